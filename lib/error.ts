@@ -1,0 +1,55 @@
+/** The codes a user's flow can rely on. What each one means and cures: docs/errors.md. */
+export type RvmErrorCode =
+  | 'CONFIG_MISSING'
+  | 'BAD_INPUT'
+  | 'API_KEY_REJECTED'
+  | 'LOGIN_FAILED'
+  | 'INCOMPATIBLE_VERSION'
+  | 'VERSION_NOT_REQUESTED'
+  | 'PERMISSION_DENIED'
+  | 'LINK_NOT_OFFERED'
+  | 'UNTRUSTED_LINK'
+  | 'DEVICE_NOT_FOUND'
+  | 'DEVICE_OFFLINE'
+  | 'EVENT_WITHOUT_CAMERA'
+  | 'TARGET_NOT_FOUND'
+  | 'CAMERA_BUSY'
+  | 'BAD_RESPONSE'
+  | 'HTTP_ERROR'
+  | 'RATE_LIMITED'
+  | 'TIMEOUT'
+  | 'NETWORK'
+  | 'TLS'
+  | 'CANCELLED'
+  | 'STORE_FAILED'
+  | 'UNKNOWN_DELIVERY';
+
+/** Where a failure came from: plain values only, because Catch nodes get nothing else of an Error. */
+export interface RvmErrorCause {
+  /** HTTP status of the service's answer. */
+  status?: number;
+  /** Relation that was being followed, such as `rel/devices`. */
+  relation?: string;
+  /** Code in the service's error body. */
+  serverCode?: string;
+  /** First usable message of the service's error body, bounded in length. */
+  serverMessage?: string;
+  /** How many requests were tried. */
+  attempts?: number;
+}
+
+/**
+ * The one error class of the package. Made where the cause is known and never re-wrapped on the way out.
+ * The message is one sentence that tells the user what to do; it holds no secret, cookie or RTSP URL.
+ */
+export class RvmError extends Error {
+  override readonly name = 'RvmError';
+  readonly code: RvmErrorCode;
+  override readonly cause: RvmErrorCause;
+
+  constructor(code: RvmErrorCode, message: string, cause: RvmErrorCause = {}) {
+    super(message);
+    this.code = code;
+    this.cause = cause;
+  }
+}
