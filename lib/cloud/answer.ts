@@ -1,0 +1,96 @@
+import sjson from 'secure-json-parse';
+import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../error';
+import { readErrorBody } from './error-body';
+
+export interface AnswerParts {
+  status: number;
+  /** Where it came from, redirects followed: links in the body are relative to this. */
+  url: URL;
+  relation: string;
+  contentType: string | undefined;
+  location: string | undefined;
+  body: Buffer;
+  /** What must not be repeated from the answer: the API key, the password, the cookies. */
+  secrets: () => readonly string[];
+}
+
+/** One complete answer of the service. */
+export class Answer {
+  readonly status: number;
+  readonly url: URL;
+  readonly relation: string;
+  readonly contentType: string | undefined;
+  readonly location: string | undefined;
+  readonly #body: Buffer;
+  readonly #secrets: () => readonly string[];
+
+  constructor(parts: AnswerParts) {
+    this.status = parts.status;
+    this.url = parts.url;
+    this.relation = parts.relation;
+    this.contentType = parts.contentType;
+    this.location = parts.location;
+    this.#body = parts.body;
+    this.#secrets = parts.secrets;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /** 401 and 403 can each mean a bad key, a lost session or a missing right. */
+  get refused(): boolean {
+    return this.status === 401 || this.status === 403;
+  }
+
+  get empty(): boolean {
+    return this.#body.length === 0;
+  }
+
+  /**
+   * The body as JSON, whatever its media type says.
+   * @throws RvmError BAD_RESPONSE
+   */
+  json(): unknown {
+    try {
+      // Takes off a byte order mark, which JSON does not allow but some frameworks write.
+      const text = new TextDecoder().decode(this.#body);
+      const parsed: unknown = sjson.parse(text, undefined, {
+        protoAction: 'remove',
+        constructorAction: 'remove',
+      });
+      return parsed;
+    } catch {
+      throw this.error(
+        'BAD_RESPONSE',
+        'The service answered with something else than JSON; check the base URL of the cloud.',
+      );
+    }
+  }
+
+  /** An error that carries what this answer says about its reason. */
+  error(code: RvmErrorCode, message: string, attempts = 1): RvmError {
+    return new RvmError(code, message, this.#cause(attempts));
+  }
+
+  /** The error of an answer with an unexpected status. */
+  statusError(attempts = 1): RvmError {
+    if (this.status === 429) {
+      return this.error(
+        'RATE_LIMITED',
+        'The service asks for fewer requests; try again in a while.',
+        attempts,
+      );
+    }
+    return this.error(
+      'HTTP_ERROR',
+      `The service answered ${this.status} to ${this.relation}; its reason is in the cause of this error.`,
+      attempts,
+    );
+  }
+
+  #cause(attempts: number): RvmErrorCause {
+    const details = readErrorBody(this.#body.toString('utf8'), this.#secrets());
+    return { status: this.status, relation: this.relation, attempts, ...details };
+  }
+}

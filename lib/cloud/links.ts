@@ -1,0 +1,33 @@
+import { isRecord, type JsonRecord } from './json-record';
+
+/**
+ * The address behind a relation of a resource, as sent, or undefined where the relation is not offered.
+ * A relation may be spelled `rel/x`, `/rel/x`, `x`, `/<vendor>/rel/x` or as a full URL that ends in `rel/x`;
+ * the exact key wins. Its value may be a text, `{ href }` or a list of one of these.
+ */
+export function findLink(resource: JsonRecord, relation: string): string | undefined {
+  const links = resource['_links'];
+  if (!isRecord(links)) return undefined;
+  const exact = Object.hasOwn(links, relation) ? linkValue(links[relation]) : undefined;
+  if (exact !== undefined) return exact;
+  const wanted = lastPart(relation);
+  for (const [key, value] of Object.entries(links)) {
+    if (lastPart(key) !== wanted) continue;
+    const address = linkValue(value);
+    if (address !== undefined) return address;
+  }
+  return undefined;
+}
+
+/** The address in a link's value; undefined for anything that holds none. */
+export function linkValue(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
+  if (Array.isArray(value)) return value.length === 1 ? linkValue(value[0]) : undefined;
+  if (isRecord(value) && typeof value['href'] === 'string') return linkValue(value['href']);
+  return undefined;
+}
+
+function lastPart(relation: string): string {
+  const path = relation.replace(/[?#].*$/, '').replace(/\/+$/, '');
+  return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+}

@@ -1,0 +1,68 @@
+import { RvmError } from '../error';
+
+/**
+ * One thing the user asked for. It carries the caller's abort signal and counts the HTTP requests it caused.
+ * Work that several operations share counts for the one that started it.
+ */
+export class Operation {
+  readonly signal: AbortSignal | undefined;
+  readonly #tally: { requests: number };
+  readonly #startedAt = performance.now();
+
+  constructor(signal?: AbortSignal, tally = { requests: 0 }) {
+    this.signal = signal;
+    this.#tally = tally;
+  }
+
+  get requests(): number {
+    return this.#tally.requests;
+  }
+
+  /** Milliseconds since the start. */
+  get ms(): number {
+    return Math.round(performance.now() - this.#startedAt);
+  }
+
+  countRequest(): void {
+    this.#tally.requests += 1;
+  }
+
+  /** The same count without the caller's abort: for shared work, which one caller must not cancel for all. */
+  shared(): Operation {
+    return new Operation(undefined, this.#tally);
+  }
+
+  /** @throws RvmError CANCELLED or TIMEOUT if the caller has given up. */
+  checkAlive(): void {
+    if (this.signal?.aborted === true) throw abortError(this.signal);
+  }
+
+  /** Waits for shared work, but no longer than the caller does; the work itself goes on. */
+  async waitFor<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this;
+    if (signal === undefined) return work;
+    return new Promise<T>((resolve, reject) => {
+      const onAbort = () => reject(abortError(signal));
+      const settle = (done: () => void) => {
+        signal.removeEventListener('abort', onAbort);
+        done();
+      };
+      work.then(
+        (value) => settle(() => resolve(value)),
+        (error: unknown) => settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
+      );
+      signal.addEventListener('abort', onAbort);
+      if (signal.aborted) onAbort();
+    });
+  }
+}
+
+/** What an aborted signal means: the caller's own error, a deadline, or a plain cancel. */
+export function abortError(signal: AbortSignal): RvmError {
+  const reason: unknown = signal.reason;
+  if (reason instanceof RvmError) return reason;
+  if (reason instanceof DOMException && reason.name === 'TimeoutError') {
+    return new RvmError('TIMEOUT', 'The time allowed for this message is over.');
+  }
+  return new RvmError('CANCELLED', 'The request was cancelled before it was complete.');
+}

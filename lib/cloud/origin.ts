@@ -1,0 +1,61 @@
+import { RvmError } from '../error';
+
+/** An address that the API key and the cookie may be sent to. Only `Origins` makes one. */
+export class TrustedUrl extends URL {
+  /** Makes the type nominal: a plain URL is refused where a trusted one is asked for. */
+  declare private readonly trusted: true;
+}
+
+/**
+ * The origins a link of the service may point to: that of the base URL and those the user trusts as well.
+ * The API key and the session cookie go nowhere else.
+ */
+export class Origins {
+  /** Address of the System resource, the one fixed path of the service (specification, section 1). */
+  readonly system: TrustedUrl;
+  readonly #trusted: ReadonlySet<string>;
+
+  /** @throws RvmError CONFIG_MISSING if the base URL or a trusted origin is not an http or https address. */
+  constructor(baseUrl: string, trustedOrigins: readonly string[]) {
+    const base = parseWeb(baseUrl, 'The base URL of the cloud');
+    const path = base.pathname.replace(/\/+$/, '').replace(/\/system$/, '');
+    const extra = trustedOrigins.map((origin) => origin.trim()).filter((origin) => origin !== '');
+    this.#trusted = new Set([
+      base.origin,
+      ...extra.map((origin) => parseWeb(origin, 'A trusted origin').origin),
+    ]);
+    this.system = this.resolve(`${path}/system`, base, 'system');
+  }
+
+  /**
+   * Makes a link absolute, relative to the resource that carried it; its query is kept as sent.
+   * @throws RvmError UNTRUSTED_LINK if it points to a foreign origin, BAD_RESPONSE if it is no address.
+   */
+  resolve(link: string, resource: URL, relation: string): TrustedUrl {
+    if (!URL.canParse(link, resource.href)) {
+      throw new RvmError('BAD_RESPONSE', 'The service sent a link that is not an address.', { relation });
+    }
+    const url = new TrustedUrl(link, resource.href);
+    if (!this.#trusted.has(url.origin)) {
+      throw new RvmError(
+        'UNTRUSTED_LINK',
+        `The service sent a link to ${originName(url)}; if that is right, add it to the trusted origins of the cloud.`,
+        { relation },
+      );
+    }
+    url.username = '';
+    url.password = '';
+    url.hash = '';
+    return url;
+  }
+}
+
+function originName(url: URL): string {
+  return url.host === '' ? `the scheme ${url.protocol}` : `${url.protocol}//${url.host}`;
+}
+
+function parseWeb(text: string, what: string): URL {
+  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
+  if (url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
+  throw new RvmError('CONFIG_MISSING', `${what} must be an address that starts with https:// or http://.`);
+}

@@ -1,0 +1,81 @@
+import { RvmError } from '../error';
+import type { Answer } from './answer';
+import { DIALECT } from './dialect';
+import { firstField, isRecord } from './json-record';
+
+/** Body of the RTSP session request for recorded video (specification, section 2). */
+export interface RecordedRequest {
+  cameraId: string;
+  quality: string;
+  t: string;
+  search: string;
+}
+
+/** Where an RTSP session is to be opened. */
+export interface RtspRelay {
+  scheme: string;
+  host: string;
+  port: number;
+}
+
+const { rtsp: FACTS } = DIALECT;
+const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
+const FORBIDDEN = /[\s"'`\p{Cc}]/u;
+
+export function recordedRequest(remoteId: string, quality: string, t: string): RecordedRequest {
+  return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };
+}
+
+/**
+ * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
+ * (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
+ */
+export function requestTime(eventStartTime: string, appendZ: boolean): string {
+  const time = eventStartTime.slice(eventStartTime.search(/t/i) + 1);
+  return appendZ && !ZONE.test(time) ? `${eventStartTime}Z` : eventStartTime;
+}
+
+/**
+ * The RTSP URL of an answer to `rel/rtsp`, unchanged. It is a short-lived secret: it must appear in no log.
+ * @throws RvmError BAD_RESPONSE if there is none, or if it is not safe to be handed to a player
+ */
+export function rtspUrlOf(answer: Answer): { url: string; relay: RtspRelay } {
+  const url = (answer.empty ? undefined : urlIn(answer.json(), 2)) ?? locationOf(answer);
+  if (url === undefined) {
+    throw badUrl('The service answered without an RTSP URL; try again, or report it to the service.');
+  }
+  const relay = relayOf(url);
+  if (relay !== undefined) return { url, relay };
+  throw badUrl(
+    'The service answered with an RTSP URL that no player can safely open; report it to the service.',
+  );
+}
+
+function urlIn(body: unknown, depth: number): string | undefined {
+  if (!isRecord(body) || depth === 0) return undefined;
+  const own = firstField(body, FACTS.url);
+  if (typeof own === 'string') return own;
+  for (const name of DIALECT.collection.wrappers) {
+    const found = urlIn(firstField(body, [name]), depth - 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function locationOf(answer: Answer): string | undefined {
+  return answer.status === 201 ? answer.location : undefined;
+}
+
+function relayOf(url: string): RtspRelay | undefined {
+  if (url.length > FACTS.maxUrlLength || FORBIDDEN.test(url) || !URL.canParse(url)) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const scheme = protocol.slice(0, -1);
+  const usual = FACTS.ports[scheme];
+  if (usual === undefined || hostname === '') return undefined;
+  return { scheme, host: hostname, port: port === '' ? usual : Number(port) };
+}
+
+/** Made without the answer's body: that may hold the URL. */
+function badUrl(message: string): RvmError {
+  return new RvmError('BAD_RESPONSE', message, { relation: DIALECT.relations.rtsp, attempts: 1 });
+}

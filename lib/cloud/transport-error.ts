@@ -1,0 +1,58 @@
+import { RvmError } from '../error';
+
+const TIMEOUTS: ReadonlySet<string> = new Set([
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'ETIMEDOUT',
+]);
+const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
+const TLS =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|CRL_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|EPROTO)/;
+const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
+
+/** The error of a request that got no complete answer, from what undici or the system reported. */
+export function transportError(error: unknown, relation: string): RvmError {
+  if (error instanceof RvmError) return error;
+  const code = codeOf(error);
+  const cause = { relation, attempts: 1 };
+  if (TIMEOUTS.has(code)) return timeoutError(relation);
+  if (CLOSED.has(code)) return closedError(relation);
+  if (TLS.test(code)) {
+    return new RvmError(
+      'TLS',
+      `The certificate of the service is not accepted (${code}); check its address and the TLS settings of the cloud.`,
+      cause,
+    );
+  }
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+    return new RvmError('BAD_RESPONSE', 'The answer of the service is too large to be read.', cause);
+  }
+  if (UNREADABLE.test(code)) {
+    return new RvmError('BAD_RESPONSE', 'What answers at the address of the service is not HTTP.', cause);
+  }
+  return new RvmError(
+    'NETWORK',
+    `The service cannot be reached${code === '' ? '' : ` (${code})`}; check the network and the address of the cloud.`,
+    cause,
+  );
+}
+
+export function timeoutError(relation: string): RvmError {
+  return new RvmError('TIMEOUT', 'The service did not answer in time; try again or allow more time.', {
+    relation,
+    attempts: 1,
+  });
+}
+
+export function closedError(relation: string): RvmError {
+  return new RvmError('CANCELLED', 'The central station was closed before the request was complete.', {
+    relation,
+  });
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error.cause instanceof Error ? codeOf(error.cause) : '';
+}

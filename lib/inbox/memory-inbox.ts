@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { RvmError } from '../error';
+import { isEnd } from '../webhook/phase';
+import { AgingMap } from './aging-map';
+import type { Acceptance, DeadLetter, Delivery, Inbox, ProvenMessage } from './inbox';
+
+export interface MemoryInboxOptions {
+  /** Ids, and alarms, remembered at most; the oldest go first. Default 200,000. */
+  maxKeys?: number;
+  /** How long an id or an alarm is remembered, in days. Default 7: longer than the 24 hours of resends. */
+  keyDays?: number;
+  /** Events that may wait for a consumer; beyond it nothing is accepted. Default 10,000. */
+  maxWaiting?: number;
+  /** Milliseconds of a clock that never jumps. */
+  clock?: () => number;
+  /** Told about a consumer that threw; one line without content of the event. */
+  log?: (line: string) => void;
+}
+
+interface Remembered {
+  deliveryId: string;
+  fingerprint: string;
+}
+
+interface AlarmState {
+  ended: boolean;
+}
+
+const DAY = 24 * 60 * 60 * 1000;
+/** Deliveries between two turns of the event loop. */
+const DELIVERIES_PER_TURN = 50;
+const MAX_DEAD_LETTERS = 1000;
+const MAX_DEAD_LETTER_BYTES = 16 * 1024 * 1024;
+/** Contents remembered for one id; a sender that varies one id more often gets a conflict each time. */
+const MAX_CONTENTS = 8;
+
+/**
+ * An inbox in the process: durable as long as the process lives. It remembers 200,000 ids and alarms for 7 days and
+ * keeps the newest 1,000 dead letters (at most 16 MiB); above the bound the oldest go first.
+ */
+export class MemoryInbox implements Inbox {
+  private readonly keys: AgingMap<Remembered[]>;
+  private readonly alarms: AgingMap<AlarmState>;
+  private readonly waiting = new Map<string, Delivery[]>();
+  private readonly consumers = new Map<string, (delivery: Delivery) => void>();
+  private readonly letters: DeadLetter[] = [];
+  private readonly maxWaiting: number;
+  private readonly log: (line: string) => void;
+  private letterBytes = 0;
+  private waitingCount = 0;
+  private sequence = 0;
+  private turn: NodeJS.Immediate | undefined;
+  private closed = false;
+
+  constructor(options: MemoryInboxOptions = {}) {
+    const clock = options.clock ?? (() => performance.now());
+    const maxKeys = options.maxKeys ?? 200_000;
+    const maxAge = (options.keyDays ?? 7) * DAY;
+    this.keys = new AgingMap(maxKeys, maxAge, clock);
+    this.alarms = new AgingMap(maxKeys, maxAge, clock);
+    this.maxWaiting = options.maxWaiting ?? 10_000;
+    this.log = options.log ?? (() => undefined);
+  }
+
+  async accept(message: ProvenMessage): Promise<Acceptance> {
+    this.refuseWhenClosed();
+    const key = keyOf(message.stationKey, message.envelope.messageId);
+    const known = this.knownAs(key, message.fingerprint);
+    if (known !== undefined) return known;
+    const isNew = this.keys.get(key) === undefined;
+    const isDelivered = isNew && message.kind === 'event';
+    if (isDelivered && this.waitingCount >= this.maxWaiting) throw storeFull();
+    const deliveryId = this.remember(key, message.fingerprint);
+    if (isDelivered) this.enqueue(deliveryId, message);
+    return { outcome: isNew ? 'new' : 'conflict', deliveryId };
+  }
+
+  async acceptDeadLetter(letter: DeadLetter): Promise<Acceptance> {
+    this.refuseWhenClosed();
+    const { stationKey, messageId, fingerprint } = letter;
+    const key = messageId === undefined ? `${stationKey} ${fingerprint}` : keyOf(stationKey, messageId);
+    const known = this.knownAs(key, fingerprint);
+    if (known !== undefined) return known;
+    const isNew = this.keys.get(key) === undefined;
+    const deliveryId = this.remember(key, fingerprint);
+    this.keepLetter(letter);
+    return { outcome: isNew ? 'new' : 'conflict', deliveryId };
+  }
+
+  consume(endpointId: string, deliver: (delivery: Delivery) => void): () => void {
+    this.consumers.set(endpointId, deliver);
+    this.scheduleTurn();
+    return () => {
+      if (this.consumers.get(endpointId) === deliver) this.consumers.delete(endpointId);
+    };
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.consumers.clear();
+    clearImmediate(this.turn);
+    this.turn = undefined;
+  }
+
+  /** The dead letters that are kept, oldest first. */
+  deadLetters(): readonly DeadLetter[] {
+    return this.letters;
+  }
+
+  private refuseWhenClosed(): void {
+    if (this.closed)
+      throw new RvmError('STORE_FAILED', 'The inbox is closed; start the flows to open it again.');
+  }
+
+  private knownAs(key: string, fingerprint: string): Acceptance | undefined {
+    const copy = this.keys.get(key)?.find((entry) => entry.fingerprint === fingerprint);
+    return copy && { outcome: 'repeat', deliveryId: copy.deliveryId };
+  }
+
+  private remember(key: string, fingerprint: string): string {
+    const deliveryId = randomUUID();
+    const contents = this.keys.get(key);
+    if (contents === undefined) this.keys.set(key, [{ deliveryId, fingerprint }]);
+    else if (contents.length < MAX_CONTENTS) contents.push({ deliveryId, fingerprint });
+    return deliveryId;
+  }
+
+  private enqueue(deliveryId: string, message: ProvenMessage): void {
+    const { first, ended } = this.notePhase(message);
+    this.sequence++;
+    const delivery = { deliveryId, sequence: this.sequence, attempt: 1, first, ended, message };
+    const queue = this.waiting.get(message.endpointId) ?? [];
+    queue.push(delivery);
+    this.waiting.set(message.endpointId, queue);
+    this.waitingCount++;
+    this.scheduleTurn();
+  }
+
+  private notePhase({ stationKey, event }: ProvenMessage): { first: boolean; ended: boolean } {
+    if (typeof event.alarmId !== 'string' || event.alarmId === '') return { first: true, ended: false };
+    const key = keyOf(stationKey, event.alarmId);
+    const before = this.alarms.get(key);
+    this.alarms.set(key, { ended: before?.ended === true || isEnd(event) });
+    return { first: before === undefined, ended: before?.ended === true };
+  }
+
+  /** Deliveries come in a later turn of the event loop, so that the sender has its answer first. */
+  private scheduleTurn(): void {
+    if (this.closed) return;
+    this.turn ??= setImmediate(() => {
+      this.turn = undefined;
+      if (this.deliverSome()) this.scheduleTurn();
+    });
+  }
+
+  /** True where more is waiting for a consumer. */
+  private deliverSome(): boolean {
+    let left = DELIVERIES_PER_TURN;
+    for (const [endpointId, queue] of this.waiting) {
+      const batch = this.consumers.has(endpointId) ? queue.splice(0, left) : [];
+      left -= batch.length;
+      for (const delivery of batch) this.deliver(endpointId, delivery);
+      if (queue.length === 0) this.waiting.delete(endpointId);
+    }
+    return [...this.waiting.keys()].some((endpointId) => this.consumers.has(endpointId));
+  }
+
+  private deliver(endpointId: string, delivery: Delivery): void {
+    this.waitingCount--;
+    try {
+      this.consumers.get(endpointId)?.(delivery);
+    } catch {
+      this.log(`The consumer of delivery ${delivery.deliveryId} failed; the event counts as handled.`);
+    }
+  }
+
+  private keepLetter(letter: DeadLetter): void {
+    this.letters.push(letter);
+    this.letterBytes += letter.body.byteLength;
+    while (this.letters.length > MAX_DEAD_LETTERS || this.letterBytes > MAX_DEAD_LETTER_BYTES) {
+      this.letterBytes -= this.letters.shift()?.body.byteLength ?? 0;
+    }
+  }
+}
+
+/** A station key holds neither line feed nor space, so no two pairs make the same text. */
+function keyOf(stationKey: string, id: string): string {
+  return `${stationKey}\n${id}`;
+}
+
+function storeFull(): RvmError {
+  return new RvmError(
+    'STORE_FAILED',
+    'Too many events wait for a flow that takes them; deploy the webhook node they belong to.',
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * Bounds the work under way: at most `capacity` requests are read or judged at a time, which bounds the memory for their
+ * bodies, and as many again times four wait in front.
+ */
+export class Admission {
+  private inside = 0;
+  private waiting = 0;
+
+  constructor(private readonly capacity: number) {}
+
+  /** Takes a place where one is free. */
+  tryEnter(): true | undefined {
+    if (this.inside >= this.capacity) return undefined;
+    this.inside++;
+    return true;
+  }
+
+  leave(): void {
+    this.inside--;
+  }
+
+  /** Runs a wait for a place; undefined at once where too many wait already. */
+  async queue(wait: () => Promise<true | undefined>): Promise<true | undefined> {
+    if (this.waiting >= this.capacity * 4) return undefined;
+    this.waiting++;
+    try {
+      return await wait();
+    } finally {
+      this.waiting--;
+    }
+  }
+}

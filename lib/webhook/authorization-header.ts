@@ -1,0 +1,39 @@
+/** What the `Authorization` lines of a request say, before anything is compared. */
+export type AuthorizationReading =
+  | { kind: 'absent' }
+  /** Another scheme, or the scheme word alone: there is no signature to check. */
+  | { kind: 'no-signature' }
+  /** More than one line, or a value of impossible form. */
+  | { kind: 'malformed' }
+  | { kind: 'signature'; text: string }
+  /** A Base-64 text without the scheme word; counts only where the station allows it. */
+  | { kind: 'bare'; text: string };
+
+const SCHEME = 'hmac-sha256';
+const BARE_SIGNATURE = /^[A-Za-z0-9+/]{43}=$/;
+const OUTER_SPACE = /^[ \t]+|[ \t]+$/g;
+
+/**
+ * Values of all `Authorization` lines, from the raw header list: the usual header object shows only the first
+ * of several, while a proxy in front may have looked at the other.
+ */
+export function authorizationLines(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter(
+    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
+  );
+}
+
+/** Reads `Authorization: HMAC-SHA256 <BASE64_HMAC>` (specification, section 5). Schemes have no case in HTTP. */
+export function readAuthorization(lines: readonly string[]): AuthorizationReading {
+  const [line, ...others] = lines;
+  if (line === undefined) return { kind: 'absent' };
+  if (others.length > 0) return { kind: 'malformed' };
+  const value = line.replace(OUTER_SPACE, '');
+  if (BARE_SIGNATURE.test(value)) return { kind: 'bare', text: value };
+  const [scheme = '', ...rest] = value.split(/[ \t]+/);
+  if (scheme.toLowerCase() !== SCHEME) return { kind: 'no-signature' };
+  const [text, ...more] = rest;
+  if (text === undefined) return { kind: 'no-signature' };
+  // White space inside the Base-64 text: a lax decoder would accept it, the comparison of texts does not.
+  return more.length > 0 ? { kind: 'malformed' } : { kind: 'signature', text };
+}

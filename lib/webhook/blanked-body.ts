@@ -1,0 +1,17 @@
+import type { JsonReading } from './json-reading';
+
+/**
+ * The body as it may be kept: the values of token fields blanked, everything else byte for byte. Without a token, the
+ * bytes themselves.
+ */
+export function blankedBody(body: Uint8Array, json: JsonReading): Uint8Array {
+  const { spans } = json.token;
+  if (json.text === undefined || spans.length === 0) return body;
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end } of spans) {
+    pieces.push(json.text.slice(from, start), '"***"');
+    from = end;
+  }
+  return Buffer.from(pieces.join('') + json.text.slice(from), 'utf8');
+}

@@ -1,0 +1,114 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ClockGuard } from './clock-guard';
+import type { Endpoint } from './endpoint';
+import { matchingPath } from './path';
+import { Receiver } from './receiver';
+import { Reporter } from './reporter';
+
+export interface DispatcherOptions {
+  /** Paths of the last run: held until the flows run, because no node is built yet. */
+  rememberedPaths?: readonly string[];
+  /** Wall clock, in milliseconds. */
+  now?: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady?: () => number;
+  /** Told what an operator should know, at most one line of a kind in 10 s; nothing secret. */
+  log?: (line: string) => void;
+  /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
+  holdMs?: number;
+  /** Latest time for the inbox to store a message, in milliseconds. Default 4,000. */
+  commitMs?: number;
+  /** How long the path of a removed endpoint is held, in milliseconds. Default 60,000. */
+  removedMs?: number;
+  /** Longest body, in bytes. Default 1 MiB. */
+  bodyLimit?: number;
+  /** Time for a whole body, in milliseconds. Default 10,000. */
+  bodyDeadlineMs?: number;
+  /** Requests read or judged at a time. Default 100. */
+  capacity?: number;
+}
+
+/**
+ * The one entrance of a server for webhooks, permanent while endpoints come and go: a map of paths to live endpoints.
+ * Looks at every request of the server first, so that the raw bytes are still there.
+ */
+export class Dispatcher {
+  private readonly endpoints = new Map<string, Endpoint>();
+  /** Paths whose endpoint went away, and the steady time until which they are held. */
+  private readonly removed = new Map<string, number>();
+  private readonly remembered: Set<string>;
+  private readonly steady: () => number;
+  private readonly removedMs: number;
+  private readonly receiver: Receiver;
+  private closed = false;
+
+  constructor(options: DispatcherOptions = {}) {
+    const now = options.now ?? Date.now;
+    this.steady = options.steady ?? (() => performance.now());
+    this.removedMs = options.removedMs ?? 60_000;
+    this.remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    this.receiver = new Receiver({
+      now,
+      steady: this.steady,
+      holdMs: options.holdMs ?? 3000,
+      commitMs: options.commitMs ?? 4000,
+      bodyLimit: options.bodyLimit ?? 1024 * 1024,
+      bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
+      capacity: options.capacity ?? 100,
+      clockGuard: new ClockGuard(now, this.steady),
+      reporter: new Reporter(this.steady, options.log ?? (() => undefined)),
+    });
+  }
+
+  /**
+   * Deals with the request where its path is one of ours: configured, remembered from the last run, or removed a moment
+   * ago. False = not ours, and untouched.
+   */
+  handle(req: IncomingMessage, res: ServerResponse): boolean {
+    const path = matchingPath(req.url ?? '');
+    if (!this.isOurs(path)) return false;
+    this.receiver.receive(req, res, () => this.endpoints.get(path));
+    return true;
+  }
+
+  /** False where another endpoint has the path. */
+  add(endpoint: Endpoint): boolean {
+    const path = matchingPath(endpoint.path);
+    const holder = this.endpoints.get(path);
+    if (holder !== undefined && holder !== endpoint) return false;
+    this.endpoints.set(path, endpoint);
+    this.removed.delete(path);
+    return true;
+  }
+
+  /** Requests on its path are held for a minute: a redeploy brings it back, or the sender notices the change. */
+  remove(endpoint: Endpoint): void {
+    const path = matchingPath(endpoint.path);
+    if (this.endpoints.get(path) !== endpoint) return;
+    this.endpoints.delete(path);
+    this.removed.set(path, this.steady() + this.removedMs);
+  }
+
+  /** From now on only configured paths count, and those removed a moment ago. */
+  flowsStarted(): void {
+    this.remembered.clear();
+    for (const [path, until] of this.removed) if (until <= this.steady()) this.removed.delete(path);
+  }
+
+  /** The configured paths, to be remembered for the next start. */
+  paths(): string[] {
+    return [...this.endpoints.keys()];
+  }
+
+  /** Cuts what is held. Requests on our paths are cut from now on. */
+  close(): void {
+    this.closed = true;
+    this.receiver.close();
+  }
+
+  private isOurs(path: string): boolean {
+    if (this.endpoints.has(path) || this.remembered.has(path)) return true;
+    const until = this.removed.get(path);
+    return until !== undefined && (this.closed || until > this.steady());
+  }
+}

@@ -1,0 +1,24 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Inbox } from '../inbox/inbox';
+import type { Problem } from './problem';
+import type { ReceivingStation } from './station';
+
+/** A function of the kind Express calls middleware: answers by itself, or hands on with `next`. */
+export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+
+/** One live webhook address. */
+export interface Endpoint {
+  /** Consumer id in the inbox. */
+  id: string;
+  /** Full path, such as `/remote-monitoring/abc`. */
+  path: string;
+  /** The stations it serves. Undefined or empty = it cannot judge yet, and requests are held. */
+  stations(): readonly ReceivingStation[] | undefined;
+  /** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
+  stationOfAgentUser(agentUserId: string): string | undefined;
+  inbox: Inbox;
+  /** Run after the raw bytes were captured and before they are judged. */
+  middleware?: Middleware | undefined;
+  /** Output 3. */
+  onProblem(problem: Problem): void;
+}

@@ -1,0 +1,108 @@
+import { scan as removeForbiddenKeys } from 'secure-json-parse';
+import { type JsonScan, readStringLiteral, type Span, scanJson } from './json-scan';
+
+/** Why a body cannot be read as one well-formed, unambiguous JSON document. */
+export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-deep' | 'duplicate-key';
+
+/** A body read as JSON, as far as it goes. Made before anything is proven, so nothing of it may be trusted. */
+export interface JsonReading {
+  problem?: UnreadableReason;
+  /** The document; absent where there is a problem. */
+  value?: unknown;
+  /** True where keys such as `__proto__` were removed. */
+  keysStripped: boolean;
+  /** True where a number was kept as text because JavaScript cannot hold it. */
+  numberAsText: boolean;
+  /** `authenticationToken` of the envelope. */
+  token: TokenReading;
+  /** The text without a byte-order mark; absent where the bytes are not UTF-8. */
+  text?: string;
+}
+
+/** The token fields of the outermost object: the specification's name, or with a capital first letter. */
+export interface TokenReading {
+  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text. */
+  kind: 'absent' | 'unusable' | 'text';
+  text?: string;
+  /** Where token values stand in the text, to blank them before the body is kept. */
+  spans: readonly Span[];
+}
+
+const BYTE_ORDER_MARK = '\uFEFF';
+const TOKEN_NAMES: readonly string[] = ['authenticationToken', 'AuthenticationToken'];
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads a body as JSON under the bounds of the receiver. Never throws; no text of the body leaves in an error. */
+export function readJson(body: Uint8Array): JsonReading {
+  const decoded = decodeUtf8(body);
+  if (decoded === undefined) return unreadable('not-utf8', { kind: 'absent', spans: [] });
+  const text = decoded.startsWith(BYTE_ORDER_MARK) ? decoded.slice(1) : decoded;
+  const scan = scanJson(text);
+  if (!isJson(text)) return { ...unreadable('not-json', readToken(text, scan, false)), text };
+  const token = readToken(text, scan, true);
+  if (scan.tooDeep) return { ...unreadable('too-deep', token), text };
+  if (scan.duplicateKey) return { ...unreadable('duplicate-key', token), text };
+  const value: unknown = JSON.parse(quoteSpans(text, scan.inexactNumbers));
+  return {
+    value,
+    keysStripped: stripKeys(value),
+    numberAsText: scan.inexactNumbers.length > 0,
+    token,
+    text,
+  };
+}
+
+function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading {
+  return { problem, token, keysStripped: false, numberAsText: false };
+}
+
+function decodeUtf8(body: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // The parser's own message quotes the input, which may hold the phrase.
+    return false;
+  }
+}
+
+/** A token counts only in a well-formed document: where it is not, parsers differ about what it says. */
+function readToken(text: string, scan: JsonScan, wellFormed: boolean): TokenReading {
+  const spans = scan.topLevel.filter(({ key }) => TOKEN_NAMES.includes(key)).map(({ value }) => value);
+  const [span, ...others] = spans;
+  if (span === undefined) return { kind: 'absent', spans };
+  if (!wellFormed || others.length > 0) return { kind: 'unusable', spans };
+  const literal = text.slice(span.start, span.end);
+  if (literal === 'null' || literal === '""') return { kind: 'absent', spans };
+  const token = readStringLiteral(literal);
+  return token === undefined ? { kind: 'unusable', spans } : { kind: 'text', text: token, spans };
+}
+
+/** Puts quotes around the numbers that JavaScript cannot hold, so that they stay what was sent: as text. */
+function quoteSpans(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end } of spans) {
+    pieces.push(text.slice(from, start), '"', text.slice(start, end), '"');
+    from = end;
+  }
+  return [...pieces, text.slice(from)].join('');
+}
+
+/** Removes `__proto__` and `constructor.prototype` from the document; true where there were any. */
+function stripKeys(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const document: { [key: string]: unknown } = Object(value);
+  const found = removeForbiddenKeys(document, { safe: true }) === null;
+  if (found) removeForbiddenKeys(document, { protoAction: 'remove', constructorAction: 'remove' });
+  return found;
+}

@@ -1,0 +1,164 @@
+/** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
+export const MAX_DEPTH = 32;
+
+/** A piece of the scanned text: start (inclusive) and end (exclusive), in UTF-16 units. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** A value at the top level of the outermost object. */
+export interface TopLevelField {
+  key: string;
+  value: Span;
+}
+
+/** What one pass over a JSON text shows, without building anything from it. */
+export interface JsonScan {
+  tooDeep: boolean;
+  duplicateKey: boolean;
+  /** Numbers that JavaScript cannot hold: too large, too small, or integers beyond 2^53. */
+  inexactNumbers: Span[];
+  /** Members of the outermost object, repeated ones too; of a nested value only its first character. */
+  topLevel: TopLevelField[];
+}
+
+const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+const WORD = /[A-Za-z]+/y;
+
+/**
+ * Scans a text that may be JSON. Says nothing about whether it is well formed: that is for `JSON.parse`.
+ * Works in one pass with a stack of at most {@link MAX_DEPTH} key sets, so no input can exhaust it.
+ */
+export function scanJson(text: string): JsonScan {
+  return new Scanner(text).run();
+}
+
+class Scanner {
+  private readonly result: JsonScan = {
+    tooDeep: false,
+    duplicateKey: false,
+    inexactNumbers: [],
+    topLevel: [],
+  };
+  /** Keys seen in each open container; `undefined` for an array. */
+  private readonly open: (Set<string> | undefined)[] = [];
+  private depth = 0;
+  private position = 0;
+  private pendingKey: string | undefined;
+
+  constructor(private readonly text: string) {}
+
+  run(): JsonScan {
+    while (this.position < this.text.length) this.step();
+    return this.result;
+  }
+
+  private step(): void {
+    const character = this.text[this.position];
+    if (character === '"') return this.readString();
+    if (character === '{' || character === '[') return this.enter(character === '{');
+    if (character === '}' || character === ']') return this.leave();
+    const number = this.match(NUMBER);
+    if (number !== undefined) return this.readNumber(number);
+    const word = this.match(WORD);
+    if (word !== undefined) return this.readWord(word);
+    this.position++;
+  }
+
+  private enter(isObject: boolean): void {
+    this.noteTopLevelValue(this.position, this.position + 1);
+    this.depth++;
+    if (this.depth > MAX_DEPTH) this.result.tooDeep = true;
+    else this.open.push(isObject ? new Set() : undefined);
+    this.position++;
+  }
+
+  private leave(): void {
+    if (this.depth > 0 && this.depth <= MAX_DEPTH) this.open.pop();
+    this.depth = Math.max(0, this.depth - 1);
+    this.position++;
+  }
+
+  private readString(): void {
+    const start = this.position;
+    const end = endOfString(this.text, start);
+    this.position = end;
+    if (this.nextIsColon(end)) this.noteKey(start, end);
+    else this.noteTopLevelValue(start, end);
+  }
+
+  private nextIsColon(from: number): boolean {
+    let at = from;
+    while (isSpace(this.text[at])) at++;
+    if (this.text[at] !== ':') return false;
+    this.position = at + 1;
+    return true;
+  }
+
+  private noteKey(start: number, end: number): void {
+    const keys = this.depth > MAX_DEPTH ? undefined : this.open.at(-1);
+    if (keys === undefined) return;
+    const key = readStringLiteral(this.text.slice(start, end));
+    if (key === undefined) return;
+    if (keys.has(key)) this.result.duplicateKey = true;
+    keys.add(key);
+    this.pendingKey = this.depth === 1 ? key : undefined;
+  }
+
+  private noteTopLevelValue(start: number, end: number): void {
+    if (this.depth === 1 && this.pendingKey !== undefined) {
+      this.result.topLevel.push({ key: this.pendingKey, value: { start, end } });
+    }
+    this.pendingKey = undefined;
+  }
+
+  private match(pattern: RegExp): Span | undefined {
+    pattern.lastIndex = this.position;
+    const found = pattern.exec(this.text);
+    return found === null ? undefined : { start: this.position, end: this.position + found[0].length };
+  }
+
+  private readWord(span: Span): void {
+    this.noteTopLevelValue(span.start, span.end);
+    this.position = span.end;
+  }
+
+  private readNumber(span: Span): void {
+    this.noteTopLevelValue(span.start, span.end);
+    if (!isExact(this.text.slice(span.start, span.end))) this.result.inexactNumbers.push(span);
+    this.position = span.end;
+  }
+}
+
+/** End of the string literal that begins at `start`; the end of the text where it is not closed. */
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === '"') return at + 1;
+  }
+  return text.length;
+}
+
+/** The text of a JSON string literal; undefined where it is not one. */
+export function readStringLiteral(literal: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(literal);
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    // The parser quotes its input in the error, and the input may hold the phrase: the error goes no further.
+    return undefined;
+  }
+}
+
+function isExact(literal: string): boolean {
+  const value = Number(literal);
+  if (Number.isNaN(value)) return true;
+  if (!Number.isFinite(value)) return false;
+  if (value === 0) return !/[1-9]/.test(literal.split(/[eE]/, 1)[0] ?? '');
+  return !/^-?\d+$/.test(literal) || Number.isSafeInteger(value);
+}
+
+function isSpace(character: string | undefined): boolean {
+  return character === ' ' || character === '\t' || character === '\n' || character === '\r';
+}

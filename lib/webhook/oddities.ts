@@ -1,0 +1,71 @@
+import { isIP } from 'node:net';
+import type { RvmEvent } from '../event';
+import type { Envelope } from './envelope';
+import type { JsonReading } from './json-reading';
+import { isEnd } from './phase';
+import type { ReceivingStation } from './station';
+import { readTime } from './time';
+import type { Warning } from './warning';
+
+/** What an accepted message is checked against for its warnings. */
+export interface Circumstances {
+  json: JsonReading;
+  envelope: Envelope;
+  event: RvmEvent;
+  station: ReceivingStation;
+  oddScheme: boolean;
+  received: Date;
+}
+
+/** A sender's clock may run ahead this far without a word. Milliseconds. */
+const TOLERATED_SKEW = 20_000;
+const MAX_CLIP_URI = 2048;
+
+/** The warnings of an accepted message, in a fixed order. */
+export function warningsOf(circumstances: Circumstances): Warning[] {
+  const { json, envelope, event, station, oddScheme, received } = circumstances;
+  const found: [Warning, boolean][] = [
+    ['agent-user', namesOtherAgentUser(event, station)],
+    ['scheme', oddScheme],
+    ['clock-skew', isAhead(envelope.transmitTime, received)],
+    ['keys-stripped', json.keysStripped],
+    ['number-as-text', json.numberAsText],
+    ['unusual-version', !isUsualVersion(envelope.version)],
+    ['time-unreadable', hasUnreadableTime(envelope, event)],
+    ['clip-uri', isOddClipUri(event.clipUri)],
+  ];
+  return found.filter(([, applies]) => applies).map(([warning]) => warning);
+}
+
+/** True where the station's Agent User is configured and the event names another one. */
+export function namesOtherAgentUser(event: RvmEvent, station: ReceivingStation): boolean {
+  const { agentUserId } = event;
+  if (station.agentUserId === '' || typeof agentUserId !== 'string') return false;
+  return agentUserId.toLowerCase() !== station.agentUserId.toLowerCase();
+}
+
+function isAhead(transmitTime: string | null, received: Date): boolean {
+  const sent = readTime(transmitTime);
+  return sent !== undefined && sent.getTime() - received.getTime() > TOLERATED_SKEW;
+}
+
+function isUsualVersion(version: string | null): boolean {
+  return version !== null && /^1(?:\.|$)/.test(version);
+}
+
+function hasUnreadableTime(envelope: Envelope, event: RvmEvent): boolean {
+  const start: unknown = event.eventStartTime;
+  const hasStart = start !== undefined && start !== null && start !== '';
+  if (readTime(envelope.transmitTime) === undefined) return true;
+  if (hasStart && readTime(start) === undefined) return true;
+  return isEnd(event) && readTime(event.eventEndTime) === undefined;
+}
+
+/** An address of a machine or a network nearby is no place for a clip of the service. */
+function isOddClipUri(clipUri: unknown): boolean {
+  if (clipUri === undefined || clipUri === null || clipUri === '') return false;
+  if (typeof clipUri !== 'string' || clipUri.length > MAX_CLIP_URI || !URL.canParse(clipUri)) return true;
+  const { protocol, hostname } = new URL(clipUri);
+  if (protocol !== 'https:' && protocol !== 'http:') return true;
+  return isIP(hostname.replace(/^\[|\]$/g, '')) !== 0 || hostname === 'localhost';
+}

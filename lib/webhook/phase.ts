@@ -1,0 +1,12 @@
+import type { RvmEvent } from '../event';
+import { isZeroDate } from './time';
+
+/**
+ * True where the event has ended: it carries an `eventEndTime` (specification, section 2: null while the event is
+ * ongoing). Null, an empty text and the zero date say that it has not.
+ */
+export function isEnd(event: RvmEvent): boolean {
+  const end: unknown = event.eventEndTime;
+  if (typeof end === 'number') return true;
+  return typeof end === 'string' && end.trim() !== '' && !isZeroDate(end);
+}

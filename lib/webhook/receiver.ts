@@ -1,0 +1,246 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Acceptance } from '../inbox/inbox';
+import { Admission } from './admission';
+import { answer, cut } from './answer';
+import { authorizationLines } from './authorization-header';
+import type { ClockGuard } from './clock-guard';
+import type { Endpoint } from './endpoint';
+import { holdFor, pause, within } from './hold';
+import { readJson } from './json-reading';
+import { judge, type Judgement } from './judge';
+import { readRawBody } from './raw-body';
+import { refusalOf } from './refusal';
+import type { Reporter } from './reporter';
+import { runMiddleware } from './run-middleware';
+import { judgesAmong, type Judges } from './station';
+
+export interface ReceiverOptions {
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Longest wait for what the receiver needs to judge, in milliseconds. */
+  holdMs: number;
+  /** Latest time for the inbox to have stored a message, in milliseconds; a hold counts into it. */
+  commitMs: number;
+  /** Longest body, in bytes. */
+  bodyLimit: number;
+  /** Time for a whole body, in milliseconds. */
+  bodyDeadlineMs: number;
+  /** Requests read or judged at a time. */
+  capacity: number;
+  clockGuard: ClockGuard;
+  reporter: Reporter;
+}
+
+/** A request on its way through the receiver. */
+interface Exchange {
+  req: IncomingMessage;
+  res: ServerResponse;
+  /** The endpoint of the path at this moment. */
+  endpoint: () => Endpoint | undefined;
+  /** Milliseconds of the hold that are used up before the body is read. */
+  queued: number;
+}
+
+interface Arrived extends Exchange {
+  body: Buffer;
+  received: Date;
+  /** Steady time at which holding ends, and at which a commit comes too late. */
+  holdUntil: number;
+  commitUntil: number;
+}
+
+const STORE_RETRY = 250;
+
+/**
+ * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither
+ * judge nor store, because only that makes the service send again (specification, section 6).
+ */
+export class Receiver {
+  private readonly admission: Admission;
+  private closed = false;
+
+  constructor(private readonly options: ReceiverOptions) {
+    this.admission = new Admission(options.capacity);
+  }
+
+  /** Deals with a request on a webhook path, to its end. */
+  receive(req: IncomingMessage, res: ServerResponse, endpoint: () => Endpoint | undefined): void {
+    const refusal = refusalOf(req, this.options.bodyLimit);
+    if (refusal === 'large') this.logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
+    if (refusal !== undefined) return answer(req, res, refusal);
+    this.process({ req, res, endpoint, queued: 0 }).catch(() => {
+      this.giveUp(req, 'it could not be dealt with');
+    });
+  }
+
+  /** Gives up what is held. */
+  close(): void {
+    this.closed = true;
+  }
+
+  private async process(exchange: Exchange): Promise<void> {
+    const start = this.options.steady();
+    if ((await this.enter(exchange, start)) === undefined) {
+      return this.giveUp(exchange.req, 'too many requests are under way');
+    }
+    try {
+      exchange.queued = this.options.steady() - start;
+      await this.read(exchange);
+    } finally {
+      this.admission.leave();
+    }
+  }
+
+  private async enter({ req }: Exchange, start: number): Promise<true | undefined> {
+    const enter = (): true | undefined => this.admission.tryEnter();
+    return enter() ?? this.admission.queue(() => this.hold(req, enter, start + this.options.holdMs));
+  }
+
+  private async read(exchange: Exchange): Promise<void> {
+    const { req, res, endpoint } = exchange;
+    const { bodyLimit, bodyDeadlineMs } = this.options;
+    const reading = await readRawBody(req, bodyLimit, bodyDeadlineMs);
+    switch (reading.kind) {
+      case 'complete':
+        return this.arrive(exchange, reading.body);
+      case 'too-large':
+        this.logLarge(req, `over ${bodyLimit}`);
+        return answer(req, res, 'large');
+      case 'too-slow':
+        return answer(req, res, 'slow');
+      case 'missing':
+        return this.missBody(req, endpoint());
+      case 'aborted':
+        // The sender has gone away in the middle: nothing is stored, and nobody is there to answer.
+        return cut(req);
+    }
+  }
+
+  private async arrive(exchange: Exchange, body: Buffer): Promise<void> {
+    const { now, steady, holdMs, commitMs } = this.options;
+    const arrived: Arrived = {
+      ...exchange,
+      body,
+      received: new Date(now()),
+      holdUntil: steady() + Math.max(0, holdMs - exchange.queued),
+      commitUntil: steady() + Math.max(0, commitMs - exchange.queued),
+    };
+    const { req, res, holdUntil } = arrived;
+    const endpoint = await this.hold(req, exchange.endpoint, holdUntil);
+    if (endpoint === undefined) return this.giveUp(req, 'its webhook node is not running');
+    const outcome = await runMiddleware(endpoint.middleware, { req, res }, this.options.holdMs);
+    if (outcome === 'answered') return;
+    if (outcome === 'failed') return this.giveUp(req, 'httpNodeMiddleware failed');
+    const ready = await this.hold(req, () => readyOf(exchange.endpoint()), holdUntil);
+    if (ready === undefined) return this.giveUp(req, 'no station of its webhook has a phrase to judge it by');
+    return this.judge(arrived, ready.endpoint, ready.judges);
+  }
+
+  private async judge(arrived: Arrived, endpoint: Endpoint, judges: Judges): Promise<void> {
+    const { req, res, body, received } = arrived;
+    const authorization = authorizationLines(req.rawHeaders);
+    const judgement = judge(
+      { body, authorization, json: readJson(body) },
+      {
+        endpointId: endpoint.id,
+        stations: judges.able,
+        stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
+        clockGuard: this.options.clockGuard,
+        received,
+        remoteAddress: req.socket.remoteAddress,
+      },
+    );
+    if (judgement.kind !== 'unauthentic') return this.store(arrived, endpoint, judgement);
+    if (judges.waiting) return this.giveUp(req, 'a station of its webhook waits for its phrase');
+    answer(req, res, 'unauthentic');
+    this.refuse(arrived, endpoint, judgement);
+  }
+
+  private refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {
+    const { req, body, received } = arrived;
+    const request = { received, bytes: body.length, remoteAddress: req.socket.remoteAddress };
+    this.options.reporter.unauthentic(endpoint, judgement.reason, request);
+    if (judgement.burnt === undefined) return;
+    this.options.reporter.log(
+      `burnt ${judgement.burnt.key}`,
+      `The Shared Secret Phrase of station ${judgement.burnt.key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,
+    );
+  }
+
+  private async store(
+    arrived: Arrived,
+    endpoint: Endpoint,
+    judgement: Exclude<Judgement, { kind: 'unauthentic' }>,
+  ): Promise<void> {
+    const { inbox } = endpoint;
+    const acceptance = await this.accepted(arrived, () =>
+      judgement.kind === 'usable'
+        ? inbox.accept(judgement.message)
+        : inbox.acceptDeadLetter(judgement.letter),
+    );
+    if (acceptance === undefined) return this.giveUp(arrived.req, 'the inbox could not store it in time');
+    answer(arrived.req, arrived.res, 'accepted');
+    const { reporter } = this.options;
+    const bytes = arrived.body.length;
+    if (judgement.kind === 'usable') reporter.accepted(endpoint, judgement.message, acceptance, bytes);
+    else reporter.kept(endpoint, judgement.letter, acceptance, bytes);
+  }
+
+  /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */
+  private async accepted(
+    arrived: Arrived,
+    accept: () => Promise<Acceptance>,
+  ): Promise<Acceptance | undefined> {
+    const { steady } = this.options;
+    for (;;) {
+      try {
+        return await within(accept(), Math.max(0, arrived.commitUntil - steady()));
+      } catch {
+        if (this.closed || steady() + STORE_RETRY > arrived.holdUntil) return undefined;
+        await pause(STORE_RETRY);
+      }
+    }
+  }
+
+  private hold<Found>(
+    req: IncomingMessage,
+    look: () => Found | undefined,
+    until: number,
+  ): Promise<Found | undefined> {
+    const givenUp = (): boolean => this.closed || req.socket.destroyed;
+    return holdFor(look, { until, steady: this.options.steady, givenUp });
+  }
+
+  /** The exact bytes are gone for good, so holding would change nothing; the resend meets the same fault, visibly. */
+  private missBody(req: IncomingMessage, endpoint: Endpoint | undefined): void {
+    const request = {
+      received: new Date(this.options.now()),
+      bytes: 0,
+      remoteAddress: req.socket.remoteAddress,
+    };
+    if (endpoint !== undefined) this.options.reporter.unauthentic(endpoint, 'raw-body-missing', request);
+    this.giveUp(req, 'something in front of the webhook has read its body');
+  }
+
+  private giveUp(req: IncomingMessage, why: string): void {
+    const wasThere = !req.socket.destroyed;
+    cut(req);
+    if (wasThere && !this.closed) {
+      this.options.reporter.log(why, `A webhook request was left without an answer, because ${why}.`);
+    }
+  }
+
+  private logLarge(req: IncomingMessage, size: string): void {
+    const source = req.socket.remoteAddress ?? 'an unknown address';
+    this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
+  }
+}
+
+/** The endpoint with the stations that can judge, once there is one. */
+function readyOf(endpoint: Endpoint | undefined): { endpoint: Endpoint; judges: Judges } | undefined {
+  if (endpoint === undefined) return undefined;
+  const judges = judgesAmong(endpoint.stations());
+  return judges.able.length === 0 ? undefined : { endpoint, judges };
+}

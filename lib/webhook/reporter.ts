@@ -1,0 +1,115 @@
+import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
+import type { RvmEvent } from '../event';
+import type { Endpoint } from './endpoint';
+import type { Problem, ProblemReason } from './problem';
+import { Throttle } from './throttle';
+
+/** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
+const QUIET_PERIOD = 10_000;
+
+/** A request as a problem or a log line may describe it. */
+export interface Described {
+  received: Date;
+  remoteAddress?: string | undefined;
+  bytes: number;
+}
+
+/** Tells output 3 and the log what the receiver refused or could not use, without flooding them. */
+export class Reporter {
+  private readonly problems: Throttle;
+  private readonly lines: Throttle;
+
+  /** @param steady milliseconds of a clock that never jumps */
+  constructor(
+    steady: () => number,
+    private readonly writeLine: (line: string) => void,
+  ) {
+    this.problems = new Throttle(QUIET_PERIOD, steady);
+    this.lines = new Throttle(QUIET_PERIOD, steady);
+  }
+
+  /** A line of the log, at most one of a kind in 10 s. */
+  log(kind: string, line: string): void {
+    const count = this.lines.pass(kind);
+    if (count > 0) this.writeLine(count === 1 ? line : `${line} (${count} times)`);
+  }
+
+  unauthentic(endpoint: Endpoint, reason: ProblemReason, request: Described): void {
+    const count = this.problems.pass(`${endpoint.id}\n${reason}`);
+    if (count === 0) return;
+    // A lone station is the one that was meant; of several nobody can say.
+    const stations = endpoint.stations() ?? [];
+    const station = stations.length === 1 ? stations[0] : undefined;
+    this.send(endpoint, {
+      kind: 'unauthentic',
+      reason,
+      station: station?.key ?? null,
+      stationName: station?.name ?? null,
+      receivedTime: request.received.toISOString(),
+      ...(request.remoteAddress !== undefined && { remoteAddress: request.remoteAddress }),
+      bytes: request.bytes,
+      count,
+    });
+  }
+
+  /** A dead letter, stale, or of a known id with other content; nothing for a repeat. */
+  kept(endpoint: Endpoint, letter: DeadLetter, acceptance: Acceptance, bytes: number): void {
+    if (acceptance.outcome === 'repeat') return;
+    const isConflict = acceptance.outcome === 'conflict';
+    this.send(endpoint, {
+      kind: isConflict ? 'conflict' : letter.kind,
+      reason: letter.reason,
+      ...describeRecord(letter, acceptance, bytes),
+      ...(letter.messageId !== undefined && { messageId: letter.messageId }),
+      ...describeEvent(letter.event),
+    });
+  }
+
+  /** An accepted message that no output for events takes: a conflict, or an unknown type. */
+  accepted(endpoint: Endpoint, message: ProvenMessage, acceptance: Acceptance, bytes: number): void {
+    const isOther = message.kind === 'other' && acceptance.outcome === 'new';
+    if (acceptance.outcome !== 'conflict' && !isOther) return;
+    this.send(endpoint, {
+      kind: isOther ? 'other' : 'conflict',
+      reason: null,
+      ...describeRecord(message, acceptance, bytes),
+      messageId: message.envelope.messageId,
+      ...describeEvent(message.event),
+    });
+  }
+
+  private send(endpoint: Endpoint, problem: Problem): void {
+    try {
+      endpoint.onProblem(problem);
+    } catch {
+      this.log('problem-consumer', 'A problem of a webhook could not be shown, because its node failed.');
+    }
+  }
+}
+
+function describeRecord(
+  record: DeadLetter | ProvenMessage,
+  acceptance: Acceptance,
+  bytes: number,
+): Pick<
+  Problem,
+  'station' | 'stationName' | 'receivedTime' | 'deliveryId' | 'remoteAddress' | 'bytes' | 'count'
+> {
+  return {
+    station: record.stationKey,
+    stationName: record.stationName,
+    receivedTime: record.receivedTime,
+    deliveryId: acceptance.deliveryId,
+    ...(record.remoteAddress !== undefined && { remoteAddress: record.remoteAddress }),
+    bytes,
+    count: 1,
+  };
+}
+
+function describeEvent(event: RvmEvent | undefined): { alarmId?: string; event?: RvmEvent } {
+  if (event === undefined) return {};
+  return {
+    ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
+    event: structuredClone(event),
+  };
+}

@@ -1,0 +1,67 @@
+/** What the receiver needs to know of a Central Station. */
+export interface ReceivingStation {
+  /** Short unique key, `[a-z0-9-]{1,32}`; identifies the station in messages and in the inbox. */
+  key: string;
+  name: string;
+  /** Scheme of the endpoint as registered with the service: it decides which proof counts. Never guessed. */
+  scheme: 'https' | 'http';
+  /** Shared Secret Phrase; '' = none. Taken as typed: no trimming, no normalisation. */
+  secret: string;
+  /** The phrase before the last change, accepted until emptied; '' = none. */
+  previousSecret: string;
+  /** Agent User of the station; '' = not checked. */
+  agentUserId: string;
+  /** Accept a signature without the scheme word `HMAC-SHA256`. */
+  acceptBareSignature: boolean;
+  /** True for a station of the sandbox. */
+  sandbox: boolean;
+}
+
+/** What an environment variable leaves behind that is not set: `${NAME}` or `$(NAME)`. */
+const UNSET_VARIABLE = /^\$(?:\{[^}]*\}|\([^)]*\))$/;
+
+/** Texts that JavaScript makes of an absent value; no phrase anybody chose. */
+const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
+
+/**
+ * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key),
+ * neither can the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key).
+ */
+export function isUsablePhrase(phrase: string): boolean {
+  if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
+  return !phrase.includes('\0') && !isUnsetVariable(phrase);
+}
+
+function isUnsetVariable(text: string): boolean {
+  return UNSET_VARIABLE.test(text.trim());
+}
+
+/** The stations of an endpoint, told apart by whether their phrase lets the receiver judge. */
+export interface Judges {
+  /** Stations with a usable phrase. Empty = nothing can be judged yet. */
+  able: readonly ReceivingStation[];
+  /** True while another station of the endpoint waits for its phrase: what the able ones refuse may be its message. */
+  waiting: boolean;
+}
+
+/**
+ * Sorts out which stations can judge a message. Stations of one endpoint that share a phrase cannot be told
+ * apart, so none of them judges.
+ */
+export function judgesAmong(stations: readonly ReceivingStation[] | undefined): Judges {
+  const listed = stations ?? [];
+  const usable = listed.filter((station) => isUsablePhrase(station.secret));
+  const able = usable.filter(
+    (station) => !usable.some((other) => other !== station && sharePhrase(station, other)),
+  );
+  const waiting = able.length < usable.length || listed.some((station) => isUnsetVariable(station.secret));
+  return { able, waiting };
+}
+
+function sharePhrase(one: ReceivingStation, other: ReceivingStation): boolean {
+  return phrasesOf(one).some((phrase) => phrasesOf(other).includes(phrase));
+}
+
+function phrasesOf(station: ReceivingStation): string[] {
+  return [station.secret, station.previousSecret].filter(isUsablePhrase);
+}

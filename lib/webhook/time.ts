@@ -1,0 +1,48 @@
+const ISO_TIME = new RegExp(
+  '^(\\d{4})-?(\\d{2})-?(\\d{2})' + // date, extended or basic
+    '(?:[Tt ](\\d{2}):?(\\d{2})(?::?(\\d{2})(?:[.,](\\d{1,9}))?)?' + // time of day, fraction to the nanosecond
+    '\\s?(?:([Zz])|([+-])(\\d{2}):?(\\d{2})?)?)?$', // zone
+);
+
+/** The year in which senders of the .NET family count "no date" (`0001-01-01T00:00:00`). */
+const ZERO_YEAR = 1;
+
+/**
+ * Reads a time of the service: ISO 8601, extended or basic, with zero to nine fraction digits. A time without
+ * a zone is UTC (specification, section 2, eventStartTime). `24:00:00` and a leap second count into the next
+ * day or minute. Undefined for everything else, the zero date included.
+ */
+export function readTime(value: unknown): Date | undefined {
+  if (typeof value !== 'string' || value.length > 64) return undefined;
+  const match = ISO_TIME.exec(value.trim());
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = Array.from({ length: 6 }, (_, index) =>
+    Number(match[index + 1] ?? '0'),
+  );
+  const date = { year: year ?? 0, month: month ?? 0, day: day ?? 0 };
+  const clock = { hour: hour ?? 0, minute: minute ?? 0, second: second ?? 0 };
+  if (date.year === ZERO_YEAR || !isCalendarDay(date) || !isTimeOfDay(clock)) return undefined;
+  const milliseconds = Math.trunc(Number(`0.${match[7] ?? '0'}`) * 1000);
+  const local = Date.UTC(date.year, date.month - 1, date.day, clock.hour, clock.minute, clock.second);
+  return new Date(local + milliseconds - offsetMilliseconds(match[9], match[10], match[11]));
+}
+
+/** True for the date that stands for "none" in messages of the .NET family. */
+export function isZeroDate(value: unknown): boolean {
+  return typeof value === 'string' && value.trim().startsWith('0001-01-01');
+}
+
+function isCalendarDay({ year, month, day }: { year: number; month: number; day: number }): boolean {
+  if (month < 1 || month > 12 || day < 1) return false;
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+function isTimeOfDay({ hour, minute, second }: { hour: number; minute: number; second: number }): boolean {
+  if (hour === 24) return minute === 0 && second === 0;
+  return hour < 24 && minute < 60 && second <= 60;
+}
+
+function offsetMilliseconds(sign = '+', hours = '0', minutes = '0'): number {
+  const size = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return sign === '-' ? -size : size;
+}

@@ -1,0 +1,140 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readAuthorization, type AuthorizationReading } from './authorization-header';
+import type { JsonReading, TokenReading } from './json-reading';
+import { isUsablePhrase, type ReceivingStation } from './station';
+
+/** What arrived: exact bytes and header lines, and the bytes read as JSON (for the token alone). */
+export interface Received {
+  body: Uint8Array;
+  /** Values of all `Authorization` lines. */
+  authorization: readonly string[];
+  json: JsonReading;
+}
+
+export type ProofReason = 'no-signature' | 'bad-signature' | 'bad-token';
+
+export type Verdict =
+  | {
+      proven: true;
+      station: ReceivingStation;
+      proof: 'hmac' | 'token';
+      /** Which phrase proved it. */
+      secret: 'current' | 'previous';
+      /** True where the proof does not fit the scheme that is configured. */
+      oddScheme: boolean;
+    }
+  | {
+      proven: false;
+      reason: ProofReason;
+      /** Station whose phrase came in clear where only a signature counts: that phrase is burnt. */
+      burnt?: ReceivingStation;
+    };
+
+type Slot = 'current' | 'previous';
+const SLOTS: readonly Slot[] = ['current', 'previous'];
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Key of the comparison of texts; stands in for absent phrases too, so that it can equal nothing sent. */
+const PROCESS_KEY = randomBytes(32);
+
+/**
+ * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
+ * bytes, header lines and stations. Every station costs the same work whether it matches or not.
+ *
+ * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
+ * without a token a right signature, the stronger proof, counts too.
+ */
+export function verify(received: Received, stations: readonly ReceivingStation[]): Verdict {
+  const header = readAuthorization(received.authorization);
+  const { token } = received.json;
+  const findings = stations.map((station) => ({
+    station,
+    signed: signedWith(station, received.body, header),
+    token: tokenOf(station, token),
+  }));
+  const match = findings.map((finding) => provenBy(finding, token)).find((verdict) => verdict !== undefined);
+  if (match !== undefined) return match;
+  const burnt = findings.find((finding) => finding.station.scheme === 'http' && finding.token !== undefined);
+  const reason = reasonOf(header, token, stations);
+  return { proven: false, reason, ...(burnt && { burnt: burnt.station }) };
+}
+
+interface Finding {
+  station: ReceivingStation;
+  signed: Slot | undefined;
+  token: Slot | undefined;
+}
+
+function provenBy({ station, signed, token: named }: Finding, token: TokenReading): Verdict | undefined {
+  if (station.scheme === 'http') {
+    if (signed === undefined) return undefined;
+    return { proven: true, station, proof: 'hmac', secret: signed, oddScheme: token.kind !== 'absent' };
+  }
+  if (token.kind !== 'absent') {
+    return named && { proven: true, station, proof: 'token', secret: named, oddScheme: false };
+  }
+  return signed && { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };
+}
+
+/** The phrase that signed the bytes. A sender that works on text signs without the byte-order mark it sends. */
+function signedWith(
+  station: ReceivingStation,
+  body: Uint8Array,
+  header: AuthorizationReading,
+): Slot | undefined {
+  const text = signatureText(station, header);
+  if (text === undefined) return undefined;
+  const candidates = startsWithMark(body) ? [body, body.subarray(BYTE_ORDER_MARK.length)] : [body];
+  return firstMatch(station, (phrase) =>
+    candidates
+      .map((bytes) => sameText(createHmac('sha256', phrase).update(bytes).digest('base64'), text))
+      .includes(true),
+  );
+}
+
+function signatureText(station: ReceivingStation, header: AuthorizationReading): string | undefined {
+  if (header.kind === 'signature') return header.text;
+  return header.kind === 'bare' && station.acceptBareSignature ? header.text : undefined;
+}
+
+function startsWithMark(body: Uint8Array): boolean {
+  return BYTE_ORDER_MARK.equals(body.subarray(0, BYTE_ORDER_MARK.length));
+}
+
+function tokenOf(station: ReceivingStation, token: TokenReading): Slot | undefined {
+  const { text } = token;
+  if (token.kind !== 'text' || text === undefined) return undefined;
+  return firstMatch(station, (phrase) => sameText(text, phrase));
+}
+
+/** Tries both phrases, always both; an absent one is replaced by a key that matches nothing. */
+function firstMatch(station: ReceivingStation, matches: (phrase: string) => boolean): Slot | undefined {
+  const results = SLOTS.map((slot) => {
+    const phrase = slot === 'current' ? station.secret : station.previousSecret;
+    const usable = isUsablePhrase(phrase);
+    return matches(usable ? phrase : PROCESS_KEY.toString('hex')) && usable;
+  });
+  return SLOTS.find((_, index) => results[index]);
+}
+
+/** Equality of two texts in a time that depends on neither; over digests, because their lengths may differ. */
+function sameText(one: string, other: string): boolean {
+  return timingSafeEqual(digestOf(one), digestOf(other));
+}
+
+function digestOf(text: string): Buffer {
+  return createHmac('sha256', PROCESS_KEY).update(text, 'utf8').digest();
+}
+
+function reasonOf(
+  header: AuthorizationReading,
+  token: TokenReading,
+  stations: readonly ReceivingStation[],
+): ProofReason {
+  const unsigned = header.kind === 'absent' || header.kind === 'no-signature';
+  const expectsToken = stations.some(({ scheme }) => scheme === 'https');
+  const expectsSignature = stations.some(({ scheme }) => scheme === 'http');
+  if (expectsToken && token.kind !== 'absent' && (unsigned || !expectsSignature)) return 'bad-token';
+  if (!unsigned) return 'bad-signature';
+  return expectsSignature ? 'no-signature' : 'bad-token';
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import type { NodeAPI, NodeDef } from 'node-red';
+import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { registerNode } from '../support/register';
+import { allStations } from './find-station';
+import { Station, type CentralStationNode } from './station';
+
+interface Config extends NodeDef {
+  cloud?: string;
+}
+
+function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
+  const cloud = config.cloud ? (RED.nodes.getNode(config.cloud) as CloudNode | null | undefined) : undefined;
+  node.station = new Station(RED, node, config, cloud ?? undefined);
+
+  const checkOthers = (): void => reportClashes(RED, node);
+  RED.events.on('flows:started', checkOthers);
+  node.on('close', (_removed: boolean, done: () => void) => {
+    RED.events.off('flows:started', checkOthers);
+    node.station.close().then(done, done);
+  });
+}
+
+/** Keys and phrases tell stations apart, so two of a kind are reported on both. */
+function reportClashes(RED: NodeAPI, node: CentralStationNode): void {
+  const mine = node.station;
+  for (const other of allStations(RED)) {
+    if (other === mine) continue;
+    if (other.key === mine.key) {
+      node.error(
+        `The key "${mine.key}" belongs to the Central Station "${other.name}" too: give each its own.`,
+      );
+    }
+    if (sharePhrase(mine, other)) {
+      node.error(
+        `The Central Stations "${mine.name}" and "${other.name}" have the same Shared Secret Phrase: give each its own.`,
+      );
+    }
+  }
+}
+
+function sharePhrase(one: Station, other: Station): boolean {
+  const mine = phraseDigest(one);
+  return mine !== undefined && mine === phraseDigest(other);
+}
+
+function phraseDigest(station: Station): string | undefined {
+  const receiving = station.receiving();
+  if (typeof receiving === 'string' || 'variable' in receiving) return undefined;
+  return createHash('sha256').update(receiving.secret).digest('hex');
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode<CentralStationNode, Config>(
+    RED,
+    'rvm-central-station',
+    (node, config) => build(RED, node, config),
+    {
+      username: { type: 'text' },
+      password: { type: 'password' },
+      secret: { type: 'password' },
+      previousSecret: { type: 'password' },
+    },
+  );
+};

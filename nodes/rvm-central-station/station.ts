@@ -1,0 +1,212 @@
+import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
+import type { StationClient, StationState } from '../../lib/cloud/station-client';
+import { RvmError } from '../../lib/error';
+import type { ReceivingStation } from '../../lib/webhook/station';
+import type { StationCredentials } from '../../sandbox';
+import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
+import { connectionStatus, status } from '../support/status';
+import { keyFromName } from './key';
+
+type ClientModule = typeof import('../../lib/cloud/station-client');
+
+export interface CentralStationCredentials {
+  username?: string;
+  password?: string;
+  secret?: string;
+  previousSecret?: string;
+}
+
+export interface CentralStationNode extends Node<CentralStationCredentials> {
+  station: Station;
+}
+
+/** Why a station cannot judge a webhook message; shown by the nodes that serve it. */
+export type NotReceiving = 'no-secret' | 'not-ready' | { variable: string };
+
+/**
+ * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
+ * needs to prove its alarms. Lives as long as its config node.
+ */
+export class Station {
+  readonly key: string;
+  readonly name: string;
+  readonly isSandbox: boolean;
+  private readonly properties: Properties;
+  private readonly watchers = new Set<(status: NodeStatus) => void>();
+  private state: StationState = { kind: 'idle' };
+  private connecting: Promise<StationClient> | undefined;
+  private fromSandbox: StationCredentials | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: CentralStationNode,
+    config: NodeDef,
+    private readonly cloud: CloudNode | undefined,
+  ) {
+    this.properties = { ...config };
+    this.key = textOf(this.properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
+    this.name = node.name || this.key;
+    this.isSandbox = cloud?.isSandbox === true;
+    if (this.isSandbox && this.unsetVariable() === undefined) void this.enterSandbox().catch(this.reportOnce);
+  }
+
+  /** The variable that the station or its cloud lacks, for the status. */
+  unsetVariable(): string | undefined {
+    return firstUnsetVariable(this.properties, this.node.credentials) ?? this.cloud?.unsetVariable;
+  }
+
+  /**
+   * The one client of this station; made at first use.
+   * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
+   */
+  client(): Promise<StationClient> {
+    if (this.closed)
+      return Promise.reject(new RvmError('CANCELLED', 'The Central Station was closed by a deploy.'));
+    this.connecting ??= this.connect().catch((error: unknown) => {
+      this.connecting = undefined;
+      throw error;
+    });
+    return this.connecting;
+  }
+
+  /** What the receiver needs, or why it has to wait. */
+  receiving(): ReceivingStation | NotReceiving {
+    const variable = this.unsetVariable();
+    if (variable !== undefined) return { variable };
+    if (this.isSandbox && this.fromSandbox === undefined) return 'not-ready';
+    const { credentials } = this.node;
+    const secret = this.fromSandbox?.secret ?? credentials?.secret ?? '';
+    if (secret.trim() === '') return 'no-secret';
+    return {
+      key: this.key,
+      name: this.name,
+      scheme: this.scheme(),
+      secret,
+      previousSecret: credentials?.previousSecret ?? '',
+      agentUserId: textOf(this.properties, 'agentUserId'),
+      acceptBareSignature: flagOf(this.properties, 'acceptBareSignature'),
+      sandbox: this.isSandbox,
+    };
+  }
+
+  /** Tells the sandbox where this station's alarms go; nothing for a real service. */
+  setSandboxEndpoint(id: string, url: () => string | undefined): void {
+    if (!this.isSandbox || this.closed) return;
+    this.enterSandbox().then(
+      async () => (await this.cloud?.sandbox())?.setEndpoint(id, { station: this.key, url }),
+      this.reportOnce,
+    );
+  }
+
+  removeSandboxEndpoint(id: string): void {
+    if (!this.isSandbox) return;
+    this.cloud?.sandbox().then(
+      (sandbox) => sandbox.removeEndpoint(id),
+      () => undefined,
+    );
+  }
+
+  /**
+   * Shows the state of the session on a node that calls the service, and opens the session at once, so that the first
+   * alarm finds its camera without waiting for a login.
+   */
+  show(node: Node): void {
+    const watcher = (shown: NodeStatus): void => node.status(shown);
+    this.watchers.add(watcher);
+    node.on('close', () => this.watchers.delete(watcher));
+    watcher(this.status());
+    this.client()
+      .then((client) => client.listDevices())
+      .catch((error: unknown) => this.failed(error));
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    this.watchers.clear();
+    const client = await this.connecting?.catch(() => undefined);
+    await client?.close();
+    if (this.fromSandbox === undefined) return;
+    const sandbox = await this.cloud?.sandbox().catch(() => undefined);
+    sandbox?.removeStation(this.key);
+  }
+
+  private async connect(): Promise<StationClient> {
+    const variable = this.unsetVariable();
+    if (variable !== undefined) throw unsetVariableError(variable);
+    if (this.cloud === undefined) throw this.missing('cloud', 'choose one');
+    const connection = await this.cloud.connection();
+    const { username, password } = await this.agentUser();
+    if (username === '') throw this.missing('Agent User name', 'enter it');
+    if (password === '') throw this.missing('Agent User password', 'enter it');
+
+    // Loaded here and not above: registering types must not cost the memory of an HTTP client.
+    const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
+    const client = new StationClient({ ...connection, username, password });
+    client.onState((state) => {
+      this.state = state;
+      this.tellWatchers();
+    });
+    if (!this.closed) return client;
+    await client.close();
+    throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
+  }
+
+  private async agentUser(): Promise<{ username: string; password: string }> {
+    if (this.isSandbox) return this.enterSandbox();
+    const { username = '', password = '' } = this.node.credentials ?? {};
+    return { username, password };
+  }
+
+  /** Empty credentials stand for those of the sandbox, which are random at each start. */
+  private async enterSandbox(): Promise<StationCredentials> {
+    if (this.fromSandbox !== undefined) return this.fromSandbox;
+    if (this.cloud === undefined) throw this.missing('cloud', 'choose one');
+    const sandbox = await this.cloud.sandbox();
+    const { username, password, secret } = this.node.credentials ?? {};
+    this.fromSandbox ??= sandbox.setStation(this.key, {
+      name: this.name,
+      username,
+      password,
+      secret,
+      scheme: this.scheme(),
+    });
+    return this.fromSandbox;
+  }
+
+  private scheme(): 'http' | 'https' {
+    return textOf(this.properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
+  }
+
+  private status(): NodeStatus {
+    const variable = this.unsetVariable();
+    if (variable !== undefined) return status(this.RED, 'variableNotSet', { variable });
+    return connectionStatus(this.RED, this.state, this.isSandbox);
+  }
+
+  private failed(error: unknown): void {
+    // A refusal of the service is in the client's state already; what is left are faults of the settings.
+    if (this.state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
+    this.state = { kind: 'refused', error };
+    this.tellWatchers();
+  }
+
+  private tellWatchers(): void {
+    const shown = this.status();
+    for (const watcher of this.watchers) watcher(shown);
+  }
+
+  private missing(what: string, cure: string): RvmError {
+    return new RvmError(
+      'CONFIG_MISSING',
+      `The Central Station "${this.name}" has no ${what}: ${cure} in its settings.`,
+    );
+  }
+
+  private readonly reportOnce = (error: unknown): void => {
+    if (this.closed || this.state.kind === 'refused') return;
+    this.node.error(error instanceof Error ? error.message : String(error));
+    this.failed(error);
+  };
+}

@@ -1,0 +1,113 @@
+import { isVariable, numberOrReason } from '../support/editor/validate';
+
+const VERSION = /^\d+(\.\d+)*$/;
+
+function urlOrReason(node: EditorNode, value: unknown): boolean | string {
+  const text = String(value ?? '').trim();
+  if (text === 'sandbox' || isVariable(text)) return true;
+  try {
+    if (['http:', 'https:'].includes(new URL(text).protocol)) return true;
+  } catch {
+    // Not a URL: the reason below says what is wanted.
+  }
+  return node._('rvm-cloud.errors.url');
+}
+
+function versionOrReason(node: EditorNode, value: unknown): boolean | string {
+  const text = String(value ?? '').trim();
+  return VERSION.test(text) || isVariable(text) || node._('rvm-cloud.errors.version');
+}
+
+function originsOrReason(node: EditorNode, value: unknown): boolean | string {
+  const text = String(value ?? '').trim();
+  if (text === '' || isVariable(text)) return true;
+  const wrong = text.split(',').find((part) => !/^https?:\/\/[^/\s]+\/?$/.test(part.trim()));
+  return wrong === undefined || node._('rvm-cloud.errors.origins');
+}
+
+/** Rows that only one of the two, sandbox or real service, has a use for. */
+function showRows(): void {
+  const isSandbox = String($('#node-config-input-url').val()).trim() === 'sandbox';
+  $('.rvm-sandbox-only').toggle(isSandbox);
+  $('.rvm-service-only').toggle(!isSandbox);
+}
+
+RED.nodes.registerType('rvm-cloud', {
+  category: 'config',
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    url: {
+      value: 'sandbox',
+      required: true,
+      validate(value) {
+        return urlOrReason(this, value);
+      },
+    },
+    versionLow: {
+      value: '1',
+      validate(value) {
+        return versionOrReason(this, value);
+      },
+    },
+    versionHigh: {
+      value: '9',
+      validate(value) {
+        return versionOrReason(this, value);
+      },
+    },
+    tls: { value: '' },
+    proxy: { value: '' },
+    timeout: {
+      value: 10,
+      validate(value) {
+        return numberOrReason(this, value, 1);
+      },
+    },
+    deviceRefresh: {
+      value: 300,
+      validate(value) {
+        return numberOrReason(this, value, 0);
+      },
+    },
+    trustedOrigins: {
+      value: '',
+      validate(value) {
+        return originsOrReason(this, value);
+      },
+    },
+    sandboxEvents: {
+      value: 1,
+      validate(value) {
+        return numberOrReason(this, value, 0);
+      },
+    },
+    loginUserField: { value: 'username' },
+    loginPasswordField: { value: 'password' },
+    liveStyle: { value: 'omit' },
+    appendZ: { value: false },
+    relDetails: { value: '' },
+    relPresets: { value: '' },
+    relTours: { value: '' },
+    relHome: { value: '' },
+    relSnapshot: { value: '' },
+  },
+  credentials: {
+    apiKey: { type: 'password' },
+    loginExtra: { type: 'password' },
+  },
+  label() {
+    return (
+      this.name ||
+      (this.url === 'sandbox' ? this._('rvm-cloud.label.sandbox') : this._('rvm-cloud.label.cloud'))
+    );
+  },
+  oneditprepare() {
+    $('#node-config-input-url').on('input change', showRows);
+    $('#rvm-cloud-use-sandbox').on('click', (event) => {
+      event.preventDefault();
+      $('#node-config-input-url').val('sandbox').trigger('change');
+    });
+    showRows();
+  },
+});

@@ -1,0 +1,47 @@
+import type { Sandbox, SandboxOptions } from '../../sandbox';
+import { RvmError } from '../../lib/error';
+
+type SandboxModule = typeof import('../../sandbox');
+
+/** Starts the sandbox of one `rvm-cloud` at first use, once, and ends it with the node. */
+export class SandboxHost {
+  private starting: Promise<Sandbox> | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly options: SandboxOptions,
+    private readonly log: (line: string) => void,
+  ) {}
+
+  /** @throws RvmError CANCELLED after close, NETWORK where its ports cannot be opened. */
+  sandbox(): Promise<Sandbox> {
+    if (this.closed)
+      return Promise.reject(new RvmError('CANCELLED', 'The sandbox has ended with its cloud node.'));
+    this.starting ??= this.start();
+    return this.starting;
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    const sandbox = await this.starting?.catch(() => undefined);
+    await sandbox?.close();
+  }
+
+  private async start(): Promise<Sandbox> {
+    // Loaded here and not above: most of its users only ever talk to the real service.
+    const { Sandbox } = require('../../sandbox') as SandboxModule;
+    try {
+      const sandbox = await Sandbox.start(this.options);
+      this.log(`sandbox started: service on ${sandbox.url}, video on ${sandbox.rtspUrl}`);
+      return sandbox;
+    } catch (error) {
+      // The next use tries again, for the port may be free by then.
+      this.starting = undefined;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new RvmError(
+        'NETWORK',
+        `The sandbox could not start (${reason}): free the port, or place it by rvmSandbox in settings.js.`,
+      );
+    }
+  }
+}

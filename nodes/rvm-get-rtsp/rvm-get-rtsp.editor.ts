@@ -1,0 +1,31 @@
+RED.nodes.registerType('rvm-get-rtsp', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-get-rtsp.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    mode: { value: 'event' },
+    camera: { value: 'event.cameraId' },
+    cameraType: { value: 'msg' },
+    time: { value: '' },
+    timeType: { value: 'str' },
+    preRoll: { value: 0 },
+    quality: { value: 'high' },
+    whenOffline: { value: 'fail' },
+    deadline: { value: 15 },
+  },
+  paletteLabel: 'get RTSP',
+  label() {
+    return this.name || this._('rvm-get-rtsp.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+});

@@ -1,0 +1,28 @@
+RED.nodes.registerType('rvm-list-devices', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-list-devices.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    show: { value: 'all' },
+    search: { value: '' },
+    searchType: { value: 'str' },
+    output: { value: 'array' },
+    fresh: { value: false },
+    links: { value: false },
+  },
+  paletteLabel: 'list devices',
+  label() {
+    return this.name || this._('rvm-list-devices.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+});

@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NodeAPI } from 'node-red';
+import { Dispatcher } from '../../lib/webhook/dispatcher';
+import { MemoryInbox } from '../../lib/inbox/memory-inbox';
+import type { Middleware } from '../../lib/webhook/endpoint';
+import { RememberedPaths } from './remembered-paths';
+
+type Next = (error?: unknown) => void;
+type Handler = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
+
+interface Layer {
+  name?: string;
+  handle: unknown;
+}
+
+/** The parts of an Express app that are touched here; `_router` in Express 4, `router` in Express 5. */
+interface ExpressApp {
+  parent?: ExpressApp;
+  _router?: { stack: Layer[] };
+  router?: { stack: Layer[] };
+  use(handler: Handler): unknown;
+  path(): string;
+}
+
+/** One per process, as long as the process lives: a redeploy changes its map of paths and no Express route. */
+export interface NodeRedServer {
+  dispatcher: Dispatcher;
+  /** Where events of webhook nodes without an `rvm-inbox` wait. */
+  inbox: MemoryInbox;
+  /** Full path of a webhook node below `httpNodeRoot`; undefined where Node-RED serves no flows by HTTP. */
+  fullPath(path: string): string | undefined;
+  /** Address of this Node-RED as seen from itself, once it listens. */
+  loopbackOrigin(): string | undefined;
+  middleware(): Middleware | undefined;
+}
+
+let server: NodeRedServer | undefined;
+
+/** The webhook entrance of this process, put in place when the type registers: before any flow runs. */
+export function nodeRedServer(RED: NodeAPI): NodeRedServer {
+  if (server !== undefined) {
+    capture(RED, server.dispatcher);
+    return server;
+  }
+  const remembered = new RememberedPaths(RED);
+  const dispatcher = new Dispatcher({
+    rememberedPaths: remembered.read(),
+    log: (line) => RED.log.warn(line),
+  });
+  RED.events.on('flows:started', () => {
+    dispatcher.flowsStarted();
+    remembered.write(dispatcher.paths());
+  });
+  if (RED.settings.get('httpNodeAuth') !== undefined) {
+    RED.log.info('rvm-webhook-in: httpNodeAuth does not apply to webhook paths; each message proves itself.');
+  }
+  capture(RED, dispatcher);
+  server = {
+    dispatcher,
+    inbox: new MemoryInbox(),
+    fullPath: (path) => fullPath(RED, path),
+    loopbackOrigin: () => loopbackOrigin(RED),
+    middleware: () => middleware(RED),
+  };
+  return server;
+}
+
+const capturing = new WeakSet<ExpressApp>();
+
+/**
+ * Puts the dispatcher in front of everything that reads bodies. Node-RED's editor parses every JSON body under its
+ * root, which is `/` by default, before a route of a node runs; a proof over raw bytes is then impossible.
+ * Behind Express's own preparation of `req` and `res`, so that `httpNodeMiddleware` finds them as it expects.
+ */
+function capture(RED: NodeAPI, dispatcher: Dispatcher): void {
+  const app = rootApp(RED);
+  if (app === undefined || capturing.has(app)) return;
+  capturing.add(app);
+
+  const rvmWebhook: Handler = (req, res, next) => {
+    if (!dispatcher.handle(req, res)) next();
+  };
+  app.use(rvmWebhook);
+  const stack = (app._router ?? app.router)?.stack ?? [];
+  const layers = stack.splice(
+    stack.findIndex((layer) => layer.handle === rvmWebhook),
+    1,
+  );
+  const prepared = stack.findIndex((layer) => layer.name === 'expressInit') + 1;
+  stack.splice(prepared, 0, ...layers);
+}
+
+function rootApp(RED: NodeAPI): ExpressApp | undefined {
+  if (typeof RED.httpNode !== 'function') return undefined;
+  let app = RED.httpNode as ExpressApp & NodeAPI['httpNode'] as ExpressApp;
+  while (app.parent !== undefined) app = app.parent;
+  return app;
+}
+
+function fullPath(RED: NodeAPI, path: string): string | undefined {
+  // red.js leaves an empty Express app where httpNodeRoot is false, so the setting decides.
+  if (RED.settings.get('httpNodeRoot') === false || typeof RED.httpNode !== 'function') return undefined;
+  return `${RED.httpNode.path()}/${path}`.replace(/\/{2,}/g, '/');
+}
+
+function loopbackOrigin(RED: NodeAPI): string | undefined {
+  const address = RED.server.address();
+  if (address === null || typeof address === 'string') return undefined;
+  const scheme = RED.settings.get('https') === undefined ? 'http' : 'https';
+  const everywhere = address.address === '::' || address.address === '0.0.0.0';
+  const host = everywhere ? '127.0.0.1' : address.address;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+}
+
+/** `httpNodeMiddleware` of settings.js: one function or several, run in turn. */
+function middleware(RED: NodeAPI): Middleware | undefined {
+  const setting = RED.settings.get('httpNodeMiddleware') as Handler | Handler[] | undefined;
+  const handlers = (Array.isArray(setting) ? setting : [setting]).filter(
+    (entry) => typeof entry === 'function',
+  );
+  if (handlers.length === 0) return undefined;
+  return (req, res, next) => {
+    const run = (index: number): void => {
+      const handler = handlers[index];
+      if (handler === undefined) next();
+      else
+        handler(req, res, (error) => (error === undefined || error === null ? run(index + 1) : next(error)));
+    };
+    run(0);
+  };
+}

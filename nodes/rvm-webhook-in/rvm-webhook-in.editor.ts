@@ -1,0 +1,118 @@
+import { isVariable } from '../support/editor/validate';
+
+const PREFIX = '/remote-monitoring/';
+const ALLOWED = /^\/?[A-Za-z0-9._~!$&'()*+,;=:@/-]+$/;
+
+/** The address is known only to the service: 128 bits from a cryptographic generator. */
+function randomPath(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return PREFIX + Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function pathOrReason(node: EditorNode, value: unknown): boolean | string {
+  const path = String(value ?? '').trim();
+  if (isVariable(path)) return true;
+  if (path.replace(/\//g, '') === '') return node._('rvm-webhook-in.errors.pathMissing');
+  return ALLOWED.test(path) || node._('rvm-webhook-in.errors.path');
+}
+
+function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
+  const text = String(value ?? '').trim();
+  return (
+    text === '' ||
+    isVariable(text) ||
+    /^https?:\/\/[^\s?#]+$/.test(text) ||
+    node._('rvm-webhook-in.errors.publicUrl')
+  );
+}
+
+/** Either half of the choice will do, but one is needed. */
+function sourceOrReason(node: EditorNode, other: unknown, value: unknown): boolean | string {
+  const chosen = (id: unknown): boolean => typeof id === 'string' && id !== '' && id !== '_ADD_';
+  return chosen(value) || chosen(other) || node._('rvm-webhook-in.errors.source');
+}
+
+/** The address to register with the service. */
+function fullUrl(): string {
+  const base = String($('#node-input-publicUrl').val()).trim() || location.origin;
+  const root = RED.settings.httpNodeRoot || '/';
+  const path = String($('#node-input-path').val()).trim();
+  return base.replace(/\/+$/, '') + `/${root}/${path}`.replace(/\/{2,}/g, '/');
+}
+
+function showUrl(node: EditorNode): void {
+  const disabled = RED.settings.httpNodeRoot === false;
+  $('#rvm-webhook-url').val(disabled ? node._('rvm-webhook-in.tip.noHttpNodes') : fullUrl());
+}
+
+function copyUrl(node: EditorNode): void {
+  const field = $('#rvm-webhook-url');
+  const done = (): void => RED.notify(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
+  // Browsers offer the clipboard on secure pages only; elsewhere the marked text can be copied by hand.
+  if (navigator.clipboard === undefined) field.trigger('select');
+  else navigator.clipboard.writeText(String(field.val())).then(done, () => field.trigger('select'));
+}
+
+RED.nodes.registerType('rvm-webhook-in', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-webhook-in.svg',
+  inputs: 0,
+  outputs: 3,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: {
+      value: '',
+      type: 'rvm-central-station',
+      required: false,
+      validate(value) {
+        return sourceOrReason(this, this.cloud, value);
+      },
+    },
+    cloud: { value: '', type: 'rvm-cloud', required: false },
+    path: {
+      value: '',
+      validate(value) {
+        return pathOrReason(this, value);
+      },
+    },
+    listener: { value: '' },
+    publicUrl: {
+      value: '',
+      validate(value) {
+        return publicUrlOrReason(this, value);
+      },
+    },
+    inbox: { value: '' },
+    handledWhen: { value: 'sent' },
+    redeliverAfter: { value: 120 },
+    maxAttempts: { value: 12 },
+    maxInFlight: { value: 100 },
+  },
+  paletteLabel: 'webhook in',
+  label() {
+    return this.name || this._('rvm-webhook-in.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(`rvm-webhook-in.output.${['alarms', 'health', 'problems'][index] ?? ''}`);
+  },
+  onadd() {
+    if (!this.path) this.path = randomPath();
+  },
+  oneditprepare() {
+    $('#node-input-path, #node-input-publicUrl').on('input change', () => showUrl(this));
+    $('#rvm-webhook-copy').on('click', (event) => {
+      event.preventDefault();
+      copyUrl(this);
+    });
+    $('#rvm-webhook-new-path').on('click', (event) => {
+      event.preventDefault();
+      $('#node-input-path').val(randomPath()).trigger('change');
+    });
+    showUrl(this);
+  },
+});

@@ -1,0 +1,173 @@
+import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
+import type { Delivery } from '../../lib/inbox/inbox';
+import type { Endpoint } from '../../lib/webhook/endpoint';
+import { messageOf } from '../../lib/webhook/message';
+import type { Problem } from '../../lib/webhook/problem';
+import type { ReceivingStation } from '../../lib/webhook/station';
+import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
+import type { NotReceiving, Station } from '../rvm-central-station/station';
+import { nodeIsNewEnough } from '../support/node-version';
+import { registerNode } from '../support/register';
+import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
+import { clockTime, status, type StatusName } from '../support/status';
+import { isWired } from '../support/wires';
+import { nodeRedServer, type NodeRedServer } from './node-red-server';
+
+const PROBLEMS_OUTPUT = 2;
+
+/** One `webhook in` node: an endpoint of the dispatcher, the consumer of its events, and its status. */
+class WebhookIn {
+  private readonly properties: Properties;
+  private readonly endpoint: Endpoint | undefined;
+  private readonly unsubscribe: () => void;
+  private readonly sandboxEndpoints = new Map<string, Station>();
+  private fault: StatusName | undefined;
+  private lastAt: Date | undefined;
+  private unseenProblems = 0;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+    config: NodeDef,
+    private readonly server: NodeRedServer,
+  ) {
+    this.properties = { ...config };
+    this.unsubscribe = server.inbox.consume(node.id, (delivery) => this.deliver(delivery));
+    this.endpoint = this.open();
+    this.RED.events.on('flows:started', this.flowsStarted);
+    this.showStatus();
+  }
+
+  close(): void {
+    this.RED.events.off('flows:started', this.flowsStarted);
+    this.unsubscribe();
+    if (this.endpoint !== undefined) this.server.dispatcher.remove(this.endpoint);
+    for (const [id, station] of this.sandboxEndpoints) station.removeSandboxEndpoint(id);
+  }
+
+  private open(): Endpoint | undefined {
+    const own = textOf(this.properties, 'path');
+    const path = this.server.fullPath(own);
+    if (path === undefined) return this.refuse('noHttpNodes');
+    if (own.replace(/\//g, '') === '') return this.refuse('notConfigured');
+    const endpoint: Endpoint = {
+      id: this.node.id,
+      path,
+      stations: () => this.receivingStations(),
+      stationOfAgentUser: (id) => this.stationOfAgentUser(id),
+      inbox: this.server.inbox,
+      middleware: this.server.middleware(),
+      onProblem: (problem) => this.problem(problem),
+    };
+    return this.server.dispatcher.add(endpoint) ? endpoint : this.refuse('pathInUse');
+  }
+
+  private refuse(fault: StatusName): undefined {
+    this.fault = fault;
+    this.node.error(this.RED._(`rvm-webhook-in.errors.${fault}`));
+  }
+
+  /** Stations of the whole flow file are known only now; the sandbox is told where to post. */
+  private readonly flowsStarted = (): void => {
+    const path = this.endpoint?.path;
+    if (path !== undefined) {
+      for (const station of this.served()) {
+        const id = `${this.node.id}/${station.key}`;
+        this.sandboxEndpoints.set(id, station);
+        station.setSandboxEndpoint(id, () => this.loopbackUrl(path));
+      }
+    }
+    this.showStatus();
+  };
+
+  private loopbackUrl(path: string): string | undefined {
+    const origin = this.server.loopbackOrigin();
+    return origin === undefined ? undefined : `${origin}${path}`;
+  }
+
+  private served(): Station[] {
+    const stationId = textOf(this.properties, 'station');
+    if (stationId === '') return stationsOfCloud(this.RED, textOf(this.properties, 'cloud'));
+    const station = stationById(this.RED, stationId);
+    return station === undefined ? [] : [station];
+  }
+
+  private receivingStations(): ReceivingStation[] {
+    if (firstUnsetVariable(this.properties) !== undefined) return [];
+    return this.served()
+      .map((station) => station.receiving())
+      .filter((receiving) => isReceiving(receiving));
+  }
+
+  private stationOfAgentUser(agentUserId: string): string | undefined {
+    const wanted = agentUserId.toLowerCase();
+    const receiving = allStations(this.RED).map((station) => station.receiving());
+    return receiving.filter(isReceiving).find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
+  }
+
+  private deliver(delivery: Delivery): void {
+    const now = new Date();
+    const { output, msg } = messageOf(delivery, now);
+    this.lastAt = now;
+    this.showStatus();
+    this.sendTo(output, { ...msg });
+  }
+
+  private problem(problem: Problem): void {
+    if (isWired(this.node, PROBLEMS_OUTPUT)) {
+      this.sendTo(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
+      return;
+    }
+    this.unseenProblems += problem.count;
+    this.node.warn(
+      this.RED._('rvm-webhook-in.log.problem', { kind: problem.kind, reason: problem.reason ?? '' }),
+    );
+    this.showStatus();
+  }
+
+  private sendTo(output: number, msg: NodeMessage): void {
+    const messages: (NodeMessage | null)[] = [null, null, null];
+    messages[output] = msg;
+    this.node.send(messages as NodeMessage[]);
+  }
+
+  private showStatus(): void {
+    this.node.status(this.status());
+  }
+
+  private status(): ReturnType<typeof status> {
+    const { RED } = this;
+    if (this.fault !== undefined) return status(RED, this.fault);
+    const unset = firstUnsetVariable(this.properties);
+    if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
+    const stations = this.served();
+    if (stations.length === 0) return status(RED, 'notConfigured');
+    for (const station of stations) {
+      const receiving = station.receiving();
+      if (receiving === 'no-secret') return status(RED, 'noSecret');
+      if (typeof receiving === 'object' && 'variable' in receiving)
+        return status(RED, 'variableNotSet', receiving);
+    }
+    if (textOf(this.properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
+    if (this.unseenProblems > 0) return status(RED, 'problems', { count: this.unseenProblems });
+    if (this.lastAt !== undefined) return status(RED, 'lastAlarm', { time: clockTime(this.lastAt) });
+    return stations.some((station) => station.isSandbox) ? status(RED, 'sandbox') : {};
+  }
+}
+
+function isReceiving(receiving: ReceivingStation | NotReceiving): receiving is ReceivingStation {
+  return typeof receiving === 'object' && 'key' in receiving;
+}
+
+export = (RED: NodeAPI): void => {
+  const server = nodeIsNewEnough() ? nodeRedServer(RED) : undefined;
+
+  registerNode(RED, 'rvm-webhook-in', (node: Node, config: NodeDef) => {
+    if (server === undefined) return;
+    const webhook = new WebhookIn(RED, node, config, nodeRedServer(RED));
+    node.on('close', (_removed: boolean, done: () => void) => {
+      webhook.close();
+      done();
+    });
+  });
+};

@@ -1,0 +1,49 @@
+/** The parts of the editor's API that the dialogs use, with the forms that the published types lack. */
+
+interface EditorNode {
+  id: string;
+  name: string;
+  type: string;
+  changed: boolean;
+  _(key: string, values?: Record<string, unknown>): string;
+  [property: string]: unknown;
+}
+
+interface EditorProperty {
+  value: unknown;
+  required?: boolean;
+  /** Type of the config node that the property points to. */
+  type?: string;
+  label?: string;
+  /** Returns true, or the reason why the value will not do. */
+  validate?(this: EditorNode, value: string, options?: object): boolean | string;
+}
+
+interface EditorType {
+  category: string;
+  defaults: Record<string, EditorProperty>;
+  credentials?: Record<string, { type: 'text' | 'password' }>;
+  color?: string;
+  icon?: string;
+  inputs?: number;
+  outputs?: number;
+  paletteLabel?: string;
+  label(this: EditorNode): string;
+  labelStyle?(this: EditorNode): string;
+  inputLabels?(this: EditorNode): string;
+  outputLabels?(this: EditorNode, index: number): string;
+  onadd?(this: EditorNode): void;
+  oneditprepare?(this: EditorNode): void;
+  oneditsave?(this: EditorNode): void;
+}
+
+declare const RED: {
+  nodes: {
+    registerType(type: string, definition: EditorType): void;
+    node(id: string): EditorNode | null;
+    eachConfig(each: (node: EditorNode) => boolean | void): void;
+  };
+  settings: { httpNodeRoot?: string | false };
+  notify(text: string, options?: { type?: string; timeout?: number }): void;
+  _(key: string, values?: Record<string, unknown>): string;
+};

@@ -1,0 +1,55 @@
+import type { Node, NodeMessageInFlow } from 'node-red';
+import { RvmError } from '../../lib/error';
+import { isWired } from './wires';
+
+const FAILED_OUTPUT = 1;
+
+/** What Catch nodes and output 2 get of a failure: plain values. */
+interface MessageError {
+  message: string;
+  code: string;
+  cause: Record<string, unknown>;
+}
+
+/**
+ * Runs a node that calls the service: output 1 carries the result, output 2 the failure where it is wired, else Catch
+ * nodes get it. `work` changes the message it is given; it is told by `signal` that the node is closing.
+ */
+export function onInput(
+  node: Node,
+  work: (msg: NodeMessageInFlow, signal: AbortSignal) => Promise<void>,
+): void {
+  const closing = new AbortController();
+
+  node.on('input', (msg, send, done) => {
+    work(msg, closing.signal).then(
+      () => {
+        // An answer for a node that has been redeployed goes nowhere.
+        if (!closing.signal.aborted) send(msg);
+        done();
+      },
+      (error: unknown) => {
+        const failure = asRvmError(error);
+        const { message, code, cause } = failure;
+        msg.error = { message, code, cause: { ...cause } } satisfies MessageError;
+        if (!isWired(node, FAILED_OUTPUT)) {
+          done(failure);
+          return;
+        }
+        send([null, msg]);
+        done();
+      },
+    );
+  });
+  node.on('close', (_removed: boolean, done: () => void) => {
+    closing.abort();
+    done();
+  });
+}
+
+/** An error that is not ours is a fault in our code: its text may hold anything, so only its kind is passed on. */
+function asRvmError(error: unknown): RvmError {
+  if (error instanceof RvmError) return error;
+  const kind = error instanceof Error ? error.name : typeof error;
+  return new RvmError('BAD_RESPONSE', `Unexpected ${kind} while the message was handled: please report it.`);
+}

@@ -1,0 +1,39 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { RvmError } from '../../lib/error';
+import { NEEDED_NODE, nodeIsNewEnough } from './node-version';
+import { status } from './status';
+
+interface Credentials {
+  [name: string]: { type: 'text' | 'password' };
+}
+
+/**
+ * Registers a type. On a Node.js that is too old the type registers all the same, shows what it needs and refuses
+ * each message with CONFIG_MISSING, so that a flow keeps its nodes instead of losing them as "unknown".
+ */
+export function registerNode<N extends Node, D extends NodeDef>(
+  RED: NodeAPI,
+  type: string,
+  build: (node: N, config: D) => void,
+  credentials?: Credentials,
+): void {
+  function RvmNode(this: N, config: D): void {
+    RED.nodes.createNode(this, config);
+    if (nodeIsNewEnough()) build(this, config);
+    else refuseOldNode(RED, this);
+  }
+  RED.nodes.registerType(type, RvmNode, credentials === undefined ? {} : { credentials });
+}
+
+function refuseOldNode(RED: NodeAPI, node: Node): void {
+  node.status(status(RED, 'needsNode', { version: NEEDED_NODE }));
+  node.on('input', (_msg, _send, done) => {
+    const running = process.versions.node;
+    done(
+      new RvmError(
+        'CONFIG_MISSING',
+        `This node needs Node.js ${NEEDED_NODE} or newer, and runs on ${running}: update Node.js.`,
+      ),
+    );
+  });
+}

@@ -1,0 +1,78 @@
+import { RvmError } from '../../lib/error';
+
+/** What a flow carries for a node: anything, because flows are edited by hand and `${ENV}` arrives as text. */
+export type Properties = Readonly<Record<string, unknown>>;
+
+const UNSET = /^\$(?:\{([^{}]+)\}|\(([^()]+)\))$/;
+
+/**
+ * The name of the environment variable that a value still stands for. Node-RED replaces `${NAME}` and `$(NAME)` where
+ * they are the whole value, and hands over the literal text if the variable is not set.
+ */
+export function unsetVariable(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const match = UNSET.exec(value.trim());
+  return match?.[1] ?? match?.[2];
+}
+
+/** The first unset variable among all properties and credentials of a node. */
+export function firstUnsetVariable(...sources: readonly (object | undefined)[]): string | undefined {
+  for (const source of sources) {
+    for (const value of Object.values(source ?? {})) {
+      const name = unsetVariable(value);
+      if (name !== undefined) return name;
+    }
+  }
+  return undefined;
+}
+
+/** @throws RvmError CONFIG_MISSING that names the variable. */
+export function unsetVariableError(name: string): RvmError {
+  return new RvmError(
+    'CONFIG_MISSING',
+    `The environment variable ${name} is not set: set it and restart Node-RED, or enter a value in its place.`,
+  );
+}
+
+/** A text property; the default where it is absent. */
+export function textOf(properties: Properties, name: string, byDefault = ''): string {
+  const value = properties[name];
+  return value === undefined || value === null ? byDefault : String(value);
+}
+
+/** A number property in its unit; numbers arrive as text from `${ENV}`. The default where it is absent or below `least`. */
+export function numberOf(properties: Properties, name: string, byDefault: number, least = 0): number {
+  const value = properties[name];
+  if (value === undefined || value === null || value === '') return byDefault;
+  const number = Number(value);
+  return Number.isFinite(number) && number >= least ? number : byDefault;
+}
+
+/** A yes-or-no property. */
+export function flagOf(properties: Properties, name: string, byDefault = false): boolean {
+  const value = properties[name];
+  if (typeof value === 'boolean') return value;
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  return byDefault;
+}
+
+/** A property that holds one of a few words. @throws RvmError BAD_INPUT that lists them. */
+export function choiceOf<T extends string>(
+  properties: Properties,
+  name: string,
+  choices: readonly [T, ...T[]],
+): T {
+  const value = textOf(properties, name, choices[0]) || choices[0];
+  const choice = choices.find((candidate) => candidate === value);
+  if (choice !== undefined) return choice;
+  throw new RvmError('BAD_INPUT', `"${value}" is not possible for ${name}: choose ${choices.join(', ')}.`);
+}
+
+/** A comma separated list. */
+export function listOf(properties: Properties, name: string): string[] {
+  return textOf(properties, name)
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

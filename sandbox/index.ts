@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AlarmRhythm } from './alarm-rhythm';
+import { Alarms, type AlarmRequest } from './alarms';
+import { cameraRoutes } from './camera-routes';
+import { Clock } from './clock';
+import { Control } from './control-routes';
+import { Faults } from './faults';
+import { HttpServer, type Answer, type Call } from './http-server';
+import { Onboarding } from './onboarding';
+import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
+import { Ptz } from './ptz';
+import { RtspServer } from './rtsp/server';
+import { Sender, type Endpoint } from './sender';
+import { Service, type ServiceRoute } from './service';
+import { Sessions } from './sessions';
+import { stateReport } from './state-report';
+import { Stations, type StationCredentials, type StationSettings } from './stations';
+import { systemRoutes } from './system-routes';
+import { parseSupportedVersions } from './versions';
+import { buildWorld } from './world';
+
+export type { AlarmRequest } from './alarms';
+export { OptionError, type RemoteIdPlace, type SandboxOptions } from './options';
+export { Refusal } from './refusal';
+export type { Endpoint } from './sender';
+export type { StationCredentials, StationSettings } from './stations';
+
+const DEFAULT_RTSP_PORT = 8554;
+
+/**
+ * The service in miniature: real HTTP, real webhooks, real RTSP. For use before the API key arrives, for demos and
+ * for tests. All that it shows of sites and cameras is called SANDBOX.
+ */
+export class Sandbox {
+  readonly apiKey: string;
+  readonly #options: ResolvedOptions;
+  readonly #clock = new Clock();
+  readonly #stations = new Stations();
+  readonly #sessions = new Sessions(this.#clock.now);
+  readonly #faults = new Faults();
+  readonly #ptz = new Ptz();
+  /** Ends what waits in real time. */
+  readonly #closing = new AbortController();
+  readonly #world;
+  readonly #versions: readonly number[];
+  readonly #sender;
+  readonly #alarms;
+  readonly #rhythm;
+  #http: HttpServer | undefined;
+  #rtsp: RtspServer | undefined;
+
+  private constructor(options: ResolvedOptions) {
+    const { seed } = options;
+    const timeoutMs = options.sendTimeout * 1000;
+    const clock = this.#clock;
+    this.apiKey = options.apiKey;
+    this.#options = options;
+    this.#world = buildWorld(options);
+    this.#versions = parseSupportedVersions(options.versions) ?? [];
+    this.#sender = new Sender(clock, this.#stations, { timeoutMs, resendOnStatus: options.resendOnStatus });
+    this.#alarms = new Alarms({ clock, world: this.#world, sender: this.#sender, seed });
+    this.#rhythm = new AlarmRhythm(
+      options.eventsPerMinute,
+      () => this.#alarms.raiseAny(),
+      () => this.#sender.targets().length > 0,
+    );
+  }
+
+  /** @throws OptionError for an option that cannot be used; the system's error where a port is taken */
+  static async start(options: SandboxOptions = {}): Promise<Sandbox> {
+    const sandbox = new Sandbox(resolveOptions(options));
+    try {
+      await sandbox.#listen();
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
+    return sandbox;
+  }
+
+  /** Base URL of the service, such as `http://127.0.0.1:8088`. */
+  get url(): string {
+    return this.#http?.url ?? '';
+  }
+
+  /** Base URL of the RTSP server, such as `rtsp://127.0.0.1:8554`. */
+  get rtspUrl(): string {
+    return this.#rtsp?.url ?? '';
+  }
+
+  /**
+   * Adds or changes a Central Station. An empty user name, password or phrase stands for the sandbox's own, which is
+   * random and stays the same while the sandbox runs. The answer tells the ones in force.
+   */
+  setStation(key: string, station: StationSettings): StationCredentials {
+    const before = this.#stations.get(key);
+    const credentials = this.#stations.set(key, station);
+    const changed = before?.username !== credentials.username || before.password !== credentials.password;
+    if (before !== undefined && changed) this.#sessions.endStation(key);
+    this.#rhythm.begin();
+    return credentials;
+  }
+
+  /** Ends the station's sessions and gives up its deliveries. */
+  removeStation(key: string): void {
+    this.#stations.remove(key);
+    this.#sessions.endStation(key);
+    this.#sender.cancelStation(key);
+  }
+
+  /** Adds or changes a webhook endpoint of a station; a station may have several. */
+  setEndpoint(id: string, endpoint: Endpoint): void {
+    if (this.#closing.signal.aborted) return;
+    this.#sender.setEndpoint(id, endpoint);
+    this.#rhythm.begin();
+  }
+
+  /** Gives up what is on its way there. */
+  removeEndpoint(id: string): void {
+    this.#sender.removeEndpoint(id);
+  }
+
+  /**
+   * Raises an alarm now. Every endpoint gets a message of its own; the answer's `messageId` is that of the first.
+   * @throws Refusal where there is no such camera, its site is not accepted, or a value cannot be used
+   */
+  raiseAlarm(request: AlarmRequest = {}): { alarmId: string; messageId: string } {
+    return this.#alarms.raise(request);
+  }
+
+  /** Closes every socket and timer. A second call changes nothing. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#rhythm.stop();
+    this.#sender.close();
+    this.#clock.close();
+    await Promise.all([this.#http?.close(), this.#rtsp?.close()]);
+  }
+
+  async #listen(): Promise<void> {
+    const { host, port, rtspPort } = this.#options;
+    const rtsp = await RtspServer.start({
+      host,
+      port: rtspPort ?? DEFAULT_RTSP_PORT,
+      fallbackToFreePort: rtspPort === undefined,
+      now: this.#clock.now,
+    });
+    this.#rtsp = rtsp;
+    const routes = this.#routes(rtsp);
+    const service = this.#service(routes);
+    const control = this.#control(routes);
+    const answerer = (call: Call): Promise<Answer | 'reset'> =>
+      Control.owns(call.path) ? control.answer(call) : service.answer(call);
+    this.#http = await HttpServer.start({ host, port, answerer });
+  }
+
+  #routes(rtsp: RtspServer): ServiceRoute[] {
+    const world = this.#world;
+    return [
+      ...systemRoutes({
+        world,
+        supportedVersions: this.#versions,
+        stations: this.#stations,
+        sessions: this.#sessions,
+      }),
+      ...cameraRoutes({
+        world,
+        remoteId: this.#options.remoteId,
+        now: this.#clock.now,
+        grantRtsp: (request) => rtsp.grant(request),
+      }),
+      ...this.#ptz.routes(),
+    ];
+  }
+
+  #service(routes: readonly ServiceRoute[]): Service {
+    return new Service({
+      apiKey: this.apiKey,
+      routes,
+      supportedVersions: this.#versions,
+      sessions: this.#sessions,
+      faults: this.#faults,
+      world: this.#world,
+      wait: (milliseconds) =>
+        sleep(milliseconds, undefined, { signal: this.#closing.signal }).catch(() => undefined),
+    });
+  }
+
+  #control(routes: readonly ServiceRoute[]): Control {
+    const parts = { clock: this.#clock, faults: this.#faults, sender: this.#sender, world: this.#world };
+    return new Control({
+      ...parts,
+      alarms: this.#alarms,
+      onboarding: new Onboarding(this.#world),
+      relations: routes.map(({ relation }) => relation),
+      state: () =>
+        stateReport({
+          ...parts,
+          ptz: this.#ptz,
+          sessions: this.#sessions,
+          stations: this.#stations,
+          versions: this.#versions,
+          addresses: { url: this.url, rtspUrl: this.rtspUrl },
+        }),
+    });
+  }
+}

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto';
+import { parseSupportedVersions } from './versions';
+
+/** Where a device's remote id can be read, apart from events: in every record, in its details only, nowhere. */
+export type RemoteIdPlace = 'record' | 'details' | 'none';
+
+export interface SandboxOptions {
+  /** Address to listen on; default 127.0.0.1. */
+  host?: string;
+  /** Port of the HTTP service; 0 or absent = a free one. */
+  port?: number;
+  /** Port of the RTSP server; absent = 8554 if free, else a free one; 0 = a free one; else exactly that. */
+  rtspPort?: number;
+  /** Cameras, spread over the sites; default 24. */
+  cameras?: number;
+  /** Sites of customers; default 3. */
+  sites?: number;
+  /** API key; empty or absent = a random one. */
+  apiKey?: string;
+  /** Alarms per minute; default 1, 0 = only on demand. */
+  eventsPerMinute?: number;
+  /** Versions of the service, such as `1-3` or `5,6`; default `1-3`. */
+  versions?: string;
+  /** Default `details`. */
+  remoteId?: RemoteIdPlace;
+  /** Seconds until a webhook without an answer counts as timed out; default 10. */
+  sendTimeout?: number;
+  /** True = resend after every answer but 200, 201 and 202, not only after connection errors and time-outs. */
+  resendOnStatus?: boolean;
+  /** How many of the sites are still a Pending Request; default 0. */
+  pending?: number;
+  /** Makes ids, names and the choice of camera repeatable. Ids of alarms and messages are new in every run. */
+  seed?: number;
+}
+
+export type ResolvedOptions = Required<Omit<SandboxOptions, 'rtspPort'>> & { rtspPort: number | undefined };
+
+/** An option that cannot be used. The message names the option and what it may be. */
+export class OptionError extends Error {
+  override readonly name = 'OptionError';
+}
+
+/** Ids of cameras stay the same over restarts unless another seed is asked for, so that flows keep working. */
+const DEFAULT_SEED = 1;
+
+const REMOTE_ID_PLACES: readonly RemoteIdPlace[] = ['record', 'details', 'none'];
+
+/** Fills in the defaults and checks every option. @throws OptionError */
+export function resolveOptions(options: SandboxOptions): ResolvedOptions {
+  const resolved = {
+    host: options.host || '127.0.0.1',
+    port: options.port ?? 0,
+    rtspPort: options.rtspPort,
+    cameras: options.cameras ?? 24,
+    sites: options.sites ?? 3,
+    apiKey: options.apiKey || randomBytes(24).toString('base64url'),
+    eventsPerMinute: options.eventsPerMinute ?? 1,
+    versions: options.versions || '1-3',
+    remoteId: options.remoteId ?? 'details',
+    sendTimeout: options.sendTimeout ?? 10,
+    resendOnStatus: options.resendOnStatus ?? false,
+    pending: options.pending ?? 0,
+    seed: options.seed ?? DEFAULT_SEED,
+  };
+  check(resolved);
+  return resolved;
+}
+
+function check(options: ResolvedOptions): void {
+  wholeNumber('port', options.port, 0, 65_535);
+  if (options.rtspPort !== undefined) wholeNumber('rtspPort', options.rtspPort, 0, 65_535);
+  wholeNumber('cameras', options.cameras, 0, 10_000);
+  wholeNumber('sites', options.sites, 1, 1000);
+  wholeNumber('pending', options.pending, 0, options.sites);
+  wholeNumber('seed', options.seed, 0, Number.MAX_SAFE_INTEGER);
+  numberBetween('eventsPerMinute', options.eventsPerMinute, 0, 600);
+  numberBetween('sendTimeout', options.sendTimeout, 0.05, 600);
+  if (!REMOTE_ID_PLACES.includes(options.remoteId)) {
+    throw new OptionError(`remoteId must be one of ${REMOTE_ID_PLACES.join(', ')}.`);
+  }
+  if (parseSupportedVersions(options.versions) === undefined) {
+    throw new OptionError('versions must be a range such as 1-3, a number, or a list such as 5,6.');
+  }
+}
+
+function wholeNumber(name: string, value: number, low: number, high: number): void {
+  if (Number.isInteger(value) && value >= low && value <= high) return;
+  throw new OptionError(`${name} must be a whole number from ${low} to ${high}.`);
+}
+
+function numberBetween(name: string, value: number, low: number, high: number): void {
+  if (value >= low && value <= high) return;
+  throw new OptionError(`${name} must be a number from ${low} to ${high}.`);
+}

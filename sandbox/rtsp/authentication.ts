@@ -1,0 +1,92 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const REALM = 'SANDBOX';
+const MAX_NONCES = 1000;
+
+export interface Authentication {
+  scheme: 'basic' | 'digest';
+  username: string;
+  password: string;
+  /** Of Digest; MD5 unless said. */
+  algorithm?: 'MD5' | 'SHA-256';
+  /** Seconds a Digest nonce is good for; a later use is answered with `stale=true`. 300 unless said. */
+  nonceSeconds?: number;
+}
+
+export interface Credentials {
+  method: string;
+  authorization: string | undefined;
+}
+
+/** Asks players for a name and a password (RFC 2326, section 16.2; RFC 2617). */
+export class Authenticator {
+  readonly #options: Authentication;
+  readonly #now: () => number;
+  readonly #nonces = new Map<string, number>();
+
+  constructor(options: Authentication, now: () => number) {
+    this.#options = options;
+    this.#now = now;
+  }
+
+  /** Undefined = proven; else the `WWW-Authenticate` of the 401. */
+  challenge({ method, authorization = '' }: Credentials): string | undefined {
+    if (this.#options.scheme === 'basic') return this.#checkBasic(authorization);
+    return this.#checkDigest(method, authorization);
+  }
+
+  #checkBasic(authorization: string): string | undefined {
+    const { username, password } = this.#options;
+    const expected = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+    return same(authorization, expected) ? undefined : `Basic realm="${REALM}"`;
+  }
+
+  #checkDigest(method: string, authorization: string): string | undefined {
+    const fields = digestFields(authorization);
+    const nonce = fields.get('nonce') ?? '';
+    // The `uri` is taken as the player wrote it: players differ in whether it is the whole URL.
+    const expected = this.#digest(method, nonce, fields.get('uri') ?? '');
+    if (fields.get('username') !== this.#options.username || !same(fields.get('response') ?? '', expected))
+      return this.#digestChallenge(false);
+    return this.#isFresh(nonce) ? undefined : this.#digestChallenge(true);
+  }
+
+  #digest(method: string, nonce: string, uri: string): string {
+    const { username, password } = this.#options;
+    return this.#hash(
+      `${this.#hash(`${username}:${REALM}:${password}`)}:${nonce}:${this.#hash(`${method}:${uri}`)}`,
+    );
+  }
+
+  #hash(text: string): string {
+    const name = this.#options.algorithm === 'SHA-256' ? 'sha256' : 'md5';
+    return createHash(name).update(text).digest('hex');
+  }
+
+  #isFresh(nonce: string): boolean {
+    const made = this.#nonces.get(nonce);
+    return made !== undefined && this.#now() - made <= (this.#options.nonceSeconds ?? 300) * 1000;
+  }
+
+  #digestChallenge(stale: boolean): string {
+    const nonce = randomBytes(16).toString('hex');
+    this.#nonces.set(nonce, this.#now());
+    const [oldest] = this.#nonces.keys();
+    if (this.#nonces.size > MAX_NONCES && oldest !== undefined) this.#nonces.delete(oldest);
+    const algorithm = this.#options.algorithm ?? 'MD5';
+    return `Digest realm="${REALM}", nonce="${nonce}", algorithm=${algorithm}${stale ? ', stale=true' : ''}`;
+  }
+}
+
+function digestFields(authorization: string): Map<string, string> {
+  const fields = new Map<string, string>();
+  if (!/^digest /i.test(authorization)) return fields;
+  for (const match of authorization.slice(7).matchAll(/(\w+)=(?:"([^"]*)"|([^\s,]+))/g))
+    fields.set((match[1] ?? '').toLowerCase(), match[2] ?? match[3] ?? '');
+  return fields;
+}
+
+function same(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return left !== undefined && right !== undefined && timingSafeEqual(left, right);
+}

@@ -1,0 +1,214 @@
+import { Authenticator } from './authentication';
+import { Faults, type AnswerFault } from './faults';
+import { Fixture } from './fixture';
+import { Grants, type Grant, type GrantRequest, type Target } from './grants';
+import type { EffectiveOptions } from './options';
+import type { Peer } from './peer';
+import { sessionUrl, trackUrl } from './request-url';
+import type { RtspRequest } from './request-parser';
+import type { RtspResponse } from './response';
+import { TRACK, describeSession } from './sdp';
+import { RtspSession } from './session';
+import { Sessions } from './sessions';
+import { Setup } from './setup';
+
+const PUBLIC_METHODS = ['OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'];
+const ALLOW = { Allow: PUBLIC_METHODS.join(', ') };
+const SERVED_METHODS = [...PUBLIC_METHODS, 'SET_PARAMETER'];
+const REFUSED_METHODS = ['ANNOUNCE', 'RECORD', 'REDIRECT'];
+const OVERSIZE = 2 * 1024 * 1024;
+
+/** An answer, and the fault that meets it on its way. */
+export interface Reply {
+  response: RtspResponse;
+  faults: readonly AnswerFault[];
+}
+
+interface Context {
+  request: RtspRequest;
+  peer: Peer;
+  target: Target;
+  session: RtspSession | undefined;
+}
+
+/** The methods of RTSP 1.0 (RFC 2326, section 10) for the cameras of the sandbox. */
+export class RtspService {
+  readonly grants: Grants;
+  readonly faults = new Faults();
+  readonly sessions: Sessions;
+  readonly #options: EffectiveOptions;
+  readonly #urlOf: (grant: Grant) => string;
+  readonly #authenticator: Authenticator | undefined;
+  readonly #setup: Setup;
+  #fixture: Promise<Fixture> | undefined;
+
+  /** `urlOf` makes the URL of a grant. */
+  constructor(options: EffectiveOptions, urlOf: (grant: Grant) => string) {
+    const { now, uses, tokenPlace, urlLifetimeSeconds: lifetimeSeconds, authentication } = options;
+    this.#options = options;
+    this.#urlOf = urlOf;
+    this.grants = new Grants({ now, uses, tokenPlace, lifetimeSeconds });
+    this.sessions = new Sessions(options.maxSessions, options.sessionTimeoutSeconds);
+    this.#authenticator = authentication && new Authenticator(authentication, now);
+    this.#setup = new Setup(options, this.sessions, this.faults);
+  }
+
+  grant(request: GrantRequest): string {
+    return this.#urlOf(this.grants.add(request));
+  }
+
+  async answer(request: RtspRequest, peer: Peer): Promise<Reply> {
+    const refusal = refuseForm(request);
+    if (refusal !== undefined) return { response: refusal, faults: [] };
+    const session = this.#sessionOf(request);
+    session?.touch();
+    const target = this.grants.find(request.uri, TRACK);
+    const response = this.#admit(request, target, session);
+    if (response !== undefined && request.method !== 'OPTIONS') return { response, faults: [] };
+    const faults = this.#faultsFor(request.method, target?.grant);
+    const instead = this.#insteadOfAnswer(faults, target?.grant);
+    return { response: instead ?? response ?? (await this.#serve(request, peer, target, session)), faults };
+  }
+
+  // Status of a request that is refused before its method is looked at; the answer to OPTIONS needs no token.
+  #admit(
+    request: RtspRequest,
+    target: Target | undefined,
+    session: RtspSession | undefined,
+  ): RtspResponse | undefined {
+    if (request.method === 'OPTIONS') return optionsAnswer(session);
+    if (target === undefined) return { status: 404 };
+    const challenge = this.#authenticator?.challenge({
+      method: request.method,
+      authorization: request.headers.get('authorization'),
+    });
+    if (challenge !== undefined) return { status: 401, headers: { 'WWW-Authenticate': challenge } };
+    const wantsSession = request.headers.has('session');
+    if (wantsSession && (session === undefined || session.grant !== target.grant)) return { status: 454 };
+    if (session !== undefined && request.method !== 'PLAY') return undefined;
+    return this.grants.admits(target.grant, session?.id) ? undefined : { status: 403 };
+  }
+
+  #faultsFor(method: string, grant: Grant | undefined): AnswerFault[] {
+    const redirected = grant?.redirected ?? false;
+    return this.faults.forAnswer(method, grant?.cameraId, { redirected });
+  }
+
+  #insteadOfAnswer(faults: readonly AnswerFault[], grant: Grant | undefined): RtspResponse | undefined {
+    for (const fault of faults) {
+      if (fault.kind === 'status') return statusAnswer(fault.status);
+      if (fault.kind === 'redirect' && grant !== undefined)
+        return { status: 302, headers: { Location: this.#location(fault.to, grant) } };
+    }
+    return undefined;
+  }
+
+  #location(to: string, grant: Grant): string {
+    if (to === 'loop') return this.#urlOf(grant);
+    return to === 'new' ? this.#urlOf(this.grants.add(grant, true)) : to;
+  }
+
+  async #serve(
+    request: RtspRequest,
+    peer: Peer,
+    target: Target | undefined,
+    session: RtspSession | undefined,
+  ): Promise<RtspResponse> {
+    if (target === undefined) return { status: 404 };
+    const context: Context = { request, peer, target, session };
+    switch (request.method) {
+      case 'DESCRIBE':
+        return this.#describe(context);
+      case 'SETUP':
+        return this.#setup.answer(request, peer, target.grant, session, await this.#load());
+      case 'PLAY':
+        return this.#play(context);
+      case 'PAUSE':
+        return session?.pause() === true ? answerIn(session) : { status: 455, headers: ALLOW };
+      case 'TEARDOWN':
+        return teardown(session);
+      default:
+        return parameters(request, session);
+    }
+  }
+
+  #load(): Promise<Fixture> {
+    this.#fixture ??= Fixture.load();
+    return this.#fixture;
+  }
+
+  async #describe({ request, target: { grant } }: Context): Promise<RtspResponse> {
+    if (!acceptsSdp(request.headers.get('accept'))) return { status: 406 };
+    const { trackControl, recordingSeconds, host } = this.#options;
+    const description = describeSession({
+      fixture: await this.#load(),
+      title: grant.cameraName,
+      address: host,
+      trackControl: trackControl === 'relative' ? TRACK : trackUrl(request.uri),
+      parameterSets: !this.faults.inDescription('no-parameter-sets', grant.cameraId),
+      ...(grant.start === undefined ? {} : { length: recordingSeconds }),
+    });
+    const oversize = this.faults.inDescription('oversize-sdp', grant.cameraId);
+    const body = oversize ? `${description}${'a=x-sandbox:oversize\r\n'.repeat(OVERSIZE / 22)}` : description;
+    const headers = { 'Content-Base': `${sessionUrl(request.uri)}/`, 'Content-Type': 'application/sdp' };
+    return { status: 200, headers, body };
+  }
+
+  #play({ request, session }: Context): RtspResponse {
+    if (session === undefined) return { status: 455, headers: ALLOW };
+    const result = session.prepare(request.headers.get('range'));
+    if (result === 455) return { status: 455, headers: ALLOW };
+    if (typeof result === 'number') return { status: result, headers: { Session: session.id } };
+    session.grant.sessions.add(session.id);
+    const { range, start } = result;
+    if (start === undefined) return answerIn(session, { Range: range });
+    const info = `url=${trackUrl(request.uri)};seq=${start.sequence};rtptime=${start.timestamp}`;
+    const response = answerIn(session, { Range: range, 'RTP-Info': info });
+    return { ...response, afterwards: () => session.start() };
+  }
+
+  #sessionOf(request: RtspRequest): RtspSession | undefined {
+    const [id = ''] = (request.headers.get('session') ?? '').split(';');
+    return this.sessions.find(id.trim());
+  }
+}
+
+/** Refusals that depend on nothing but the form of the request. */
+function refuseForm({ version, method, headers }: RtspRequest): RtspResponse | undefined {
+  if (version !== 'RTSP/1.0') return { status: 505 };
+  if (!/^\d{1,10}$/.test(headers.get('cseq') ?? '')) return { status: 400 };
+  if (REFUSED_METHODS.includes(method)) return { status: 405, headers: ALLOW };
+  if (!SERVED_METHODS.includes(method)) return { status: 501, headers: { Public: ALLOW.Allow } };
+  const required = headers.get('require') ?? headers.get('proxy-require');
+  return required === undefined ? undefined : { status: 551, headers: { Unsupported: required } };
+}
+
+function optionsAnswer(session: RtspSession | undefined): RtspResponse {
+  const headers = { Public: PUBLIC_METHODS.join(', ') };
+  return session === undefined ? { status: 200, headers } : answerIn(session, headers);
+}
+
+function statusAnswer(status: number): RtspResponse {
+  return status === 401 ? { status, headers: { 'WWW-Authenticate': 'Basic realm="SANDBOX"' } } : { status };
+}
+
+function teardown(session: RtspSession | undefined): RtspResponse {
+  if (session === undefined) return { status: 454 };
+  session.end();
+  return answerIn(session);
+}
+
+// A sign of life, with nothing to ask for or to set.
+function parameters(request: RtspRequest, session: RtspSession | undefined): RtspResponse {
+  if (request.body.length > 0) return { status: 451 };
+  return session === undefined ? { status: 200 } : answerIn(session);
+}
+
+function answerIn(session: RtspSession, headers: Readonly<Record<string, string>> = {}): RtspResponse {
+  return { status: 200, headers: { Session: session.id, ...headers } };
+}
+
+function acceptsSdp(accept = '*/*'): boolean {
+  const types = accept.split(',').map((part) => (part.split(';')[0] ?? '').trim().toLowerCase());
+  return types.some((type) => ['application/sdp', 'application/*', '*/*'].includes(type));
+}

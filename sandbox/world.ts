@@ -1,0 +1,151 @@
+import { seededToken, seededUuid } from './seeded';
+
+/** A preset or tour; ids are small numbers from 0 on. */
+export interface PtzTarget {
+  id: number;
+  name: string;
+}
+
+export interface Camera {
+  /** The id of the device record and of the event field `cameraId`. */
+  id: string;
+  /** The id that an RTSP session is asked for with, and the event field `cameraRemoteId`. */
+  remoteId: string;
+  name: string;
+  site: Site;
+  /** `online`, or the word the service shows instead. */
+  status: string;
+  /** Undefined for a fixed camera. */
+  ptz: { presets: readonly PtzTarget[]; tours: readonly PtzTarget[] } | undefined;
+}
+
+/** Specification, section 3: no request, Pending Request, regular customer entry. */
+export type SiteState = 'no request' | 'pending' | 'accepted';
+
+export interface Site {
+  id: string;
+  name: string;
+  state: SiteState;
+  customer: { id: string; name: string };
+  server: { id: string; name: string };
+  gatewayId: string;
+  cameras: Camera[];
+}
+
+export interface World {
+  system: { id: string; name: string };
+  /** Code of the provider's Remote Monitoring service package. */
+  packageCode: string;
+  sites: readonly Site[];
+  /** In the order in which the service lists them. */
+  cameras: readonly Camera[];
+}
+
+const PLACES = [
+  'Harbour Depot',
+  'Solar Park East',
+  'Timber Yard',
+  'Ring Road Garage',
+  'Old Quarry',
+  'River Pumping Station',
+  'North Container Terminal',
+  'Garden Centre',
+];
+const VIEWS = [
+  'Gate',
+  'Yard',
+  'Loading Bay',
+  'North Fence',
+  'South Fence',
+  'Car Park',
+  'Entrance',
+  'Roof',
+  'Fuel Store',
+  'Weighbridge',
+  'Office',
+  'Back Door',
+];
+const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
+const TOURS = ['Perimeter', 'Night Round'];
+/** Cameras of the one site that no customer has applied the code to yet. */
+const NEWCOMER_CAMERAS = 2;
+
+/**
+ * The provider's world: customers, sites, cameras. Beyond the sites asked for there is one to which the package code
+ * has not been applied yet, so that the onboarding can be walked from its first step.
+ */
+export function buildWorld(options: {
+  seed: number;
+  cameras: number;
+  sites: number;
+  pending: number;
+}): World {
+  const { seed } = options;
+  const sites = Array.from({ length: options.sites }, (_, index) =>
+    buildSite(seed, index, index < options.sites - options.pending ? 'accepted' : 'pending'),
+  );
+  const cameras = Array.from({ length: options.cameras }, (_, index) =>
+    buildCamera(seed, index, sites[index % sites.length]),
+  );
+  const newcomer = buildSite(seed, options.sites, 'no request');
+  const newCameras = Array.from({ length: NEWCOMER_CAMERAS }, (_, index) =>
+    buildCamera(seed, options.cameras + index, newcomer),
+  );
+  return {
+    system: { id: seededUuid(seed, 'system'), name: 'SANDBOX Remote Monitoring' },
+    packageCode: `SANDBOX-${seededUuid(seed, 'package').slice(0, 8).toUpperCase()}`,
+    sites: [...sites, newcomer],
+    cameras: [...cameras, ...newCameras].filter((camera) => camera !== undefined),
+  };
+}
+
+/** Where the provider has access (specification, section 3): the cameras that are listed and that send events. */
+export function accessibleCameras(world: World): Camera[] {
+  return world.cameras.filter((camera) => camera.site.state === 'accepted');
+}
+
+/** A camera by id, by remote id, or by exact name. */
+export function findCamera(world: World, key: string): Camera | undefined {
+  return (
+    world.cameras.find((camera) => camera.id === key || camera.remoteId === key) ??
+    world.cameras.find((camera) => camera.name === key)
+  );
+}
+
+function buildSite(seed: number, index: number, state: SiteState): Site {
+  const place = placeName(index);
+  return {
+    id: seededUuid(seed, `site ${index}`),
+    name: `SANDBOX ${place}`,
+    state,
+    customer: { id: seededUuid(seed, `customer ${index}`), name: `SANDBOX ${place} Ltd` },
+    server: { id: seededUuid(seed, `server ${index}`), name: `SANDBOX Server ${index + 1}` },
+    gatewayId: seededUuid(seed, `gateway ${index}`),
+    cameras: [],
+  };
+}
+
+function placeName(index: number): string {
+  const round = Math.floor(index / PLACES.length);
+  const place = PLACES[index % PLACES.length] ?? 'Site';
+  return round === 0 ? place : `${place} ${round + 1}`;
+}
+
+function buildCamera(seed: number, index: number, site: Site | undefined): Camera | undefined {
+  if (site === undefined) return undefined;
+  const view = VIEWS[index % VIEWS.length] ?? 'View';
+  const camera: Camera = {
+    id: seededUuid(seed, `camera ${index}`),
+    remoteId: seededToken(seed, `remote camera ${index}`),
+    name: `SANDBOX ${view} ${Math.floor(index / VIEWS.length) + 1}`,
+    site,
+    status: index % 12 === 7 ? 'offline' : 'online',
+    ptz: index % 4 === 0 ? { presets: targets(PRESETS), tours: targets(TOURS) } : undefined,
+  };
+  site.cameras.push(camera);
+  return camera;
+}
+
+function targets(names: readonly string[]): PtzTarget[] {
+  return names.map((name, id) => ({ id, name }));
+}

@@ -1,0 +1,110 @@
+/**
+ * Builds dist/ from the sources:
+ * - tsc mirrors nodes/, lib/ and sandbox/;
+ * - dist/<type>.js is one line that requires the node;
+ * - dist/<type>.html holds the dialog with its script inlined (an external script would register types late);
+ * - dist/locales/<lang>/<type>.json and .html hold texts and help, dist/icons/ the icons.
+ * Node-RED and the Flow Library look for exactly these places.
+ */
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { buildSync } from 'esbuild';
+
+export const ROOT = path.join(__dirname, '..');
+const DIST = path.join(ROOT, 'dist');
+const NODES = path.join(ROOT, 'nodes');
+const MARK = path.join(DIST, '.built');
+const SOURCES = [
+  'nodes',
+  'lib',
+  'sandbox',
+  'icons',
+  'scripts/build.ts',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.base.json',
+];
+
+type Texts = Record<string, unknown>;
+
+export function build(): void {
+  fs.rmSync(DIST, { recursive: true, force: true });
+  compileServer();
+  const types = fs.readdirSync(NODES).filter((name) => fs.existsSync(path.join(NODES, name, `${name}.html`)));
+  for (const type of types) {
+    write(`${type}.js`, `module.exports = require('./nodes/${type}/${type}.js');\n`);
+    write(`${type}.html`, dialog(type));
+    for (const lang of languages(type)) writeTexts(type, lang);
+  }
+  fs.cpSync(path.join(ROOT, 'icons'), path.join(DIST, 'icons'), { recursive: true });
+  fs.cpSync(path.join(ROOT, 'sandbox', 'fixture'), path.join(DIST, 'sandbox', 'fixture'), {
+    recursive: true,
+  });
+  fs.chmodSync(path.join(DIST, 'sandbox', 'cli.js'), 0o755);
+  fs.writeFileSync(MARK, '');
+}
+
+/** Builds only if a source is newer than the last build, so that a second start is quick. */
+export function buildIfStale(): void {
+  const builtAt = fs.existsSync(MARK) ? fs.statSync(MARK).mtimeMs : 0;
+  if (SOURCES.some((source) => newest(path.join(ROOT, source)) > builtAt)) build();
+}
+
+function compileServer(): void {
+  const tsc = require.resolve('typescript/package.json').replace(/package\.json$/, 'bin/tsc');
+  const result = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.json'], { cwd: ROOT, stdio: 'inherit' });
+  if (result.status !== 0) throw new Error('tsc found errors: see the lines above');
+}
+
+function dialog(type: string): string {
+  const folder = path.join(NODES, type);
+  const script = buildSync({
+    entryPoints: [path.join(folder, `${type}.editor.ts`)],
+    bundle: true,
+    format: 'iife',
+    target: 'es2022',
+    charset: 'utf8',
+    write: false,
+  });
+  const template = fs.readFileSync(path.join(folder, `${type}.html`), 'utf8');
+  return `<script type="text/javascript">\n${script.outputFiles[0]?.text ?? ''}</script>\n\n${template}`;
+}
+
+function languages(type: string): string[] {
+  const files = fs.readdirSync(path.join(NODES, type, 'locales'));
+  return files.filter((file) => file.endsWith('.json')).map((file) => path.basename(file, '.json'));
+}
+
+/** Texts that all types share stand once, in nodes/support/locales, and are laid beside those of each type. */
+function writeTexts(type: string, lang: string): void {
+  const shared = readTexts(path.join(NODES, 'support', 'locales', `${lang}.json`));
+  const own = readTexts(path.join(NODES, type, 'locales', `${lang}.json`));
+  write(`locales/${lang}/${type}.json`, `${JSON.stringify({ ...shared, [type]: own }, null, 2)}\n`);
+
+  const help = fs.readFileSync(path.join(NODES, type, 'locales', `${lang}.md`), 'utf8');
+  write(
+    `locales/${lang}/${type}.html`,
+    `<script type="text/markdown" data-help-name="${type}">\n${help}</script>\n`,
+  );
+}
+
+function readTexts(file: string): Texts {
+  return JSON.parse(fs.readFileSync(file, 'utf8')) as Texts;
+}
+
+function write(file: string, text: string): void {
+  const target = path.join(DIST, file);
+  fs.mkdirSync(path.dirname(target), { recursive: true });
+  fs.writeFileSync(target, text);
+}
+
+function newest(place: string): number {
+  const stat = fs.statSync(place);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  return fs
+    .readdirSync(place)
+    .reduce((time, name) => Math.max(time, newest(path.join(place, name))), stat.mtimeMs);
+}
+
+if (require.main === module) build();

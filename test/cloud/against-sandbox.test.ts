@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
+import type { RvmEvent } from '../../lib/event';
+import { Sandbox, type RemoteIdPlace, type SandboxOptions, type StationCredentials } from '../../sandbox';
+import { failure } from '../support/scripted-station';
+
+const QUALITY = { quality: 'high' };
+
+/** A sandbox, a receiver for its alarms, and clients of its one station. */
+class Bench {
+  readonly #clients: StationClient[] = [];
+
+  private constructor(
+    readonly sandbox: Sandbox,
+    readonly credentials: StationCredentials,
+    private readonly receiver: Server,
+  ) {}
+
+  static async start(options: SandboxOptions = {}): Promise<Bench> {
+    const sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, seed: 7, ...options });
+    const credentials = sandbox.setStation('a', { scheme: 'http' });
+    const receiver = createServer();
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    const address = receiver.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    sandbox.setEndpoint('e', { station: 'a', url: () => `http://127.0.0.1:${port}/hook` });
+    return new Bench(sandbox, credentials, receiver);
+  }
+
+  client(options: Partial<StationClientOptions> = {}): StationClient {
+    const { url, apiKey } = this.sandbox;
+    const { username, password } = this.credentials;
+    const client = new StationClient({
+      baseUrl: url,
+      apiKey,
+      username,
+      password,
+      versionLow: '1',
+      versionHigh: '9',
+      timeoutMs: 10_000,
+      deviceRefreshMs: 0,
+      trustedOrigins: [],
+      loginUserField: 'username',
+      loginPasswordField: 'password',
+      loginExtra: {},
+      appendZ: false,
+      userAgent: 'test',
+      ...options,
+    });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** Raises a security alarm of an online camera and gives the event as the webhook brought it. */
+  async alarm(): Promise<RvmEvent> {
+    const [camera] = (await this.client().listDevices()).filter(({ online }) => online);
+    const arrived = new Promise<RvmEvent>((resolve) => {
+      this.receiver.once('request', (request, response) => {
+        const chunks: Buffer[] = [];
+        request.on('data', (chunk: Buffer) => chunks.push(chunk));
+        request.on('end', () => {
+          response.end();
+          resolve(payloadOf(JSON.parse(Buffer.concat(chunks).toString('utf8'))));
+        });
+      });
+    });
+    this.sandbox.raiseAlarm({ camera: camera?.id ?? '', eventClass: 'security' });
+    return arrived;
+  }
+
+  async control(method: string, path: string, body?: object): Promise<void> {
+    const response = await fetch(`${this.sandbox.url}/sandbox/${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    });
+    await response.arrayBuffer();
+    assert.ok(response.ok, `${method} /sandbox/${path}: ${response.status}`);
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) await client.close();
+    await this.sandbox.close();
+    this.receiver.closeAllConnections();
+    this.receiver.close();
+  }
+}
+
+function payloadOf(message: unknown): RvmEvent {
+  if (typeof message !== 'object' || message === null || !('payload' in message)) return {};
+  return { ...(typeof message.payload === 'object' ? message.payload : {}) };
+}
+
+describe('client against the sandbox', () => {
+  let bench: Bench;
+
+  beforeEach(async () => {
+    bench = await Bench.start();
+  });
+  afterEach(() => bench.close());
+
+  it('logs in and lists the cameras with name, site and status', async () => {
+    const client = bench.client();
+    const devices = await client.listDevices();
+    assert.equal(devices.length, 24);
+    assert.ok(devices.every(({ name, site, status }) => name !== '' && site !== '' && status !== ''));
+    assert.ok(devices.some(({ online }) => !online));
+    assert.deepEqual(client.state, { kind: 'connected', version: '3' });
+  });
+
+  it('lists a large fleet over all its pages', async () => {
+    await bench.close();
+    bench = await Bench.start({ cameras: 1050 });
+    const devices = await bench.client().listDevices();
+    assert.equal(new Set(devices.map(({ id }) => id)).size, 1050);
+  });
+
+  it('gets the video of an alarm, warm with one request', async () => {
+    const event = await bench.alarm();
+    const client = bench.client();
+    const cold = await client.rtspForEvent(event, QUALITY);
+    assert.ok(cold.url.startsWith(bench.sandbox.rtspUrl));
+    assert.equal(cold.cameraRemoteId, event.cameraRemoteId);
+    assert.equal(cold.t, event.eventStartTime);
+    const warm = await client.rtspForEvent(event, QUALITY);
+    assert.equal(warm.requests, 1);
+    assert.notEqual(warm.url, cold.url);
+  });
+
+  for (const remoteId of ['record', 'details'] satisfies RemoteIdPlace[]) {
+    it(`finds the remote id in the ${remoteId} where the event has none`, async () => {
+      await bench.close();
+      bench = await Bench.start({ remoteId });
+      const event = await bench.alarm();
+      const session = await bench.client().rtspForEvent({ ...event, cameraRemoteId: null }, QUALITY);
+      assert.equal(session.cameraRemoteId, event.cameraRemoteId);
+    });
+
+    it(`finds the camera by its remote id in the ${remoteId} where the event has nothing else`, async () => {
+      await bench.close();
+      bench = await Bench.start({ remoteId });
+      const event = await bench.alarm();
+      const session = await bench.client().rtspForEvent({ ...event, cameraId: null }, QUALITY);
+      assert.equal(session.cameraId, event.cameraId);
+    });
+  }
+
+  it('makes one login for 1,000 operations at once', async () => {
+    const event = await bench.alarm();
+    const client = bench.client();
+    const sessions = await Promise.all(
+      Array.from({ length: 1000 }, () => client.rtspForEvent(event, QUALITY)),
+    );
+    assert.equal(new Set(sessions.map(({ url }) => url)).size, 1000);
+    // system, login, system, devices, data sources, and one POST for each.
+    assert.equal(
+      sessions.reduce((sum, { requests }) => sum + requests, 0),
+      1005,
+    );
+  });
+
+  it('logs in again where the sandbox lets the session expire', async () => {
+    const event = await bench.alarm();
+    const client = bench.client();
+    await client.rtspForEvent(event, QUALITY);
+    for (let round = 0; round < 3; round += 1) {
+      await bench.control('POST', 'faults', { kind: 'session-expiry' });
+      assert.ok((await client.rtspForEvent(event, QUALITY)).requests > 1);
+    }
+  });
+
+  it('says DEVICE_OFFLINE for a camera that has just gone, and works again when it is back', async () => {
+    const event = await bench.alarm();
+    const client = bench.client();
+    await client.rtspForEvent(event, QUALITY);
+    await bench.control('POST', 'faults', { kind: 'camera-offline' });
+    await failure(client.rtspForEvent(event, QUALITY), 'DEVICE_OFFLINE');
+    await client.listDevices({ fresh: true });
+    await failure(client.rtspForEvent(event, QUALITY), 'DEVICE_OFFLINE');
+    await bench.control('DELETE', 'faults');
+    await client.rtspForEvent(event, QUALITY);
+  });
+
+  it('tells wrong key, wrong password and wrong version apart', async () => {
+    await failure(bench.client({ apiKey: 'wrong' }).listDevices(), 'API_KEY_REJECTED');
+    await failure(bench.client({ password: 'wrong' }).listDevices(), 'LOGIN_FAILED');
+    await failure(bench.client({ versionLow: '7' }).listDevices(), 'INCOMPATIBLE_VERSION');
+  });
+
+  it('does not find a camera that is not listed', async () => {
+    const event = await bench.alarm();
+    await failure(bench.client().rtspForEvent({ ...event, cameraId: 'nobody' }, QUALITY), 'DEVICE_NOT_FOUND');
+  });
+});

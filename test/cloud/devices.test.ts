@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { camera } from '../support/scripted-service';
+import { failure, ScriptedStation, until } from '../support/scripted-station';
+
+const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
+const QUALITY = { quality: 'high' };
+
+function eventOf(cameraId: string) {
+  return { cameraId, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
+}
+
+describe('directory of devices', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  it('gives the devices in the order served, with every field sent', async () => {
+    station.service.devices = [camera('b', 'Second', { extra: { kept: [1] } }), camera('a', 'First')];
+    const devices = await station.client().listDevices();
+    assert.deepEqual(devices[0], {
+      id: 'b',
+      name: 'Second',
+      site: '',
+      status: 'online',
+      online: true,
+      extra: { kept: [1] },
+      _links: { 'rel/data_sources': '/sources/Second' },
+    });
+    assert.equal(devices[1]?.id, 'a');
+  });
+
+  it('asks the service once, and again only where that is wanted', async () => {
+    const client = station.client();
+    await client.listDevices();
+    await client.listDevices();
+    assert.equal(station.service.count('GET', '/devices'), 1);
+    await client.listDevices({ fresh: true });
+    assert.equal(station.service.count('GET', '/devices'), 2);
+  });
+
+  it('T-11 follows the next links of all pages and stops at a repeated one', async () => {
+    const { service } = station;
+    const page = (n: number, next: object) => ({ json: { devices: [camera(`${n}`, `c${n}`)], ...next } });
+    service.on('GET', '/devices', page(1, { _links: { next: '/devices?page=2' } }));
+    service.on(
+      'GET',
+      '/devices?page=2',
+      page(2, { collection_header: { _links: { next: { href: '?page=3' } } } }),
+    );
+    service.on('GET', '/devices?page=3', page(3, { '@odata.nextLink': '/devices?page=4' }));
+    service.on('GET', '/devices?page=4', page(4, { next: '/devices?page=2' }));
+    const devices = await station.client().listDevices();
+    assert.deepEqual(
+      devices.map(({ id }) => id),
+      ['1', '2', '3', '4'],
+    );
+  });
+
+  it('T-11 stops at an empty page', async () => {
+    const { service } = station;
+    service.on('GET', '/devices', { json: { devices: [], next: '/devices?page=2' } });
+    assert.deepEqual(await station.client().listDevices(), []);
+    assert.equal(service.count('GET', '/devices?page=2'), 0);
+  });
+
+  it('refreshes itself in the background from its first use on', async () => {
+    const { service } = station;
+    const client = station.client({ deviceRefreshMs: 20 });
+    await client.listDevices();
+    await until(() => service.count('GET', '/devices') >= 3, 'two refreshes');
+    service.devices = [camera('new', 'New')];
+    const before = service.count('GET', '/devices');
+    await until(() => service.count('GET', '/devices') > before + 1, 'one more refresh');
+    assert.equal((await client.listDevices())[0]?.id, 'new');
+  });
+
+  it('keeps the devices known where a refresh fails', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    service.on('GET', '/devices', { status: 500 });
+    await failure(client.listDevices({ fresh: true }), 'HTTP_ERROR');
+    assert.equal((await client.listDevices()).length, 2);
+  });
+
+  it('T-13 finds a GUID in any case and with braces, any other id only exactly', async () => {
+    station.service.devices = [camera(`{${GATE.toUpperCase()}}`, 'Gate'), camera('Ab-_x', 'Yard')];
+    const client = station.client();
+    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.name, 'Gate');
+    assert.equal((await client.rtspForEvent(eventOf('Ab-_x'), QUALITY)).device.name, 'Yard');
+    await failure(client.rtspForEvent(eventOf('ab-_x'), QUALITY), 'DEVICE_NOT_FOUND');
+  });
+
+  it('T-14 refreshes once for a camera it does not know, and finds it', async () => {
+    const client = station.client();
+    await client.listDevices();
+    station.service.devices.push(camera('new', 'New'));
+    assert.equal((await client.rtspForEvent(eventOf('new'), QUALITY)).device.name, 'New');
+  });
+
+  it('T-14 refreshes at most once in a while, however many cameras are unknown', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    const events = Array.from({ length: 20 }, (_, n) => eventOf(`unknown-${n}`));
+    await Promise.all(
+      events.map((event) => failure(client.rtspForEvent(event, QUALITY), 'DEVICE_NOT_FOUND')),
+    );
+    await failure(client.rtspForEvent(eventOf('unknown'), QUALITY), 'DEVICE_NOT_FOUND');
+    assert.equal(service.count('GET', '/devices'), 2);
+  });
+
+  it('T-14 asks an offline camera’s own resource before the message fails', async () => {
+    const { service } = station;
+    const links = { 'rel/self': '/cameras/1', 'rel/data_sources': '/sources/Gate' };
+    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: links })];
+    service.on('GET', '/cameras/1', { json: { id: GATE, status: 'offline' } });
+    const client = station.client();
+    await failure(client.rtspForEvent(eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
+    service.on('GET', '/cameras/1', { json: { id: GATE, status: 'ONLINE' } });
+    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'ONLINE');
+    assert.equal((await client.listDevices())[0]?.online, true);
+    assert.equal(service.count('GET', '/devices'), 1);
+  });
+
+  it('T-14 asks an offline camera once for all messages that wait', async () => {
+    const { service } = station;
+    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: { self: '/cameras/1' } })];
+    service.on('GET', '/cameras/1', { json: { id: GATE, status: 'offline' } });
+    const client = station.client();
+    await client.listDevices();
+    const messages = Array.from({ length: 50 }, () => client.rtspForEvent(eventOf(GATE), QUALITY));
+    await Promise.all(messages.map((message) => failure(message, 'DEVICE_OFFLINE')));
+    assert.equal(service.count('GET', '/cameras/1'), 1);
+  });
+
+  it('T-14 asks the directory where an offline camera has no resource of its own', async () => {
+    const { service } = station;
+    service.devices = [camera(GATE, 'Gate', { status: 'connecting' })];
+    const client = station.client();
+    await client.listDevices();
+    service.devices = [camera(GATE, 'Gate')];
+    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'online');
+    assert.equal(service.count('GET', '/devices'), 2);
+  });
+
+  it('T-14 names camera and status where it stays offline', async () => {
+    station.service.devices = [camera(GATE, 'Gate', { status: 'unauthorized' })];
+    const error = await failure(station.client().rtspForEvent(eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
+    assert.match(error.message, /"Gate".*"unauthorized"/);
+  });
+});

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { readErrorBody } from '../../lib/cloud/error-body';
+import { failure, ScriptedStation, until } from '../support/scripted-station';
+
+const EVENT = {
+  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
+  cameraRemoteId: 'r',
+  eventStartTime: '2026-11-21T10:00:00',
+};
+const QUALITY = { quality: 'high' };
+
+describe('failures of the service and the network', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  it('NETWORK where nothing listens, and the state says since when', async () => {
+    const gone = await station.otherService();
+    const { url } = gone;
+    await gone.close();
+    const client = station.client({ baseUrl: url });
+    await failure(client.listDevices(), 'NETWORK');
+    const first = client.state;
+    await failure(client.listDevices(), 'NETWORK');
+    assert.ok(first.kind === 'offline' && client.state.kind === 'offline');
+    assert.equal(client.state.since, first.since);
+  });
+
+  it('NETWORK where the connection is reset, and the next request works', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', 'reset', (request) => service.standard(request));
+    const client = station.client();
+    await failure(client.rtspForEvent(EVENT, QUALITY), 'NETWORK');
+    assert.equal(client.state.kind, 'offline');
+    await client.rtspForEvent(EVENT, QUALITY);
+    assert.deepEqual(client.state, { kind: 'connected', version: '3' });
+  });
+
+  it('TIMEOUT where the service is silent', async () => {
+    station.service.on('GET', '/system', 'silence');
+    const client = station.client({ timeoutMs: 100 });
+    const error = await failure(client.listDevices(), 'TIMEOUT');
+    assert.equal(error.cause.relation, 'system');
+    assert.equal(client.state.kind, 'offline');
+  });
+
+  it('TIMEOUT where the answer only trickles in', async () => {
+    station.service.on('GET', '/devices', 'trickle');
+    await failure(station.client({ timeoutMs: 100 }).listDevices(), 'TIMEOUT');
+  });
+
+  it('TIMEOUT of one camera leaves the station connected', async () => {
+    station.service.on('POST', '/rtsp/Gate', 'silence');
+    const client = station.client({ timeoutMs: 100 });
+    await failure(client.rtspForEvent(EVENT, QUALITY), 'TIMEOUT');
+    assert.equal(client.state.kind, 'connected');
+  });
+
+  it('TLS where the certificate or the handshake is wrong', async () => {
+    const baseUrl = station.service.url.replace('http:', 'https:');
+    await failure(station.client({ baseUrl }).listDevices(), 'TLS');
+  });
+
+  it('BAD_RESPONSE for a page of HTML with status 200', async () => {
+    station.service.on('GET', '/system', { text: '<html><title>Welcome</title>' });
+    const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
+    assert.equal(error.cause.serverMessage, 'Welcome');
+  });
+
+  it('BAD_RESPONSE for an answer that is larger than 32 MiB', async () => {
+    station.service.on('GET', '/devices', { text: ' '.repeat(32 * 1024 * 1024 + 1) });
+    await failure(station.client().listDevices(), 'BAD_RESPONSE');
+  });
+
+  it('RATE_LIMITED for 429, HTTP_ERROR for others', async () => {
+    const client = station.client();
+    station.service.on('GET', '/devices', { status: 429 });
+    await failure(client.listDevices(), 'RATE_LIMITED');
+    station.service.on('GET', '/devices', { status: 500, text: '<html><title>500 Oops</title></html>' });
+    const error = await failure(client.listDevices(), 'HTTP_ERROR');
+    assert.deepEqual(error.cause, {
+      status: 500,
+      relation: 'rel/devices',
+      attempts: 1,
+      serverMessage: '500 Oops',
+    });
+  });
+
+  it('a failed login leaves room for the next one where the service was only out of reach', async () => {
+    const { service } = station;
+    service.on('POST', '/login', { status: 502 }, (request) => service.logIn(request));
+    const client = station.client();
+    await failure(client.listDevices(), 'HTTP_ERROR');
+    assert.equal((await client.listDevices()).length, 2);
+  });
+
+  it('CANCELLED where the caller gives up, TIMEOUT where a deadline of the caller is over', async () => {
+    station.service.on('POST', '/rtsp/Gate', 'silence');
+    const client = station.client();
+    await client.listDevices();
+    const caller = new AbortController();
+    const cancelled = failure(client.rtspForEvent(EVENT, { ...QUALITY, signal: caller.signal }), 'CANCELLED');
+    await until(() => station.service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    caller.abort();
+    await cancelled;
+    const deadline = AbortSignal.timeout(50);
+    await failure(client.rtspForEvent(EVENT, { ...QUALITY, signal: deadline }), 'TIMEOUT');
+    await failure(client.listDevices({ signal: deadline }), 'TIMEOUT');
+  });
+
+  it('close ends what is under way with CANCELLED and leaves no connection', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', 'silence');
+    const client = station.client({ deviceRefreshMs: 10_000 });
+    const under = failure(client.rtspForEvent(EVENT, QUALITY), 'CANCELLED');
+    await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    await client.close();
+    await under;
+    await until(() => service.connections === 0, 'the end of the connections');
+    await failure(client.listDevices(), 'CANCELLED');
+    assert.equal(client.state.kind, 'idle');
+  });
+
+  it('close ends a login for all who wait for it', async () => {
+    const { service } = station;
+    service.on('POST', '/login', 'silence');
+    const client = station.client();
+    const waiting = [1, 2, 3].map(() => failure(client.listDevices(), 'CANCELLED'));
+    await until(() => service.count('POST', '/login') === 1, 'the login');
+    await client.close();
+    await Promise.all(waiting);
+  });
+
+  it('reuses its connections after error answers', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', { status: 500, text: 'x'.repeat(100_000) });
+    const client = station.client();
+    for (let turn = 0; turn < 10; turn += 1) await failure(client.rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    assert.ok(service.connections <= 2, `${service.connections} connections for 10 requests in a row`);
+  });
+
+  it('repeats no secret that the service echoes', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', (request) => ({
+      status: 400,
+      json: {
+        code: service.apiKey,
+        message: `${String(request.headers['apikey'])} ${request.headers.cookie} ${service.password} extra-token rtsp://u:p@relay/x`,
+      },
+    }));
+    const client = station.client({ loginExtra: { nested: { token: 'extra-token' } } });
+    const error = await failure(client.rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    assert.equal(error.cause.serverCode, '***');
+    assert.equal(error.cause.serverMessage, '*** sid=*** *** *** ***');
+  });
+});
+
+describe('error bodies', () => {
+  const bodies: [string, string, object][] = [
+    [
+      'code and message',
+      '{"_type":"Error","code":"AuthExpired","message":"gone"}',
+      { serverCode: 'AuthExpired', serverMessage: 'gone' },
+    ],
+    ['fields with capitals', '{"Code":12,"Message":"gone"}', { serverCode: '12', serverMessage: 'gone' }],
+    [
+      'meta.name',
+      '{"status":"error","statusCode":404,"message":"no","meta":{"code":-25,"name":"NOT_FOUND"}}',
+      { serverCode: 'NOT_FOUND', serverMessage: 'no' },
+    ],
+    [
+      'problem details',
+      '{"type":"","title":"Bad","status":400,"detail":"t is wrong"}',
+      { serverMessage: 't is wrong' },
+    ],
+    ['field errors', '{"errors":{"t":["must be a time"]}}', { serverMessage: 'must be a time' }],
+    [
+      'an inner error',
+      '{"error":{"code":"X","message":"inner"}}',
+      { serverCode: 'X', serverMessage: 'inner' },
+    ],
+    ['a JSON text', '"just words"', { serverMessage: 'just words' }],
+    [
+      'HTML with a title',
+      '<!doctype html><title> Bad\n gateway </title><body>x',
+      { serverMessage: 'Bad gateway' },
+    ],
+    ['HTML without a title', '<html><style>p{}</style><p>Not <b>here</b></p>', { serverMessage: 'Not here' }],
+    ['plain text', 'upstream\u0007 failed\r\n', { serverMessage: 'upstream failed' }],
+    ['nothing', '', {}],
+  ];
+  for (const [name, body, expected] of bodies) {
+    it(`T-20 reads ${name}`, () => assert.deepEqual(readErrorBody(body, []), expected));
+  }
+
+  it('T-20 keeps a message to 200 characters', () => {
+    assert.equal(readErrorBody('y'.repeat(5000), []).serverMessage?.length, 200);
+  });
+
+  it('masks a secret in the spellings an answer may use', () => {
+    const secret = 'p&ss "w+rd"';
+    const echoes = [
+      secret,
+      encodeURIComponent(secret),
+      Buffer.from(secret).toString('base64'),
+      'p&amp;ss &quot;w+rd&quot;',
+    ];
+    for (const echo of echoes) {
+      assert.equal(readErrorBody(JSON.stringify({ message: `<${echo}>` }), [secret]).serverMessage, '<***>');
+      assert.equal(readErrorBody(`a ${echo} b`, [secret]).serverMessage, 'a *** b');
+    }
+  });
+});

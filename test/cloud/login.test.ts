@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { failure, ScriptedStation } from '../support/scripted-station';
+
+describe('login of a central station', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  it('follows the sequence: system, login, system, devices', async () => {
+    await station.client().listDevices();
+    const steps = station.service.seen.map(({ method, path }) => `${method} ${path}`);
+    assert.deepEqual(steps, ['GET /system', 'POST /login', 'GET /system', 'GET /devices']);
+  });
+
+  it('T-08 sends the API key on every request, login included', async () => {
+    await station.client().listDevices();
+    assert.ok(station.service.seen.every(({ headers }) => headers['apikey'] === station.service.apiKey));
+  });
+
+  it('asks for the version range on /system and nowhere else', async () => {
+    await station.client({ versionLow: '2', versionHigh: '4.11' }).listDevices();
+    const asked = station.service.seen.filter(({ headers }) => headers.accept?.includes('version'));
+    assert.deepEqual(
+      asked.map(({ path, headers }) => [path, headers.accept]),
+      [
+        ['/system', 'application/json; version=2-4.11'],
+        ['/system', 'application/json; version=2-4.11'],
+      ],
+    );
+  });
+
+  it('T-01 appends /system once to a base URL with path prefix, slash, or /system itself', async () => {
+    const { service } = station;
+    for (const base of ['/prefix', '/prefix/', '/prefix/system', '/prefix/system/']) {
+      service.on('GET', '/prefix/system', (request) => service.system(request));
+      const client = station.client({ baseUrl: service.url + base });
+      await client.listDevices();
+      assert.equal(service.seen[0]?.path, '/prefix/system');
+      service.seen.length = 0;
+    }
+  });
+
+  it('T-05 takes a 302 with a cookie as success and does not follow it', async () => {
+    const { service } = station;
+    service.on('POST', '/login', () => ({
+      status: 302,
+      headers: { 'Set-Cookie': `sid=${service.newSession()}`, Location: 'http://elsewhere.invalid/welcome' },
+    }));
+    assert.equal((await station.client().listDevices()).length, 2);
+  });
+
+  it('T-05 takes a 204 without a body as success', async () => {
+    const { service } = station;
+    service.on('POST', '/login', () => ({
+      status: 204,
+      headers: { 'Set-Cookie': `sid=${service.newSession()}` },
+    }));
+    assert.equal((await station.client().listDevices()).length, 2);
+  });
+
+  it('T-05 sends several cookies, and the newest value of each', async () => {
+    const { service } = station;
+    service.on('POST', '/login', () => ({
+      headers: {
+        'Set-Cookie': [`sid=${service.newSession()}`, 'route=a; Path=/', 'other=1; Path=/elsewhere'],
+      },
+    }));
+    service.on('GET', '/devices', { json: [], headers: { 'Set-Cookie': 'route=b; Path=/' } });
+    const client = station.client();
+    await client.listDevices();
+    await client.listDevices({ fresh: true });
+    assert.equal(service.last('GET', '/devices')?.headers.cookie, 'sid=session-value-1; route=b');
+  });
+
+  it('sends no empty cookie header before the login', async () => {
+    await station.client().listDevices();
+    assert.equal(station.service.seen[0]?.headers.cookie, undefined);
+  });
+
+  it('T-05 fails with LOGIN_FAILED where rel/devices is missing after the login', async () => {
+    station.service.on('POST', '/login', { headers: { 'Set-Cookie': 'sid=worthless' } });
+    await failure(station.client().listDevices(), 'LOGIN_FAILED');
+  });
+
+  it('T-05 fails with LOGIN_FAILED where the login brings no cookie', async () => {
+    station.service.on('POST', '/login', { json: {} });
+    await failure(station.client().listDevices(), 'LOGIN_FAILED');
+  });
+
+  it('T-06 uses the configured field names and merges the extra fields', async () => {
+    const { service } = station;
+    service.on('POST', '/login', () => ({ headers: { 'Set-Cookie': `sid=${service.newSession()}` } }));
+    const settings = { loginUserField: 'Email', loginPasswordField: 'Secret', loginExtra: { tenant: 'x' } };
+    await station.client(settings).listDevices();
+    assert.deepEqual(JSON.parse(service.last('POST', '/login')?.body ?? ''), {
+      tenant: 'x',
+      Email: service.username,
+      Secret: service.password,
+    });
+  });
+
+  it('T-20 tells why a login was refused, in the words of the service', async () => {
+    const error = await failure(station.client({ password: 'wrong-one' }).listDevices(), 'LOGIN_FAILED');
+    assert.deepEqual(error.cause, {
+      status: 403,
+      relation: 'rel/login',
+      attempts: 1,
+      serverCode: 'Unauthenticated',
+      serverMessage: 'wrong name or password',
+    });
+  });
+
+  it('T-07 takes a refusal of /system without a session as API_KEY_REJECTED', async () => {
+    const client = station.client({ apiKey: 'wrong-key' });
+    await failure(client.listDevices(), 'API_KEY_REJECTED');
+    assert.equal(client.state.kind, 'refused');
+  });
+
+  it('T-07 asks /system once more without the cookie where it is refused with one', async () => {
+    const { service } = station;
+    const refused = { status: 403, json: {} };
+    service.on('GET', '/system', (request) => service.system(request), refused, refused);
+    await failure(station.client().listDevices(), 'API_KEY_REJECTED');
+    const asked = service.seen.filter(({ path }) => path === '/system').map(({ headers }) => headers.cookie);
+    assert.deepEqual(asked, [undefined, 'sid=session-value-1', undefined]);
+  });
+
+  it('T-09 calls 501 incompatible and 406 our own fault', async () => {
+    station.service.on('GET', '/system', { status: 501 });
+    await failure(station.client().listDevices(), 'INCOMPATIBLE_VERSION');
+    station.service.on('GET', '/system', { status: 406 });
+    await failure(station.client().listDevices(), 'VERSION_NOT_REQUESTED');
+  });
+
+  it('T-09 goes on where the service names no version', async () => {
+    const { service } = station;
+    service.on('GET', '/system', (request) => ({ ...asObject(service.system(request)), headers: {} }));
+    const client = station.client();
+    await client.listDevices();
+    assert.deepEqual(client.state, { kind: 'connected', version: undefined });
+  });
+
+  it('T-09 refuses a version range that is none before anything is sent', async () => {
+    await failure(station.client({ versionLow: '5.11', versionHigh: '5.2' }).listDevices(), 'CONFIG_MISSING');
+    assert.equal(station.service.seen.length, 0);
+  });
+
+  it('T-04 names the relation where neither login nor devices are offered', async () => {
+    station.service.on('GET', '/system', { json: { _links: {} } });
+    const error = await failure(station.client().listDevices(), 'LINK_NOT_OFFERED');
+    assert.equal(error.cause.relation, 'rel/login');
+  });
+
+  it('needs no login where devices are offered at once', async () => {
+    const { service } = station;
+    service.on('GET', '/system', { json: { _links: { 'rel/devices': '/open' } } });
+    service.on('GET', '/open', { json: [] });
+    assert.deepEqual(await station.client().listDevices(), []);
+    assert.equal(service.count('POST', '/login'), 0);
+  });
+
+  it('asks for the missing half of the settings before it sends anything secret', async () => {
+    await failure(station.client({ apiKey: ' ' }).listDevices(), 'CONFIG_MISSING');
+    await failure(station.client({ apiKey: 'two\nlines' }).listDevices(), 'CONFIG_MISSING');
+    await failure(station.client({ baseUrl: 'ftp://service' }).listDevices(), 'CONFIG_MISSING');
+    await failure(station.client({ username: '' }).listDevices(), 'CONFIG_MISSING');
+    assert.equal(station.service.count('POST', '/login'), 0);
+  });
+
+  it('takes off the white space around a pasted API key', async () => {
+    const client = station.client({ apiKey: ` ${station.service.apiKey}\r\n` });
+    assert.equal((await client.listDevices()).length, 2);
+  });
+
+  it('makes one login for 200 operations at once', async () => {
+    const client = station.client();
+    await Promise.all(Array.from({ length: 200 }, () => client.listDevices()));
+    assert.equal(station.service.count('POST', '/login'), 1);
+    assert.equal(station.service.count('GET', '/devices'), 1);
+  });
+
+  it('gives the last error at once for a while after a refused login, then tries again', async () => {
+    const client = station.client({ password: 'wrong-one' }, { loginPauseMs: 200 });
+    const first = await failure(client.listDevices(), 'LOGIN_FAILED');
+    assert.equal(await failure(client.listDevices(), 'LOGIN_FAILED'), first);
+    assert.equal(station.service.count('POST', '/login'), 1);
+    await new Promise((resolve) => setTimeout(resolve, 220));
+    await failure(client.listDevices(), 'LOGIN_FAILED');
+    assert.equal(station.service.count('POST', '/login'), 2);
+  });
+
+  it('tells its state to those who listen', async () => {
+    const client = station.client();
+    const kinds: string[] = [];
+    const stop = client.onState((state) => kinds.push(state.kind));
+    assert.equal(client.state.kind, 'idle');
+    await client.listDevices();
+    assert.deepEqual(kinds, ['logging-in', 'connected']);
+    assert.deepEqual(client.state, { kind: 'connected', version: '3' });
+    stop();
+    await client.listDevices({ fresh: true });
+    assert.equal(kinds.length, 2);
+  });
+});
+
+function asObject(reply: unknown): Record<string, unknown> {
+  return { ...(typeof reply === 'object' ? reply : {}) };
+}

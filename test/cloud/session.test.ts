@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { Gate } from '../support/gate';
+import { failure, ScriptedStation, until } from '../support/scripted-station';
+
+const EVENT = {
+  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
+  cameraRemoteId: '4xIx1-Remote_Id',
+  eventStartTime: '2026-11-21T10:00:00.1234567',
+};
+const QUALITY = { quality: 'high' };
+
+describe('session of a central station', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  it('T-07 logs in anew once and repeats the request where the session is lost', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    service.sessions.clear();
+    assert.equal((await client.listDevices({ fresh: true })).length, 2);
+    assert.equal(service.count('POST', '/login'), 2);
+    assert.equal(service.count('GET', '/devices'), 3);
+  });
+
+  it('T-07 does the same for the POST that opens an RTSP session', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.rtspForEvent(EVENT, QUALITY);
+    service.sessions.clear();
+    const session = await client.rtspForEvent(EVENT, QUALITY);
+    assert.equal(session.url, 'rtsp://relay.example:8554/token-1');
+    assert.equal(session.requests, 5);
+  });
+
+  it('T-07 makes one login for all operations that meet the lost session together', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.rtspForEvent(EVENT, QUALITY);
+    service.sessions.clear();
+    await Promise.all(Array.from({ length: 100 }, () => client.rtspForEvent(EVENT, QUALITY)));
+    assert.equal(service.count('POST', '/login'), 2);
+  });
+
+  it('T-07 recovers as often as the session is lost', async () => {
+    const { service } = station;
+    const client = station.client();
+    for (let round = 1; round <= 4; round += 1) {
+      await client.listDevices({ fresh: true });
+      assert.equal(service.count('POST', '/login'), round);
+      service.sessions.clear();
+    }
+  });
+
+  it('T-07 fails with PERMISSION_DENIED where a link is refused after a fresh login too', async () => {
+    station.service.on('POST', '/rtsp/Gate', {
+      status: 403,
+      json: { code: 'Unauthorized', message: 'not yours' },
+    });
+    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+    assert.deepEqual(error.cause, {
+      status: 403,
+      relation: 'rel/rtsp',
+      attempts: 2,
+      serverCode: 'Unauthorized',
+      serverMessage: 'not yours',
+    });
+  });
+
+  it('T-07 makes no further login for a while after that', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', { status: 403 });
+    const client = station.client({}, { refusalMs: 60_000 });
+    for (let turn = 0; turn < 3; turn += 1) {
+      await failure(client.rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+    }
+    assert.equal(service.count('POST', '/login'), 2);
+    assert.equal(service.count('POST', '/rtsp/Gate'), 4);
+    assert.equal((await client.listDevices({ fresh: true })).length, 2);
+  });
+
+  it('T-07 tries a fresh login again once that while is over', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', { status: 403 });
+    const client = station.client({}, { refusalMs: 0 });
+    await failure(client.rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+    await failure(client.rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+    assert.equal(service.count('POST', '/login'), 3);
+  });
+
+  it('T-21 asks /system anew where the address of the devices is gone', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    service.on('GET', '/devices', { status: 404 });
+    service.on('GET', '/moved', { json: service.devices });
+    service.on('GET', '/system', { json: { _links: { 'rel/devices': '/moved' } } });
+    assert.equal((await client.listDevices({ fresh: true })).length, 2);
+    assert.equal(service.count('POST', '/login'), 1);
+  });
+
+  it('T-07 drops a session that no longer offers the devices', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    service.sessions.clear();
+    service.on('GET', '/devices', { status: 404 }, (request) => service.standard(request));
+    assert.equal((await client.listDevices({ fresh: true })).length, 2);
+    assert.equal(service.count('POST', '/login'), 2);
+  });
+
+  it('T-05 keeps late cookies of an old session out of the new one', async () => {
+    const { service } = station;
+    const gate = new Gate();
+    const client = station.client();
+    await client.rtspForEvent(EVENT, QUALITY);
+    service.on('POST', '/rtsp/Gate', {
+      after: gate.opened,
+      headers: { 'Set-Cookie': 'sid=stale; Path=/' },
+      json: { url: 'rtsp://relay.example/late' },
+    });
+    const slow = client.rtspForEvent(EVENT, QUALITY);
+    await until(() => service.count('POST', '/rtsp/Gate') === 2, 'the slow request');
+    service.sessions.clear();
+    await client.listDevices({ fresh: true });
+    gate.open();
+    await slow;
+    await client.listDevices({ fresh: true });
+    assert.equal(service.last('GET', '/devices')?.headers.cookie, 'sid=session-value-2');
+  });
+
+  it('leaves the shared login alone where one of its callers gives up', async () => {
+    const { service } = station;
+    const gate = new Gate();
+    service.on('POST', '/login', (request) => ({ ...asReply(service.logIn(request)), after: gate.opened }));
+    const client = station.client();
+    const caller = new AbortController();
+    const first = failure(client.listDevices({ signal: caller.signal }), 'CANCELLED');
+    const second = client.listDevices();
+    await until(() => service.count('POST', '/login') === 1, 'the login');
+    caller.abort();
+    await first;
+    gate.open();
+    assert.equal((await second).length, 2);
+    assert.equal(service.count('POST', '/login'), 1);
+  });
+
+  it('counts shared work for the operation that started it', async () => {
+    const client = station.client();
+    const [first, second] = await Promise.all([
+      client.rtspForEvent(EVENT, QUALITY),
+      client.rtspForEvent(EVENT, QUALITY),
+    ]);
+    assert.deepEqual([first.requests, second.requests], [6, 1]);
+  });
+});
+
+function asReply(reply: unknown): Record<string, unknown> {
+  return { ...(typeof reply === 'object' ? reply : {}) };
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../support/browser';
+import { webhookFlow } from '../support/flows';
+import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+
+const DIALOGS: Record<string, string[]> = {
+  webhook: ['#node-input-name', '#node-input-path', '#node-input-publicUrl', '#rvm-webhook-url'],
+  rtsp: ['#node-input-name', '#node-input-quality'],
+  list: ['#node-input-name', '#node-input-show'],
+  station: ['#node-config-input-key', '#node-config-input-username', '#node-config-input-secret'],
+  cloud: ['#node-config-input-url', '#node-config-input-apiKey', '#node-config-input-timeout'],
+};
+
+function flow(): FlowNode[] {
+  return webhookFlow(
+    {},
+    { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', x: 300, y: 100, wires: [[], []] },
+    { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 300, y: 200, wires: [[], []] },
+  );
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`the dialogs in the editor of Node-RED ${version}`, function () {
+    this.timeout(90_000);
+    let nodeRed: NodeRed;
+    let browser: Browser;
+    let page: Page;
+    let errors: string[];
+
+    before(async function () {
+      const chromium = chromiumPath();
+      if (chromium === undefined) {
+        this.skip();
+      }
+      nodeRed = await NodeRed.start({ version });
+      await nodeRed.deploy(flow());
+      browser = await openBrowser(chromium);
+      ({ page, errors } = await openEditor(browser, nodeRed));
+    });
+
+    after(async () => {
+      await browser?.close();
+      await nodeRed?.stopAndRemove();
+    });
+
+    for (const [id, fields] of Object.entries(DIALOGS)) {
+      it(`of ${id} opens, shows its fields with labels, and closes without an error on the console`, async () => {
+        await openDialog(page, id);
+        for (const field of fields) assert.ok(await page.locator(field).isVisible(), field);
+        const text = await page.locator('.red-ui-tray').last().innerText();
+        assert.doesNotMatch(text, /rvm-[a-z-]+\.|shared\.|undefined/, 'a text is missing from the catalogue');
+        await closeDialog(page, 'ok');
+        assert.deepEqual(errors, []);
+      });
+    }
+
+    it('of webhook in shows the whole address to register, and a new path is random', async () => {
+      await openDialog(page, 'webhook');
+      assert.equal(await page.inputValue('#rvm-webhook-url'), `${nodeRed.url}/remote-monitoring/test`);
+      await page.fill('#node-input-publicUrl', 'https://alarms.example.com/');
+      await page.locator('#node-input-publicUrl').blur();
+      assert.equal(
+        await page.inputValue('#rvm-webhook-url'),
+        'https://alarms.example.com/remote-monitoring/test',
+      );
+      await page.click('#rvm-webhook-new-path');
+      const first = await page.inputValue('#node-input-path');
+      await page.click('#rvm-webhook-new-path');
+      assert.match(first, /^\/remote-monitoring\/[0-9a-f]{32}$/);
+      assert.notEqual(await page.inputValue('#node-input-path'), first);
+      await closeDialog(page, 'cancel');
+    });
+
+    it('of the cloud shows the API key for a real service, and the alarms per minute for the sandbox', async () => {
+      await openDialog(page, 'cloud');
+      assert.ok(await page.locator('#node-config-input-apiKey').isVisible());
+      assert.equal(await page.locator('#node-config-input-sandboxEvents').isVisible(), false);
+      await page.click('#rvm-cloud-use-sandbox');
+      assert.equal(await page.inputValue('#node-config-input-url'), 'sandbox');
+      assert.equal(await page.locator('#node-config-input-apiKey').isVisible(), false);
+      assert.ok(await page.locator('#node-config-input-sandboxEvents').isVisible());
+      await closeDialog(page, 'cancel');
+    });
+
+    it('keeps properties whose dialog comes with a later version when a node is edited and deployed', async () => {
+      await nodeRed.deploy(
+        flow().map((node) =>
+          node.id === 'rtsp' ? { ...node, preRoll: 7, whenOffline: 'try', deadline: '${D}' } : node,
+        ),
+      );
+      const fresh = await openEditor(browser, nodeRed);
+      await openDialog(fresh.page, 'rtsp');
+      await fresh.page.fill('#node-input-name', 'renamed');
+      await closeDialog(fresh.page, 'ok');
+      await fresh.page.click('#red-ui-header-button-deploy');
+      const file = path.join(nodeRed.userDir, 'flows.json');
+      await nodeRed.until(() => fs.readFileSync(file, 'utf8').includes('renamed'), 'the deploy');
+      const saved = (JSON.parse(fs.readFileSync(file, 'utf8')) as FlowNode[]).find(
+        (node) => node.id === 'rtsp',
+      );
+      assert.equal(saved?.preRoll, 7);
+      assert.equal(saved?.whenOffline, 'try');
+      assert.equal(saved?.deadline, '${D}');
+      await fresh.page.close();
+    });
+
+    it('says why a value will not do', async () => {
+      const reasons = await page.evaluate(`(() => {
+        const reason = (type, name, value, extra) => {
+          const node = { ...RED.nodes.node(type), ...extra };
+          return RED.nodes.node(type)._def.defaults[name].validate.call(node, value, {});
+        };
+        return {
+          url: reason('cloud', 'url', 'ftp://x'),
+          variable: reason('cloud', 'url', '\${RVM_URL}'),
+          sandbox: reason('cloud', 'url', 'sandbox'),
+          timeout: reason('cloud', 'timeout', '0'),
+          key: reason('station', 'key', 'Not Good'),
+          path: reason('webhook', 'path', '/with space'),
+          source: reason('webhook', 'station', '', { cloud: '' }),
+        };
+      })()`);
+      const texts = reasons as Record<string, unknown>;
+      assert.equal(texts.variable, true);
+      assert.equal(texts.sandbox, true);
+      for (const name of ['url', 'timeout', 'key', 'path', 'source'])
+        assert.equal(typeof texts[name], 'string', name);
+    });
+  });
+}
+
+it('every type has its dialog, texts and help where Node-RED looks for them', () => {
+  const types = Object.keys(
+    (
+      JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+        'node-red': { nodes: object };
+      }
+    )['node-red'].nodes,
+  );
+  for (const type of types) {
+    for (const file of [
+      `${type}.js`,
+      `${type}.html`,
+      `locales/en-US/${type}.json`,
+      `locales/en-US/${type}.html`,
+    ]) {
+      assert.ok(fs.existsSync(path.join(ROOT, 'dist', file)), file);
+    }
+  }
+});

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { burntInSecond, ffmpegAvailable } from '../support/burnt-in-second';
+import { expectedSecond, fixtureSecond } from '../support/fixture-second';
+import {
+  entrance,
+  inject,
+  NodeRed,
+  probe,
+  ROOT,
+  VERSIONS,
+  type FlowNode,
+  type NodeRedVersion,
+} from '../support/node-red';
+import { receivePictures } from '../support/rtsp-client';
+
+const FOLDER = path.join(ROOT, 'examples');
+const FILES = fs.readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
+
+const BESIDE_01 = { 'rvm-example-01-alarm': 'alarm', 'rvm-example-01-video': 'video' };
+
+/** An example as it is, and probes beside its debug nodes. */
+function example(file: string, beside: Record<string, string> = {}): FlowNode[] {
+  const nodes = JSON.parse(fs.readFileSync(path.join(FOLDER, file), 'utf8')) as FlowNode[];
+  const tab = nodes.find((node) => node.type === 'tab')?.id ?? '';
+  const wired = nodes.map((node) => {
+    if (!Array.isArray(node.wires)) return node;
+    const wires = (node.wires as string[][]).map((port) =>
+      port.flatMap((to) => (beside[to] ? [to, beside[to]] : [to])),
+    );
+    return { ...node, wires };
+  });
+  return [...wired, ...[...new Set(Object.values(beside))].map((id) => probe(id, tab))];
+}
+
+function file(number: string): string {
+  return FILES.find((name) => name.startsWith(number)) ?? assert.fail(`no example ${number}`);
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`the example flows in Node-RED ${version}`, function () {
+    this.timeout(90_000);
+    let nodeRed: NodeRed;
+
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+    });
+
+    after(() => nodeRed.stopAndRemove());
+
+    for (const name of FILES) {
+      it(`"${name}" imports with no unknown type, no credentials, and a comment that explains it`, async () => {
+        const nodes = example(name);
+        await nodeRed.deploy(nodes);
+        assert.doesNotMatch(nodeRed.log, /Waiting for missing types/);
+        assert.equal(
+          nodes.some((node) => 'credentials' in node),
+          false,
+        );
+        const comment = nodes.find((node) => node.type === 'comment');
+        assert.ok(String(comment?.info).length > 40);
+      });
+    }
+
+    it('01: an alarm of the sandbox arrives proven, and its URL plays the second at which the event began', async () => {
+      await nodeRed.deploy(example(file('01'), BESIDE_01));
+      const alarm = await nodeRed.message('alarm', () => true, 30);
+      const webhook = alarm.webhook as Record<string, unknown>;
+      assert.equal(webhook.sandbox, true);
+      assert.equal(webhook.proof, 'hmac');
+      assert.match(String(webhook.text), /^SANDBOX/);
+
+      const video = await nodeRed.message('video', () => true, 30);
+      const { pictures } = await receivePictures(String(video.payload), { pictures: 1 });
+      assert.equal(fixtureSecond(pictures[0]?.nals ?? []), eventSecond(video));
+    });
+
+    it('01: ffmpeg plays the URL and shows the second of the event in its first picture', async function () {
+      if (!ffmpegAvailable()) this.skip();
+      await nodeRed.deploy(example(file('01'), BESIDE_01));
+      const known = nodeRed.at('video').length;
+      await nodeRed.until(() => nodeRed.at('video').length > known, 'another URL', 30);
+      const video = nodeRed.at('video').at(-1) ?? {};
+      assert.equal(await burntInSecond(String(video.payload)), eventSecond(video));
+    });
+
+    it('02: the cameras of the sandbox are listed, one line each', async () => {
+      await nodeRed.deploy([
+        ...example(file('02'), { 'rvm-example-02-debug': 'cameras' }),
+        ...entrance('go', 'rvm-example-02-list').map((node) => ({ ...node, z: 'rvm-example-02-tab' })),
+      ]);
+      await inject(nodeRed, 'go', {});
+      const { payload } = await nodeRed.message('cameras');
+      assert.ok((payload as string[]).length > 10);
+      assert.match(String((payload as string[])[0]), /SANDBOX/);
+    });
+  });
+}
+
+/** The second of the recording at which the event began; its time has no zone and is UTC. */
+function eventSecond(msg: Record<string, unknown>): number {
+  const { eventStartTime } = msg.event as { eventStartTime: string };
+  return expectedSecond(Date.parse(`${eventStartTime.slice(0, 19)}Z`));
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/flows';
+import { NodeRed, VERSIONS, entrance, inject, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { otherNode } from '../support/other-node';
+
+function list(): FlowNode {
+  return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };
+}
+
+describe('the package on the oldest supported Node.js, 22.13.0', function () {
+  this.timeout(120_000);
+  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+    it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
+      const node = otherNode('22.13.0');
+      if (node === undefined) this.skip();
+      const nodeRed = await NodeRed.start({ version, node });
+      try {
+        await nodeRed.deploy(webhookFlow());
+        assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+        await nodeRed.message('alarms');
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+});
+
+describe('the package on a Node.js that is too old', function () {
+  this.timeout(120_000);
+  for (const old of ['20.20.2', '22.12.0']) {
+    it(`registers every type on ${old}, shows what it needs, and refuses messages with CONFIG_MISSING`, async function () {
+      const node = otherNode(old);
+      if (node === undefined) this.skip();
+      const nodeRed = await NodeRed.start({ version: '4.1', node });
+      try {
+        await nodeRed.deploy(webhookFlow({}, list(), ...entrance('in', 'list')));
+        for (const id of ['webhook', 'list']) {
+          await nodeRed.until(
+            () => nodeRed.statuses(id).at(-1) === 'needs Node.js 22.13',
+            `the status of ${id}`,
+          );
+        }
+        await inject(nodeRed, 'in', {});
+        const caught = await nodeRed.message('caught');
+        assert.equal((caught.error as { code: string }).code, 'CONFIG_MISSING');
+        const types = (await (
+          await fetch(`${nodeRed.url}/nodes`, { headers: { Accept: 'application/json' } })
+        ).json()) as {
+          module: string;
+          err?: string;
+        }[];
+        const ours = types.filter((set) => set.module === '@rvm/node-red-remote-monitoring');
+        assert.equal(ours.length, 5);
+        assert.deepEqual(
+          ours.filter((set) => set.err !== undefined),
+          [],
+        );
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+});

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/flows';
+import { NodeRed, ROOT, VERSIONS, type NodeRedVersion } from '../support/node-red';
+
+interface Manifest {
+  version: string;
+  files: { path: string }[];
+  filename: string;
+}
+
+const NAME = '@rvm/node-red-remote-monitoring';
+
+describe('the package that npm pack makes', function () {
+  this.timeout(180_000);
+  let folder: string;
+  let manifest: Manifest;
+
+  before(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-pack-'));
+    // dist/ has just been built by the checks; prepack would only build it again.
+    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+    const packed = spawnSync('npm', args, {
+      cwd: ROOT,
+      encoding: 'utf8',
+      shell: process.platform === 'win32',
+    });
+    assert.equal(packed.status, 0, packed.stderr);
+    const parsed = JSON.parse(packed.stdout) as Manifest[] | Record<string, Manifest>;
+    manifest = (Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0]) as Manifest;
+  });
+
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  it('holds what is needed at run time, and neither sources nor tests', () => {
+    const files = manifest.files.map((file) => file.path);
+    for (const needed of [
+      'package.json',
+      'README.md',
+      'LICENSE',
+      'CHANGELOG.md',
+      'dist/rvm-cloud.js',
+      'dist/rvm-cloud.html',
+    ]) {
+      assert.ok(files.includes(needed), needed);
+    }
+    assert.ok(files.includes('dist/sandbox/fixture/fixture.h264'));
+    assert.ok(files.some((file) => file.startsWith('examples/')));
+    const unwanted = files.filter((file) => /\.ts$|^(test|scripts|nodes|lib|sandbox|docs|\.)/.test(file));
+    assert.deepEqual(unwanted, []);
+  });
+
+  it('has no install script, and no dependency with one', () => {
+    const lock = JSON.parse(fs.readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { dev?: boolean; optional?: boolean; hasInstallScript?: boolean }>;
+    };
+    const withScript = Object.entries(lock.packages).filter(
+      ([, entry]) => !entry.dev && entry.hasInstallScript === true,
+    );
+    assert.deepEqual(withScript, []);
+    const { scripts } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    for (const name of ['preinstall', 'install', 'postinstall', 'prepare'])
+      assert.equal(scripts[name], undefined);
+  });
+
+  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+    it(`installs by upload in the palette manager of Node-RED ${version}, and an alarm gets through`, async () => {
+      const nodeRed = await NodeRed.start({ version, withoutPackage: true });
+      try {
+        const form = new FormData();
+        const tarball = fs.readFileSync(path.join(folder, path.basename(manifest.filename)));
+        form.append('tarball', new Blob([tarball]), path.basename(manifest.filename));
+        const response = await fetch(`${nodeRed.url}/nodes`, { method: 'POST', body: form });
+        const text = await response.text();
+        assert.equal(response.status, 200, `${text}\n${nodeRed.log.slice(-2000)}`);
+        const installed = JSON.parse(text) as { name: string; nodes: { types: string[]; err?: string }[] };
+        assert.equal(installed.name, NAME);
+        assert.equal(installed.nodes.length, 5);
+        assert.deepEqual(
+          installed.nodes.filter((set) => set.err !== undefined),
+          [],
+        );
+
+        await nodeRed.deploy(webhookFlow());
+        assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+        await nodeRed.message('alarms');
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+});

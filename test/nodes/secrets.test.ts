@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { Sandbox } from '../../sandbox';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, webhookFlow } from '../support/flows';
+import { RecordingForwarder } from '../support/recording-forwarder';
+import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
+
+const PLANTED = {
+  apiKey: 'planted-key-4f1c',
+  password: 'Planted-Password-7a',
+  loginExtra: 'planted-extra-9b',
+  phrase: 'planted phrase don\u2019t tell 3e',
+  previous: 'planted previous phrase 5d',
+  wrong: 'planted wrong token 1c',
+};
+
+describe('planted secrets', function () {
+  this.timeout(90_000);
+  let nodeRed: NodeRed;
+  let sandbox: Sandbox;
+  let forwarder: RecordingForwarder;
+  const rtspUrls: string[] = [];
+  const adminAnswers: string[] = [];
+
+  before(async () => {
+    sandbox = await Sandbox.start({ apiKey: PLANTED.apiKey, eventsPerMinute: 0, rtspPort: 0, seed: 3 });
+    sandbox.setStation('north', { scheme: 'https', username: 'agent', password: PLANTED.password });
+    forwarder = await RecordingForwarder.start(sandbox.url);
+    nodeRed = await NodeRed.start();
+    await useEverything();
+    await collectAdminAnswers();
+    assert.ok(forwarder.cookies.length > 0 && rtspUrls.length > 0, 'there is something to look for');
+  });
+
+  after(async () => {
+    await nodeRed.stopAndRemove();
+    forwarder.close();
+    await sandbox.close();
+  });
+
+  function flow(): FlowNode[] {
+    const uses = { z: 'tab', station: 'station', x: 0, y: 0 };
+    return webhookFlow(
+      {
+        cloud: {
+          url: forwarder.url,
+          credentials: { apiKey: PLANTED.apiKey, loginExtra: JSON.stringify({ extra: PLANTED.loginExtra }) },
+        },
+        station: {
+          scheme: 'https',
+          credentials: {
+            username: 'agent',
+            password: PLANTED.password,
+            secret: PLANTED.phrase,
+            previousSecret: PLANTED.previous,
+          },
+        },
+        webhook: { wires: [['alarms'], ['health'], ['problems']] },
+      },
+      { id: 'list', type: 'rvm-list-devices', wires: [['listed'], ['failed']], ...uses },
+      { id: 'rtsp', type: 'rvm-get-rtsp', wires: [['video'], ['failed']], ...uses },
+      probe('listed'),
+      probe('video'),
+      probe('failed'),
+      ...entrance('in', 'list'),
+      ...entrance('event', 'rtsp'),
+    );
+  }
+
+  /** Good and bad input of every kind, so that every place that could write a secret gets its chance. */
+  async function useEverything(): Promise<void> {
+    await nodeRed.deploy(flow());
+    const url = nodeRed.url + PATH;
+    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.phrase }))).status, 200);
+    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.previous }))).status, 200);
+    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.wrong }))).status, 401);
+    await post(url, `{"authenticationToken":"${PLANTED.phrase}", broken`);
+    await post(url, alarmMessage({}, { authenticationToken: PLANTED.phrase, messageId: null }));
+    await post(url, alarmMessage(), PLANTED.phrase, { 'X-Secret': PLANTED.wrong });
+    await nodeRed.message('alarms');
+
+    await inject(nodeRed, 'in', {});
+    const listed = await nodeRed.message('listed');
+    const camera = (listed.payload as { id: string; online: boolean }[]).find((device) => device.online);
+    await inject(nodeRed, 'event', {
+      event: { cameraId: camera?.id, eventStartTime: '2026-03-04T05:06:07' },
+    });
+    rtspUrls.push(String((await nodeRed.message('video')).payload));
+    await inject(nodeRed, 'event', { event: { cameraId: 'unknown', eventStartTime: '2026-03-04T05:06:07' } });
+    await nodeRed.message('failed');
+
+    await control('faults', { kind: 'status', status: 500, count: 2 });
+    await inject(nodeRed, 'event', {
+      event: { cameraId: camera?.id, eventStartTime: '2026-03-04T05:06:07' },
+    });
+    await nodeRed.until(() => nodeRed.at('failed').length > 1, 'the second failure');
+  }
+
+  async function control(what: string, body: object): Promise<void> {
+    const response = await fetch(`${sandbox.url}/sandbox/${what}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    assert.ok(response.ok, await response.text());
+  }
+
+  async function collectAdminAnswers(): Promise<void> {
+    const places = [
+      'flows',
+      'settings',
+      'nodes',
+      'credentials/rvm-cloud/cloud',
+      'credentials/rvm-central-station/station',
+    ];
+    for (const place of places) {
+      const response = await fetch(`${nodeRed.url}/${place}`, { headers: { Accept: 'application/json' } });
+      adminAnswers.push(await response.text());
+    }
+  }
+
+  function assertAbsent(text: string, where: string, secrets: readonly string[]): void {
+    for (const secret of secrets) {
+      assert.equal(text.includes(secret), false, `a secret stands in ${where}`);
+      assert.equal(text.includes(encodeURIComponent(secret)), false, `a secret stands encoded in ${where}`);
+      const base64 = Buffer.from(secret).toString('base64').replace(/=+$/, '');
+      assert.equal(text.includes(base64), false, `a secret stands as base64 in ${where}`);
+    }
+  }
+
+  const secrets = Object.values(PLANTED);
+
+  it('stand in no line of the log, at its most talkative', () => {
+    assertAbsent(nodeRed.log, 'the log', [...secrets, ...rtspUrls, ...forwarder.cookies]);
+    assert.doesNotMatch(nodeRed.log, /rtsp:\/\/\S+\/\S+/);
+  });
+
+  it('stand in no message: not in events, problems, lists, errors or statuses', () => {
+    assertAbsent(JSON.stringify(nodeRed.seen), 'a message', [...secrets, ...forwarder.cookies]);
+  });
+
+  it('the RTSP URL stands only in the result of get RTSP', () => {
+    const others = nodeRed.seen.filter((entry) => entry.probe !== 'video');
+    assertAbsent(JSON.stringify(others), 'another message', rtspUrls);
+  });
+
+  it('stand in no admin answer and in no exported flow', () => {
+    assertAbsent(adminAnswers.join('\n'), 'an admin answer', [...secrets, ...rtspUrls, ...forwarder.cookies]);
+    assertAbsent(fs.readFileSync(path.join(nodeRed.userDir, 'flows.json'), 'utf8'), 'the flow file', secrets);
+  });
+
+  it('stand in no file that the package writes', () => {
+    const folder = path.join(nodeRed.userDir, 'remote-monitoring');
+    for (const file of fs.readdirSync(folder)) {
+      assertAbsent(fs.readFileSync(path.join(folder, file), 'latin1'), file, secrets);
+    }
+  });
+
+  it('never reach the message through the proof: authenticationToken and Authorization are gone', () => {
+    const text = JSON.stringify(nodeRed.seen.filter((entry) => entry.probe !== 'status'));
+    assert.doesNotMatch(text, /authenticationToken|HMAC-SHA256 /i);
+  });
+});

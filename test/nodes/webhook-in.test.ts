@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/flows';
+import { NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
+
+type Webhook = Record<string, unknown>;
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`webhook in on Node-RED ${version} with default settings`, function () {
+    this.timeout(60_000);
+    let nodeRed: NodeRed;
+    let url: string;
+
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+      url = nodeRed.url + PATH;
+      await nodeRed.deploy(webhookFlow());
+    });
+
+    after(() => nodeRed.stopAndRemove());
+
+    it('sends a signed alarm to output 1 with the event, its copy and the facts about the message', async () => {
+      const message = alarmMessage({ eventName: 'Fence climbed' });
+      const response = await post(url, message, PHRASE);
+      assert.equal(response.status, 200);
+
+      const msg = await nodeRed.message('alarms', (seen) => messageId(seen) === message.messageId);
+      const event = msg.payload as Record<string, unknown>;
+      assert.equal(event.eventName, 'Fence climbed');
+      assert.equal(event.version, '1.0.0');
+      assert.equal('Version' in event, false);
+      assert.deepEqual(msg.event, msg.payload);
+      assert.equal(msg.topic, 'security');
+      const webhook = msg.webhook as Webhook;
+      assert.equal(webhook.station, 'north');
+      assert.equal(webhook.stationName, 'North');
+      assert.equal(webhook.proof, 'hmac');
+      assert.equal(webhook.secret, 'current');
+      assert.equal(webhook.phase, 'start');
+      assert.equal(webhook.first, true);
+      assert.equal(webhook.attempt, 1);
+      assert.equal(webhook.sandbox, false);
+      assert.match(String(webhook.text), /Fence climbed/);
+    });
+
+    it('proves the bytes as they were sent, white space and key order included', async () => {
+      const body = JSON.stringify(alarmMessage(), null, 4).replace('"messageId"', '\n\t"messageId"') + '\n';
+      assert.equal((await post(url, body, PHRASE)).status, 200);
+    });
+
+    it('answers 401 to an unsigned message, tells output 3, and takes the next good one', async () => {
+      const response = await post(url, alarmMessage());
+      assert.equal(response.status, 401);
+      assert.equal(response.headers.get('www-authenticate'), 'HMAC-SHA256');
+      const problem = await nodeRed.message('problems', (msg) => reason(msg) === 'no-signature');
+      assert.equal(problem.topic, 'unauthentic');
+      assert.equal('event' in (problem.payload as object), false);
+      assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+    });
+
+    it('answers 401 to a message signed with another phrase', async () => {
+      assert.equal((await post(url, alarmMessage(), 'another phrase')).status, 401);
+      await nodeRed.message('problems', (msg) => reason(msg) === 'bad-signature');
+    });
+
+    it('answers a repeat with 200 and delivers it once', async () => {
+      const message = alarmMessage();
+      const answers = [];
+      for (let i = 0; i < 3; i += 1) answers.push((await post(url, message, PHRASE)).status);
+      const last = alarmMessage();
+      await post(url, last, PHRASE);
+      await nodeRed.message('alarms', (msg) => messageId(msg) === last.messageId);
+      assert.deepEqual(answers, [200, 200, 200]);
+      assert.equal(nodeRed.at('alarms').filter((msg) => messageId(msg) === message.messageId).length, 1);
+    });
+
+    it('sends health events to output 2 and events of an unknown class to output 1', async () => {
+      const health = alarmMessage({ eventClass: 'health', cameraId: null, cameraRemoteId: null });
+      const unknown = alarmMessage({ eventClass: 'weather' });
+      assert.equal((await post(url, health, PHRASE)).status, 200);
+      assert.equal((await post(url, unknown, PHRASE)).status, 200);
+      await nodeRed.message('health', (msg) => messageId(msg) === health.messageId);
+      await nodeRed.message('alarms', (msg) => messageId(msg) === unknown.messageId);
+    });
+
+    it('keeps a signed body that is not JSON as a dead letter and answers 200', async () => {
+      assert.equal((await post(url, 'not JSON at all', PHRASE)).status, 200);
+      const problem = await nodeRed.message('problems', (msg) => reason(msg) === 'not-json');
+      assert.equal(problem.topic, 'dead-letter');
+    });
+
+    it('answers 405 to GET and 413 to a body above 1 MiB', async () => {
+      const get = await fetch(url);
+      assert.equal(get.status, 405);
+      assert.equal(get.headers.get('allow'), 'POST');
+      const large = await post(url, 'x'.repeat(1024 * 1024 + 1), PHRASE).then(
+        (response) => response.status,
+        () => 413, // the connection may be closed before the client has sent everything
+      );
+      assert.equal(large, 413);
+    });
+
+    it('leaves other paths to Node-RED', async () => {
+      assert.equal((await fetch(`${nodeRed.url}/remote-monitoring/other`)).status, 404);
+      assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
+    });
+
+    it('shows the time of the last alarm as its status', async () => {
+      await post(url, alarmMessage(), PHRASE);
+      await nodeRed.until(() => /^last \d/.test(nodeRed.statuses('webhook').at(-1) ?? ''), 'the status');
+    });
+
+    it('delivers to the new instance after a deploy, and still knows what came before', async () => {
+      const before = alarmMessage();
+      await post(url, before, PHRASE);
+      await nodeRed.deploy(webhookFlow());
+      const after = alarmMessage();
+      assert.equal((await post(url, before, PHRASE)).status, 200);
+      assert.equal((await post(url, after, PHRASE)).status, 200);
+      await nodeRed.message('alarms', (msg) => messageId(msg) === after.messageId);
+      assert.equal(nodeRed.at('alarms').filter((msg) => messageId(msg) === before.messageId).length, 1);
+    });
+
+    it('loses no alarm that arrives while flows are deployed: each is answered 200 or cut', async () => {
+      const sent = Array.from({ length: 40 }, () => alarmMessage());
+      const deploying = nodeRed.deploy(webhookFlow());
+      const answers = await Promise.all(
+        sent.map((message) =>
+          post(url, message, PHRASE).then(
+            (response) => response.status,
+            () => 'cut',
+          ),
+        ),
+      );
+      await deploying;
+      assert.deepEqual(
+        [...new Set(answers)].filter((answer) => answer !== 200 && answer !== 'cut'),
+        [],
+      );
+      // As the service does: a cut connection is tried again.
+      for (const message of sent) assert.equal((await post(url, message, PHRASE)).status, 200);
+      for (const message of sent)
+        await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+    });
+  });
+}
+
+describe('webhook in with other settings of Node-RED', function () {
+  this.timeout(60_000);
+  const settings: [string, string, string][] = [
+    [
+      'httpNodeAuth',
+      `httpNodeAuth: { user: 'u', pass: '$2b$08$abcdefghijklmnopqrstuuJ4m4m4m4m4m4m4m4m4m4m4m4m4m4m4m' },`,
+      '',
+    ],
+    ['httpNodeRoot', `httpNodeRoot: '/api',`, '/api'],
+    ['httpAdminRoot', `httpAdminRoot: '/admin',`, ''],
+    ['disableEditor', `disableEditor: true,`, ''],
+  ];
+  for (const [name, text, root] of settings) {
+    it(`proves raw bytes with ${name} set`, async () => {
+      const nodeRed = await NodeRed.start({ settings: text });
+      try {
+        await nodeRed.deploy(webhookFlow(), 'full', name === 'httpAdminRoot' ? '/admin' : '');
+        const message = alarmMessage();
+        assert.equal((await post(nodeRed.url + root + PATH, message, PHRASE)).status, 200);
+        assert.equal((await post(nodeRed.url + root + PATH, alarmMessage())).status, 401);
+        await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+
+  it('runs httpNodeMiddleware, which may refuse with an answer of its own and finds req and res as Express has them', async () => {
+    const middleware = `httpNodeMiddleware: [
+      (req, res, next) => { res.set('X-Seen', req.path + ' ' + req.get('x-kind')); next(); },
+      (req, res, next) => { if (req.get('x-kind') === 'refused') res.status(403).json({ by: 'middleware' }); else next(); },
+    ],`;
+    const nodeRed = await NodeRed.start({ settings: middleware });
+    try {
+      await nodeRed.deploy(webhookFlow());
+      const url = nodeRed.url + PATH;
+      const refused = await post(url, alarmMessage(), PHRASE, { 'x-kind': 'refused' });
+      assert.equal(refused.status, 403);
+      assert.deepEqual(await refused.json(), { by: 'middleware' });
+      const passed = await post(url, alarmMessage(), PHRASE, { 'x-kind': 'good' });
+      assert.equal(passed.status, 200);
+      assert.equal(passed.headers.get('x-seen'), `${PATH} good`);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+});
+
+describe('webhook in that is not set up', function () {
+  this.timeout(60_000);
+  let nodeRed: NodeRed;
+  let url: string;
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+    url = nodeRed.url + PATH;
+  });
+
+  after(() => nodeRed.stopAndRemove());
+
+  /** The one answer that makes the service send again: none. */
+  async function isCut(): Promise<boolean> {
+    return post(url, alarmMessage(), PHRASE).then(
+      () => false,
+      () => true,
+    );
+  }
+
+  it('shows "no secret" and gives no answer while its station has no phrase', async () => {
+    await nodeRed.deploy(
+      webhookFlow({ station: { credentials: { username: 'agent', password: 'p', secret: '' } } }),
+    );
+    await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.noSecret', 'the status');
+    assert.ok(await isCut());
+  });
+
+  it('C-136 names an unset variable that stands for the secret, and judges nothing by its text', async () => {
+    const text = '${RVM_TEST_UNSET}';
+    await nodeRed.deploy(webhookFlow({ station: { credentials: { secret: text } } }));
+    await nodeRed.until(
+      () => nodeRed.statuses('webhook').at(-1) === 'RVM_TEST_UNSET is not set',
+      'the status',
+    );
+    const forged = alarmMessage();
+    const answered = await post(url, forged, text).then(
+      (response) => response.status,
+      () => 'cut',
+    );
+    assert.equal(answered, 'cut');
+    await nodeRed.deploy(webhookFlow());
+    assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+  });
+
+  it('C-98 turns red beside another node with the same path, which keeps working', async () => {
+    await nodeRed.deploy(webhookFlow({}, webhookIn({ id: 'second' })));
+    await nodeRed.until(() => nodeRed.statuses('second').at(-1) === 'status.pathInUse', 'the status');
+    assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+  });
+
+  it('counts problems in its status where output 3 is not wired, and logs them', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms'], ['health'], []] } }));
+    assert.equal((await post(url, alarmMessage())).status, 401);
+    await nodeRed.until(() => /^\d+ problems$/.test(nodeRed.statuses('webhook').at(-1) ?? ''), 'the status');
+    assert.match(nodeRed.log, /unauthentic no-signature/);
+  });
+
+  it('says "not configured" without a Central Station', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: { station: '', cloud: '' } }));
+    await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured', 'the status');
+  });
+
+  it('C-95 serves all stations of a cloud on one path, told apart by their phrases', async () => {
+    const south = station({
+      id: 'south',
+      name: 'South',
+      key: 'south',
+      credentials: { secret: 'another phrase' },
+    });
+    await nodeRed.deploy(webhookFlow({ webhook: { station: '', cloud: 'cloud' } }, south));
+    const [north, other] = [alarmMessage(), alarmMessage()];
+    assert.equal((await post(url, north, PHRASE)).status, 200);
+    assert.equal((await post(url, other, 'another phrase')).status, 200);
+    const first = await nodeRed.message('alarms', (msg) => messageId(msg) === north.messageId);
+    const second = await nodeRed.message('alarms', (msg) => messageId(msg) === other.messageId);
+    assert.equal((first.webhook as Webhook).station, 'north');
+    assert.equal((second.webhook as Webhook).station, 'south');
+  });
+
+  it('accepts the phrase in the message where the endpoint is registered as https://', async () => {
+    await nodeRed.deploy(webhookFlow({ station: { scheme: 'https' } }));
+    const message = alarmMessage({}, { authenticationToken: PHRASE });
+    assert.equal((await post(url, message)).status, 200);
+    const msg = await nodeRed.message('alarms', (seen) => messageId(seen) === message.messageId);
+    assert.equal((msg.webhook as Webhook).proof, 'token');
+    assert.equal(JSON.stringify(msg).includes(PHRASE), false);
+    for (const wrong of [null, 'wrong', '', 7, [PHRASE], { a: PHRASE }, true]) {
+      assert.equal(
+        (await post(url, alarmMessage({}, { authenticationToken: wrong }))).status,
+        401,
+        String(wrong),
+      );
+    }
+  });
+
+  it('reports two stations with the same phrase, on both', async () => {
+    await nodeRed.deploy(webhookFlow({}, station({ id: 'twin', name: 'Twin', key: 'twin' })));
+    await nodeRed.until(
+      () => (nodeRed.log.match(/have the same Shared Secret Phrase/g)?.length ?? 0) >= 2,
+      'both errors',
+    );
+  });
+});
+
+describe('webhook in over a restart of Node-RED', function () {
+  this.timeout(60_000);
+
+  it('never answers 404 from the first moment: requests wait, or are cut', async () => {
+    let nodeRed = await NodeRed.start();
+    await nodeRed.deploy(webhookFlow());
+    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await nodeRed.stop();
+
+    const url = nodeRed.url + PATH;
+    const { port, userDir } = nodeRed;
+    const answers = new Set<number | string>();
+    let started = false;
+    const knocking = (async () => {
+      for (let i = 0; i < 20_000 && !started; i += 1) {
+        answers.add(
+          await post(url, alarmMessage(), PHRASE).then(
+            (response) => response.status,
+            () => 'no answer',
+          ),
+        );
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    nodeRed = await NodeRed.start({ port, userDir });
+    started = true;
+    await knocking;
+    assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+    await nodeRed.stopAndRemove();
+    assert.deepEqual(
+      [...answers].filter((answer) => answer !== 200 && answer !== 'no answer'),
+      [],
+    );
+  });
+});
+
+function messageId(msg: Record<string, unknown>): unknown {
+  return (msg.webhook as Webhook).messageId;
+}
+
+function reason(msg: Record<string, unknown>): unknown {
+  return (msg.payload as { reason?: string }).reason;
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+
+import { RequestParser } from '../../sandbox/rtsp/request-parser';
+import type { RtspServer } from '../../sandbox/rtsp/server';
+import { ServerUnderTest, live, recorded } from './server-under-test';
+
+describe('RTSP and hostile clients', () => {
+  const under = new ServerUnderTest();
+  afterEach(() => under.stop());
+
+  const stillServes = async (server: RtspServer): Promise<void> => {
+    assert.equal((await under.ask(server.grant(live()), 'DESCRIBE')).status, 200);
+  };
+
+  const endsConnection = async (bytes: string): Promise<void> => {
+    const server = await under.start();
+    const connection = await under.connect(server.url);
+    connection.socket.write(bytes);
+    await connection.closing();
+    await stillServes(server);
+  };
+
+  for (const [what, bytes] of [
+    ['a request of HTTP', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['no request at all', '\u0001\u0002\u0003 what?\r\n\r\n'],
+    ['a header line without a colon', 'OPTIONS * RTSP/1.0\r\nCSeq 1\r\n\r\n'],
+    ['an endless header', `OPTIONS * RTSP/1.0\r\nX: ${'x'.repeat(20_000)}`],
+    ['too many header lines', `OPTIONS * RTSP/1.0\r\n${'X: y\r\n'.repeat(200)}\r\n`],
+    ['a negative length', 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nContent-Length: -1\r\n\r\n'],
+    ['an oversize length', 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 99999999999\r\n\r\n'],
+    ['thousands of requests at once', 'OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n'.repeat(5000)],
+  ] as const)
+    it(`${what} ends that connection and no other`, () => endsConnection(bytes));
+
+  it('malformed requests are answered 400, oversize ones 413', async () => {
+    const server = await under.start();
+    const malformed = await under.connect(server.url);
+    malformed.socket.write('nonsense\r\n\r\n');
+    assert.equal((await malformed.answer()).status, 400);
+    const oversize = await under.connect(server.url);
+    oversize.socket.write('x'.repeat(20_000));
+    assert.equal((await oversize.answer()).status, 413);
+  });
+
+  it('random bytes do no harm', async () => {
+    const server = await under.start();
+    for (let i = 0; i < 50; i++) {
+      const connection = await under.connect(server.url);
+      connection.socket.write(randomBytes(1 + i * 37));
+      connection.socket.end();
+      await connection.closing();
+    }
+    await stillServes(server);
+  });
+
+  it('hostile URLs, sessions, transports and ranges get a status', async () => {
+    const server = await under.start();
+    const url = server.grant(recorded());
+    const strange = [
+      'rtsp://',
+      'rtsp://[::1',
+      '/',
+      '%',
+      `${url}%`,
+      `${url}/../..`,
+      `rtsp://x/${'a/'.repeat(500)}`,
+    ];
+    for (const uri of strange)
+      assert.ok([400, 404].includes((await under.ask(server.url, 'DESCRIBE')).status), uri);
+    const connection = await under.connect(url);
+    for (const uri of strange) assert.ok((await connection.request('DESCRIBE', uri)).status >= 400, uri);
+    const headers = { Session: '__proto__', Transport: ';;;,,=;', Range: 'npt=---' };
+    for (const method of ['SETUP', 'PLAY', 'PAUSE', 'TEARDOWN', 'GET_PARAMETER'])
+      assert.ok((await connection.request(method, url, headers)).status >= 400, method);
+  });
+
+  it('a player that connects and leaves at any step leaves nothing behind', async () => {
+    const server = await under.start({ maxSessions: 100 });
+    for (let i = 0; i < 20; i++) {
+      const player = await under.readyPlayer(server.grant(live()));
+      player.connection.send('PLAY', player.url, { Session: player.session });
+      player.connection.send('SETUP', player.url, { Transport: 'RTP/AVP/TCP' });
+      player.connection.socket.resetAndDestroy();
+    }
+    await under.ask(server.url, 'OPTIONS');
+    await stillServes(server);
+    assert.equal(server.sessionCount, 0);
+  });
+
+  it('a player that does not read holds the stream back instead of filling the memory', async () => {
+    const server = await under.start({ pace: Infinity, recordingSeconds: 100_000 });
+    const player = await under.readyPlayer(server.grant(recorded()));
+    player.connection.socket.pause();
+    player.connection.send('PLAY', player.url, { Session: player.session });
+    const before = process.memoryUsage().arrayBuffers;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.ok(process.memoryUsage().arrayBuffers - before < 64 * 1024 * 1024);
+    await stillServes(server);
+  });
+
+  it('a client that asks and never reads its answers is given up', async () => {
+    const server = await under.start();
+    server.setFault({ kind: 'oversize-sdp' });
+    const connection = await under.connect(server.url);
+    const url = server.grant(live());
+    connection.socket.pause();
+    for (let i = 0; i < 20; i++) connection.send('DESCRIBE', url);
+    assert.equal((await under.ask(server.url, 'OPTIONS')).status, 200);
+    let answers = 0;
+    connection.socket.resume();
+    while (await connection.answer().then(Boolean, () => false)) answers++;
+    assert.ok(answers < 20, `${answers} answers`);
+    await connection.closing();
+  });
+
+  it('the parser gives the same requests however the bytes are cut', () => {
+    const one = 'SET_PARAMETER rtsp://h/x RTSP/1.0\r\nCSeq: 1\r\nContent-Length: 5\r\n\r\nhello';
+    const bytes = Buffer.concat([
+      Buffer.from(`\r\n${one}`),
+      Buffer.from([0x24, 1, 0, 3, 13, 10, 36]),
+      Buffer.from(one),
+    ]);
+    const whole = new RequestParser().push(bytes);
+    assert.equal(whole.length, 3);
+    for (let size = 1; size < bytes.length; size++) {
+      const parser = new RequestParser();
+      const parts = [];
+      for (let at = 0; at < bytes.length; at += size)
+        parts.push(...parser.push(bytes.subarray(at, at + size)));
+      assert.deepEqual(parts, whole);
+    }
+  });
+});

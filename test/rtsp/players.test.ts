@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+import type { GrantRequest, RtspServerOptions } from '../../sandbox/rtsp/server';
+import { burntInSecond, ffmpegAvailable, programAvailable } from '../support/burnt-in-second';
+import { expectedSecond } from '../support/fixture-second';
+import { ServerUnderTest, live, recorded } from './server-under-test';
+
+const run = promisify(execFile);
+const LIMIT = { timeout: 18_000, killSignal: 'SIGKILL' } as const;
+
+describe('real players of the RTSP server', () => {
+  const under = new ServerUnderTest();
+  afterEach(() => under.stop());
+  // Real time is for play.test.ts; here it would only make players wait for their probes.
+  const PACE = 5;
+
+  describe('ffmpeg and ffprobe', () => {
+    before(function () {
+      if (!ffmpegAvailable()) this.skip();
+    });
+
+    const probe = async (url: string, ...options: string[]): Promise<string> => {
+      const show = ['-show_entries', 'stream=codec_name,profile,width,height', '-of', 'compact'];
+      const speed = ['-fpsprobesize', '0', '-analyzeduration', '500000'];
+      const { stdout } = await run('ffprobe', ['-v', 'error', ...speed, ...options, ...show, url], LIMIT);
+      return stdout.trim();
+    };
+    const expected = 'stream|codec_name=h264|profile=Constrained Baseline|width=320|height=180';
+
+    for (const transport of ['tcp', 'udp'] as const) {
+      it(`ffprobe names the stream over ${transport}`, async () => {
+        const server = await under.start({ pace: PACE });
+        assert.equal(await probe(server.grant(recorded()), '-rtsp_transport', transport), expected);
+      });
+
+      for (const second of [0, 17, 59])
+        it(`ffmpeg shows second ${second} over ${transport}`, async () => {
+          const server = await under.start({ pace: PACE });
+          const url = server.grant(recorded({ start: 1_760_000_000_000 + second * 1000 + 400 }));
+          assert.equal(await burntInSecond(url, { transport }), second);
+        });
+    }
+
+    it('ffmpeg -ss 20 seeks to that second', async () => {
+      const server = await under.start({ pace: PACE });
+      assert.equal(await burntInSecond(server.grant(recorded()), { transport: 'tcp', seek: 20 }), 2);
+    });
+
+    it('ffmpeg shows the present second of live video', async () => {
+      const server = await under.start({ now: Date.now });
+      const before = expectedSecond(Date.now());
+      const second = await burntInSecond(server.grant(live()), { transport: 'tcp' });
+      assert.ok((second - before + 60) % 60 <= 3, `${second} after ${before}`);
+    });
+
+    it('ffprobe without a transport option plays too, also where the server has only one of both', async () => {
+      for (const transports of [['tcp'], ['udp'], ['tcp', 'udp']] as const) {
+        const server = await under.start({ pace: PACE, transports });
+        assert.equal(await probe(server.grant(recorded())), expected);
+      }
+    });
+
+    it('ffprobe that insists on TCP fails with 461 on a server of UDP only', async () => {
+      const server = await under.start({ pace: PACE, transports: ['udp'] });
+      await assert.rejects(probe(server.grant(recorded()), '-rtsp_transport', 'tcp'), /461/);
+    });
+
+    for (const transport of ['tcp', 'udp'] as const)
+      it(`a copy over ${transport} ends by itself with the recording`, async () => {
+        const server = await under.start({ pace: PACE, recordingSeconds: 4 });
+        const url = server.grant(recorded());
+        const begin = performance.now();
+        const input = [
+          '-nostdin',
+          '-v',
+          'error',
+          '-rtsp_transport',
+          transport,
+          '-timeout',
+          '10000000',
+          '-i',
+          url,
+        ];
+        const output = ['-c', 'copy', '-f', 'framecrc', 'pipe:1'];
+        const { stdout } = await run('ffmpeg', [...input, ...output], LIMIT);
+        const packets = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+        assert.equal(packets.length, 20);
+        assert.ok(performance.now() - begin < 5000);
+      });
+
+    const playsWith = (what: string, options: Partial<RtspServerOptions>, request: GrantRequest): void => {
+      it(`ffmpeg plays ${what}`, async () => {
+        const server = await under.start({ pace: PACE, ...options });
+        assert.equal(await burntInSecond(server.grant(request), { transport: 'tcp' }), 42);
+      });
+    };
+    const login = { username: 'viewer', password: 'p@ss/word' };
+    playsWith('with Basic', { authentication: { scheme: 'basic', ...login } }, recorded());
+    playsWith('with Digest', { authentication: { scheme: 'digest', ...login } }, recorded());
+    playsWith('a token in the query', { tokenPlace: 'query' }, recorded());
+    playsWith('a camera with a strange id', {}, recorded({ cameraId: "Ab_-'é /?#" }));
+
+    it('ffmpeg follows a redirect at DESCRIBE', async () => {
+      const server = await under.start({ pace: PACE });
+      server.setFault({ kind: 'redirect', to: 'new' });
+      assert.equal(await burntInSecond(server.grant(recorded()), { transport: 'tcp' }), 42);
+    });
+
+    for (const status of [403, 404])
+      it(`ffmpeg reports ${status}`, async () => {
+        const server = await under.start({ pace: PACE });
+        server.setFault({ kind: 'status', status });
+        await assert.rejects(probe(server.grant(recorded())), new RegExp(`${status}`));
+      });
+
+    for (const kind of ['aggregate-parameter-sets', 'no-parameter-sets'] as const)
+      it(`ffmpeg plays in spite of the fault ${kind}`, async () => {
+        const server = await under.start({ pace: PACE });
+        server.setFault({ kind });
+        assert.equal(await burntInSecond(server.grant(recorded()), { transport: 'tcp' }), 42);
+      });
+  });
+
+  describe('GStreamer', () => {
+    before(function () {
+      if (!programAvailable('gst-launch-1.0', '--version')) this.skip();
+    });
+
+    const play = (url: string, protocols: string): Promise<{ stdout: string }> => {
+      const source = ['rtspsrc', `location=${url}`, `protocols=${protocols}`, 'latency=0'];
+      const pipeline = '! rtph264depay ! h264parse ! identity eos-after=7 ! fakesink sync=false'.split(' ');
+      return run('gst-launch-1.0', ['-q', ...source, ...pipeline], LIMIT);
+    };
+
+    for (const protocols of ['tcp', 'udp'])
+      it(`rtspsrc plays over ${protocols} and ends its session`, async () => {
+        const server = await under.start({ pace: PACE });
+        await play(server.grant(recorded()), protocols);
+        assert.equal(server.sessionCount, 0);
+      });
+
+    it('rtspsrc plays a token in the query', async () => {
+      const server = await under.start({ pace: PACE, tokenPlace: 'query' });
+      await play(server.grant(recorded()), 'tcp');
+    });
+
+    it('rtspsrc plays with Digest', async () => {
+      const authentication = { scheme: 'digest', username: 'viewer', password: 'secret' } as const;
+      const server = await under.start({ pace: PACE, authentication });
+      await play(server.grant(recorded()), 'tcp');
+    });
+  });
+});

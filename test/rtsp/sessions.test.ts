@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+
+import { RtspServer } from '../../sandbox/rtsp/server';
+import { UdpReceiver } from './udp-receiver';
+import { ServerUnderTest, live, recorded, until } from './server-under-test';
+
+const SHORT = { sessionTimeoutSeconds: 0.6 };
+
+/** Gives a sign of life again and again, for more than twice the time-out. */
+async function longerThanTheTimeout(sign: () => Promise<void> | void): Promise<void> {
+  const end = performance.now() + 1500;
+  while (performance.now() < end) {
+    await sign();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe('the life of RTSP sessions', () => {
+  const under = new ServerUnderTest();
+  const receivers: UdpReceiver[] = [];
+  afterEach(async () => {
+    for (const receiver of receivers.splice(0)) receiver.close();
+    await under.stop();
+  });
+
+  const udpReceiver = async (): Promise<UdpReceiver> => {
+    const receiver = await UdpReceiver.open();
+    receivers.push(receiver);
+    return receiver;
+  };
+
+  it('a silent session ends after its time-out and is then unknown: 454', async () => {
+    const server = await under.start(SHORT);
+    const player = await under.readyPlayer(server.grant(live()));
+    await until(() => server.sessionCount === 0);
+    await assert.rejects(player.play(), { status: 454 });
+  });
+
+  it('GET_PARAMETER, SET_PARAMETER and OPTIONS with the session id are signs of life', async () => {
+    const server = await under.start(SHORT);
+    const methods = ['GET_PARAMETER', 'SET_PARAMETER', 'OPTIONS'];
+    const players = await Promise.all(methods.map(() => under.readyPlayer(server.grant(live()))));
+    await longerThanTheTimeout(async () => {
+      for (const [i, player] of players.entries()) {
+        const headers = { Session: player.session };
+        const answer = await player.connection.request(methods[i] ?? '', player.url, headers);
+        assert.equal(answer.headers.get('session'), player.session);
+      }
+    });
+    assert.equal(server.sessionCount, 3);
+  });
+
+  it('receiver reports in the connection are signs of life', async () => {
+    const server = await under.start(SHORT);
+    const player = await under.readyPlayer(server.grant(live()));
+    await longerThanTheTimeout(() => {
+      player.connection.socket.write(Buffer.from([0x24, 1, 0, 4, 0x80, 201, 0, 0]));
+    });
+    assert.equal(server.sessionCount, 1);
+  });
+
+  it('a closed connection ends an interleaved session at once', async () => {
+    const server = await under.start();
+    const player = await under.readyPlayer(server.grant(live()));
+    await player.play();
+    player.close();
+    await until(() => server.sessionCount === 0);
+  });
+
+  it('a UDP session outlives its connection until its time-out', async () => {
+    const server = await under.start(SHORT);
+    const receiver = await udpReceiver();
+    const player = await under.player(server.grant(live()));
+    await player.describe();
+    await player.setup(receiver.transport);
+    await player.play();
+    player.close();
+    await once(player.connection.socket, 'close');
+    assert.equal(server.sessionCount, 1);
+    await receiver.rtp(1);
+    await until(() => server.sessionCount === 0);
+  });
+
+  it('receiver reports over UDP are signs of life, also without a connection', async () => {
+    const server = await under.start(SHORT);
+    const receiver = await udpReceiver();
+    const player = await under.player(server.grant(live()));
+    await player.describe();
+    const answer = await player.setup(receiver.transport);
+    await player.play();
+    player.close();
+    await longerThanTheTimeout(() => receiver.report(answer));
+    assert.equal(server.sessionCount, 1);
+  });
+
+  it('another connection may go on with a UDP session', async () => {
+    const server = await under.start();
+    const receiver = await udpReceiver();
+    const player = await under.player(server.grant(live()));
+    await player.setup(receiver.transport);
+    player.close();
+    const answer = await under.ask(player.url, 'PLAY', { Session: player.session });
+    assert.equal(answer.status, 200);
+    await receiver.rtp(1);
+  });
+
+  it('recorded video comes over UDP with the same bytes and in order', async () => {
+    const server = await under.start({ pace: 20 });
+    const receiver = await udpReceiver();
+    const player = await under.player(server.grant(recorded()));
+    await player.describe();
+    await player.setup(receiver.transport);
+    await player.play();
+    const packets = await receiver.rtp(10);
+    const sequences = packets.map((packet) => packet.readUInt16BE(2));
+    assert.deepEqual(
+      sequences,
+      sequences.map((_, i) => ((sequences[0] ?? 0) + i) & 0xffff),
+    );
+  });
+
+  it('UDP goes only to the address of the connection, whatever destination the client names', async () => {
+    const server = await under.start();
+    const receiver = await udpReceiver();
+    const player = await under.player(server.grant(live()));
+    const answer = await player.setup(`${receiver.transport};destination=127.0.0.99`);
+    assert.doesNotMatch(answer.headers.get('transport') ?? '', /destination/);
+    await player.play();
+    await receiver.rtp(1);
+  });
+
+  it('TEARDOWN closes the UDP ports', async () => {
+    const server = await under.start({ pace: 20 });
+    const receiver = await udpReceiver();
+    const player = await under.player(server.grant(live()));
+    const answer = await player.setup(receiver.transport);
+    await player.play();
+    await receiver.rtp(1);
+    await player.teardown();
+    await receiver.canBind(answer);
+  });
+
+  it('a connection that says nothing and carries nothing is closed', async () => {
+    const server = await under.start({ sessionTimeoutSeconds: 0.2 });
+    const connection = await under.connect(server.url);
+    connection.socket.write('OPTIONS * RT');
+    await connection.closing();
+  });
+
+  it('close ends every session, connection and port, and may be called twice', async () => {
+    const server = await under.start();
+    const receiver = await udpReceiver();
+    const overTcp = await under.readyPlayer(server.grant(live()));
+    await overTcp.play();
+    const overUdp = await under.player(server.grant(live()));
+    await overUdp.setup(receiver.transport);
+    await overUdp.play();
+    await Promise.all([server.close(), server.close()]);
+    await overTcp.connection.closing();
+    await overUdp.connection.closing();
+    assert.equal(server.sessionCount, 0);
+    await assert.rejects(under.connect(server.url), { code: 'ECONNREFUSED' });
+  });
+
+  it('a port that is taken fails, or gives way to a free one where that is allowed', async () => {
+    const blocker = createServer().listen({ host: '127.0.0.1', port: 0 });
+    await once(blocker, 'listening');
+    const address = blocker.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    try {
+      await assert.rejects(under.start({ port }), { code: 'EADDRINUSE' });
+      const server = await under.start({ port, fallbackToFreePort: true });
+      assert.notEqual(server.port, port);
+      assert.equal(server.url, `rtsp://127.0.0.1:${server.port}`);
+    } finally {
+      blocker.close();
+    }
+  });
+
+  it('connections beyond the limit are closed at once', async () => {
+    const server = await under.start({ maxConnections: 1 });
+    const first = await under.connect(server.url);
+    const second = await under.connect(server.url);
+    await second.closing();
+    assert.equal((await first.request('OPTIONS', '*')).status, 200);
+  });
+
+  it('a server can be started and closed many times without a handle left', async () => {
+    for (let i = 0; i < 20; i++) {
+      const server = await RtspServer.start({
+        host: '127.0.0.1',
+        port: 0,
+        fallbackToFreePort: false,
+        now: Date.now,
+      });
+      await server.close();
+    }
+  });
+});

@@ -1,0 +1,68 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+
+import type { RtspAnswer } from '../support/rtsp-connection';
+import { until } from './server-under-test';
+
+/** The two UDP ports of a player. */
+export class UdpReceiver {
+  readonly #rtp: Socket;
+  readonly #rtcp: Socket;
+  readonly #packets: Buffer[] = [];
+  readonly #reports: Buffer[] = [];
+
+  private constructor(rtp: Socket, rtcp: Socket) {
+    this.#rtp = rtp;
+    this.#rtcp = rtcp;
+    rtp.on('message', (packet) => this.#packets.push(packet));
+    rtcp.on('message', (packet) => this.#reports.push(packet));
+  }
+
+  static async open(): Promise<UdpReceiver> {
+    return new UdpReceiver(await bind(0), await bind(0));
+  }
+
+  /** `Transport` header that asks for these ports. */
+  get transport(): string {
+    return `RTP/AVP;unicast;client_port=${this.#rtp.address().port}-${this.#rtcp.address().port}`;
+  }
+
+  /** RTCP packets so far. */
+  get reports(): readonly Buffer[] {
+    return this.#reports;
+  }
+
+  /** The first packets, once there are so many. */
+  async rtp(count: number): Promise<Buffer[]> {
+    await until(() => this.#packets.length >= count);
+    return this.#packets.slice(0, count);
+  }
+
+  /** Sends an empty receiver report to the RTCP port that SETUP named. */
+  report(setup: RtspAnswer): void {
+    this.#rtcp.send(Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]), serverPorts(setup)[1], '127.0.0.1');
+  }
+
+  /** Resolves where both ports that SETUP named are free again. */
+  async canBind(setup: RtspAnswer): Promise<void> {
+    for (const port of serverPorts(setup)) (await bind(port)).close();
+  }
+
+  close(): void {
+    this.#rtp.close();
+    this.#rtcp.close();
+  }
+}
+
+function serverPorts(setup: RtspAnswer): [number, number] {
+  const match = /server_port=(\d+)-(\d+)/.exec(setup.headers.get('transport') ?? '');
+  return [Number(match?.[1]), Number(match?.[2])];
+}
+
+async function bind(port: number): Promise<Socket> {
+  const socket = createSocket('udp4');
+  const listening = once(socket, 'listening');
+  socket.bind({ address: '127.0.0.1', port, exclusive: true });
+  await listening;
+  return socket;
+}

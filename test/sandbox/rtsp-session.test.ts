@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Sandbox } from '../../sandbox';
+import {
+  closeSandboxes,
+  startLoggedIn,
+  stateOf,
+  type Json,
+  type JsonAnswer,
+  type ServiceClient,
+} from './service-client';
+
+/** The status of a DESCRIBE for the URL. */
+async function describeStatus(url: string): Promise<number> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  try {
+    socket.write(`DESCRIBE ${url} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n`);
+    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    return Number(/^RTSP\/1\.0 (\d+)/.exec(String(chunk))?.[1]);
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe('RTSP sessions of the sandbox', () => {
+  let sandbox: Sandbox;
+  let client: ServiceClient;
+  let camera: Json;
+  let link: string;
+
+  beforeEach(async () => {
+    ({ sandbox, client } = await startLoggedIn());
+    const [device] = await client.devices();
+    assert.ok(device !== undefined);
+    link = (await client.dataSources(device)).at('_links', 'rel/rtsp').text;
+    const known = (await stateOf(sandbox)).at('cameras').list[0];
+    assert.ok(known !== undefined);
+    camera = known;
+  });
+  afterEach(closeSandboxes);
+
+  const ask = (fields: Record<string, unknown>): Promise<JsonAnswer> =>
+    client.post(link, { cameraId: camera.at('remoteId').text, quality: 'high', ...fields });
+
+  it('are live without t and search', async () => {
+    const answer = await ask({});
+    assert.equal(answer.status, 200);
+    assert.deepEqual(answer.body.keys, ['rtspRelayURL']);
+    assert.ok(answer.body.at('rtspRelayURL').text.startsWith(sandbox.rtspUrl));
+    assert.equal(await describeStatus(answer.body.at('rtspRelayURL').text), 200);
+  });
+
+  it('are recorded with t and the text true in search', async () => {
+    const answer = await ask({ t: '2026-03-04T05:06:07.1230000', search: 'true' });
+    assert.equal(answer.status, 200);
+    assert.equal(await describeStatus(answer.body.at('rtspRelayURL').text), 200);
+  });
+
+  it('have a URL of their own each', async () => {
+    const [one, two] = [await ask({}), await ask({})];
+    assert.notEqual(one.body.at('rtspRelayURL').text, two.body.at('rtspRelayURL').text);
+  });
+
+  it('take low as the quality too', async () => assert.equal((await ask({ quality: 'low' })).status, 200));
+
+  it('expire when nobody plays them for 300 s', async () => {
+    const url = (await ask({})).body.at('rtspRelayURL').text;
+    await client.post('/sandbox/clock', { advance: 299 });
+    assert.equal(await describeStatus(url), 200);
+    await client.post('/sandbox/clock', { advance: 2 });
+    assert.notEqual(await describeStatus(url), 200);
+  });
+
+  for (const search of [true, 'True', 'false', '', 1]) {
+    it(`are refused where search is ${JSON.stringify(search)}`, async () => {
+      const answer = await ask({ t: '2026-03-04T05:06:07', search });
+      assert.equal(answer.status, 400);
+      assert.equal(answer.body.at('field').text, 'search');
+    });
+  }
+
+  it('are refused with t but no search', async () => {
+    assert.equal((await ask({ t: '2026-03-04T05:06:07' })).body.at('field').text, 'search');
+  });
+
+  for (const t of ['yesterday', 'live', 1_772_600_767_000, '']) {
+    it(`are refused where t is ${JSON.stringify(t)}`, async () => {
+      const answer = await ask({ t, search: 'true' });
+      assert.equal(answer.status, 400);
+      assert.equal(answer.body.at('field').text, 't');
+    });
+  }
+
+  it('are refused with search but no t', async () => {
+    assert.equal((await ask({ search: 'true' })).body.at('field').text, 't');
+  });
+
+  it('are refused with the id of the device, and the answer says why', async () => {
+    const answer = await ask({ cameraId: camera.at('id').text });
+    assert.equal(answer.status, 400);
+    assert.match(answer.body.at('message').text, /remote id/);
+  });
+
+  it('are refused with the remote id in another case', async () => {
+    assert.equal((await ask({ cameraId: camera.at('remoteId').text.toLowerCase() })).status, 404);
+  });
+
+  it('are refused with the remote id of another camera', async () => {
+    const other = (await stateOf(sandbox)).at('cameras', 1, 'remoteId').text;
+    assert.equal((await ask({ cameraId: other })).status, 404);
+  });
+
+  it('are refused without cameraId', async () => {
+    assert.equal((await client.post(link, { quality: 'high' })).body.at('field').text, 'cameraId');
+  });
+
+  it('are refused without quality, or with an unknown one', async () => {
+    assert.equal((await ask({ quality: undefined })).body.at('field').text, 'quality');
+    assert.equal((await ask({ quality: 'medium' })).body.at('field').text, 'quality');
+  });
+});

@@ -1,0 +1,57 @@
+import fs from 'node:fs';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import type { NodeRed } from './node-red';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Where a Chromium is installed, if one is. */
+export function chromiumPath(): string | undefined {
+  return PLACES.find((place) => fs.existsSync(place));
+}
+
+export async function openBrowser(executablePath: string): Promise<Browser> {
+  const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
+  const offline = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
+  return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline] });
+}
+
+export interface EditorPage {
+  page: Page;
+  /** Errors on the console and uncaught ones. */
+  errors: string[];
+}
+
+/** The editor of a Node-RED, loaded, without its welcome tour. */
+export async function openEditor(browser: Browser, nodeRed: NodeRed, root = ''): Promise<EditorPage> {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, deviceScaleFactor: 2 });
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  await page.goto(`${nodeRed.url}${root}/`);
+  await page.waitForFunction(
+    'window.RED && RED.nodes && RED.nodes.getType && RED.nodes.getType("rvm-webhook-in")',
+  );
+  await page.waitForSelector('.red-ui-workspace-tab, #red-ui-workspace-chart');
+  await page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
+  return { page, errors };
+}
+
+/** Opens the dialog of a node or config node and waits until it stands still. */
+export async function openDialog(page: Page, id: string): Promise<void> {
+  await page.evaluate(`(() => {
+    const node = RED.nodes.node(${JSON.stringify(id)});
+    if (node._def.category === 'config') RED.editor.editConfig('', node.type, node.id);
+    else RED.editor.edit(node);
+  })()`);
+  await page.waitForSelector('.red-ui-tray:last-child .red-ui-tray-body form');
+  await page.waitForFunction(`!$('.red-ui-tray').is(':animated')`);
+}
+
+export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<void> {
+  const name = button === 'ok' ? /^(Done|Update|Add)$/ : /^Cancel$/;
+  const tray = page.locator('.red-ui-tray').last();
+  await tray.getByRole('button', { name }).first().click();
+  await page.waitForFunction(`$('.red-ui-tray').length === 0`);
+}

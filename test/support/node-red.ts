@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+
+export const ROOT = path.join(__dirname, '..', '..');
+
+/** The Node-RED versions that the package supports, as installed for the tests. */
+export const VERSIONS = { '4.1': 'node-red-4', '5': 'node-red' } as const;
+export type NodeRedVersion = keyof typeof VERSIONS;
+
+export interface FlowNode {
+  id: string;
+  type: string;
+  [property: string]: unknown;
+}
+
+export interface Seen {
+  probe: string;
+  msg: Record<string, unknown>;
+}
+
+export interface StartOptions {
+  version?: NodeRedVersion;
+  /** JavaScript of further settings, such as `httpNodeRoot: '/api',`. */
+  settings?: string;
+  env?: Record<string, string>;
+  /** A user directory of an earlier run. */
+  userDir?: string;
+  /** The Node binary to run it with. */
+  node?: string;
+  port?: number;
+  /** A palette without this package. */
+  withoutPackage?: boolean;
+}
+
+/** The real red.js in a process of its own, with this package in its user directory. */
+export class NodeRed {
+  readonly seen: Seen[] = [];
+  log = '';
+  private readonly changes = new EventEmitter();
+
+  private constructor(
+    readonly userDir: string,
+    readonly port: number,
+    private readonly child: ChildProcess,
+  ) {
+    this.changes.setMaxListeners(100);
+    child.stdout?.on('data', (piece: Buffer) => this.addLog(piece));
+    child.stderr?.on('data', (piece: Buffer) => this.addLog(piece));
+    child.on('message', (message: unknown) => this.addMessage(message));
+    child.on('exit', () => this.changes.emit('change'));
+  }
+
+  static async start(options: StartOptions = {}): Promise<NodeRed> {
+    const userDir = options.userDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-node-red-'));
+    const port = options.port ?? (await freePort());
+    const packages = path.join(userDir, 'node_modules', '@rvm');
+    if (!fs.existsSync(packages) && options.withoutPackage !== true) {
+      fs.mkdirSync(packages, { recursive: true });
+      fs.symlinkSync(ROOT, path.join(packages, 'node-red-remote-monitoring'), 'junction');
+      fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
+    }
+    fs.writeFileSync(path.join(userDir, 'settings.js'), settingsFile(port, options.settings ?? ''));
+
+    const red = path.join(ROOT, 'node_modules', VERSIONS[options.version ?? '5'], 'red.js');
+    const child = fork(red, ['--userDir', userDir], {
+      env: { ...process.env, ...options.env },
+      execPath: options.node ?? process.execPath,
+      execArgv: [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const nodeRed = new NodeRed(userDir, port, child);
+    await nodeRed.until(
+      () => /Started flows/.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
+      'its start',
+    );
+    return nodeRed;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Deploys a whole flow file through the admin API and waits until it runs. */
+  async deploy(
+    flows: readonly FlowNode[],
+    how: 'full' | 'nodes' | 'flows' = 'full',
+    root = '',
+  ): Promise<void> {
+    const before = count(this.log, /(Started|Updated) (modified )?(nodes|flows)/g);
+    const response = await fetch(`${this.url}${root}/flows`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Node-RED-Deployment-Type': how },
+      body: JSON.stringify(flows),
+    });
+    assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
+    await this.until(
+      () => count(this.log, /(Started|Updated) (modified )?(nodes|flows)/g) > before,
+      'the deploy',
+    );
+  }
+
+  /** Messages that a probe has seen so far. */
+  at(probe: string): Record<string, unknown>[] {
+    return this.seen.filter((entry) => entry.probe === probe).map((entry) => entry.msg);
+  }
+
+  /** The first message at a probe for which the condition holds, waiting for it if need be. */
+  async message(
+    probe: string,
+    condition: (msg: Record<string, unknown>) => boolean = () => true,
+    seconds = 10,
+  ): Promise<Record<string, unknown>> {
+    await this.until(() => this.at(probe).some(condition), `a message at "${probe}"`, seconds);
+    const found = this.at(probe).find(condition);
+    assert.ok(found !== undefined);
+    return found;
+  }
+
+  /** Texts of all statuses that a node has shown, oldest first. */
+  statuses(nodeId: string): string[] {
+    return this.at('status')
+      .filter((msg) => (msg.status as { source?: { id?: string } }).source?.id === nodeId)
+      .map((msg) => String((msg.status as { text?: string }).text ?? ''));
+  }
+
+  /** Waits for a condition over log and messages; looked at again after each change. */
+  async until(condition: () => boolean, what: string, seconds = 15): Promise<void> {
+    const deadline = AbortSignal.timeout(seconds * 1000);
+    while (!condition()) {
+      if (!this.isRunning)
+        assert.fail(`Node-RED has ended while waiting for ${what}:\n${this.log.slice(-3000)}`);
+      try {
+        await once(this.changes, 'change', { signal: deadline });
+      } catch {
+        assert.fail(`waited ${seconds} s in vain for ${what}; the log ends with:\n${this.log.slice(-3000)}`);
+      }
+    }
+  }
+
+  /** Ends the process as a service manager does, and waits for it. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (!this.isRunning) return;
+    this.child.kill(signal);
+    await once(this.child, 'exit');
+  }
+
+  async stopAndRemove(): Promise<void> {
+    await this.stop();
+    fs.rmSync(this.userDir, { recursive: true, force: true });
+  }
+
+  private addLog(piece: Buffer): void {
+    this.log += piece.toString();
+    this.changes.emit('change');
+  }
+
+  private addMessage(message: unknown): void {
+    if (message === null || typeof message !== 'object' || !('probe' in message)) return;
+    this.seen.push(message as Seen);
+    this.changes.emit('change');
+  }
+}
+
+/** A function node that reports what it gets to the test. */
+export function probe(id: string, z = 'tab'): FlowNode {
+  const func = `global.get('probe')('${id}', msg);\nreturn null;`;
+  return { id, type: 'function', z, name: id, func, outputs: 1, libs: [], x: 0, y: 0, wires: [[]] };
+}
+
+/** What every test flow has: a tab, and probes for all statuses and all caught errors. */
+export function watched(...nodes: FlowNode[]): FlowNode[] {
+  return [
+    { id: 'tab', type: 'tab', label: 'test' },
+    { id: 'watch-status', type: 'status', z: 'tab', scope: null, x: 0, y: 0, wires: [['status']] },
+    probe('status'),
+    {
+      id: 'watch-errors',
+      type: 'catch',
+      z: 'tab',
+      scope: null,
+      uncaught: false,
+      x: 0,
+      y: 0,
+      wires: [['caught']],
+    },
+    probe('caught'),
+    ...nodes.map((node) => (node.z === undefined && node.wires !== undefined ? { ...node, z: 'tab' } : node)),
+  ];
+}
+
+/** An inject-like entrance: a message posted to `/inject/<id>` enters the flow as `msg`. */
+export function entrance(id: string, ...targets: string[]): FlowNode[] {
+  const func = `const { req, res, payload } = msg; res.sendStatus(200); return payload;`;
+  return [
+    {
+      id: `${id}-http`,
+      type: 'http in',
+      z: 'tab',
+      name: '',
+      url: `/inject/${id}`,
+      method: 'post',
+      x: 0,
+      y: 0,
+      wires: [[id]],
+    },
+    {
+      id,
+      type: 'function',
+      z: 'tab',
+      name: id,
+      func: func.replace('res.sendStatus', 'res._res.sendStatus'),
+      outputs: 1,
+      libs: [],
+      x: 0,
+      y: 0,
+      wires: [targets],
+    },
+  ];
+}
+
+export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, unknown>): Promise<void> {
+  const response = await fetch(`${nodeRed.url}/inject/${id}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(msg),
+  });
+  assert.equal(response.status, 200);
+}
+
+export async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function settingsFile(port: number, further: string): string {
+  return `module.exports = {
+  uiPort: ${port},
+  uiHost: '127.0.0.1',
+  flowFile: 'flows.json',
+  credentialSecret: false,
+  telemetry: { enabled: false, updateNotification: false },
+  logging: { console: { level: 'trace', metrics: false, audit: false } },
+  functionGlobalContext: {
+    probe(name, msg) {
+      const { req, res, ...plain } = msg;
+      process.send({ probe: name, msg: JSON.parse(JSON.stringify(plain)) });
+    },
+  },
+  ${further}
+};
+`;
+}
+
+function count(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
+}

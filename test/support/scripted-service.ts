@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A request as the service saw it. */
+export interface SeenRequest {
+  method: string;
+  /** Path with query. */
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** What the service does with one request. */
+export type Reply =
+  | {
+      status?: number;
+      headers?: Record<string, string | string[]>;
+      json?: unknown;
+      text?: string;
+      after?: Promise<void>;
+    }
+  | 'reset'
+  | 'silence'
+  /** A body that comes a byte at a time and never ends. */
+  | 'trickle';
+
+export type Route = (request: SeenRequest) => Reply;
+
+/**
+ * A service for tests whose every answer can be scripted. As it starts it behaves as the specification says; a
+ * test replaces the routes it is about.
+ */
+export class ScriptedService {
+  readonly apiKey = 'key-4711-secret';
+  readonly username = 'agent7';
+  readonly password = 'Pass+word&1';
+  readonly seen: SeenRequest[] = [];
+  readonly sessions = new Set<string>();
+  devices: Record<string, unknown>[] = [
+    camera('0e9f0c1a-0000-e911-8000-000000000001', 'Gate'),
+    camera('0e9f0c1a-0000-e911-8000-000000000002', 'Yard'),
+  ];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #routes = new Map<string, Route>();
+  #logins = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.on('close', () => this.#sockets.delete(socket));
+    });
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString('utf8');
+        const { method = '', url = '', headers } = request;
+        this.#answer({ method, path: url, headers, body }, response);
+      });
+    });
+  }
+
+  static async start(): Promise<ScriptedService> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new ScriptedService(server);
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the service is not listening');
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  /** Number of connections open now. */
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /** Sets the answer to a path: for every request, or one after the other with the last one standing. */
+  on(method: string, path: string, ...replies: (Reply | Route)[]): void {
+    let turn = 0;
+    this.#routes.set(`${method} ${path}`, (request) => {
+      const reply = replies[Math.min(turn, replies.length - 1)];
+      turn += 1;
+      if (reply === undefined) return { status: 500, text: 'no reply is scripted' };
+      return typeof reply === 'function' ? reply(request) : reply;
+    });
+  }
+
+  count(method: string, path: string): number {
+    return this.seen.filter((request) => request.method === method && request.path === path).length;
+  }
+
+  last(method: string, path: string): SeenRequest | undefined {
+    return this.seen.findLast((request) => request.method === method && request.path === path);
+  }
+
+  loggedIn(request: SeenRequest): boolean {
+    return [...this.sessions].some((session) => (request.headers.cookie ?? '').includes(`sid=${session}`));
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #answer(request: SeenRequest, response: ServerResponse): void {
+    this.seen.push(request);
+    const path = request.path.replace(/\?.*$/, '');
+    const route =
+      this.#routes.get(`${request.method} ${request.path}`) ?? this.#routes.get(`${request.method} ${path}`);
+    const reply = route === undefined ? this.standard(request) : route(request);
+    if (reply === 'silence') return;
+    if (reply === 'reset') {
+      response.destroy();
+      return;
+    }
+    if (reply === 'trickle') {
+      const timer = setInterval(() => response.write(' '), 10);
+      response.on('close', () => clearInterval(timer));
+      return;
+    }
+    void (reply.after ?? Promise.resolve()).then(() => {
+      const type = reply.json === undefined ? {} : { 'Content-Type': 'application/json' };
+      response.writeHead(reply.status ?? 200, { ...type, ...reply.headers });
+      response.end(reply.json === undefined ? reply.text : JSON.stringify(reply.json));
+    });
+  }
+
+  /** The behaviour of the specification. */
+  standard(request: SeenRequest): Reply {
+    if (request.headers['apikey'] !== this.apiKey)
+      return { status: 401, json: { code: 'NoKey', message: 'key missing' } };
+    const { method, path } = request;
+    if (method === 'GET' && path === '/system') return this.system(request);
+    if (method === 'POST' && path === '/login') return this.logIn(request);
+    if (!this.loggedIn(request)) return { status: 401, json: { code: 'AuthExpired', message: 'no session' } };
+    if (method === 'GET' && path === '/devices') return { json: { devices: this.devices } };
+    if (method === 'GET' && path.startsWith('/sources/')) {
+      return { json: { _links: { 'rel/rtsp': path.replace('/sources/', '/rtsp/') } } };
+    }
+    if (method === 'POST' && path.startsWith('/rtsp/'))
+      return { json: { rtspRelayURL: 'rtsp://relay.example:8554/token-1' } };
+    return { status: 404, json: { message: 'nothing here' } };
+  }
+
+  system(request: SeenRequest): Reply {
+    const link = this.loggedIn(request) ? { 'rel/devices': '/devices' } : { 'rel/login': '/login' };
+    return {
+      headers: { 'Content-Type': 'application/json; version=3' },
+      json: { id: 's', name: 'Service', _type: 'System', _links: { 'rel/self': '/system', ...link } },
+    };
+  }
+
+  logIn(request: SeenRequest): Reply {
+    const body: unknown = JSON.parse(request.body);
+    const right =
+      typeof body === 'object' &&
+      body !== null &&
+      'username' in body &&
+      'password' in body &&
+      body.username === this.username &&
+      body.password === this.password;
+    if (!right) return { status: 403, json: { code: 'Unauthenticated', message: 'wrong name or password' } };
+    return { json: {}, headers: { 'Set-Cookie': `sid=${this.newSession()}; Path=/; HttpOnly` } };
+  }
+
+  /** Opens a session and gives the value of its cookie. */
+  newSession(): string {
+    this.#logins += 1;
+    const session = `session-value-${this.#logins}`;
+    this.sessions.add(session);
+    return session;
+  }
+}
+
+/** A device record as the specification shows it, with a few more fields. */
+export function camera(
+  id: string,
+  name: string,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return { id, name, status: 'online', _links: { 'rel/data_sources': `/sources/${name}` }, ...more };
+}

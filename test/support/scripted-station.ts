@@ -1,0 +1,78 @@
+import { STATION_TIMING, type StationTiming } from '../../lib/cloud/dialect';
+import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
+import { RvmError, type RvmErrorCode } from '../../lib/error';
+import { ScriptedService } from './scripted-service';
+
+/** The services and clients of one test; `close` ends them all. */
+export class ScriptedStation {
+  readonly #clients: StationClient[] = [];
+  readonly #services: ScriptedService[] = [];
+
+  private constructor(readonly service: ScriptedService) {
+    this.#services.push(service);
+  }
+
+  static async start(): Promise<ScriptedStation> {
+    return new ScriptedStation(await ScriptedService.start());
+  }
+
+  /** One more service, on an origin of its own. */
+  async otherService(): Promise<ScriptedService> {
+    const service = await ScriptedService.start();
+    this.#services.push(service);
+    return service;
+  }
+
+  client(options: Partial<StationClientOptions> = {}, timing: Partial<StationTiming> = {}): StationClient {
+    const client = new StationClient(
+      { ...settingsOf(this.service), ...options },
+      { ...STATION_TIMING, ...timing },
+    );
+    this.#clients.push(client);
+    return client;
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) await client.close();
+    for (const service of this.#services) await service.close();
+  }
+}
+
+/** The settings that fit a service as it starts. */
+export function settingsOf(service: ScriptedService): StationClientOptions {
+  return {
+    baseUrl: service.url,
+    apiKey: service.apiKey,
+    username: service.username,
+    password: service.password,
+    versionLow: '1',
+    versionHigh: '9',
+    timeoutMs: 5_000,
+    deviceRefreshMs: 0,
+    trustedOrigins: [],
+    loginUserField: 'username',
+    loginPasswordField: 'password',
+    loginExtra: {},
+    appendZ: false,
+    userAgent: 'test',
+  };
+}
+
+/** The error that a piece of work fails with; fails the test if it succeeds or throws anything else. */
+export async function failure(work: Promise<unknown>, code: RvmErrorCode): Promise<RvmError> {
+  const outcome: unknown = await work.then(
+    () => new Error(`expected ${code}, but it succeeded`),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof RvmError && outcome.code === code) return outcome;
+  throw outcome instanceof Error ? outcome : new Error(String(outcome));
+}
+
+/** Waits until something is so, checking often, for five seconds at most. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const end = performance.now() + 5_000;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
