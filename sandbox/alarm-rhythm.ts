@@ -11,6 +11,7 @@ export class AlarmRhythm {
   readonly #raise: () => void;
   readonly #isHeard: () => boolean;
   #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
 
   /** `perMinute` 0 = never. */
   constructor(perMinute: number, raise: () => void, isHeard: () => boolean) {
@@ -21,11 +22,13 @@ export class AlarmRhythm {
 
   /** Begins, unless it runs already; it ends by itself when nobody listens. */
   begin(): void {
-    if (this.#intervalMs === 0 || this.#timer !== undefined) return;
+    if (this.#intervalMs === 0 || this.#timer !== undefined || this.#stopped) return;
     this.#after(Math.min(this.#intervalMs, FIRST_AFTER_MS));
   }
 
+  /** For good. */
   stop(): void {
+    this.#stopped = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }

@@ -28,6 +28,7 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** A plain HTTP server: reads bodies within a limit, writes JSON, turns a {@link Refusal} into its answer. */
 export class HttpServer {
   readonly #server;
+  #url = '';
 
   private constructor(answerer: Answerer) {
     this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
@@ -44,9 +45,7 @@ export class HttpServer {
 
   /** Such as `http://127.0.0.1:8088`. */
   get url(): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') return '';
-    return `http://${reachableHost(address)}:${address.port}`;
+    return this.#url;
   }
 
   /** Ends every connection, also one that waits for its answer. */
@@ -62,6 +61,7 @@ export class HttpServer {
       this.#server.once('error', reject);
       this.#server.listen(port, host, () => {
         this.#server.off('error', reject);
+        this.#url = urlOf(this.#server.address());
         resolve();
       });
     });
@@ -69,9 +69,11 @@ export class HttpServer {
 }
 
 /** The unspecified address means every one of this machine, so loopback reaches it. */
-function reachableHost(address: AddressInfo): string {
-  if (address.address === '0.0.0.0' || address.address === '::') return '127.0.0.1';
-  return address.family === 'IPv6' ? `[${address.address}]` : address.address;
+function urlOf(address: AddressInfo | string | null): string {
+  if (address === null || typeof address === 'string') return '';
+  const { address: host, family, port } = address;
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return family === 'IPv6' ? `http://[${host}]:${port}` : `http://${host}:${port}`;
 }
 
 async function respond(

@@ -13,7 +13,7 @@ interface Check {
 
 const CHECKS: Check[] = [
   { name: 'types of the editor', command: 'tsc', args: ['-p', 'tsconfig.editor.json'] },
-  { name: 'types of the tests', command: 'tsc', args: ['-p', 'tsconfig.test.json'] },
+  { name: 'types of the tests', command: 'tsc', args: ['-p', 'test/tsconfig.json'] },
   { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
   { name: 'format', command: 'prettier', args: ['--check', '.'] },
 ];

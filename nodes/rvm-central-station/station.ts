@@ -21,7 +21,7 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
   station: Station;
 }
 
-/** Why a station cannot judge a webhook message; shown by the nodes that serve it. */
+/** Why a station cannot judge a webhook message. */
 export type NotReceiving = 'no-secret' | 'not-ready' | { variable: string };
 
 /**
@@ -71,24 +71,28 @@ export class Station {
     return this.connecting;
   }
 
-  /** What the receiver needs, or why it has to wait. */
-  receiving(): ReceivingStation | NotReceiving {
-    const variable = this.unsetVariable();
-    if (variable !== undefined) return { variable };
-    if (this.isSandbox && this.fromSandbox === undefined) return 'not-ready';
+  /** What the receiver needs. The phrase is empty while there is none to judge by: see `notReceiving`. */
+  receiving(): ReceivingStation {
+    const ready = this.unsetVariable() === undefined;
     const { credentials } = this.node;
-    const secret = this.fromSandbox?.secret ?? credentials?.secret ?? '';
-    if (secret.trim() === '') return 'no-secret';
     return {
       key: this.key,
       name: this.name,
       scheme: this.scheme(),
-      secret,
-      previousSecret: credentials?.previousSecret ?? '',
+      secret: ready ? this.secret() : '',
+      previousSecret: ready ? (credentials?.previousSecret ?? '') : '',
       agentUserId: textOf(this.properties, 'agentUserId'),
       acceptBareSignature: flagOf(this.properties, 'acceptBareSignature'),
       sandbox: this.isSandbox,
     };
+  }
+
+  /** Why this station cannot judge a message, for the status of the nodes that serve it. */
+  notReceiving(): NotReceiving | undefined {
+    const variable = this.unsetVariable();
+    if (variable !== undefined) return { variable };
+    if (this.isSandbox && this.fromSandbox === undefined) return 'not-ready';
+    return this.secret().trim() === '' ? 'no-secret' : undefined;
   }
 
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
@@ -173,6 +177,11 @@ export class Station {
       scheme: this.scheme(),
     });
     return this.fromSandbox;
+  }
+
+  private secret(): string {
+    if (this.isSandbox) return this.fromSandbox?.secret ?? '';
+    return this.node.credentials?.secret ?? '';
   }
 
   private scheme(): 'http' | 'https' {

@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/webhook/message';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
-import type { NotReceiving, Station } from '../rvm-central-station/station';
+import type { Station } from '../rvm-central-station/station';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
@@ -19,7 +19,7 @@ const PROBLEMS_OUTPUT = 2;
 class WebhookIn {
   private readonly properties: Properties;
   private readonly endpoint: Endpoint | undefined;
-  private readonly unsubscribe: () => void;
+  private unsubscribe: (() => void) | undefined;
   private readonly sandboxEndpoints = new Map<string, Station>();
   private fault: StatusName | undefined;
   private lastAt: Date | undefined;
@@ -32,15 +32,16 @@ class WebhookIn {
     private readonly server: NodeRedServer,
   ) {
     this.properties = { ...config };
-    this.unsubscribe = server.inbox.consume(node.id, (delivery) => this.deliver(delivery));
     this.endpoint = this.open();
     this.RED.events.on('flows:started', this.flowsStarted);
+    this.RED.events.on('flows:stopping', this.flowsStopping);
     this.showStatus();
   }
 
   close(): void {
     this.RED.events.off('flows:started', this.flowsStarted);
-    this.unsubscribe();
+    this.RED.events.off('flows:stopping', this.flowsStopping);
+    this.flowsStopping();
     if (this.endpoint !== undefined) this.server.dispatcher.remove(this.endpoint);
     for (const [id, station] of this.sandboxEndpoints) station.removeSandboxEndpoint(id);
   }
@@ -67,8 +68,12 @@ class WebhookIn {
     this.node.error(this.RED._(`rvm-webhook-in.errors.${fault}`));
   }
 
-  /** Stations of the whole flow file are known only now; the sandbox is told where to post. */
+  /**
+   * Only now do all nodes of the flow file exist: events that waited can leave, for a message sent earlier would find
+   * no node behind the wire; and the sandbox can be told where to post for which stations.
+   */
   private readonly flowsStarted = (): void => {
+    this.unsubscribe ??= this.server.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
     const path = this.endpoint?.path;
     if (path !== undefined) {
       for (const station of this.served()) {
@@ -78,6 +83,12 @@ class WebhookIn {
       }
     }
     this.showStatus();
+  };
+
+  /** From here on events wait: the nodes behind the wires may close before this one. */
+  private readonly flowsStopping = (): void => {
+    this.unsubscribe?.();
+    this.unsubscribe = undefined;
   };
 
   private loopbackUrl(path: string): string | undefined {
@@ -94,15 +105,13 @@ class WebhookIn {
 
   private receivingStations(): ReceivingStation[] {
     if (firstUnsetVariable(this.properties) !== undefined) return [];
-    return this.served()
-      .map((station) => station.receiving())
-      .filter((receiving) => isReceiving(receiving));
+    return this.served().map((station) => station.receiving());
   }
 
   private stationOfAgentUser(agentUserId: string): string | undefined {
     const wanted = agentUserId.toLowerCase();
     const receiving = allStations(this.RED).map((station) => station.receiving());
-    return receiving.filter(isReceiving).find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
+    return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
   }
 
   private deliver(delivery: Delivery): void {
@@ -143,20 +152,15 @@ class WebhookIn {
     const stations = this.served();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
-      const receiving = station.receiving();
-      if (receiving === 'no-secret') return status(RED, 'noSecret');
-      if (typeof receiving === 'object' && 'variable' in receiving)
-        return status(RED, 'variableNotSet', receiving);
+      const lack = station.notReceiving();
+      if (lack === 'no-secret') return status(RED, 'noSecret');
+      if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
     }
     if (textOf(this.properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
     if (this.unseenProblems > 0) return status(RED, 'problems', { count: this.unseenProblems });
     if (this.lastAt !== undefined) return status(RED, 'lastAlarm', { time: clockTime(this.lastAt) });
     return stations.some((station) => station.isSandbox) ? status(RED, 'sandbox') : {};
   }
-}
-
-function isReceiving(receiving: ReceivingStation | NotReceiving): receiving is ReceivingStation {
-  return typeof receiving === 'object' && 'key' in receiving;
 }
 
 export = (RED: NodeAPI): void => {

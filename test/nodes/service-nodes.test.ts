@@ -227,8 +227,8 @@ describe('list devices and get RTSP in Node-RED', function () {
 
   it('says CONFIG_MISSING for an Agent User, key, address or variable that is lacking', async () => {
     const lacking: Parameters<typeof deploy>[0][] = [
-      { station: { credentials: { secret: 'only receives' } } },
-      { cloud: { credentials: {} } },
+      { station: { credentials: { username: '', password: '', secret: 'only receives' } } },
+      { cloud: { credentials: { apiKey: '' } } },
       { cloud: { url: '' } },
       { station: { cloud: '' } },
       { cloud: { credentials: { apiKey: '${RVM_TEST_UNSET}' } } },

@@ -258,7 +258,7 @@ describe('webhook in that is not set up', function () {
 
   it('C-95 serves all stations of a cloud on one path, told apart by their phrases', async () => {
     const south = station({
-      id: 'south',
+      id: 'south-node',
       name: 'South',
       key: 'south',
       credentials: { secret: 'another phrase' },
@@ -290,7 +290,7 @@ describe('webhook in that is not set up', function () {
   });
 
   it('reports two stations with the same phrase, on both', async () => {
-    await nodeRed.deploy(webhookFlow({}, station({ id: 'twin', name: 'Twin', key: 'twin' })));
+    await nodeRed.deploy(webhookFlow({}, station({ id: 'twin-node', name: 'Twin', key: 'twin' })));
     await nodeRed.until(
       () => (nodeRed.log.match(/have the same Shared Secret Phrase/g)?.length ?? 0) >= 2,
       'both errors',

@@ -17,7 +17,7 @@ async function describeStatus(url: string): Promise<number> {
   const socket = connect(Number(port), hostname);
   try {
     socket.write(`DESCRIBE ${url} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n`);
-    const [chunk] = (await once(socket, 'data')) as [Buffer];
+    const [chunk]: unknown[] = await once(socket, 'data');
     return Number(/^RTSP\/1\.0 (\d+)/.exec(String(chunk))?.[1]);
   } finally {
     socket.destroy();

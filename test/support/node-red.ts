@@ -100,7 +100,7 @@ export class NodeRed {
     how: 'full' | 'nodes' | 'flows' = 'full',
     root = '',
   ): Promise<void> {
-    const before = count(this.log, /(Started|Updated) (modified )?(nodes|flows)/g);
+    const before = count(this.log, /Started (modified )?(nodes|flows)/g);
     const response = await fetch(`${this.url}${root}/flows`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'Node-RED-Deployment-Type': how },
@@ -108,7 +108,7 @@ export class NodeRed {
     });
     assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
     await this.until(
-      () => count(this.log, /(Started|Updated) (modified )?(nodes|flows)/g) > before,
+      () => count(this.log, /Started (modified )?(nodes|flows)/g) > before,
       'the deploy',
     );
   }
@@ -202,7 +202,7 @@ export function watched(...nodes: FlowNode[]): FlowNode[] {
   ];
 }
 
-/** An inject-like entrance: a message posted to `/inject/<id>` enters the flow as `msg`. */
+/** An entrance: a message posted to `/enter/<id>` enters the flow as `msg`. */
 export function entrance(id: string, ...targets: string[]): FlowNode[] {
   const func = `const { req, res, payload } = msg; res.sendStatus(200); return payload;`;
   return [
@@ -211,7 +211,7 @@ export function entrance(id: string, ...targets: string[]): FlowNode[] {
       type: 'http in',
       z: 'tab',
       name: '',
-      url: `/inject/${id}`,
+      url: `/enter/${id}`,
       method: 'post',
       x: 0,
       y: 0,
@@ -233,7 +233,7 @@ export function entrance(id: string, ...targets: string[]): FlowNode[] {
 }
 
 export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${nodeRed.url}/inject/${id}`, {
+  const response = await fetch(`${nodeRed.url}/enter/${id}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(msg),

@@ -80,7 +80,14 @@ export class ReceiverUnderTest {
   post(post: Post): Promise<Answer> {
     const { body = '', headers = {}, path = PATH, method = 'POST' } = post;
     return new Promise((resolve) => {
-      const request = http.request({ port: this.port, host: '127.0.0.1', path, method, headers, agent: false });
+      const request = http.request({
+        port: this.port,
+        host: '127.0.0.1',
+        path,
+        method,
+        headers,
+        agent: false,
+      });
       request.on('response', (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { readJson } from '../../lib/webhook/json-reading';
 import { verify, type Verdict } from '../../lib/webhook/verify';
 import type { ReceivingStation } from '../../lib/webhook/station';
@@ -41,10 +41,18 @@ describe('signature of a message', () => {
     ['C-04 Basic', `Basic ${RIGHT}`, 'no-signature'],
     ['C-04 Bearer', `Bearer ${RIGHT}`, 'no-signature'],
     ['C-05 the bare Base-64 text', RIGHT, 'bad-signature'],
-    ['C-09 a space inside the Base-64 text', `HMAC-SHA256 ${RIGHT.slice(0, 20)} ${RIGHT.slice(20)}`, 'bad-signature'],
+    [
+      'C-09 a space inside the Base-64 text',
+      `HMAC-SHA256 ${RIGHT.slice(0, 20)} ${RIGHT.slice(20)}`,
+      'bad-signature',
+    ],
     ['C-11 a missing equals sign', `HMAC-SHA256 ${RIGHT.slice(0, -1)}`, 'bad-signature'],
     ['C-12 junk after the equals sign', `HMAC-SHA256 ${RIGHT}AAAA`, 'bad-signature'],
-    ['C-13 the unused bits of the last character changed', `HMAC-SHA256 ${otherSpelling(RIGHT)}`, 'bad-signature'],
+    [
+      'C-13 the unused bits of the last character changed',
+      `HMAC-SHA256 ${otherSpelling(RIGHT)}`,
+      'bad-signature',
+    ],
     ['C-14 hexadecimal', `HMAC-SHA256 ${Buffer.from(RIGHT, 'base64').toString('hex')}`, 'bad-signature'],
     [
       'C-14 Base-64 of the hexadecimal',
@@ -59,12 +67,22 @@ describe('signature of a message', () => {
     ['C-17 two headers, the first right', [`HMAC-SHA256 ${RIGHT}`, 'HMAC-SHA256 x'], 'bad-signature'],
     ['C-17 two headers, the second right', ['HMAC-SHA256 x', `HMAC-SHA256 ${RIGHT}`], 'bad-signature'],
     ['C-17 two right headers', [`HMAC-SHA256 ${RIGHT}`, `HMAC-SHA256 ${RIGHT}`], 'bad-signature'],
-    ['C-19 SHA-1', `HMAC-SHA256 ${createHmac('sha1', PHRASE).update(BODY).digest('base64')}`, 'bad-signature'],
-    ['C-19 SHA-512', `HMAC-SHA256 ${createHmac('sha512', PHRASE).update(BODY).digest('base64')}`, 'bad-signature'],
+    [
+      'C-19 SHA-1',
+      `HMAC-SHA256 ${createHmac('sha1', PHRASE).update(BODY).digest('base64')}`,
+      'bad-signature',
+    ],
+    [
+      'C-19 SHA-512',
+      `HMAC-SHA256 ${createHmac('sha512', PHRASE).update(BODY).digest('base64')}`,
+      'bad-signature',
+    ],
     ['C-19 MD5', `HMAC-SHA256 ${createHmac('md5', PHRASE).update(BODY).digest('base64')}`, 'bad-signature'],
     [
       'C-19 a plain hash of phrase and body',
-      `HMAC-SHA256 ${createHash('sha256').update(PHRASE + BODY).digest('base64')}`,
+      `HMAC-SHA256 ${createHash('sha256')
+        .update(PHRASE + BODY)
+        .digest('base64')}`,
       'bad-signature',
     ],
     ['C-36 the signature of another station', authorizationFor(BODY, 'another phrase'), 'bad-signature'],
@@ -106,10 +124,19 @@ describe('signature of a message', () => {
     assert.equal(check(BODY, authorizationFor(marked)).proven, false);
   });
 
-  for (const phrase of ['three  spaced words', 'the guard’s phrase', 'key 🔑 ring', 'x'.repeat(256), "a'b\"c\\d"]) {
+  for (const phrase of [
+    'three  spaced words',
+    'the guard’s phrase',
+    'key 🔑 ring',
+    'x'.repeat(256),
+    'a\'b"c\\d',
+  ]) {
     it(`C-27 the phrase ${JSON.stringify(phrase.slice(0, 20))} is used as typed`, () => {
       assert.equal(check(BODY, authorizationFor(BODY, phrase), station({ secret: phrase })).proven, true);
-      assert.equal(check(BODY, authorizationFor(BODY, phrase), station({ secret: `${phrase} ` })).proven, false);
+      assert.equal(
+        check(BODY, authorizationFor(BODY, phrase), station({ secret: `${phrase} ` })).proven,
+        false,
+      );
     });
   }
 

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { readCommandLine } from '../../sandbox/cli-options';
+import { OptionError } from '../../sandbox';
+import { Json, ServiceClient } from './service-client';
+import { closeTargets, WebhookTarget } from './webhook-target';
+
+const CLI = join(__dirname, '../../sandbox/cli.ts');
+const running = new Set<ChildProcess>();
+
+function run(...options: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...options], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  const output = { out: '', error: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.out += String(chunk)));
+  child.stderr.on('data', (chunk: Buffer) => (output.error += String(chunk)));
+  const exit = once(child, 'close').then(([code, signal]) => ({
+    code: Number(code),
+    signal: String(signal),
+  }));
+  const ready = async (): Promise<Json> => {
+    while (!output.out.includes('\n')) {
+      await Promise.race([once(child.stdout, 'data'), exit.then(() => assert.fail(output.error))]);
+    }
+    return new Json(JSON.parse(output.out));
+  };
+  return { child, output, exit, ready };
+}
+
+const QUIET = ['--port', '0', '--rtsp-port', '0', '--events-per-minute', '0'];
+
+describe('rvm-sandbox on the command line', () => {
+  afterEach(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    running.clear();
+    await closeTargets();
+  });
+
+  it('prints one line of JSON when ready, serves, and ends at SIGTERM', async () => {
+    const { child, output, exit, ready } = run(...QUIET);
+    const line = await ready();
+    assert.deepEqual(line.keys, ['url', 'rtspUrl', 'apiKey', 'username', 'password', 'secret', 'scheme']);
+    const client = new ServiceClient(line.at('url').text, line.at('apiKey').text);
+    assert.equal((await client.login(line.at('username').text, line.at('password').text)).status, 200);
+    assert.equal((await client.devices()).length, 16);
+    child.kill('SIGTERM');
+    assert.equal((await exit).code, 0);
+    assert.equal(output.out.trim().split('\n').length, 1);
+    assert.equal(output.error, '');
+  });
+
+  it('posts to the webhook with the phrase and scheme given', async () => {
+    const target = await WebhookTarget.start();
+    const options = [
+      '--webhook',
+      target.url,
+      '--scheme',
+      'https',
+      '--secret',
+      'six words make a good phrase',
+    ];
+    const { child, exit, ready } = run(
+      '--port',
+      '0',
+      '--rtsp-port',
+      '0',
+      '--events-per-minute',
+      '600',
+      ...options,
+    );
+    assert.equal((await ready()).at('scheme').text, 'https');
+    const { message } = await target.message();
+    assert.equal(message.at('authenticationToken').text, 'six words make a good phrase');
+    child.kill('SIGINT');
+    assert.equal((await exit).code, 0);
+  });
+
+  it('takes key, name and password', async () => {
+    const { ready } = run(...QUIET, '--api-key', 'k', '--username', 'u', '--password', 'p', '--seed', '9');
+    const line = await ready();
+    assert.deepEqual(
+      [line.at('apiKey').text, line.at('username').text, line.at('password').text],
+      ['k', 'u', 'p'],
+    );
+  });
+
+  it('explains itself with --help', async () => {
+    const { output, exit } = run('--help');
+    assert.equal((await exit).code, 0);
+    for (const option of [
+      '--port',
+      '--webhook',
+      '--resend-on-status',
+      '--remote-id',
+      '--pending',
+      '--seed',
+    ]) {
+      assert.ok(output.out.includes(option));
+    }
+  });
+
+  it('ends with 2 and one clear line for an option it cannot use', async () => {
+    const { output, exit } = run('--cameras', 'many');
+    assert.equal((await exit).code, 2);
+    assert.equal(output.error, 'rvm-sandbox: --cameras must be a number.\n');
+    assert.equal(output.out, '');
+  });
+
+  it('ends with 1 and names the port where it is taken', async () => {
+    const first = run(...QUIET);
+    const { port } = new URL((await first.ready()).at('url').text);
+    const second = run('--port', port, '--rtsp-port', '0');
+    assert.equal((await second.exit).code, 1);
+    assert.match(second.output.error, new RegExp(`^rvm-sandbox: Port ${port} is in use`));
+  });
+});
+
+describe('the options of rvm-sandbox', () => {
+  it('have the defaults of the help', () => {
+    assert.deepEqual(readCommandLine([]), {
+      help: false,
+      webhook: undefined,
+      station: { name: 'Sandbox Station', username: '', password: '', secret: '', scheme: 'https' },
+      sandbox: {
+        port: 8088,
+        cameras: 24,
+        sites: 3,
+        pending: 1,
+        eventsPerMinute: 6,
+        apiKey: '',
+        versions: '',
+        remoteId: 'details',
+        sendTimeout: 10,
+        resendOnStatus: false,
+      },
+    });
+  });
+
+  it('are all read', () => {
+    const request = readCommandLine(
+      (
+        '--port 1 --rtsp-port 2 --cameras 3 --sites 4 --webhook http://127.0.0.1:5/x --events-per-minute 0.5 --api-key a ' +
+        '--username b --password c --secret d --versions 5-6 --remote-id none --send-timeout 7 --resend-on-status ' +
+        '--pending 0 --seed 8'
+      ).split(' '),
+    );
+    assert.deepEqual(request, {
+      help: false,
+      webhook: 'http://127.0.0.1:5/x',
+      station: { name: 'Sandbox Station', username: 'b', password: 'c', secret: 'd', scheme: 'http' },
+      sandbox: {
+        port: 1,
+        rtspPort: 2,
+        cameras: 3,
+        sites: 4,
+        pending: 0,
+        eventsPerMinute: 0.5,
+        apiKey: 'a',
+        versions: '5-6',
+        remoteId: 'none',
+        sendTimeout: 7,
+        resendOnStatus: true,
+        seed: 8,
+      },
+    });
+  });
+
+  for (const line of [
+    '--nothing',
+    'word',
+    '--port',
+    '--port x',
+    '--scheme ftp',
+    '--webhook here',
+    '--webhook ftp://127.0.0.1/',
+    '--remote-id everywhere',
+    '--seed -1',
+  ]) {
+    it(`refuse "${line}" in one line`, () => {
+      assert.throws(
+        () => readCommandLine(line.split(' ')),
+        (error) => error instanceof OptionError && !error.message.includes('\n'),
+      );
+    });
+  }
+});

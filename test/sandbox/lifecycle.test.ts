@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { OptionError, Sandbox, type SandboxOptions } from '../../sandbox';
+import { closeSandboxes, startSandbox } from './service-client';
+import { closeTargets, WebhookTarget } from './webhook-target';
+
+/** A port that something listens on while the work is done. */
+async function withTakenPort(work: (port: number) => Promise<void>): Promise<void> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  try {
+    await work(typeof address === 'object' && address !== null ? address.port : 0);
+  } finally {
+    server.close();
+    await once(server, 'close');
+  }
+}
+
+describe('start and end of the sandbox', () => {
+  afterEach(async () => {
+    await closeSandboxes();
+    await closeTargets();
+  });
+
+  it('listens on loopback, on free ports', async () => {
+    const sandbox = await startSandbox();
+    assert.match(sandbox.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+    assert.match(sandbox.rtspUrl, /^rtsp:\/\/127\.0\.0\.1:\d+$/);
+  });
+
+  it('takes a free RTSP port where none is asked for and the usual one is taken', async () => {
+    const one = await startSandbox({ rtspPort: undefined });
+    const two = await startSandbox({ rtspPort: undefined });
+    assert.notEqual(one.rtspUrl, two.rtspUrl);
+  });
+
+  it('fails where the port asked for is taken, and leaves nothing behind', async () => {
+    await withTakenPort(async (port) => {
+      await assert.rejects(Sandbox.start({ port, rtspPort: 0 }), { code: 'EADDRINUSE' });
+      await assert.rejects(Sandbox.start({ port: 0, rtspPort: port }), { code: 'EADDRINUSE' });
+    });
+  });
+
+  it('can be started again on the port it had', async () => {
+    const one = await startSandbox();
+    const port = Number(new URL(one.url).port);
+    await one.close();
+    assert.equal((await startSandbox({ port })).url, one.url);
+  });
+
+  it('ends with deliveries, alarms and answers under way, twice without harm', async () => {
+    const sandbox = await startSandbox({ eventsPerMinute: 600 });
+    const target = await WebhookTarget.start();
+    target.replies = ['silent'];
+    sandbox.setStation('north', { scheme: 'http' });
+    sandbox.setEndpoint('one', { station: 'north', url: () => target.url });
+    sandbox.raiseAlarm();
+    await target.message();
+    await sandbox.close();
+    await sandbox.close();
+    await assert.rejects(fetch(sandbox.url));
+  });
+
+  it('sends nothing any more once it is closed', async () => {
+    const sandbox = await startSandbox({ eventsPerMinute: 600 });
+    const target = await WebhookTarget.start();
+    await sandbox.close();
+    sandbox.setStation('north', { scheme: 'http' });
+    sandbox.setEndpoint('one', { station: 'north', url: () => target.url });
+    sandbox.raiseAlarm();
+    assert.equal(target.received.length, 0);
+  });
+
+  for (const [options, name] of [
+    [{ port: 70_000 }, 'port'],
+    [{ port: 1.5 }, 'port'],
+    [{ rtspPort: -1 }, 'rtspPort'],
+    [{ cameras: -1 }, 'cameras'],
+    [{ sites: 0 }, 'sites'],
+    [{ sites: 2, pending: 3 }, 'pending'],
+    [{ eventsPerMinute: -1 }, 'eventsPerMinute'],
+    [{ eventsPerMinute: Number.NaN }, 'eventsPerMinute'],
+    [{ sendTimeout: 0 }, 'sendTimeout'],
+    [{ versions: '3-1' }, 'versions'],
+    [{ seed: 0.5 }, 'seed'],
+  ] as const satisfies readonly (readonly [SandboxOptions, string])[]) {
+    it(`refuses ${JSON.stringify(options)} and names the option`, async () => {
+      await assert.rejects(
+        Sandbox.start(options),
+        (error) => error instanceof OptionError && error.message.startsWith(name),
+      );
+    });
+  }
+});

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { MemoryInbox } from '../../lib/inbox/memory-inbox';
+import { messageOf } from '../../lib/webhook/message';
+import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
+import { type Answer, ReceiverUnderTest } from './receiver-under-test';
+
+describe('content of a proven message', () => {
+  let receiver: ReceiverUnderTest;
+  let inbox: MemoryInbox;
+  beforeEach(async () => {
+    inbox = new MemoryInbox();
+    receiver = await ReceiverUnderTest.start({ inbox });
+  });
+  afterEach(() => receiver.close());
+
+  function postSigned(body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Answer> {
+    return receiver.post({ body, headers: { Authorization: authorizationFor(body), ...headers } });
+  }
+
+  async function accept(body: string): Promise<ReturnType<typeof messageOf>> {
+    const before = receiver.deliveries.length;
+    assert.equal((await postSigned(body)).status, 200);
+    await receiver.delivered(before + 1);
+    const delivery = receiver.deliveries.at(-1);
+    assert.ok(delivery);
+    return messageOf(delivery, new Date());
+  }
+
+  async function bury(body: string | Uint8Array, reason: string): Promise<void> {
+    const before = receiver.problems.length;
+    assert.equal((await postSigned(body)).status, 200);
+    await receiver.until(() => receiver.problems.length > before, 'a problem');
+    assert.deepEqual(
+      [receiver.problems.at(-1)?.kind, receiver.problems.at(-1)?.reason],
+      ['dead-letter', reason],
+    );
+    assert.equal(receiver.deliveries.length, 0);
+    assert.equal(inbox.deadLetters().length, before + 1);
+  }
+
+  const types = [
+    'application/json',
+    'application/json; charset=UTF-8',
+    'text/plain',
+    'plain/text',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application/json; charset=bogus',
+  ];
+  for (const type of types) {
+    it(`T-22 C-103 C-104 C-105 takes the content type ${type}`, async () => {
+      assert.equal((await postSigned(signed().body, { 'Content-Type': type })).status, 200);
+      await receiver.delivered(1);
+    });
+  }
+
+  const deadLetters: [string, string | Uint8Array, string][] = [
+    ['C-24 an empty body', '', 'not-json'],
+    ['C-24 a body of white space', ' \n ', 'not-json'],
+    ['C-105 a form', 'a=1&b=2', 'not-json'],
+    [
+      'C-110 alarmId twice',
+      JSON.stringify(envelope()).replace('"alarmId"', '"alarmId":"x","alarmId"'),
+      'duplicate-key',
+    ],
+    [
+      'C-110 payload twice',
+      JSON.stringify(envelope()).replace('"payload"', '"payload":{},"payload"'),
+      'duplicate-key',
+    ],
+    ['C-110 a key twice, once in escapes', '{"messageId":"a","message\\u0049d":"b"}', 'duplicate-key'],
+    [
+      'C-110 a field in both spellings with different values',
+      JSON.stringify(envelope({}, { alarmId: 'a', AlarmId: 'b' })),
+      'duplicate-key',
+    ],
+    ['C-112 nesting of 33 levels', '['.repeat(33) + ']'.repeat(33), 'too-deep'],
+    ['C-112 nesting of 10,000 levels', '['.repeat(10_000) + ']'.repeat(10_000), 'too-deep'],
+    ['C-112 nesting of 500,000 levels', '['.repeat(500_000) + ']'.repeat(500_000), 'too-deep'],
+    [
+      'C-115 the byte FF',
+      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]),
+      'not-utf8',
+    ],
+    ['C-115 an overlong form', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 'not-utf8'],
+    ['C-115 surrogate bytes', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not-utf8'],
+    ['C-118 bytes after the JSON', `${JSON.stringify(envelope())}x`, 'not-json'],
+    ['C-118 two documents', `${JSON.stringify(envelope())}{}`, 'not-json'],
+    ['C-118 a comment', '{/* */}', 'not-json'],
+    ['C-118 NaN', '{"a":NaN}', 'not-json'],
+    ['C-118 single quotes', "{'a':1}", 'not-json'],
+    ['C-113 a number with a leading zero', '{"a":01}', 'not-json'],
+    ['C-119 an array', '[]', 'not-json'],
+    ['C-119 a text', '"text"', 'not-json'],
+    ['C-119 a number', '5', 'not-json'],
+    ['C-119 null', 'null', 'not-json'],
+    ['a payload that is no object', JSON.stringify(envelope({ payload: 'text' })), 'not-json'],
+    ['a payload type that is no text', JSON.stringify(envelope({ payloadType: 5 })), 'not-json'],
+    ['C-73 no messageId', JSON.stringify(envelope({ messageId: undefined })), 'no-message-id'],
+    ['C-73 an empty messageId', JSON.stringify(envelope({ messageId: '' })), 'no-message-id'],
+    ['C-73 messageId null', JSON.stringify(envelope({ messageId: null })), 'no-message-id'],
+    ['C-73 a number as messageId', JSON.stringify(envelope({ messageId: 5 })), 'no-message-id'],
+    [
+      'C-73 a messageId above 512 characters',
+      JSON.stringify(envelope({ messageId: 'm'.repeat(513) })),
+      'no-message-id',
+    ],
+  ];
+  for (const [title, body, reason] of deadLetters) {
+    it(`${title} is acknowledged and kept as a dead letter`, () => bury(body, reason));
+  }
+
+  for (const messageId of [
+    "'; drop table",
+    ' spaced ',
+    'UPPER',
+    'a\u0000b',
+    'line\nfeed',
+    'm'.repeat(512),
+    'é',
+  ]) {
+    it(`C-73 takes the messageId ${JSON.stringify(messageId.slice(0, 16))} literally`, async () => {
+      const { msg } = await accept(JSON.stringify(envelope({ messageId })));
+      assert.equal(msg.webhook.messageId, messageId);
+    });
+  }
+
+  it('C-73 tells a resend without an id by its payload', async () => {
+    const body = payload();
+    for (const transmitTime of ['2026-01-01T00:00:00Z', new Date().toISOString()]) {
+      const text = JSON.stringify(envelope({ messageId: undefined, transmitTime, payload: body }));
+      assert.equal((await postSigned(text)).status, 200);
+    }
+    await accept(signed().body);
+    assert.deepEqual(receiver.reasons(), ['no-message-id']);
+  });
+
+  it('C-111 strips keys that reach into prototypes, in escapes too', async () => {
+    const text = JSON.stringify(envelope());
+    const body = text.replace(
+      '"eventName"',
+      '"\\u005f_proto__":{"polluted":true},"constructor":{"prototype":{}},"eventName"',
+    );
+    const { msg } = await accept(body);
+    assert.ok(msg.webhook.warnings.includes('keys-stripped'));
+    assert.equal(Object.hasOwn(msg.payload, '__proto__'), false);
+    assert.equal(Object.hasOwn(msg.payload, 'constructor'), false);
+    assert.equal(Reflect.get({}, 'polluted'), undefined);
+  });
+
+  it('C-112 takes nesting of 32 levels', async () => {
+    const nested: unknown = JSON.parse(`${'['.repeat(30)}${']'.repeat(30)}`);
+    const { msg } = await accept(JSON.stringify(envelope({}, { nested })));
+    assert.deepEqual(msg.payload['nested'], nested);
+  });
+
+  it('C-113 keeps numbers that JavaScript cannot hold as text', async () => {
+    const body = JSON.stringify(envelope({}, { a: 1 })).replace(
+      '"a":1',
+      '"a":1e400,"b":9007199254740993,"c":-0,"d":1E+2,"e":[1e400,0.5],"f":"1e400"',
+    );
+    const { msg } = await accept(body);
+    const { a, b, c, d, e, f } = msg.payload;
+    assert.deepEqual([a, b, c, d, e, f], ['1e400', '9007199254740993', -0, 100, ['1e400', 0.5], '1e400']);
+    assert.deepEqual(msg.webhook.warnings, ['number-as-text']);
+  });
+
+  it('C-114 survives a lone surrogate in a name', async () => {
+    const body = JSON.stringify(envelope({}, { cameraName: 'NAME' })).replace('NAME', '\\ud800 gate');
+    const { msg } = await accept(body);
+    assert.equal(msg.webhook.text.includes('\ud800'), false);
+    assert.match(msg.webhook.text, /gate/);
+  });
+
+  it('C-116 keeps odd characters in the data and out of the text', async () => {
+    const locationName = 'A\u0000\r\nB\u001b[31m\u202eC';
+    const { msg } = await accept(JSON.stringify(envelope({}, { locationName })));
+    assert.equal(msg.payload.locationName, locationName);
+    assert.match(msg.webhook.text, /– A B C \/ Gate 1 –/);
+    const long = await accept(JSON.stringify(envelope({}, { locationName: 'x'.repeat(900_000) })));
+    assert.ok(long.msg.webhook.text.length <= 160);
+  });
+
+  it('C-117 passes on names as plain text', async () => {
+    const cameraName = '<script>alert(1)</script> =cmd {{x}}';
+    const { msg } = await accept(JSON.stringify(envelope({}, { cameraName })));
+    assert.equal(msg.payload.cameraName, cameraName);
+  });
+
+  it('C-120 T-23 an unknown payload type is acknowledged and leaves output 3', async () => {
+    const body = JSON.stringify({ payloadType: 'HELLO', messageId: 'h-1', payload: { a: 1 } });
+    assert.equal((await postSigned(body)).status, 200);
+    assert.equal((await postSigned(body)).status, 200);
+    await accept(signed().body);
+    assert.equal(receiver.problems.length, 1);
+    const [problem] = receiver.problems;
+    assert.deepEqual([problem?.kind, problem?.reason, problem?.messageId], ['other', null, 'h-1']);
+    assert.deepEqual(problem?.event, { a: 1 });
+  });
+
+  it('C-120 an unknown eventClass is an alarm, whatever its eventType', async () => {
+    const unknown = await accept(
+      JSON.stringify(envelope({}, { eventClass: 'weather', eventType: 'health' })),
+    );
+    assert.deepEqual([unknown.output, unknown.msg.topic], [0, 'weather']);
+    const health = await accept(JSON.stringify(envelope({}, { eventClass: 'health', cameraId: null })));
+    assert.deepEqual([health.output, health.msg.topic], [1, 'health']);
+  });
+
+  for (const [version, isUnusual] of [
+    ['2.0.0', true],
+    ['1.9.0', false],
+    [undefined, true],
+    ['10.0.0', true],
+  ] as const) {
+    it(`C-121 version ${version ?? 'absent'} ${isUnusual ? 'brings a warning' : 'is usual'}`, async () => {
+      const { msg } = await accept(JSON.stringify(envelope({ version })));
+      assert.equal(msg.webhook.warnings.includes('unusual-version'), isUnusual);
+    });
+  }
+
+  it('C-121 T-23 takes field names with a capital first letter and gives them the names of the specification', async () => {
+    const capital = (record: Record<string, unknown>): Record<string, unknown> =>
+      Object.fromEntries(
+        Object.entries(record).map(([key, value]) => [key.charAt(0).toUpperCase() + key.slice(1), value]),
+      );
+    const plain = envelope();
+    const { msg } = await accept(
+      JSON.stringify(capital({ ...plain, payload: capital(payload({ unknownField: 1 })) })),
+    );
+    assert.equal(msg.payload.version, '1.0.0');
+    assert.equal(msg.payload['Version'], undefined);
+    assert.equal(msg.payload.cameraName, 'Gate 1');
+    assert.equal(msg.payload['UnknownField'], 1);
+    assert.equal(msg.webhook.messageId, plain['messageId']);
+  });
+
+  it('C-122 T-25 keeps unknown fields, missing and null ones, and ids of any form', async () => {
+    const body = {
+      messageId: 'm',
+      payloadType: 'BlueEvent',
+      version: '1.0.0',
+      payload: { cameraId: null, extra: [1] },
+    };
+    const { msg, output } = await accept(JSON.stringify(body));
+    assert.deepEqual(msg.payload, { cameraId: null, extra: [1] });
+    assert.equal(output, 0);
+    assert.deepEqual([msg.webhook.startTime, msg.webhook.ageSeconds, msg.webhook.late], [null, null, false]);
+  });
+
+  for (const clipUri of [
+    'file:///etc/passwd',
+    'http://169.254.169.254/',
+    'not a url',
+    `https://x.example/${'y'.repeat(3000)}`,
+  ]) {
+    it(`C-123 passes on the clip address ${clipUri.slice(0, 24)} with a warning`, async () => {
+      const { msg } = await accept(JSON.stringify(envelope({}, { clipUri })));
+      assert.equal(msg.payload.clipUri, clipUri);
+      assert.deepEqual(msg.webhook.warnings, ['clip-uri']);
+    });
+  }
+
+  it('C-100 C-102 lets no token leave: not in the message, not in the problem, not in what is kept', async () => {
+    receiver.stations = [station({ scheme: 'https', agentUserId: 'mine' })];
+    assert.equal((await receiver.post(withToken())).status, 200);
+    assert.equal((await receiver.post(withToken({ messageId: '' }))).status, 200);
+    await receiver.delivered(1);
+    await receiver.until(() => receiver.problems.length === 1, 'the dead letter');
+    const [delivery] = receiver.deliveries;
+    assert.ok(delivery);
+    const bodies = [delivery.message.body, ...inbox.deadLetters().map(({ body }) => body)];
+    const everything = JSON.stringify([messageOf(delivery, new Date()), receiver.problems, receiver.lines]);
+    assert.equal(everything.includes(PHRASE), false);
+    assert.equal(
+      bodies
+        .map((body) => Buffer.from(body).toString())
+        .join('')
+        .includes(PHRASE),
+      false,
+    );
+    assert.equal(JSON.stringify(delivery.message.event).includes('authenticationToken'), false);
+  });
+
+  for (const time of [
+    '20260304T050607Z',
+    '2026-03-04T24:00:00',
+    'yesterday',
+    12345,
+    '',
+    null,
+    '0001-01-01T00:00:00',
+  ]) {
+    it(`T-24 C-71 gives no event up for the time ${JSON.stringify(time)}`, async () => {
+      const { msg } = await accept(
+        JSON.stringify(envelope({}, { eventStartTime: time, eventEndTime: time })),
+      );
+      assert.equal(msg.payload.eventStartTime, time);
+    });
+  }
+
+  for (const transmitTime of ['yesterday', 12345, '', null, undefined, '0001-01-01T00:00:00']) {
+    it(`C-71 gives no event up for the transmit time ${JSON.stringify(transmitTime)}`, async () => {
+      const { msg } = await accept(JSON.stringify(envelope({ transmitTime })));
+      assert.deepEqual(msg.webhook.warnings, ['time-unreadable']);
+    });
+  }
+
+  it('random JSON, proven, is never refused and never brings the receiver down', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json({ maxDepth: 6 }), async (body) => {
+        assert.equal((await postSigned(body)).status, 200);
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { once } from 'node:events';
+import { RvmError } from '../../lib/error';
+import type { Acceptance, ProvenMessage } from '../../lib/inbox/inbox';
+import { MemoryInbox } from '../../lib/inbox/memory-inbox';
+import { Dispatcher } from '../../lib/webhook/dispatcher';
+import { signed, station } from './sample';
+import { PATH, ReceiverUnderTest } from './receiver-under-test';
+
+/** An inbox whose store fails as often as told. */
+class FailingInbox extends MemoryInbox {
+  tries = 0;
+  constructor(public failures: number) {
+    super();
+  }
+  override async accept(message: ProvenMessage): Promise<Acceptance> {
+    this.tries++;
+    if (this.tries <= this.failures) throw new RvmError('STORE_FAILED', 'The disk is full; make room.');
+    return super.accept(message);
+  }
+}
+
+/** An inbox whose commit comes when told. */
+class SlowInbox extends MemoryInbox {
+  private readonly commits: (() => void)[] = [];
+  override async accept(message: ProvenMessage): Promise<Acceptance> {
+    await new Promise<void>((resolve) => this.commits.push(resolve));
+    return super.accept(message);
+  }
+  get pending(): number {
+    return this.commits.length;
+  }
+  commit(): void {
+    for (const resolve of this.commits.splice(0)) resolve();
+  }
+}
+
+describe('answers of the receiver', () => {
+  let receiver: ReceiverUnderTest;
+  afterEach(() => receiver.close());
+
+  it('answers 200 with a tiny JSON body, the same for a repeat', async () => {
+    receiver = await ReceiverUnderTest.start();
+    const message = signed();
+    const first = await receiver.post(message);
+    const repeat = await receiver.post(message);
+    assert.deepEqual([first.status, repeat.status], [200, 200]);
+    assert.equal(first.headers['content-type'], 'application/json');
+    assert.equal(first.text, repeat.text);
+  });
+
+  it('answers only after the inbox has stored the message', async () => {
+    const inbox = new SlowInbox();
+    receiver = await ReceiverUnderTest.start({ inbox });
+    let isAnswered = false;
+    const answer = receiver.post(signed()).finally(() => (isAnswered = true));
+    await receiver.until(() => inbox.pending === 1, 'the commit');
+    assert.equal(isAnswered, false);
+    assert.equal(receiver.deliveries.length, 0);
+    inbox.commit();
+    assert.equal((await answer).status, 200);
+    await receiver.delivered(1);
+  });
+
+  it('cuts the connection where the inbox is too slow, and knows the resend', async () => {
+    const inbox = new SlowInbox();
+    receiver = await ReceiverUnderTest.start({ inbox, commitMs: 100 });
+    const message = signed();
+    assert.equal((await receiver.post(message)).status, 0);
+    inbox.commit();
+    await receiver.delivered(1);
+    const resend = receiver.post(message);
+    await receiver.until(() => inbox.pending === 1, 'the commit of the resend');
+    inbox.commit();
+    assert.equal((await resend).status, 200);
+    assert.equal(receiver.deliveries.length, 1);
+  });
+
+  it('cuts the connection where the inbox fails', async () => {
+    receiver = await ReceiverUnderTest.start({ inbox: new FailingInbox(Infinity) });
+    assert.equal((await receiver.post(signed())).status, 0);
+    assert.equal(receiver.deliveries.length, 0);
+    assert.match(receiver.lines.join(), /could not store/);
+  });
+
+  it('tries a failing inbox again while it holds the request', async () => {
+    receiver = await ReceiverUnderTest.start({ inbox: new FailingInbox(1), holdMs: 3000 });
+    assert.equal((await receiver.post(signed())).status, 200);
+    await receiver.delivered(1);
+  });
+
+  it('C-26 C-136 cuts the connection where no station has a usable phrase', async () => {
+    receiver = await ReceiverUnderTest.start();
+    for (const secret of ['', '  ', 'null', 'undefined', '${SECRET}', '$(SECRET)', 'with\0null']) {
+      receiver.stations = [station({ secret })];
+      const { body } = signed();
+      assert.equal((await receiver.post({ body })).status, 0, JSON.stringify(secret));
+    }
+    for (const stations of [undefined, []]) {
+      receiver.stations = stations;
+      assert.equal((await receiver.post(signed())).status, 0);
+    }
+    assert.equal(receiver.problems.length, 0);
+  });
+
+  it('C-136 does not refuse what may belong to a station whose variable is not set', async () => {
+    receiver = await ReceiverUnderTest.start();
+    receiver.stations = [station({ secret: 'another phrase' }), station({ key: 'b', secret: '${SECRET}' })];
+    assert.equal((await receiver.post(signed())).status, 0);
+  });
+
+  it('judges a held request as soon as a station is there', async () => {
+    receiver = await ReceiverUnderTest.start({ holdMs: 5000 });
+    receiver.stations = [];
+    const answer = receiver.post(signed());
+    receiver.stations = [station()];
+    assert.equal((await answer).status, 200);
+  });
+
+  it('leaves a path alone that was never configured', async () => {
+    receiver = await ReceiverUnderTest.start();
+    const answer = await receiver.post({ ...signed(), path: '/elsewhere' });
+    assert.deepEqual([answer.status, answer.text], [404, 'not ours']);
+  });
+
+  it('holds the paths of the last run until the flows run', async () => {
+    receiver = await ReceiverUnderTest.start({
+      rememberedPaths: [PATH, '/gone'],
+      absent: true,
+      holdMs: 1000,
+    });
+    const held = receiver.post(signed());
+    assert.equal((await receiver.post({ path: PATH, method: 'GET' })).status, 405);
+    receiver.dispatcher.add(receiver.endpoint);
+    assert.equal((await held).status, 200);
+    assert.deepEqual(receiver.dispatcher.paths(), [PATH]);
+    receiver.dispatcher.flowsStarted();
+    assert.equal((await receiver.post({ ...signed(), path: '/gone' })).status, 404);
+    assert.equal((await receiver.post(signed())).status, 200);
+  });
+
+  it('cuts a request on a remembered path whose node does not come', async () => {
+    receiver = await ReceiverUnderTest.start({ rememberedPaths: [PATH], absent: true });
+    assert.equal((await receiver.post(signed())).status, 0);
+  });
+
+  it('C-98 keeps the first endpoint of a path', async () => {
+    receiver = await ReceiverUnderTest.start();
+    const second = { ...receiver.endpoint, id: 'second', path: `${PATH}/` };
+    assert.equal(receiver.dispatcher.add(second), false);
+    receiver.dispatcher.remove(second);
+    assert.equal((await receiver.post(signed())).status, 200);
+  });
+
+  it('C-99 holds the path of a removed endpoint for 60 s', async () => {
+    let steady = 0;
+    const moving = (): number => steady + performance.now();
+    receiver = await ReceiverUnderTest.start({ steady: moving });
+    receiver.dispatcher.remove(receiver.endpoint);
+    assert.equal((await receiver.post(signed())).status, 0);
+    steady = 59_000;
+    assert.equal((await receiver.post(signed())).status, 0);
+    steady = 61_000;
+    assert.equal((await receiver.post(signed())).status, 404);
+  });
+
+  it('C-99 C-133 judges a request that waits through a redeploy', async () => {
+    receiver = await ReceiverUnderTest.start({ holdMs: 5000 });
+    receiver.dispatcher.remove(receiver.endpoint);
+    const answer = receiver.post(signed());
+    assert.equal(receiver.dispatcher.add({ ...receiver.endpoint }), true);
+    assert.equal((await answer).status, 200);
+    await receiver.delivered(1);
+  });
+
+  it('C-99 finishes what is in flight when its endpoint goes', async () => {
+    const inbox = new SlowInbox();
+    receiver = await ReceiverUnderTest.start({ inbox });
+    const answer = receiver.post(signed());
+    await receiver.until(() => inbox.pending === 1, 'the commit');
+    receiver.dispatcher.remove(receiver.endpoint);
+    inbox.commit();
+    assert.equal((await answer).status, 200);
+  });
+
+  it('cuts, and never refuses, what is too much at a time', async () => {
+    const inbox = new SlowInbox();
+    receiver = await ReceiverUnderTest.start({ inbox, capacity: 2, commitMs: 2000 });
+    const answers = Array.from({ length: 20 }, () => receiver.post(signed()));
+    await receiver.until(() => inbox.pending === 2, 'two commits');
+    const late = await Promise.race(answers);
+    assert.equal(late.status, 0);
+    inbox.commit();
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    assert.deepEqual([...new Set(statuses)].sort((one, other) => one - other), [0, 200]);
+    assert.equal(statuses.filter((status) => status === 200).length, 2);
+  });
+
+  it('gives up what is held when it closes', async () => {
+    receiver = await ReceiverUnderTest.start({ holdMs: 60_000 });
+    receiver.stations = [];
+    const answer = receiver.post(signed());
+    await new Promise((resolve) => setImmediate(resolve));
+    receiver.dispatcher.close();
+    assert.equal((await answer).status, 0);
+  });
+
+  it('survives a consumer of problems that throws', async () => {
+    receiver = await ReceiverUnderTest.start({
+      endpoint: {
+        onProblem: () => {
+          throw new Error('broken node');
+        },
+      },
+    });
+    assert.equal((await receiver.post({ body: 'x' })).status, 401);
+    assert.equal((await receiver.post(signed())).status, 200);
+  });
+
+  it('survives stations that cannot be asked', async () => {
+    receiver = await ReceiverUnderTest.start({
+      endpoint: {
+        stations: () => {
+          throw new Error('broken node');
+        },
+      },
+    });
+    assert.equal((await receiver.post(signed())).status, 0);
+  });
+
+  describe('with a middleware', () => {
+    it('C-137 runs it after the bytes were read and before they are judged', async () => {
+      const seen: unknown[] = [];
+      receiver = await ReceiverUnderTest.start({
+        endpoint: {
+          middleware: (req, _res, next) => {
+            seen.push(req.complete, Reflect.get(req, '_body'));
+            next();
+          },
+        },
+      });
+      assert.equal((await receiver.post(signed())).status, 200);
+      assert.deepEqual(seen, [true, true]);
+    });
+
+    it('C-137 lets it refuse with an answer of its own', async () => {
+      receiver = await ReceiverUnderTest.start({
+        endpoint: { middleware: (_req, res) => res.writeHead(418).end('no') },
+      });
+      assert.equal((await receiver.post(signed())).status, 418);
+      assert.equal(receiver.deliveries.length, 0);
+    });
+
+    for (const [title, failure] of [
+      ['hands on an error', (next: (error?: unknown) => void) => next(new Error('broken'))],
+      [
+        'throws',
+        () => {
+          throw new Error('broken');
+        },
+      ],
+      ['never ends', () => undefined],
+    ] as const) {
+      it(`C-137 cuts the connection where it ${title}`, async () => {
+        receiver = await ReceiverUnderTest.start({
+          endpoint: { middleware: (_req, _res, next) => failure(next) },
+        });
+        assert.equal((await receiver.post(signed())).status, 0);
+        assert.equal(receiver.deliveries.length, 0);
+      });
+    }
+  });
+});
+
+describe('a body that something in front has read', () => {
+  it('is never judged by what is left of it', async () => {
+    const problems: (string | null)[] = [];
+    const dispatcher = new Dispatcher({ holdMs: 50 });
+    const inbox = new MemoryInbox();
+    dispatcher.add({
+      id: 'webhook-in',
+      path: PATH,
+      stations: () => [station()],
+      stationOfAgentUser: () => undefined,
+      inbox,
+      onProblem: ({ reason }) => problems.push(reason),
+    });
+    const server = http.createServer((req, res) => {
+      req.resume().once('end', () => dispatcher.handle(req, res));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const { body, headers } = signed();
+    const request = http.request({
+      port,
+      host: '127.0.0.1',
+      path: PATH,
+      method: 'POST',
+      headers,
+      agent: false,
+    });
+    request.end(body);
+    const [error] = await once(request, 'error');
+    assert.ok(error instanceof Error);
+    assert.deepEqual(problems, ['raw-body-missing']);
+    dispatcher.close();
+    server.close();
+  });
+});

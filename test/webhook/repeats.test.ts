@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { MemoryInbox } from '../../lib/inbox/memory-inbox';
+import { messageOf } from '../../lib/webhook/message';
+import { authorizationFor, envelope, minutesAgo, payload, signed, station, type Signed } from './sample';
+import { ReceiverUnderTest } from './receiver-under-test';
+
+const HOUR = 60;
+
+describe('repeats, conflicts and age of messages', () => {
+  let receiver: ReceiverUnderTest;
+  beforeEach(async () => {
+    receiver = await ReceiverUnderTest.start();
+  });
+  afterEach(() => receiver.close());
+
+  async function post(message: Signed): Promise<void> {
+    assert.equal((await receiver.post(message)).status, 200);
+  }
+
+  /** Posts a further message, so that everything before it has been delivered. */
+  async function settled(count: number): Promise<void> {
+    await post(signed());
+    await receiver.delivered(count + 1);
+    assert.equal(receiver.deliveries.length, count + 1);
+  }
+
+  function facts(index: number): ReturnType<typeof messageOf>['msg']['webhook'] {
+    const delivery = receiver.deliveries[index];
+    assert.ok(delivery);
+    return messageOf(delivery, new Date()).msg.webhook;
+  }
+
+  it('C-60 T-28 delivers a resend with other transmit time once', async () => {
+    const body = payload();
+    for (const logCorrelationId of ['a', 'b', 'c']) {
+      await post(signed({ messageId: 'm-1', logCorrelationId, transmitTime: minutesAgo(0), payload: body }));
+    }
+    await settled(1);
+    assert.equal(receiver.problems.length, 0);
+  });
+
+  it('C-60 knows a resend whose keys come in another order', async () => {
+    const body = payload();
+    await post(signed({ messageId: 'm-1', payload: body }));
+    await post(signed({ messageId: 'm-1', payload: Object.fromEntries(Object.entries(body).reverse()) }));
+    await settled(1);
+    assert.equal(receiver.problems.length, 0);
+  });
+
+  it('C-61 sends a second content of one id to output 3 alone, and knows its resend', async () => {
+    const other = signed({ messageId: 'm-1' }, { cameraName: 'Gate 2' });
+    await post(signed({ messageId: 'm-1' }));
+    await post(other);
+    await post(other);
+    await settled(1);
+    assert.equal(receiver.problems.length, 1);
+    const [problem] = receiver.problems;
+    assert.deepEqual(
+      [problem?.kind, problem?.messageId, problem?.event?.cameraName],
+      ['conflict', 'm-1', 'Gate 2'],
+    );
+  });
+
+  it('C-62 gives a bad signature no word about known ids', async () => {
+    const message = signed({ messageId: 'm-1' });
+    await post(message);
+    const answer = await receiver.post({ body: message.body, headers: { Authorization: 'HMAC-SHA256 x' } });
+    assert.equal(answer.status, 401);
+    await post(message);
+    await settled(1);
+  });
+
+  it('C-63 delivers two equal posts of the same moment once', async () => {
+    const message = signed();
+    await Promise.all([post(message), post(message), post(message)]);
+    await settled(1);
+  });
+
+  it('C-65 delivers one id under two stations twice', async () => {
+    receiver.stations = [station(), station({ key: 'south', secret: 'phrase of south' })];
+    const { body } = signed({ messageId: 'm-1' });
+    await post({ body, headers: { Authorization: authorizationFor(body) } });
+    await post({ body, headers: { Authorization: authorizationFor(body, 'phrase of south') } });
+    await settled(2);
+  });
+
+  it('C-66 delivers the end of an alarm as an update', async () => {
+    await post(signed());
+    await post(signed({}, { eventEndTime: minutesAgo(0) }));
+    await receiver.delivered(2);
+    assert.deepEqual([facts(0).phase, facts(0).first, facts(0).ended], ['start', true, false]);
+    assert.deepEqual([facts(1).phase, facts(1).first, facts(1).ended], ['end', false, false]);
+  });
+
+  it('C-66 marks a start that comes after its end', async () => {
+    await post(signed({}, { eventEndTime: minutesAgo(0) }));
+    await post(signed());
+    await receiver.delivered(2);
+    assert.deepEqual([facts(1).phase, facts(1).first, facts(1).ended], ['start', false, true]);
+  });
+
+  it('T-24 counts an end time that is null, missing, empty or the zero date as none', async () => {
+    const ends = [null, undefined, '', '0001-01-01T00:00:00'];
+    for (const eventEndTime of ends) await post(signed({}, { eventEndTime }));
+    await receiver.delivered(ends.length);
+    for (const index of ends.keys()) {
+      assert.deepEqual([facts(index).phase, facts(index).endTime], ['start', null]);
+    }
+  });
+
+  it('C-67 knows a replay after two hours', async () => {
+    let steady = 0;
+    await receiver.close();
+    receiver = await ReceiverUnderTest.start({ inbox: new MemoryInbox({ clock: () => steady }) });
+    const message = signed();
+    await post(message);
+    steady = 2 * HOUR * 60_000;
+    await post(message);
+    await settled(1);
+  });
+
+  it('C-68 calls a message stale that was sent more than 26 hours ago', async () => {
+    await post(signed({ transmitTime: `${minutesAgo(27 * HOUR)}Z` }));
+    await receiver.until(() => receiver.problems.length === 1, 'the stale message');
+    const [problem] = receiver.problems;
+    assert.deepEqual([problem?.kind, problem?.reason], ['stale', 'too-old']);
+    await settled(0);
+  });
+
+  it('C-68 goes by the newest event time where the transmit time cannot be read', async () => {
+    await post(signed({ transmitTime: 'x' }, { eventStartTime: minutesAgo(27 * HOUR) }));
+    await post(
+      signed(
+        { transmitTime: 'x' },
+        { eventStartTime: minutesAgo(27 * HOUR), eventEndTime: minutesAgo(HOUR) },
+      ),
+    );
+    await settled(1);
+    assert.deepEqual(receiver.reasons(), ['too-old']);
+  });
+
+  it('C-69 accepts a resend near the end of the 24 hours, as late', async () => {
+    await post(signed({}, { eventStartTime: minutesAgo(23 * HOUR + 59) }));
+    await receiver.delivered(1);
+    assert.equal(facts(0).late, true);
+    assert.ok(Math.abs((facts(0).ageSeconds ?? 0) - (23 * HOUR + 59) * 60) <= 5);
+  });
+
+  it('C-69 accepts an end sent just now of an alarm that began 30 hours ago, not as late', async () => {
+    await post(signed({}, { eventStartTime: minutesAgo(30 * HOUR), eventEndTime: minutesAgo(0) }));
+    await receiver.delivered(1);
+    assert.equal(facts(0).late, false);
+    assert.ok(Math.abs(facts(0).ageSeconds ?? 99) <= 5);
+  });
+
+  for (const minutes of [10, 24 * HOUR]) {
+    it(`C-70 accepts a transmit time ${minutes} minutes ahead with a warning`, async () => {
+      await post(signed({ transmitTime: `${minutesAgo(-minutes)}Z` }));
+      await receiver.delivered(1);
+      assert.deepEqual(facts(0).warnings, ['clock-skew']);
+    });
+  }
+
+  it('C-72 calls nothing stale by a clock that was never set', async () => {
+    await receiver.close();
+    receiver = await ReceiverUnderTest.start({ now: () => 3_000_000 });
+    await post(signed({ transmitTime: '1969-01-01T00:00:00Z' }));
+    await receiver.delivered(1);
+  });
+
+  it('C-72 calls nothing stale by a clock that jumped, until a sender agrees with it', async () => {
+    let ahead = 0;
+    await receiver.close();
+    receiver = await ReceiverUnderTest.start({ now: () => Date.now() + ahead });
+    ahead = 48 * HOUR * 60_000;
+    await post(signed());
+    await receiver.delivered(1);
+    await post(signed({ transmitTime: `${minutesAgo(-48 * HOUR)}Z` }));
+    await receiver.delivered(2);
+    await post(signed());
+    await receiver.until(() => receiver.problems.length === 1, 'the stale message');
+    assert.deepEqual(receiver.reasons(), ['too-old']);
+  });
+
+  it('C-74 accepts messages without an alarmId, each as the first', async () => {
+    await post(signed({}, { alarmId: undefined }));
+    await post(signed({}, { alarmId: undefined }));
+    await receiver.delivered(2);
+    assert.deepEqual([facts(0).first, facts(1).first], [true, true]);
+  });
+
+  it('delivers in order of acceptance, with growing sequence and stable ids', async () => {
+    for (let number = 0; number < 20; number++) await post(signed({ messageId: `m-${number}` }));
+    await receiver.delivered(20);
+    assert.deepEqual(
+      receiver.deliveries.map(({ message }) => message.envelope.messageId),
+      Array.from({ length: 20 }, (_, number) => `m-${number}`),
+    );
+    const sequences = receiver.deliveries.map(({ sequence }) => sequence);
+    assert.deepEqual(
+      sequences,
+      [...sequences].sort((one, other) => one - other),
+    );
+    assert.equal(new Set(receiver.deliveries.map(({ deliveryId }) => deliveryId)).size, 20);
+  });
+
+  it('C-78 delivers each of many messages once, though each comes three times', async () => {
+    const messages = Array.from({ length: 200 }, () => JSON.stringify(envelope()));
+    const sends = [...messages, ...messages, ...messages].sort(() => Math.random() - 0.5);
+    for (let from = 0; from < sends.length; from += 20) {
+      await Promise.all(
+        sends
+          .slice(from, from + 20)
+          .map((body) => post({ body, headers: { Authorization: authorizationFor(body) } })),
+      );
+    }
+    await settled(200);
+  });
+});
