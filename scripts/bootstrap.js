@@ -30,7 +30,7 @@ function npmProgram() {
     path.join(beside, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
     path.join(beside, 'node_modules', 'npm', 'bin', 'npm-cli.js'),
   ];
-  const found = candidates.find((file) => file && /npm-cli\.js$/.test(file) && fs.existsSync(file));
+  const found = candidates.find((file) => file && file.endsWith('npm-cli.js') && fs.existsSync(file));
   return found || fail('npm was not found: start this with "npm start" or "npm test".');
 }
 

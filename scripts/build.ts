@@ -68,7 +68,8 @@ function dialog(type: string): string {
     write: false,
   });
   const template = fs.readFileSync(path.join(folder, `${type}.html`), 'utf8');
-  return `<script type="text/javascript">\n${script.outputFiles[0]?.text ?? ''}</script>\n\n${template}`;
+  const style = fs.readFileSync(path.join(NODES, 'support', 'editor', 'form.css'), 'utf8');
+  return `<script type="text/javascript">\n${script.outputFiles[0]?.text ?? ''}</script>\n\n<style>\n${style}</style>\n\n${template}`;
 }
 
 function languages(type: string): string[] {

@@ -11,6 +11,15 @@ const USER_DIR = path.join(ROOT, '.start');
 const EXAMPLE = path.join(ROOT, 'examples', '01 - Alarm and its video.json');
 const PORT = process.env.PORT ?? '1880';
 
+const SETTINGS = `module.exports = {
+  uiHost: '127.0.0.1',
+  flowFile: 'flows.json',
+  credentialSecret: false,
+  editorTheme: { tours: false },
+  telemetry: { enabled: false, updateNotification: false },
+};
+`;
+
 function prepareUserDir(): void {
   const packages = path.join(USER_DIR, 'node_modules', '@rvm');
   fs.mkdirSync(packages, { recursive: true });
@@ -22,10 +31,7 @@ function prepareUserDir(): void {
     `${JSON.stringify({ name: 'start', private: true, dependencies: {} }, null, 2)}\n`,
   );
   // 0.0.0.0 would open a fresh, unprotected editor to the whole network.
-  writeOnce(
-    'settings.js',
-    `module.exports = { uiHost: '127.0.0.1', credentialSecret: false, flowFile: 'flows.json' };\n`,
-  );
+  writeOnce('settings.js', SETTINGS);
   writeOnce('flows.json', fs.readFileSync(EXAMPLE, 'utf8'));
 }
 

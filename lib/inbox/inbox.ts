@@ -84,7 +84,8 @@ export interface Inbox {
 
   /**
    * Registers the one consumer of an endpoint; a later one replaces it. Events come in order of acceptance; those that
-   * arrive while there is no consumer wait for it. An event counts as handled when `deliver` has returned.
+   * arrive while there is no consumer wait for it. An event counts as handled a moment after `deliver` has returned; one
+   * whose consumer goes before that is delivered again to the next, with a higher `attempt`.
    * Returns the way to unsubscribe.
    */
   consume(endpointId: string, deliver: (delivery: Delivery) => void): () => void;

@@ -29,6 +29,8 @@ interface AlarmState {
 const DAY = 24 * 60 * 60 * 1000;
 /** Deliveries between two turns of the event loop. */
 const DELIVERIES_PER_TURN = 50;
+/** Turns of the event loop that a consumer needs to hand an event on, if it does so asynchronously. */
+const TURNS_TO_LEAVE = 3;
 const MAX_DEAD_LETTERS = 1000;
 const MAX_DEAD_LETTER_BYTES = 16 * 1024 * 1024;
 /** Contents remembered for one id; a sender that varies one id more often gets a conflict each time. */
@@ -42,6 +44,8 @@ export class MemoryInbox implements Inbox {
   private readonly keys: AgingMap<Remembered[]>;
   private readonly alarms: AgingMap<AlarmState>;
   private readonly waiting = new Map<string, Delivery[]>();
+  /** Handed to a consumer a moment ago; taken back where the consumer goes before they can have left it. */
+  private readonly leaving = new Map<string, Delivery[]>();
   private readonly consumers = new Map<string, (delivery: Delivery) => void>();
   private readonly letters: DeadLetter[] = [];
   private readonly maxWaiting: number;
@@ -88,10 +92,13 @@ export class MemoryInbox implements Inbox {
   }
 
   consume(endpointId: string, deliver: (delivery: Delivery) => void): () => void {
+    this.takeBack(endpointId);
     this.consumers.set(endpointId, deliver);
     this.scheduleTurn();
     return () => {
-      if (this.consumers.get(endpointId) === deliver) this.consumers.delete(endpointId);
+      if (this.consumers.get(endpointId) !== deliver) return;
+      this.consumers.delete(endpointId);
+      this.takeBack(endpointId);
     };
   }
 
@@ -157,9 +164,11 @@ export class MemoryInbox implements Inbox {
   private deliverSome(): boolean {
     let left = DELIVERIES_PER_TURN;
     for (const [endpointId, queue] of this.waiting) {
-      const batch = this.consumers.has(endpointId) ? queue.splice(0, left) : [];
-      left -= batch.length;
-      for (const delivery of batch) this.deliver(endpointId, delivery);
+      for (; left > 0 && this.consumers.has(endpointId); left--) {
+        const delivery = queue.shift();
+        if (delivery === undefined) break;
+        this.deliver(endpointId, delivery);
+      }
       if (queue.length === 0) this.waiting.delete(endpointId);
     }
     return [...this.waiting.keys()].some((endpointId) => this.consumers.has(endpointId));
@@ -167,11 +176,33 @@ export class MemoryInbox implements Inbox {
 
   private deliver(endpointId: string, delivery: Delivery): void {
     this.waitingCount--;
+    const leaving = this.leaving.get(endpointId) ?? [];
+    leaving.push(delivery);
+    this.leaving.set(endpointId, leaving);
     try {
       this.consumers.get(endpointId)?.(delivery);
     } catch {
       this.log(`The consumer of delivery ${delivery.deliveryId} failed; the event counts as handled.`);
     }
+    afterTurns(TURNS_TO_LEAVE, () => this.letGo(endpointId, delivery));
+  }
+
+  private letGo(endpointId: string, delivery: Delivery): void {
+    const left = this.leaving.get(endpointId)?.filter((entry) => entry !== delivery) ?? [];
+    if (left.length === 0) this.leaving.delete(endpointId);
+    else this.leaving.set(endpointId, left);
+  }
+
+  /** Better twice than not at all: what may have been lost with its consumer waits for the next one, in its place. */
+  private takeBack(endpointId: string): void {
+    const leaving = this.leaving.get(endpointId) ?? [];
+    if (leaving.length === 0) return;
+    this.leaving.delete(endpointId);
+    const again = leaving.map((delivery) => ({ ...delivery, attempt: delivery.attempt + 1 }));
+    const queue = this.waiting.get(endpointId) ?? [];
+    queue.unshift(...again);
+    this.waiting.set(endpointId, queue);
+    this.waitingCount += again.length;
   }
 
   private keepLetter(letter: DeadLetter): void {
@@ -181,6 +212,11 @@ export class MemoryInbox implements Inbox {
       this.letterBytes -= this.letters.shift()?.body.byteLength ?? 0;
     }
   }
+}
+
+function afterTurns(turns: number, act: () => void): void {
+  if (turns === 0) act();
+  else setImmediate(() => afterTurns(turns - 1, act));
 }
 
 /** A station key holds neither line feed nor space, so no two pairs make the same text. */

@@ -1,8 +1,8 @@
-import { isVariable } from '../support/editor/validate';
+import { isVariable, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName } from './key';
 
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {
-  const key = String(value ?? '').trim();
+  const key = trimmed(value);
   if (key === '' || isVariable(key)) return true;
   if (!KEY.test(key)) return node._('rvm-central-station.errors.key');
   let taken = false;
@@ -65,6 +65,6 @@ RED.nodes.registerType('rvm-central-station', {
   oneditsave() {
     // Stored once, so that a later change of the name does not rename the station in messages and metrics.
     const key = $('#node-config-input-key');
-    if (String(key.val()).trim() === '') key.val(keyFromName(String($('#node-config-input-name').val())));
+    if (trimmed(key.val()) === '') key.val(keyFromName(String($('#node-config-input-name').val())));
   },
 });

@@ -2,10 +2,9 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import type { ReceivingStation } from '../../lib/webhook/station';
-import type { StationCredentials } from '../../sandbox';
-import type { CloudNode } from '../rvm-cloud/cloud-node';
+import type { CloudNode, StationCredentials } from '../rvm-cloud/cloud-node';
 import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
-import { connectionStatus, status } from '../support/status';
+import { connectionStatus, showFromStart, status } from '../support/status';
 import { keyFromName } from './key';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
@@ -71,16 +70,16 @@ export class Station {
     return this.connecting;
   }
 
-  /** What the receiver needs. The phrase is empty while there is none to judge by: see `notReceiving`. */
+  /** What the receiver needs. The phrase is one it does not judge by while there is none: see `notReceiving`. */
   receiving(): ReceivingStation {
-    const ready = this.unsetVariable() === undefined;
-    const { credentials } = this.node;
+    const variable = this.unsetVariable();
     return {
       key: this.key,
       name: this.name,
       scheme: this.scheme(),
-      secret: ready ? this.secret() : '',
-      previousSecret: ready ? (credentials?.previousSecret ?? '') : '',
+      // The name of a variable tells the receiver to wait: what other phrases do not prove may be proven by this one.
+      secret: variable === undefined ? this.secret() : `\${${variable}}`,
+      previousSecret: variable === undefined ? (this.node.credentials?.previousSecret ?? '') : '',
       agentUserId: textOf(this.properties, 'agentUserId'),
       acceptBareSignature: flagOf(this.properties, 'acceptBareSignature'),
       sandbox: this.isSandbox,
@@ -120,10 +119,17 @@ export class Station {
     const watcher = (shown: NodeStatus): void => node.status(shown);
     this.watchers.add(watcher);
     node.on('close', () => this.watchers.delete(watcher));
-    watcher(this.status());
+    showFromStart(this.RED, node, () => this.status());
     this.client()
       .then((client) => client.listDevices())
       .catch((error: unknown) => this.failed(error));
+  }
+
+  /** The state of the session, as every node of this station shows it. */
+  status(): NodeStatus {
+    const variable = this.unsetVariable();
+    if (variable !== undefined) return status(this.RED, 'variableNotSet', { variable });
+    return connectionStatus(this.RED, this.state, this.isSandbox);
   }
 
   async close(): Promise<void> {
@@ -186,12 +192,6 @@ export class Station {
 
   private scheme(): 'http' | 'https' {
     return textOf(this.properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
-  }
-
-  private status(): NodeStatus {
-    const variable = this.unsetVariable();
-    if (variable !== undefined) return status(this.RED, 'variableNotSet', { variable });
-    return connectionStatus(this.RED, this.state, this.isSandbox);
   }
 
   private failed(error: unknown): void {

@@ -1,6 +1,8 @@
 import type { Node } from 'node-red';
 import type { Sandbox } from '../../sandbox';
 
+export type { StationCredentials } from '../../sandbox';
+
 interface CloudCredentials {
   apiKey?: string;
   loginExtra?: string;

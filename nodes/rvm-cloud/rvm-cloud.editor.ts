@@ -1,9 +1,9 @@
-import { isVariable, numberOrReason } from '../support/editor/validate';
+import { isVariable, numberOrReason, trimmed } from '../support/editor/validate';
 
 const VERSION = /^\d+(\.\d+)*$/;
 
 function urlOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = String(value ?? '').trim();
+  const text = trimmed(value);
   if (text === 'sandbox' || isVariable(text)) return true;
   try {
     if (['http:', 'https:'].includes(new URL(text).protocol)) return true;
@@ -14,12 +14,12 @@ function urlOrReason(node: EditorNode, value: unknown): boolean | string {
 }
 
 function versionOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = String(value ?? '').trim();
+  const text = trimmed(value);
   return VERSION.test(text) || isVariable(text) || node._('rvm-cloud.errors.version');
 }
 
 function originsOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = String(value ?? '').trim();
+  const text = trimmed(value);
   if (text === '' || isVariable(text)) return true;
   const wrong = text.split(',').find((part) => !/^https?:\/\/[^/\s]+\/?$/.test(part.trim()));
   return wrong === undefined || node._('rvm-cloud.errors.origins');
@@ -27,7 +27,7 @@ function originsOrReason(node: EditorNode, value: unknown): boolean | string {
 
 /** Rows that only one of the two, sandbox or real service, has a use for. */
 function showRows(): void {
-  const isSandbox = String($('#node-config-input-url').val()).trim() === 'sandbox';
+  const isSandbox = trimmed($('#node-config-input-url').val()) === 'sandbox';
   $('.rvm-sandbox-only').toggle(isSandbox);
   $('.rvm-service-only').toggle(!isSandbox);
 }

@@ -1,33 +1,17 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
-import { stationById, stationOfMessage } from '../rvm-central-station/find-station';
-import { onInput } from '../support/input';
+import { serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
-import {
-  choiceOf,
-  firstUnsetVariable,
-  textOf,
-  unsetVariableError,
-  type Properties,
-} from '../support/settings';
-import { status } from '../support/status';
+import { choiceOf, textOf, type Properties } from '../support/settings';
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const stationId = textOf(properties, 'station');
-  const unset = firstUnsetVariable(config);
-  if (unset !== undefined) node.status(status(RED, 'variableNotSet', { variable: unset }));
-  else stationById(RED, stationId)?.show(node);
 
-  onInput(node, async (msg, signal) => {
-    if (unset !== undefined) throw unsetVariableError(unset);
+  serviceNode(RED, node, config, async (msg, client, signal) => {
     choiceOf(properties, 'mode', ['event']);
     const quality = textOf(properties, 'quality', 'high') || 'high';
-    const station = stationOfMessage(RED, stationId, msg);
-    const event = eventIn(msg);
-    const client = await station.client();
-    const rtsp = await client.rtspForEvent(event, { quality, signal });
+    const rtsp = await client.rtspForEvent(eventIn(msg), { quality, signal });
     msg.payload = rtsp.url;
     msg.rtsp = rtsp;
   });

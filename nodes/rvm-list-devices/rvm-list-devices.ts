@@ -1,29 +1,14 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { Device } from '../../lib/device';
-import { stationById, stationOfMessage } from '../rvm-central-station/find-station';
-import { onInput } from '../support/input';
+import { serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
-import {
-  choiceOf,
-  firstUnsetVariable,
-  flagOf,
-  textOf,
-  unsetVariableError,
-  type Properties,
-} from '../support/settings';
-import { status } from '../support/status';
+import { choiceOf, flagOf, type Properties } from '../support/settings';
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const stationId = textOf(properties, 'station');
-  const unset = firstUnsetVariable(config);
-  if (unset !== undefined) node.status(status(RED, 'variableNotSet', { variable: unset }));
-  else stationById(RED, stationId)?.show(node);
 
-  onInput(node, async (msg, signal) => {
-    if (unset !== undefined) throw unsetVariableError(unset);
+  serviceNode(RED, node, config, async (msg, client, signal) => {
     const show = choiceOf(properties, 'show', ['all', 'online', 'not-online']);
-    const client = await stationOfMessage(RED, stationId, msg).client();
     const devices = await client.listDevices({ signal });
     const shown = devices.filter((device) => show === 'all' || device.online === (show === 'online'));
     const links = flagOf(properties, 'links');

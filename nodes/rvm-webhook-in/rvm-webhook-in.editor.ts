@@ -1,4 +1,4 @@
-import { isVariable } from '../support/editor/validate';
+import { isVariable, trimmed } from '../support/editor/validate';
 
 const PREFIX = '/remote-monitoring/';
 const ALLOWED = /^\/?[A-Za-z0-9._~!$&'()*+,;=:@/-]+$/;
@@ -10,14 +10,14 @@ function randomPath(): string {
 }
 
 function pathOrReason(node: EditorNode, value: unknown): boolean | string {
-  const path = String(value ?? '').trim();
+  const path = trimmed(value);
   if (isVariable(path)) return true;
   if (path.replace(/\//g, '') === '') return node._('rvm-webhook-in.errors.pathMissing');
   return ALLOWED.test(path) || node._('rvm-webhook-in.errors.path');
 }
 
 function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = String(value ?? '').trim();
+  const text = trimmed(value);
   return (
     text === '' ||
     isVariable(text) ||
@@ -34,9 +34,9 @@ function sourceOrReason(node: EditorNode, other: unknown, value: unknown): boole
 
 /** The address to register with the service. */
 function fullUrl(): string {
-  const base = String($('#node-input-publicUrl').val()).trim() || location.origin;
+  const base = trimmed($('#node-input-publicUrl').val()) || location.origin;
   const root = RED.settings.httpNodeRoot || '/';
-  const path = String($('#node-input-path').val()).trim();
+  const path = trimmed($('#node-input-path').val());
   return base.replace(/\/+$/, '') + `/${root}/${path}`.replace(/\/{2,}/g, '/');
 }
 

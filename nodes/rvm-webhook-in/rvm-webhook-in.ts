@@ -19,6 +19,7 @@ const PROBLEMS_OUTPUT = 2;
 class WebhookIn {
   private readonly properties: Properties;
   private readonly endpoint: Endpoint | undefined;
+  /** Set while the flows run: ends the delivery of events to this node. */
   private unsubscribe: (() => void) | undefined;
   private readonly sandboxEndpoints = new Map<string, Station>();
   private fault: StatusName | undefined;
@@ -104,7 +105,9 @@ class WebhookIn {
   }
 
   private receivingStations(): ReceivingStation[] {
-    if (firstUnsetVariable(this.properties) !== undefined) return [];
+    // Between two runs of the flows a station may not be built yet, and its alarm would be taken for a forgery.
+    const running = this.unsubscribe !== undefined;
+    if (!running || firstUnsetVariable(this.properties) !== undefined) return [];
     return this.served().map((station) => station.receiving());
   }
 
@@ -137,7 +140,7 @@ class WebhookIn {
   private sendTo(output: number, msg: NodeMessage): void {
     const messages: (NodeMessage | null)[] = [null, null, null];
     messages[output] = msg;
-    this.node.send(messages as NodeMessage[]);
+    this.node.send(messages);
   }
 
   private showStatus(): void {
@@ -158,8 +161,10 @@ class WebhookIn {
     }
     if (textOf(this.properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
     if (this.unseenProblems > 0) return status(RED, 'problems', { count: this.unseenProblems });
-    if (this.lastAt !== undefined) return status(RED, 'lastAlarm', { time: clockTime(this.lastAt) });
-    return stations.some((station) => station.isSandbox) ? status(RED, 'sandbox') : {};
+    // An alarm of the sandbox never looks like a real one.
+    const isSandbox = stations.some((station) => station.isSandbox);
+    if (this.lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
+    return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(this.lastAt) });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { NEEDED_NODE, nodeIsNewEnough } from './node-version';
-import { status } from './status';
+import { showFromStart, status } from './status';
 
 interface Credentials {
   [name: string]: { type: 'text' | 'password' };
@@ -26,7 +26,7 @@ export function registerNode<N extends Node, D extends NodeDef>(
 }
 
 function refuseOldNode(RED: NodeAPI, node: Node): void {
-  node.status(status(RED, 'needsNode', { version: NEEDED_NODE }));
+  showFromStart(RED, node, () => status(RED, 'needsNode', { version: NEEDED_NODE }));
   node.on('input', (_msg, _send, done) => {
     const running = process.versions.node;
     done(

@@ -34,10 +34,10 @@ export function unsetVariableError(name: string): RvmError {
   );
 }
 
-/** A text property; the default where it is absent. */
+/** A text property, numbers included; the default where it is absent or no text. */
 export function textOf(properties: Properties, name: string, byDefault = ''): string {
   const value = properties[name];
-  return value === undefined || value === null ? byDefault : String(value);
+  return typeof value === 'string' || typeof value === 'number' ? `${value}` : byDefault;
 }
 
 /** A number property in its unit; numbers arrive as text from `${ENV}`. The default where it is absent or below `least`. */

@@ -1,4 +1,4 @@
-import type { NodeAPI, NodeStatus } from 'node-red';
+import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
 
 /** State of a connection to the service, as the client of a Central Station reports it. */
@@ -22,6 +22,7 @@ const TABLE = {
   notConfigured: ['red', 'ring'],
   variableNotSet: ['red', 'ring'],
   lastAlarm: ['green', 'dot'],
+  lastSandboxAlarm: ['yellow', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
   pathInUse: ['red', 'ring'],
@@ -42,6 +43,19 @@ export function status(RED: NodeAPI, name: StatusName, values?: Record<string, s
   return { fill, shape, text: values === undefined ? key : RED._(key, values) };
 }
 
+/**
+ * Shows the status of a node that is being built: now for the editor, and once more when all flows run, because a
+ * Status node that is built later would miss the first.
+ */
+export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatus): void {
+  const show = (): void => {
+    node.status(current());
+  };
+  RED.events.on('flows:started', show);
+  node.on('close', () => RED.events.off('flows:started', show));
+  show();
+}
+
 /** What a node that uses a Central Station shows. */
 export function connectionStatus(RED: NodeAPI, state: ConnectionState, isSandbox: boolean): NodeStatus {
   switch (state.kind) {
@@ -58,6 +72,8 @@ export function connectionStatus(RED: NodeAPI, state: ConnectionState, isSandbox
       return status(RED, 'offlineSince', { time: clockTime(state.since) });
     case 'refused':
       return status(RED, refusal(state.error));
+    default:
+      return state satisfies never;
   }
 }
 

@@ -284,7 +284,7 @@ describe('webhook in that is not set up', function () {
       assert.equal(
         (await post(url, alarmMessage({}, { authenticationToken: wrong }))).status,
         401,
-        String(wrong),
+        JSON.stringify(wrong),
       );
     }
   });
@@ -310,9 +310,9 @@ describe('webhook in over a restart of Node-RED', function () {
     const url = nodeRed.url + PATH;
     const { port, userDir } = nodeRed;
     const answers = new Set<number | string>();
-    let started = false;
+    const started = new AbortController();
     const knocking = (async () => {
-      for (let i = 0; i < 20_000 && !started; i += 1) {
+      for (let i = 0; i < 20_000 && !started.signal.aborted; i += 1) {
         answers.add(
           await post(url, alarmMessage(), PHRASE).then(
             (response) => response.status,
@@ -323,7 +323,7 @@ describe('webhook in over a restart of Node-RED', function () {
       }
     })();
     nodeRed = await NodeRed.start({ port, userDir });
-    started = true;
+    started.abort();
     await knocking;
     assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
     await nodeRed.stopAndRemove();

@@ -17,7 +17,7 @@ export async function openBrowser(executablePath: string): Promise<Browser> {
 
 export interface EditorPage {
   page: Page;
-  /** Errors on the console and uncaught ones. */
+  /** Errors on the console and uncaught ones, but for what the editor itself fetches from other hosts. */
   errors: string[];
 }
 
@@ -27,7 +27,9 @@ export async function openEditor(browser: Browser, nodeRed: NodeRed, root = ''):
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text());
+    const isForeign = !message.location().url.startsWith(nodeRed.url);
+    const isLoad = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !(isLoad && isForeign)) errors.push(message.text());
   });
   await page.goto(`${nodeRed.url}${root}/`);
   await page.waitForFunction(
@@ -38,6 +40,14 @@ export async function openEditor(browser: Browser, nodeRed: NodeRed, root = ''):
   return { page, errors };
 }
 
+/** Runs in the page, again and again: true once the dialog has not moved between two looks. */
+const TRAY_STANDS_STILL = `(() => {
+  const { left, width } = $('.red-ui-tray').last()[0].getBoundingClientRect();
+  const before = window.rvmTray;
+  window.rvmTray = left + ' ' + width;
+  return before === window.rvmTray;
+})()`;
+
 /** Opens the dialog of a node or config node and waits until it stands still. */
 export async function openDialog(page: Page, id: string): Promise<void> {
   await page.evaluate(`(() => {
@@ -46,7 +56,7 @@ export async function openDialog(page: Page, id: string): Promise<void> {
     else RED.editor.edit(node);
   })()`);
   await page.waitForSelector('.red-ui-tray:last-child .red-ui-tray-body form');
-  await page.waitForFunction(`!$('.red-ui-tray').is(':animated')`);
+  await page.waitForFunction(TRAY_STANDS_STILL, undefined, { polling: 100 });
 }
 
 export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<void> {

@@ -107,10 +107,7 @@ export class NodeRed {
       body: JSON.stringify(flows),
     });
     assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
-    await this.until(
-      () => count(this.log, /Started (modified )?(nodes|flows)/g) > before,
-      'the deploy',
-    );
+    await this.until(() => count(this.log, /Started (modified )?(nodes|flows)/g) > before, 'the deploy');
   }
 
   /** Messages that a probe has seen so far. */
@@ -134,7 +131,7 @@ export class NodeRed {
   statuses(nodeId: string): string[] {
     return this.at('status')
       .filter((msg) => (msg.status as { source?: { id?: string } }).source?.id === nodeId)
-      .map((msg) => String((msg.status as { text?: string }).text ?? ''));
+      .map((msg) => (msg.status as { text?: string }).text ?? '');
   }
 
   /** Waits for a condition over log and messages; looked at again after each change. */
@@ -256,6 +253,7 @@ function settingsFile(port: number, further: string): string {
   uiHost: '127.0.0.1',
   flowFile: 'flows.json',
   credentialSecret: false,
+  editorTheme: { tours: false },
   telemetry: { enabled: false, updateNotification: false },
   logging: { console: { level: 'trace', metrics: false, audit: false } },
   functionGlobalContext: {

@@ -193,7 +193,10 @@ describe('answers of the receiver', () => {
     assert.equal(late.status, 0);
     inbox.commit();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
-    assert.deepEqual([...new Set(statuses)].sort((one, other) => one - other), [0, 200]);
+    assert.deepEqual(
+      [...new Set(statuses)].sort((one, other) => one - other),
+      [0, 200],
+    );
     assert.equal(statuses.filter((status) => status === 200).length, 2);
   });
 

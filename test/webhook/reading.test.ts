@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { AgingMap } from '../../lib/inbox/aging-map';
-import type { Delivery, ProvenMessage } from '../../lib/inbox/inbox';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { fingerprintOfValue } from '../../lib/webhook/fingerprint';
 import { readJson } from '../../lib/webhook/json-reading';
-import { messageOf } from '../../lib/webhook/message';
 import { matchingPath } from '../../lib/webhook/path';
 import { summaryText } from '../../lib/webhook/summary-text';
 import { Throttle } from '../../lib/webhook/throttle';
@@ -163,126 +159,6 @@ describe('the one line about an event', () => {
         },
       ),
     );
-  });
-});
-
-describe('the memory of the process', () => {
-  function message(messageId: string, changes: Partial<ProvenMessage> = {}): ProvenMessage {
-    return {
-      kind: 'event',
-      endpointId: 'e',
-      stationKey: 'north',
-      stationName: 'North',
-      sandbox: false,
-      receivedTime: '2026-03-04T05:06:07.000Z',
-      fingerprint: 'f',
-      body: Buffer.from('{}'),
-      proof: 'hmac',
-      secret: 'current',
-      envelope: {
-        messageId,
-        payloadType: 'BlueEvent',
-        version: '1.0.0',
-        transmitTime: null,
-        logCorrelationId: null,
-      },
-      event: { alarmId: messageId },
-      warnings: [],
-      ...changes,
-    };
-  }
-  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
-
-  it('keeps events for a consumer that comes afterwards', async () => {
-    const inbox = new MemoryInbox();
-    await inbox.accept(message('a'));
-    await turn();
-    const seen: Delivery[] = [];
-    inbox.consume('e', (delivery) => seen.push(delivery));
-    await turn();
-    assert.deepEqual(
-      seen.map(({ message, attempt }) => [message.envelope.messageId, attempt]),
-      [['a', 1]],
-    );
-  });
-
-  it('gives events to the consumer of now', async () => {
-    const inbox = new MemoryInbox();
-    const seen: string[] = [];
-    const first = inbox.consume('e', () => seen.push('first'));
-    inbox.consume('e', () => seen.push('second'));
-    first();
-    await inbox.accept(message('a'));
-    await turn();
-    assert.deepEqual(seen, ['second']);
-  });
-
-  it('keeps endpoints apart', async () => {
-    const inbox = new MemoryInbox();
-    const seen: string[] = [];
-    inbox.consume('other', () => seen.push('other'));
-    await inbox.accept(message('a'));
-    await turn();
-    assert.deepEqual(seen, []);
-  });
-
-  it('goes on after a consumer that threw', async () => {
-    const lines: string[] = [];
-    const inbox = new MemoryInbox({ log: (line) => lines.push(line) });
-    const seen: string[] = [];
-    inbox.consume('e', ({ message }) => {
-      seen.push(message.envelope.messageId);
-      throw new Error('broken flow');
-    });
-    await inbox.accept(message('a'));
-    await inbox.accept(message('b'));
-    await turn();
-    assert.deepEqual(seen, ['a', 'b']);
-    assert.equal(lines.length, 2);
-  });
-
-  it('accepts nothing beyond what may wait, and nothing once it is closed', async () => {
-    const inbox = new MemoryInbox({ maxWaiting: 1 });
-    await inbox.accept(message('a'));
-    await assert.rejects(inbox.accept(message('b')), { code: 'STORE_FAILED' });
-    assert.equal((await inbox.accept(message('a'))).outcome, 'repeat');
-    await inbox.close();
-    await assert.rejects(inbox.accept(message('c')), { code: 'STORE_FAILED' });
-  });
-
-  it('gives a repeat the id of its first copy', async () => {
-    const inbox = new MemoryInbox();
-    const first = await inbox.accept(message('a'));
-    const repeat = await inbox.accept(message('a'));
-    const conflict = await inbox.accept(message('a', { fingerprint: 'g' }));
-    assert.equal(repeat.deliveryId, first.deliveryId);
-    assert.deepEqual([first.outcome, repeat.outcome, conflict.outcome], ['new', 'repeat', 'conflict']);
-    assert.notEqual(conflict.deliveryId, first.deliveryId);
-  });
-
-  it('forgets by age of a clock that never jumps, and by number, the oldest first', () => {
-    let now = 0;
-    const map = new AgingMap<number>(2, 100, () => now);
-    map.set('a', 1);
-    map.set('b', 2);
-    map.set('c', 3);
-    assert.deepEqual([map.get('a'), map.get('b'), map.get('c')], [undefined, 2, 3]);
-    now = 101;
-    assert.equal(map.get('c'), undefined);
-    assert.equal(map.size, 0);
-  });
-
-  it('hands every message on as a copy of its own', async () => {
-    const inbox = new MemoryInbox();
-    const seen: Delivery[] = [];
-    inbox.consume('e', (delivery) => seen.push(delivery));
-    await inbox.accept(message('a'));
-    await turn();
-    const [delivery] = seen;
-    assert.ok(delivery);
-    const { msg } = messageOf(delivery, new Date());
-    msg.payload.alarmId = 'changed';
-    assert.deepEqual([msg.event.alarmId, delivery.message.event.alarmId], ['a', 'a']);
   });
 });
 
