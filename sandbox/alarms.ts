@@ -17,7 +17,8 @@ export interface AlarmRequest {
 }
 
 const DEFAULT_SECONDS = 20;
-const MOST_SECONDS = 86_400;
+/** An alarm lasts a day at most. */
+export const MOST_SECONDS = 86_400;
 const SECURITY_RULES = [
   { eventName: 'Person at the fence', eventType: 'ObjectEntered' },
   { eventName: 'Vehicle in the yard', eventType: 'ObjectPresent' },

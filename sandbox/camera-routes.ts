@@ -1,6 +1,5 @@
 import type { Answer } from './http-server';
 import type { RemoteIdPlace } from './options';
-import { Refusal } from './refusal';
 import type { ServiceRequest, ServiceRoute } from './service';
 import { snapshot } from './snapshot';
 import { rtspSession, type GrantRtsp } from './rtsp-session';
@@ -23,25 +22,19 @@ export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
     get('devices/:camera', 'rel/self', (request) => details(request, world, remoteId)),
     get('devices/:camera/data-sources', 'rel/data_sources', (request) => dataSources(request, world)),
     get('devices/:camera/snapshot', 'rel/snapshot', (request) =>
-      snapshot(onlineCamera(request), request.call.query.get('width'), now()),
+      snapshot(request.onlineCamera(), request.call.query.get('width'), now()),
     ),
     {
       method: 'POST',
       path: 'devices/:camera/rtsp',
       relation: 'rel/rtsp',
-      answer: (request) => rtspSession(onlineCamera(request), request.call.body, grantRtsp),
+      answer: (request) => rtspSession(request, grantRtsp),
     },
   ];
 }
 
 function get(path: string, relation: string, answer: ServiceRoute['answer']): ServiceRoute {
   return { method: 'GET', path, relation, answer };
-}
-
-function onlineCamera(request: ServiceRequest): Camera {
-  const camera = request.camera();
-  if (request.isOnline(camera)) return camera;
-  throw new Refusal(409, 'CameraUnavailable', 'The camera is not online.');
 }
 
 function collection(request: ServiceRequest, world: World, remoteId: RemoteIdPlace): Answer {

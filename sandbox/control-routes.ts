@@ -1,4 +1,4 @@
-import type { Alarms } from './alarms';
+import { MOST_SECONDS, type Alarms } from './alarms';
 import type { Clock } from './clock';
 import { guardControl } from './control-guard';
 import { FAULT_KINDS, type FaultKind, type Faults } from './faults';
@@ -66,7 +66,7 @@ function alarmRoutes({ alarms, clock, sender, state }: ControlOptions): ControlR
       path: '/sandbox/alarms',
       answer: (body) => {
         onlyFields(body, ['camera', 'eventClass', 'eventName', 'seconds']);
-        const seconds = optionalNumber(body, 'seconds', { low: 0, high: 86_400 });
+        const seconds = optionalNumber(body, 'seconds', { low: 0, high: MOST_SECONDS });
         const raised = alarms.raise({
           camera: optionalText(body, 'camera') ?? '',
           eventClass: optionalText(body, 'eventClass') ?? '',

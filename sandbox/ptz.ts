@@ -56,10 +56,7 @@ export class Ptz {
         const camera = request.camera();
         const before = this.state(camera);
         if (before === undefined) throw noPtz();
-        if (!request.isOnline(camera)) {
-          throw new Refusal(409, 'CameraUnavailable', 'The camera is not online.');
-        }
-        this.#states.set(camera.id, next(request, camera, before));
+        this.#states.set(camera.id, next(request, request.onlineCamera(), before));
         return ACCEPTED;
       },
     };

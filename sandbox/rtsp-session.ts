@@ -2,10 +2,12 @@ import type { Answer } from './http-server';
 import { parseIsoTime } from './iso-time';
 import { jsonBody, optionalText, requiredText } from './json-body';
 import { badRequest, Refusal } from './refusal';
+import type { GrantRequest } from './rtsp/server';
+import type { ServiceRequest } from './service';
 import type { Camera } from './world';
 
-/** Gives an RTSP URL for one session; `start` in milliseconds since 1970 = recorded video, absent = live. */
-export type GrantRtsp = (request: { cameraId: string; cameraName: string; start?: number }) => string;
+/** Gives an RTSP URL for one session. */
+export type GrantRtsp = (request: GrantRequest) => string;
 
 const QUALITIES = ['high', 'low'];
 
@@ -13,14 +15,20 @@ const QUALITIES = ['high', 'low'];
  * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded takes `t` and the text
  * `true` in `search`, live has neither. `cameraId` is the remote id; the id of the device is refused.
  */
-export function rtspSession(camera: Camera, bytes: Buffer, grantRtsp: GrantRtsp): Answer {
-  const body = jsonBody(bytes);
+export function rtspSession(request: ServiceRequest, grantRtsp: GrantRtsp): Answer {
+  const camera = request.onlineCamera();
+  const body = jsonBody(request.call.body);
   checkCamera(camera, requiredText(body, 'cameraId'));
   const quality = requiredText(body, 'quality');
   if (!QUALITIES.includes(quality)) throw badRequest('quality must be high or low.', 'quality');
   const start = recordedStart(body);
-  const request = { cameraId: camera.id, cameraName: camera.name };
-  const url = grantRtsp(start === undefined ? request : { ...request, start });
+  const url = grantRtsp({
+    cameraId: camera.id,
+    cameraName: camera.name,
+    // The players of one station cannot use up the places of another.
+    owner: request.station,
+    ...(start === undefined ? {} : { start }),
+  });
   return { status: 200, body: { rtspRelayURL: url } };
 }
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Answer, Call } from './http-server';
 import { matchPath } from './path-pattern';
 import { Refusal } from './refusal';
+import { sameText } from './same-text';
 import type { Disturbance, Faults } from './faults';
 import type { Sessions } from './sessions';
-import { sameText } from './stations';
 import { accessibleCameras, type Camera, type World } from './world';
 
 /** What a route is given. */
@@ -16,6 +16,8 @@ export interface ServiceRequest {
   station: string | undefined;
   /** The camera in the path. @throws Refusal 404 */
   camera: () => Camera;
+  /** The same, where it can be used now. @throws Refusal 404, and 409 where it is not online */
+  onlineCamera: () => Camera;
   /** The other variable parts of the path, by name. */
   parameters: Readonly<Record<string, string>>;
   isOnline: (camera: Camera) => boolean;
@@ -77,13 +79,15 @@ export class Service {
     if (station === undefined && match.route.withoutLogin !== true) {
       throw new Refusal(401, 'Unauthenticated', 'Log in: there is no session, or it is over.');
     }
+    const isOnline = (asked: Camera): boolean => asked.status === 'online' && !disturbance.isOffline(asked);
     return {
       call,
       version: match.version,
       station,
       camera: () => existing(camera),
+      onlineCamera: () => usable(existing(camera), isOnline),
       parameters: match.parameters,
-      isOnline: (asked) => asked.status === 'online' && !disturbance.isOffline(asked),
+      isOnline,
       link: (path, version = match.version) => `${this.#prefix}/v${version ?? 0}/${path}`,
     };
   }
@@ -126,6 +130,11 @@ export class Service {
 function existing(camera: Camera | undefined): Camera {
   if (camera !== undefined) return camera;
   throw new Refusal(404, 'CameraNotFound', 'There is no such camera in the sites of this provider.');
+}
+
+function usable(camera: Camera, isOnline: (camera: Camera) => boolean): Camera {
+  if (isOnline(camera)) return camera;
+  throw new Refusal(409, 'CameraUnavailable', 'The camera is not online.');
 }
 
 function faultAnswer(status: number): Answer {

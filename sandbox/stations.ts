@@ -1,4 +1,5 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { sameText } from './same-text';
 
 export interface StationSettings {
   name?: string;
@@ -82,10 +83,4 @@ export class Stations {
     this.#own.set(key, own);
     return own;
   }
-}
-
-/** Compares without telling by its duration where the texts differ. */
-export function sameText(a: string, b: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(a), digest(b));
 }

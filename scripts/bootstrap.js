@@ -1,7 +1,7 @@
 'use strict';
 // First thing every command of this project runs. Needs nothing but Node's own modules, also of an old Node:
 // finds or fetches a Node that is new enough, installs what package-lock.json names, then hands over to scripts/<task>.ts.
-const { spawnSync } = require('child_process');
+const { spawn, spawnSync } = require('child_process');
 const { createHash } = require('crypto');
 const fs = require('fs');
 const path = require('path');
@@ -99,14 +99,17 @@ if (!TASKS.includes(task)) fail(`usage: node scripts/bootstrap.js ${TASKS.join('
 const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode();
 installPackages(node);
 
-// Ctrl-C reaches the task by itself; this process only waits and passes its result on.
-process.on('SIGINT', () => {});
-process.on('SIGTERM', () => {});
-const done = run(
+const child = spawn(
   node,
   ['--import=tsx', path.join(ROOT, 'scripts', `${task}.ts`)].concat(process.argv.slice(3)),
-  {
-    env: environment(node),
-  },
+  { cwd: ROOT, stdio: 'inherit', env: environment(node) },
 );
-process.exit(done.status === null ? 1 : done.status);
+child.on('error', (error) => fail(`could not start the task: ${error.message}`));
+child.on('exit', (code, signal) => process.exit(code === null || signal !== null ? 1 : code));
+
+// Whoever stops this process means the task. npm, when it is stopped, ends only the shell between it and us.
+const parent = process.ppid;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+setInterval(() => {
+  if (process.ppid !== parent) child.kill('SIGTERM');
+}, 1000);

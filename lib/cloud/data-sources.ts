@@ -27,9 +27,10 @@ export class DataSources {
   readonly #directory: DeviceDirectory;
   readonly #origins: Origins;
   readonly #known = new Map<string, CameraLinks>();
-  readonly #details = new Map<string, string>();
+  /** Remote ids in the details of the cameras; undefined where they show none. */
+  readonly #details = new Map<string, string | undefined>();
   readonly #asking = new KeyedFlight<CameraLinks>();
-  readonly #askingDetails = new KeyedFlight<string>();
+  readonly #askingDetails = new KeyedFlight<string | undefined>();
 
   constructor(session: SessionKeeper, directory: DeviceDirectory, origins: Origins) {
     this.#session = session;
@@ -67,16 +68,13 @@ export class DataSources {
    */
   async remoteIdInDetails(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
     const { id } = entry.device;
-    const known = this.#details.get(id);
-    const found =
-      known ??
-      (await this.#askingDetails.run(id, operation, async (shared) => {
-        const details = await this.#directory.askDetails(shared, entry);
-        const remoteId = (details === undefined ? undefined : remoteIdOf(details)) ?? '';
-        this.#details.set(id, remoteId);
-        return remoteId;
-      }));
-    return found === '' ? undefined : found;
+    if (this.#details.has(id)) return this.#details.get(id);
+    return this.#askingDetails.run(id, operation, async (shared) => {
+      const details = await this.#directory.askDetails(shared, entry);
+      const remoteId = details && remoteIdOf(details);
+      this.#details.set(id, remoteId);
+      return remoteId;
+    });
   }
 
   async #ask(operation: Operation, entry: DeviceEntry): Promise<CameraLinks> {

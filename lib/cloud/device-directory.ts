@@ -2,7 +2,7 @@ import type { Device } from '../device';
 import { RvmError } from '../error';
 import type { Answer } from './answer';
 import { readPage, unwrapRecord } from './collection';
-import { guidForm, remoteIdOf, toDevice, withStatusOf } from './device-record';
+import { guidForm, remoteIdOf, tellsStatus, toDevice, withStatusOf } from './device-record';
 import { DIALECT, type StationTiming } from './dialect';
 import { findLink } from './links';
 import type { Operation } from './operation';
@@ -105,7 +105,7 @@ export class DeviceDirectory {
 
   /**
    * Asks a camera's own resource for its status now and remembers it; callers at the same time share the answer.
-   * @returns undefined if the resource is not offered
+   * @returns undefined if the resource is not offered, or tells no status
    */
   askStatus(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {
     return this.#asking.run(entry.device.id, operation, (shared) => this.#askStatus(shared, entry));
@@ -113,7 +113,7 @@ export class DeviceDirectory {
 
   async #askStatus(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {
     const details = await this.askDetails(operation, entry);
-    if (details === undefined) return undefined;
+    if (details === undefined || !tellsStatus(details)) return undefined;
     const device = withStatusOf(entry.device, details);
     if (device.status === entry.device.status && device.online === entry.device.online) return entry;
     const updated = { ...entry, device };

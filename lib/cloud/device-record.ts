@@ -44,7 +44,6 @@ export function remoteIdOf(record: JsonRecord): string | undefined {
 
 /** The record of a camera brought up to date with the status that its details tell. */
 export function withStatusOf(device: Device, details: JsonRecord): Device {
-  if (!tellsStatus(details)) return device;
   return { ...device, status: statusText(details), online: isOnline(details) };
 }
 

@@ -12,7 +12,7 @@ export interface EventIds {
   remoteId: string | undefined;
 }
 
-/** Answers of a camera's own resource that leave its status open; the directory is asked instead. */
+/** Failures of a camera's own resource that fail no message: what it would tell is then simply not known. */
 const NO_DETAILS: ReadonlySet<string> = new Set(['HTTP_ERROR', 'BAD_RESPONSE', 'PERMISSION_DENIED']);
 
 /** At most so many cameras are asked for their details to find one by its remote id alone. */
@@ -70,7 +70,7 @@ export class EventCamera {
   ): Promise<string> {
     const near = ids.remoteId ?? remoteIdOf(entry.device) ?? inSources;
     if (near !== undefined) return near;
-    const inDetails = await this.#detailsOrNothing(operation, entry);
+    const inDetails = await orNothing(this.#sources.remoteIdInDetails(operation, entry));
     return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
   }
 
@@ -111,37 +111,29 @@ export class EventCamera {
   /** With only a remote id, and no record that shows one, the details of the cameras are the last resort. */
   async #searchDetails(operation: Operation, remoteId: string): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.all().slice(0, MAX_DETAILS)) {
-      const shown = await this.#detailsOrNothing(operation, entry);
+      const shown = await orNothing(this.#sources.remoteIdInDetails(operation, entry));
       if (shown === remoteId) return entry;
     }
     return undefined;
   }
 
-  async #detailsOrNothing(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
-    try {
-      return await this.#sources.remoteIdInDetails(operation, entry);
-    } catch (error) {
-      if (error instanceof RvmError && NO_DETAILS.has(error.code)) return undefined;
-      throw error;
-    }
-  }
-
   async #askAgain(operation: Operation, entry: DeviceEntry, ids: EventIds): Promise<DeviceEntry> {
-    const own = await this.#statusOrNothing(operation, entry);
+    const own = await orNothing(this.#directory.askStatus(operation, entry));
     if (own !== undefined) return own;
     await this.#directory.refreshOnMiss(operation);
     const found = this.#lookUp(ids);
     if (found === undefined) throw notFound(ids);
     return found;
   }
+}
 
-  async #statusOrNothing(operation: Operation, entry: DeviceEntry): Promise<DeviceEntry | undefined> {
-    try {
-      return await this.#directory.askStatus(operation, entry);
-    } catch (error) {
-      if (error instanceof RvmError && NO_DETAILS.has(error.code)) return undefined;
-      throw error;
-    }
+/** What a camera's own resource tells, or undefined where it cannot be had. */
+async function orNothing<T>(asked: Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof RvmError && NO_DETAILS.has(error.code)) return undefined;
+    throw error;
   }
 }
 

@@ -59,6 +59,9 @@ export interface RtspSession {
   ms: number;
 }
 
+/** Timers hold no more milliseconds than this; beyond it they would fire without a pause. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** What exists once the settings have been found usable. */
 interface Parts {
   transport: Transport;
@@ -175,7 +178,7 @@ export class StationClient {
     const transport = new Transport({
       apiKey: usableKey(options.apiKey),
       userAgent: options.userAgent,
-      timeoutMs: options.timeoutMs,
+      timeoutMs: Math.min(options.timeoutMs, LONGEST_TIMER),
       secrets: [options.password, ...textsIn(options.loginExtra)],
     });
     const session = new SessionKeeper(transport, origins, options, this.#timing, this.#board);
@@ -192,10 +195,13 @@ export class StationClient {
 
   #startRefreshing({ directory }: Parts): void {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
-    this.#refreshTimer = setInterval(() => {
-      // A refresh that fails shows in the state; the devices known so far stay.
-      directory.refresh(new Operation()).catch(() => undefined);
-    }, this.#options.deviceRefreshMs);
+    this.#refreshTimer = setInterval(
+      () => {
+        // A refresh that fails shows in the state; the devices known so far stay.
+        directory.refresh(new Operation()).catch(() => undefined);
+      },
+      Math.min(this.#options.deviceRefreshMs, LONGEST_TIMER),
+    );
     this.#refreshTimer.unref();
   }
 }

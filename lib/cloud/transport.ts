@@ -10,7 +10,7 @@ import { closedError, timeoutError, transportError } from './transport-error';
 export interface TransportOptions {
   apiKey: string;
   userAgent: string;
-  /** Milliseconds for connecting, for the answer's head and for its body. */
+  /** Milliseconds for one request, from connecting to the last byte of the answer. */
   timeoutMs: number;
   /** Further texts that no error may repeat. */
   secrets: readonly string[];
@@ -42,8 +42,9 @@ export class Transport {
     this.#options = options;
     this.#agent = new Agent({
       connections: CONNECTIONS,
-      headersTimeout: options.timeoutMs,
-      bodyTimeout: options.timeoutMs,
+      // One timer of ours bounds the whole request; undici's start anew with each stage, or each piece of a body.
+      headersTimeout: 0,
+      bodyTimeout: 0,
       maxResponseSize: MAX_ANSWER_BYTES,
       connect: { timeout: options.timeoutMs },
     });
@@ -94,16 +95,15 @@ export class Transport {
   }
 
   async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController) {
-    const response = await request(wanted.url, {
-      dispatcher,
-      method: wanted.method,
-      headers: this.#headers(wanted),
-      signal: abort.signal,
-      ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
-    });
-    // undici's body time-out starts anew with every piece: a body that only trickles in is ended here.
     const timer = setTimeout(() => abort.abort(timeoutError(wanted.relation)), this.#options.timeoutMs);
     try {
+      const response = await request(wanted.url, {
+        dispatcher,
+        method: wanted.method,
+        headers: this.#headers(wanted),
+        signal: abort.signal,
+        ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
+      });
       return {
         status: response.statusCode,
         url: wanted.url,

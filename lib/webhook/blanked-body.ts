@@ -1,8 +1,8 @@
 import type { JsonReading } from './json-reading';
 
 /**
- * The body as it may be kept: the values of token fields blanked, everything else byte for byte. Without a token, the
- * bytes themselves.
+ * The body as it may be kept: the values of token fields blanked, everything else as it was, but for a byte-order mark.
+ * Without a token, the bytes themselves.
  */
 export function blankedBody(body: Uint8Array, json: JsonReading): Uint8Array {
   const { spans } = json.token;

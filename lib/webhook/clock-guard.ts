@@ -6,12 +6,12 @@ const JUMP = 5 * 60 * 1000;
 const AGREEMENT = 60 * 60 * 1000;
 
 /**
- * Says whether the wall clock may be used to call a message too old. After a jump of the clock it may not, until an
- * authentic message was sent at about the time the clock shows: two sources then agree.
+ * Says whether the wall clock may be used to call a message too old. It may once an authentic message was sent at about
+ * the time the clock shows: two sources then agree. After a jump of the clock that has to happen anew.
  */
 export class ClockGuard {
   private offset: number;
-  private doubted = false;
+  private doubted = true;
 
   /** @param steady milliseconds of a clock that never jumps */
   constructor(

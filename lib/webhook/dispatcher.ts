@@ -100,7 +100,7 @@ export class Dispatcher {
     return [...this.endpoints.keys()];
   }
 
-  /** Cuts what is held. Requests on our paths are cut from now on. */
+  /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
   close(): void {
     this.closed = true;
     this.receiver.close();

@@ -1,7 +1,7 @@
 /** Time between two looks, in milliseconds. */
 const LOOK_EVERY = 25;
 
-/** Ends a wait: `until` is a time of the steady clock, in milliseconds; `given up` says that waiting is pointless. */
+/** Ends a wait: `until` is a time of the steady clock, in milliseconds; `givenUp` says that waiting is pointless. */
 export interface HoldLimits {
   until: number;
   steady: () => number;

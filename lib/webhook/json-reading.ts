@@ -38,15 +38,17 @@ export function readJson(body: Uint8Array): JsonReading {
   if (decoded === undefined) return unreadable('not-utf8', { kind: 'absent', spans: [] });
   const text = decoded.startsWith(BYTE_ORDER_MARK) ? decoded.slice(1) : decoded;
   const scan = scanJson(text);
-  if (!isJson(text)) return { ...unreadable('not-json', readToken(text, scan, false)), text };
+  const parsed = parse(text);
+  if (parsed === undefined) return { ...unreadable('not-json', readToken(text, scan, false)), text };
   const token = readToken(text, scan, true);
   if (scan.tooDeep) return { ...unreadable('too-deep', token), text };
   if (scan.duplicateKey) return { ...unreadable('duplicate-key', token), text };
-  const value: unknown = JSON.parse(quoteSpans(text, scan.inexactNumbers));
+  const numberAsText = scan.inexactNumbers.length > 0;
+  const value = numberAsText ? parse(quoteSpans(text, scan.inexactNumbers)) : parsed;
   return {
     value,
     keysStripped: stripKeys(value),
-    numberAsText: scan.inexactNumbers.length > 0,
+    numberAsText,
     token,
     text,
   };
@@ -64,13 +66,13 @@ function decodeUtf8(body: Uint8Array): string | undefined {
   }
 }
 
-function isJson(text: string): boolean {
+/** Undefined where the text is not JSON, for no JSON text stands for that value. */
+function parse(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
     // The parser's own message quotes the input, which may hold the phrase.
-    return false;
+    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 /** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
-export const MAX_DEPTH = 32;
+const MAX_DEPTH = 32;
 
 /** A piece of the scanned text: start (inclusive) and end (exclusive), in UTF-16 units. */
 export interface Span {
@@ -84,12 +84,13 @@ class Scanner {
     const start = this.position;
     const end = endOfString(this.text, start);
     this.position = end;
-    if (this.nextIsColon(end)) this.noteKey(start, end);
+    if (this.skipColon()) this.noteKey(start, end);
     else this.noteTopLevelValue(start, end);
   }
 
-  private nextIsColon(from: number): boolean {
-    let at = from;
+  /** Moves behind the colon that makes a string a key; false, and no move, where there is none. */
+  private skipColon(): boolean {
+    let at = this.position;
     while (isSpace(this.text[at])) at++;
     if (this.text[at] !== ':') return false;
     this.position = at + 1;

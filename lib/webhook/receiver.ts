@@ -67,6 +67,7 @@ export class Receiver {
 
   /** Deals with a request on a webhook path, to its end. */
   receive(req: IncomingMessage, res: ServerResponse, endpoint: () => Endpoint | undefined): void {
+    if (this.closed) return cut(req);
     const refusal = refusalOf(req, this.options.bodyLimit);
     if (refusal === 'large') this.logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) return answer(req, res, refusal);
@@ -75,7 +76,7 @@ export class Receiver {
     });
   }
 
-  /** Gives up what is held. */
+  /** Gives up what is held, and cuts what comes from now on; a message that is being stored still has its answer. */
   close(): void {
     this.closed = true;
   }
@@ -130,7 +131,7 @@ export class Receiver {
     const { req, res, holdUntil } = arrived;
     const endpoint = await this.hold(req, exchange.endpoint, holdUntil);
     if (endpoint === undefined) return this.giveUp(req, 'its webhook node is not running');
-    const outcome = await runMiddleware(endpoint.middleware, { req, res }, this.options.holdMs);
+    const outcome = await runMiddleware(endpoint.middleware, { req, res }, arrived.commitUntil - steady());
     if (outcome === 'answered') return;
     if (outcome === 'failed') return this.giveUp(req, 'httpNodeMiddleware failed');
     const ready = await this.hold(req, () => readyOf(exchange.endpoint()), holdUntil);

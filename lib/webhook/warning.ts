@@ -3,7 +3,7 @@
  *
  * - `agent-user`: the event names another Agent User than the one configured for the station
  * - `scheme`: the proof does not fit the configured scheme (a signature at an `https` station, a token in a signed message)
- * - `clock-skew`: `transmitTime` lies in the future
+ * - `clock-skew`: `transmitTime` lies more than 20 seconds in the future
  * - `keys-stripped`: keys that would reach into object prototypes were removed
  * - `number-as-text`: a number that JavaScript cannot hold exactly was kept as text
  * - `unusual-version`: no version, or another major version than 1

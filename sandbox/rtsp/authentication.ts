@@ -1,4 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+
+import { sameText } from '../same-text';
 
 const REALM = 'SANDBOX';
 const MAX_NONCES = 1000;
@@ -38,7 +40,7 @@ export class Authenticator {
   #checkBasic(authorization: string): string | undefined {
     const { username, password } = this.#options;
     const expected = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-    return same(authorization, expected) ? undefined : `Basic realm="${REALM}"`;
+    return sameText(authorization, expected) ? undefined : `Basic realm="${REALM}"`;
   }
 
   #checkDigest(method: string, authorization: string): string | undefined {
@@ -46,7 +48,10 @@ export class Authenticator {
     const nonce = fields.get('nonce') ?? '';
     // The `uri` is taken as the player wrote it: players differ in whether it is the whole URL.
     const expected = this.#digest(method, nonce, fields.get('uri') ?? '');
-    if (fields.get('username') !== this.#options.username || !same(fields.get('response') ?? '', expected))
+    if (
+      fields.get('username') !== this.#options.username ||
+      !sameText(fields.get('response') ?? '', expected)
+    )
       return this.#digestChallenge(false);
     return this.#isFresh(nonce) ? undefined : this.#digestChallenge(true);
   }
@@ -84,9 +89,4 @@ function digestFields(authorization: string): Map<string, string> {
   for (const match of authorization.slice(7).matchAll(/(\w+)=(?:"([^"]*)"|([^\s,]+))/g))
     fields.set((match[1] ?? '').toLowerCase(), match[2] ?? match[3] ?? '');
   return fields;
-}
-
-function same(a: string, b: string): boolean {
-  const [left, right] = [a, b].map((text) => createHash('sha256').update(text).digest());
-  return left !== undefined && right !== undefined && timingSafeEqual(left, right);
 }

@@ -9,7 +9,7 @@ export interface GrantRequest {
   /** Moment of recorded video, epoch milliseconds; absent = live. */
   start?: number;
   /** Whose sessions are counted together against the limit, such as an Agent User. */
-  owner?: string;
+  owner?: string | undefined;
 }
 
 /** The right to play one camera, live or recorded, in a limited number of RTSP sessions. */

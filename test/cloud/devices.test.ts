@@ -77,6 +77,13 @@ describe('directory of devices', () => {
     assert.equal((await client.listDevices())[0]?.id, 'new');
   });
 
+  it('waits between refreshes where the wait is longer than a timer can hold', async () => {
+    const { service } = station;
+    const client = station.client({ deviceRefreshMs: 30 * 24 * 3_600_000 });
+    for (let turn = 0; turn < 20; turn += 1) await client.rtspForEvent(eventOf(GATE), QUALITY);
+    assert.equal(service.count('GET', '/devices'), 1);
+  });
+
   it('keeps the devices known where a refresh fails', async () => {
     const { service } = station;
     const client = station.client();
@@ -143,6 +150,18 @@ describe('directory of devices', () => {
     const client = station.client();
     await client.listDevices();
     service.devices = [camera(GATE, 'Gate')];
+    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'online');
+    assert.equal(service.count('GET', '/devices'), 2);
+  });
+
+  it('T-14 asks the directory where the resource of an offline camera tells no status', async () => {
+    const { service } = station;
+    const links = { 'rel/self': '/cameras/1', 'rel/data_sources': '/sources/Gate' };
+    service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: links })];
+    service.on('GET', '/cameras/1', { json: { id: GATE, model: 'Dome' } });
+    const client = station.client();
+    await client.listDevices();
+    service.devices = [camera(GATE, 'Gate', { _links: links })];
     assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'online');
     assert.equal(service.count('GET', '/devices'), 2);
   });

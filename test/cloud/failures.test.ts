@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import { readErrorBody } from '../../lib/cloud/error-body';
 import { failure, ScriptedStation, until } from '../support/scripted-station';
 
@@ -50,6 +52,22 @@ describe('failures of the service and the network', () => {
   it('TIMEOUT where the answer only trickles in', async () => {
     station.service.on('GET', '/devices', 'trickle');
     await failure(station.client({ timeoutMs: 100 }).listDevices(), 'TIMEOUT');
+  });
+
+  it('TIMEOUT where head and body come in time each, but not together', async () => {
+    const server = createServer((_request, response) => {
+      setTimeout(() => response.writeHead(200).write('{'), 200);
+      setTimeout(() => response.end('}'), 400);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const client = station.client({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 300 });
+    await failure(client.listDevices(), 'TIMEOUT');
+    await client.close();
+    server.close();
+    await once(server, 'close');
   });
 
   it('TIMEOUT of one camera leaves the station connected', async () => {

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Sandbox } from '../../sandbox';
+import { RtspPlayer } from '../support/rtsp-client';
 import {
   closeSandboxes,
+  ServiceClient,
   startLoggedIn,
   stateOf,
   type Json,
   type JsonAnswer,
-  type ServiceClient,
 } from './service-client';
 
 /** The status of a DESCRIBE for the URL. */
@@ -71,6 +72,26 @@ describe('RTSP sessions of the sandbox', () => {
     assert.equal(await describeStatus(url), 200);
     await client.post('/sandbox/clock', { advance: 2 });
     assert.notEqual(await describeStatus(url), 200);
+  });
+
+  it('of one Agent User leave room for those of another', async () => {
+    const { username, password } = sandbox.setStation('south', { scheme: 'http' });
+    const other = new ServiceClient(sandbox.url, sandbox.apiKey);
+    await other.login(username, password);
+    const players: RtspPlayer[] = [];
+    const setUp = async (who: ServiceClient): Promise<void> => {
+      const answer = await who.post(link, { cameraId: camera.at('remoteId').text, quality: 'high' });
+      const player = await RtspPlayer.open(answer.body.at('rtspRelayURL').text);
+      players.push(player);
+      await player.setup();
+    };
+    try {
+      for (let count = 0; count < 8; count++) await setUp(client);
+      await assert.rejects(setUp(client), { status: 503 });
+      await setUp(other);
+    } finally {
+      for (const player of players) player.close();
+    }
   });
 
   for (const search of [true, 'True', 'false', '', 1]) {

@@ -264,6 +264,26 @@ describe('content of a proven message', () => {
     });
   }
 
+  it('C-101 lets no piece of the phrase leave by an error of the JSON parser', async () => {
+    const broken = `{"authenticationToken":"${PHRASE}" ${PHRASE}`;
+    assert.throws(
+      () => JSON.parse(PHRASE),
+      (error: Error) => error.message.includes(PHRASE.slice(0, 10)),
+    );
+    for (const body of [broken, PHRASE, `"${PHRASE}`]) {
+      for (const scheme of ['http', 'https'] as const) {
+        receiver.stations = [station({ scheme })];
+        const proven = await receiver.post({ body, headers: { Authorization: authorizationFor(body) } });
+        const unproven = await receiver.post({ body });
+        assert.equal(unproven.status, 401);
+        const told = JSON.stringify([proven, unproven, receiver.problems, receiver.lines]);
+        for (const word of ['seven', 'otters', 'cross'])
+          assert.ok(!told.includes(word), `${word} in ${told}`);
+      }
+    }
+    assert.ok(receiver.reasons().includes('not-json'));
+  });
+
   it('C-100 C-102 lets no token leave: not in the message, not in the problem, not in what is kept', async () => {
     receiver.stations = [station({ scheme: 'https', agentUserId: 'mine' })];
     assert.equal((await receiver.post(withToken())).status, 200);

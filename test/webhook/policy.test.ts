@@ -21,11 +21,14 @@ class FailingInbox extends MemoryInbox {
   }
 }
 
-/** An inbox whose commit comes when told. */
+/** An inbox whose commit comes when told, and fails where told. */
 class SlowInbox extends MemoryInbox {
   private readonly commits: (() => void)[] = [];
+  private readonly failed = new RvmError('STORE_FAILED', 'The disk is full; make room.');
+  isBroken = false;
   override async accept(message: ProvenMessage): Promise<Acceptance> {
     await new Promise<void>((resolve) => this.commits.push(resolve));
+    if (this.isBroken) throw this.failed;
     return super.accept(message);
   }
   get pending(): number {
@@ -82,6 +85,28 @@ describe('answers of the receiver', () => {
     assert.equal((await receiver.post(signed())).status, 0);
     assert.equal(receiver.deliveries.length, 0);
     assert.match(receiver.lines.join(), /could not store/);
+  });
+
+  it('C-64 cuts both connections where a repeat waits for a commit that fails', async () => {
+    const inbox = new SlowInbox();
+    receiver = await ReceiverUnderTest.start({ inbox });
+    const message = signed();
+    const answers = [receiver.post(message), receiver.post(message)];
+    await receiver.until(() => inbox.pending === 2, 'the commits');
+    inbox.isBroken = true;
+    inbox.commit();
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ status }) => status),
+      [0, 0],
+    );
+    assert.equal(receiver.deliveries.length, 0);
+
+    inbox.isBroken = false;
+    const resend = receiver.post(message);
+    await receiver.until(() => inbox.pending === 1, 'the commit of the resend');
+    inbox.commit();
+    assert.equal((await resend).status, 200);
+    await receiver.delivered(1);
   });
 
   it('tries a failing inbox again while it holds the request', async () => {
@@ -209,6 +234,14 @@ describe('answers of the receiver', () => {
     assert.equal((await answer).status, 0);
   });
 
+  it('cuts what comes after it has closed', async () => {
+    receiver = await ReceiverUnderTest.start();
+    receiver.dispatcher.close();
+    assert.equal((await receiver.post(signed())).status, 0);
+    assert.equal((await receiver.post({ method: 'GET' })).status, 0);
+    assert.equal(receiver.deliveries.length, 0);
+  });
+
   it('survives a consumer of problems that throws', async () => {
     receiver = await ReceiverUnderTest.start({
       endpoint: {
@@ -267,6 +300,7 @@ describe('answers of the receiver', () => {
     ] as const) {
       it(`C-137 cuts the connection where it ${title}`, async () => {
         receiver = await ReceiverUnderTest.start({
+          commitMs: 200,
           endpoint: { middleware: (_req, _res, next) => failure(next) },
         });
         assert.equal((await receiver.post(signed())).status, 0);

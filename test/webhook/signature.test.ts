@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { readJson } from '../../lib/webhook/json-reading';
 import { verify, type Verdict } from '../../lib/webhook/verify';
-import type { ReceivingStation } from '../../lib/webhook/station';
+import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';
 
 function check(
@@ -145,6 +145,14 @@ describe('signature of a message', () => {
     const header = authorizationFor(BODY, phrase.normalize('NFC'));
     assert.equal(check(BODY, header, station({ secret: phrase.normalize('NFD') })).proven, false);
     assert.equal(check(BODY, header, station({ secret: `${phrase.normalize('NFC')}\n` })).proven, false);
+  });
+
+  it('C-30 a phrase with NUL proves nothing, although HMAC takes it for the phrase without', () => {
+    assert.equal(signatureOf(BODY, `${PHRASE}\0`), RIGHT);
+    for (const secret of [`${PHRASE}\0`, `\0${PHRASE}`, '\0']) {
+      assert.equal(check(BODY, `HMAC-SHA256 ${RIGHT}`, station({ secret })).proven, false);
+      assert.equal(isUsablePhrase(secret), false);
+    }
   });
 
   it('C-31 a phrase above 64 bytes equals its own SHA-256, by the design of HMAC', () => {
