@@ -21,7 +21,7 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
 }
 
 /** Why a station cannot judge a webhook message. */
-export type NotReceiving = 'no-secret' | 'not-ready' | { variable: string };
+export type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | { variable: string };
 
 /**
  * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
@@ -32,7 +32,7 @@ export class Station {
   readonly name: string;
   readonly isSandbox: boolean;
   private readonly properties: Properties;
-  private readonly watchers = new Set<(status: NodeStatus) => void>();
+  private readonly watchers = new Set<() => void>();
   private state: StationState = { kind: 'idle' };
   private connecting: Promise<StationClient> | undefined;
   private fromSandbox: StationCredentials | undefined;
@@ -90,17 +90,19 @@ export class Station {
   notReceiving(): NotReceiving | undefined {
     const variable = this.unsetVariable();
     if (variable !== undefined) return { variable };
-    if (this.isSandbox && this.fromSandbox === undefined) return 'not-ready';
+    if (this.isSandbox && this.fromSandbox === undefined) {
+      return this.state.kind === 'refused' ? 'not-configured' : 'not-ready';
+    }
     return this.secret().trim() === '' ? 'no-secret' : undefined;
   }
 
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
     if (!this.isSandbox || this.closed) return;
-    this.enterSandbox().then(
-      async () => (await this.cloud?.sandbox())?.setEndpoint(id, { station: this.key, url }),
-      this.reportOnce,
-    );
+    this.enterSandbox()
+      .then(() => this.cloud?.sandbox())
+      .then((sandbox) => sandbox?.setEndpoint(id, { station: this.key, url }))
+      .catch(this.reportOnce);
   }
 
   removeSandboxEndpoint(id: string): void {
@@ -111,14 +113,21 @@ export class Station {
     );
   }
 
+  /** Calls back whenever `status` or `notReceiving` may have changed. Returns the way to end that. */
+  watch(changed: () => void): () => void {
+    this.watchers.add(changed);
+    return () => this.watchers.delete(changed);
+  }
+
   /**
    * Shows the state of the session on a node that calls the service, and opens the session at once, so that the first
    * alarm finds its camera without waiting for a login.
    */
   show(node: Node): void {
-    const watcher = (shown: NodeStatus): void => node.status(shown);
-    this.watchers.add(watcher);
-    node.on('close', () => this.watchers.delete(watcher));
+    node.on(
+      'close',
+      this.watch(() => node.status(this.status())),
+    );
     showFromStart(this.RED, node, () => this.status());
     this.client()
       .then((client) => client.listDevices())
@@ -202,8 +211,7 @@ export class Station {
   }
 
   private tellWatchers(): void {
-    const shown = this.status();
-    for (const watcher of this.watchers) watcher(shown);
+    for (const changed of this.watchers) changed();
   }
 
   private missing(what: string, cure: string): RvmError {

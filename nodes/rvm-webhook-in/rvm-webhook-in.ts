@@ -22,6 +22,7 @@ class WebhookIn {
   /** Set while the flows run: ends the delivery of events to this node. */
   private unsubscribe: (() => void) | undefined;
   private readonly sandboxEndpoints = new Map<string, Station>();
+  private unwatch: (() => void)[] = [];
   private fault: StatusName | undefined;
   private lastAt: Date | undefined;
   private unseenProblems = 0;
@@ -75,9 +76,11 @@ class WebhookIn {
    */
   private readonly flowsStarted = (): void => {
     this.unsubscribe ??= this.server.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
+    const stations = this.served();
+    this.unwatch = stations.map((station) => station.watch(() => this.showStatus()));
     const path = this.endpoint?.path;
     if (path !== undefined) {
-      for (const station of this.served()) {
+      for (const station of stations) {
         const id = `${this.node.id}/${station.key}`;
         this.sandboxEndpoints.set(id, station);
         station.setSandboxEndpoint(id, () => this.loopbackUrl(path));
@@ -90,6 +93,8 @@ class WebhookIn {
   private readonly flowsStopping = (): void => {
     this.unsubscribe?.();
     this.unsubscribe = undefined;
+    for (const unwatch of this.unwatch) unwatch();
+    this.unwatch = [];
   };
 
   private loopbackUrl(path: string): string | undefined {
@@ -157,6 +162,7 @@ class WebhookIn {
     for (const station of stations) {
       const lack = station.notReceiving();
       if (lack === 'no-secret') return status(RED, 'noSecret');
+      if (lack === 'not-configured') return status(RED, 'notConfigured');
       if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
     }
     if (textOf(this.properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');

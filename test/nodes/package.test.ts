@@ -5,7 +5,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { NodeRed, ROOT, VERSIONS, type NodeRedVersion } from '../support/node-red';
+import { NodeRed, ROOT, type NodeRedVersion } from '../support/node-red';
+import { otherNode } from '../support/other-node';
 
 interface Manifest {
   version: string;
@@ -69,9 +70,17 @@ describe('the package that npm pack makes', function () {
       assert.equal(scripts[name], undefined);
   });
 
-  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
-    it(`installs by upload in the palette manager of Node-RED ${version}, and an alarm gets through`, async () => {
-      const nodeRed = await NodeRed.start({ version, withoutPackage: true });
+  const places: [NodeRedVersion, string | undefined][] = [
+    ['4.1', undefined],
+    ['5', undefined],
+    ['4.1', '22.13.0'],
+    ['5', '22.13.0'],
+  ];
+  for (const [version, nodeVersion] of places) {
+    it(`installs by upload in the palette manager of Node-RED ${version} on Node.js ${nodeVersion ?? process.version}, and an alarm gets through`, async function () {
+      const node = nodeVersion === undefined ? process.execPath : otherNode(nodeVersion);
+      if (node === undefined) this.skip();
+      const nodeRed = await NodeRed.start({ version, node, withoutPackage: true });
       try {
         const form = new FormData();
         const tarball = fs.readFileSync(path.join(folder, path.basename(manifest.filename)));

@@ -172,6 +172,27 @@ describe('webhook in with other settings of Node-RED', function () {
     });
   }
 
+  for (const [admin, node] of [
+    ['/', '/'],
+    ['/red', '/api'],
+  ]) {
+    it(`proves raw bytes embedded in a host app that parses JSON first, with roots ${admin} and ${node}`, async () => {
+      const settings = `httpAdminRoot: '${admin}', httpNodeRoot: '${node}',`;
+      const nodeRed = await NodeRed.start({ embedded: true, settings });
+      try {
+        await nodeRed.deploy(webhookFlow(), 'full', admin === '/' ? '' : admin);
+        const url = nodeRed.url + `${node}${PATH}`.replace('//', '/');
+        const message = alarmMessage();
+        assert.equal((await post(url, JSON.stringify(message, null, 1), PHRASE)).status, 200);
+        assert.equal((await post(url, alarmMessage())).status, 401);
+        await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+        assert.equal(await (await fetch(`${nodeRed.url}/host`)).text(), 'the host itself');
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+
   it('runs httpNodeMiddleware, which may refuse with an answer of its own and finds req and res as Express has them', async () => {
     const middleware = `httpNodeMiddleware: [
       (req, res, next) => { res.set('X-Seen', req.path + ' ' + req.get('x-kind')); next(); },

@@ -33,6 +33,10 @@ export interface StartOptions {
   /** The Node binary to run it with. */
   node?: string;
   port?: number;
+  /** The flow file to start with; others are deployed later. */
+  flows?: readonly FlowNode[];
+  /** Embedded in a host application, instead of the red.js of Node-RED. */
+  embedded?: boolean;
   /** A palette without this package. */
   withoutPackage?: boolean;
 }
@@ -66,7 +70,13 @@ export class NodeRed {
     }
     fs.writeFileSync(path.join(userDir, 'settings.js'), settingsFile(port, options.settings ?? ''));
 
-    const red = path.join(ROOT, 'node_modules', VERSIONS[options.version ?? '5'], 'red.js');
+    if (options.flows !== undefined) {
+      fs.writeFileSync(path.join(userDir, 'flows.json'), JSON.stringify(options.flows));
+    }
+
+    const red = options.embedded
+      ? path.join(__dirname, 'embedded-host.js')
+      : path.join(ROOT, 'node_modules', VERSIONS[options.version ?? '5'], 'red.js');
     const child = fork(red, ['--userDir', userDir], {
       env: { ...process.env, ...options.env },
       execPath: options.node ?? process.execPath,

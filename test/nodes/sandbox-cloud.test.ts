@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { programAvailable } from '../support/burnt-in-second';
+import { webhookFlow } from '../support/flows';
+import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
+
+type Webhook = Record<string, unknown>;
+
+/** A flow whose cloud is the sandbox, with nothing else filled in. */
+function sandboxFlow(station: Record<string, unknown> = {}, ...further: FlowNode[]): FlowNode[] {
+  return webhookFlow(
+    {
+      cloud: { url: 'sandbox', sandboxEvents: 30, credentials: {} },
+      station: { credentials: {}, ...station },
+    },
+    {
+      id: 'list',
+      type: 'rvm-list-devices',
+      z: 'tab',
+      station: 'station',
+      x: 0,
+      y: 0,
+      wires: [['listed'], ['failed']],
+    },
+    probe('listed'),
+    probe('failed'),
+    ...entrance('in', 'list'),
+    ...further,
+  );
+}
+
+describe('a cloud whose url is "sandbox"', function () {
+  this.timeout(60_000);
+  let nodeRed: NodeRed;
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+  });
+
+  after(() => nodeRed.stopAndRemove());
+
+  for (const [scheme, proof] of [
+    ['http', 'hmac'],
+    ['https', 'token'],
+  ]) {
+    it(`sends alarms proven by ${proof} to a station registered as ${scheme}, with no further setting`, async () => {
+      await nodeRed.deploy(sandboxFlow({ scheme }));
+      const msg = await nodeRed.message('alarms', (seen) => (seen.webhook as Webhook).proof === proof, 20);
+      const webhook = msg.webhook as Webhook;
+      assert.equal(webhook.sandbox, true);
+      assert.match(String(webhook.text), /^SANDBOX /);
+      assert.match((msg.payload as { cameraName: string }).cameraName, /SANDBOX/);
+      assert.deepEqual(webhook.warnings, []);
+    });
+  }
+
+  it('shows "sandbox" on every node that uses it, before and after an alarm', async () => {
+    await nodeRed.deploy(sandboxFlow());
+    await nodeRed.until(
+      () => nodeRed.statuses('list').at(-1) === 'status.sandbox',
+      'the status of list devices',
+    );
+    await nodeRed.until(
+      () => /^sandbox, last \d/.test(nodeRed.statuses('webhook').at(-1) ?? ''),
+      'the status of webhook in',
+    );
+  });
+
+  it('takes the credentials of the user where they are filled in', async () => {
+    const credentials = { username: 'mine', password: 'my password', secret: 'my own phrase' };
+    await nodeRed.deploy(sandboxFlow({ credentials }));
+    const known = nodeRed.at('alarms').length;
+    await inject(nodeRed, 'in', {});
+    await nodeRed.message('listed');
+    await nodeRed.until(
+      () => nodeRed.at('alarms').length > known,
+      'an alarm proven by the phrase of the user',
+    );
+  });
+
+  it('ends with its cloud node: a flow without it leaves nothing listening', async () => {
+    const url = /service on (http:\/\/127\.0\.0\.1:\d+)/g;
+    await nodeRed.deploy(sandboxFlow());
+    await nodeRed.message('alarms');
+    const addresses = [...nodeRed.log.matchAll(url)].map((match) => match[1] ?? '');
+    await nodeRed.deploy(webhookFlow());
+    for (const address of new Set(addresses))
+      await assert.rejects(fetch(`${address}/sandbox/state`), address);
+  });
+});
+
+describe('the sandbox and settings.js', function () {
+  this.timeout(60_000);
+
+  it('rvmSandbox: false forbids it: red status, CONFIG_MISSING, no alarm, nothing listens', async () => {
+    const nodeRed = await NodeRed.start({ settings: 'rvmSandbox: false,' });
+    try {
+      await nodeRed.deploy(sandboxFlow());
+      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured', 'the status');
+      await inject(nodeRed, 'in', {});
+      const { error } = await nodeRed.message('failed');
+      assert.equal((error as { code: string }).code, 'CONFIG_MISSING');
+      assert.match((error as { message: string }).message, /rvmSandbox/);
+      assert.doesNotMatch(nodeRed.log, /sandbox started/);
+      assert.equal(nodeRed.at('alarms').length, 0);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+
+  it('rvmSandbox: { port, rtspPort } places it', async () => {
+    const [port, rtspPort] = [await freePort(), await freePort()];
+    const nodeRed = await NodeRed.start({
+      settings: `rvmSandbox: { port: ${port}, rtspPort: ${rtspPort} },`,
+    });
+    try {
+      await nodeRed.deploy(sandboxFlow());
+      await nodeRed.message('alarms');
+      assert.match(
+        nodeRed.log,
+        new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`),
+      );
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+
+  it('reaches a Node-RED that serves https with a certificate of its own', async function () {
+    if (!programAvailable('openssl', 'version')) this.skip();
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-tls-'));
+    const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
+    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
+    execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    const nodeRed = await NodeRed.start({
+      settings: `https: { key: require('fs').readFileSync('${key}'), cert: require('fs').readFileSync('${cert}') },`,
+      flows: sandboxFlow(),
+    });
+    try {
+      const msg = await nodeRed.message('alarms', () => true, 20);
+      assert.equal((msg.webhook as Webhook).sandbox, true);
+    } finally {
+      await nodeRed.stopAndRemove();
+      fs.rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
