@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { NodeAPI, NodeDef } from 'node-red';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
 import { allStations } from './find-station';
 import { Station, type CentralStationNode } from './station';
@@ -13,10 +14,9 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const cloud = config.cloud ? (RED.nodes.getNode(config.cloud) as CloudNode | null | undefined) : undefined;
   node.station = new Station(RED, node, config, cloud ?? undefined);
 
-  const checkOthers = (): void => reportClashes(RED, node);
-  RED.events.on('flows:started', checkOthers);
+  const endCheck = onFlows(RED, 'started', () => reportClashes(RED, node));
   node.on('close', (_removed: boolean, done: () => void) => {
-    RED.events.off('flows:started', checkOthers);
+    endCheck();
     node.station.close().then(done, done);
   });
 }

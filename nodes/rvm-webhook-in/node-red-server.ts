@@ -3,6 +3,7 @@ import type { NodeAPI } from 'node-red';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
 import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import type { Middleware } from '../../lib/webhook/endpoint';
+import { onFlows } from '../support/flow-run';
 import { RememberedPaths } from './remembered-paths';
 
 type Next = (error?: unknown) => void;
@@ -47,7 +48,7 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
     rememberedPaths: remembered.read(),
     log: (line) => RED.log.warn(line),
   });
-  RED.events.on('flows:started', () => {
+  onFlows(RED, 'started', () => {
     dispatcher.flowsStarted();
     remembered.write(dispatcher.paths());
   });

@@ -6,6 +6,7 @@ import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
+import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
@@ -22,6 +23,7 @@ class WebhookIn {
   /** Set while the flows run: ends the delivery of events to this node. */
   private unsubscribe: (() => void) | undefined;
   private readonly sandboxEndpoints = new Map<string, Station>();
+  private readonly endRun: (() => void)[];
   private unwatch: (() => void)[] = [];
   private fault: StatusName | undefined;
   private lastAt: Date | undefined;
@@ -35,14 +37,15 @@ class WebhookIn {
   ) {
     this.properties = { ...config };
     this.endpoint = this.open();
-    this.RED.events.on('flows:started', this.flowsStarted);
-    this.RED.events.on('flows:stopping', this.flowsStopping);
+    this.endRun = [
+      onFlows(RED, 'started', () => this.flowsStarted()),
+      onFlows(RED, 'stopping', () => this.flowsStopping()),
+    ];
     this.showStatus();
   }
 
   close(): void {
-    this.RED.events.off('flows:started', this.flowsStarted);
-    this.RED.events.off('flows:stopping', this.flowsStopping);
+    for (const end of this.endRun) end();
     this.flowsStopping();
     if (this.endpoint !== undefined) this.server.dispatcher.remove(this.endpoint);
     for (const [id, station] of this.sandboxEndpoints) station.removeSandboxEndpoint(id);
@@ -74,7 +77,7 @@ class WebhookIn {
    * Only now do all nodes of the flow file exist: events that waited can leave, for a message sent earlier would find
    * no node behind the wire; and the sandbox can be told where to post for which stations.
    */
-  private readonly flowsStarted = (): void => {
+  private flowsStarted(): void {
     this.unsubscribe ??= this.server.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
     const stations = this.served();
     this.unwatch = stations.map((station) => station.watch(() => this.showStatus()));
@@ -87,15 +90,15 @@ class WebhookIn {
       }
     }
     this.showStatus();
-  };
+  }
 
   /** From here on events wait: the nodes behind the wires may close before this one. */
-  private readonly flowsStopping = (): void => {
+  private flowsStopping(): void {
     this.unsubscribe?.();
     this.unsubscribe = undefined;
     for (const unwatch of this.unwatch) unwatch();
     this.unwatch = [];
-  };
+  }
 
   private loopbackUrl(path: string): string | undefined {
     const origin = this.server.loopbackOrigin();

@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
+import { onFlows } from './flow-run';
 
 /** State of a connection to the service, as the client of a Central Station reports it. */
 export type ConnectionState =
@@ -51,8 +52,7 @@ export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatu
   const show = (): void => {
     node.status(current());
   };
-  RED.events.on('flows:started', show);
-  node.on('close', () => RED.events.off('flows:started', show));
+  node.on('close', onFlows(RED, 'started', show));
   show();
 }
 

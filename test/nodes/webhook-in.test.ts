@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/flows';
-import { NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
+import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
 
 type Webhook = Record<string, unknown>;
 
@@ -316,6 +316,32 @@ describe('webhook in that is not set up', function () {
       () => (nodeRed.log.match(/have the same Shared Secret Phrase/g)?.length ?? 0) >= 2,
       'both errors',
     );
+  });
+});
+
+describe('a flow file with many nodes', function () {
+  this.timeout(60_000);
+
+  it('starts, deploys and stops without a warning of leaked listeners', async () => {
+    const many = (make: (i: number) => FlowNode): FlowNode[] => Array.from({ length: 15 }, (_, i) => make(i));
+    const uses = { z: 'tab', x: 0, y: 0, wires: [[], []] };
+    const flow = webhookFlow(
+      {},
+      ...many((i) => webhookIn({ id: `webhook-${i}`, path: `/remote-monitoring/${i}` })),
+      ...many((i) => station({ id: `station-${i}`, key: `s-${i}`, credentials: { secret: `phrase ${i}` } })),
+      ...many((i) => ({ id: `list-${i}`, type: 'rvm-list-devices', station: `station-${i}`, ...uses })),
+      ...many((i) => ({ id: `rtsp-${i}`, type: 'rvm-get-rtsp', station: 'station', ...uses })),
+    );
+    const nodeRed = await NodeRed.start();
+    try {
+      await nodeRed.deploy(flow);
+      await nodeRed.deploy(flow);
+      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+      await nodeRed.message('alarms');
+      assert.doesNotMatch(nodeRed.log, /MaxListenersExceeded/);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
   });
 });
 

@@ -1,0 +1,34 @@
+import type { NodeAPI } from 'node-red';
+
+interface Callbacks {
+  /** All nodes of the flow file exist. */
+  started: Set<() => void>;
+  /** Nodes are about to close; some may not, in a deploy of changes only. */
+  stopping: Set<() => void>;
+}
+
+const runtimes = new WeakMap<NodeAPI['events'], Callbacks>();
+
+/**
+ * Calls back when the flows start or are about to stop; returns the way to end that. However many nodes ask, the runtime
+ * sees one listener for each event: it warns of a leak from the eleventh on.
+ */
+export function onFlows(RED: NodeAPI, event: keyof Callbacks, callback: () => void): () => void {
+  const callbacks = callbacksOf(RED)[event];
+  callbacks.add(callback);
+  return () => callbacks.delete(callback);
+}
+
+function callbacksOf(RED: NodeAPI): Callbacks {
+  const known = runtimes.get(RED.events);
+  if (known !== undefined) return known;
+  const callbacks: Callbacks = { started: new Set(), stopping: new Set() };
+  runtimes.set(RED.events, callbacks);
+  RED.events.on('flows:started', () => callAll(callbacks.started));
+  RED.events.on('flows:stopping', () => callAll(callbacks.stopping));
+  return callbacks;
+}
+
+function callAll(callbacks: Set<() => void>): void {
+  for (const callback of callbacks) callback();
+}
