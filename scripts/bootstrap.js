@@ -5,6 +5,7 @@ const { spawn, spawnSync } = require('child_process');
 const { createHash } = require('crypto');
 const fs = require('fs');
 const path = require('path');
+const { fetchNode, npmProgram } = require('./fetch-node');
 
 const ROOT = path.join(__dirname, '..');
 const NODE_FLOOR = [22, 13];
@@ -16,59 +17,18 @@ function fail(message) {
   process.exit(1);
 }
 
-function run(command, args, options) {
-  const result = spawnSync(command, args, Object.assign({ stdio: 'inherit', cwd: ROOT }, options));
-  if (result.error) fail(`could not run ${path.basename(command)}: ${result.error.message}`);
-  return result;
-}
-
-/** npm's own program file, so that npm can be run by any Node. */
-function npmProgram() {
-  const beside = path.dirname(fs.realpathSync(process.execPath));
-  const candidates = [
-    process.env.npm_execpath,
-    path.join(beside, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'),
-    path.join(beside, 'node_modules', 'npm', 'bin', 'npm-cli.js'),
-  ];
-  const found = candidates.find((file) => file && file.endsWith('npm-cli.js') && fs.existsSync(file));
-  return found || fail('npm was not found: start this with "npm start" or "npm test".');
-}
-
 function isNewEnough(version) {
   const parts = version.split('.').map(Number);
   return parts[0] > NODE_FLOOR[0] || (parts[0] === NODE_FLOOR[0] && parts[1] >= NODE_FLOOR[1]);
 }
 
-/** The npm packages named node-<platform>-<arch> carry Node's binary as it is; no install script runs. */
 function fetchedNode() {
-  const platform = process.platform === 'win32' ? 'win' : process.platform;
-  const name = `node-${platform}-${process.arch}`;
-  const folder = path.join(ROOT, '.node');
-  const bin = path.join(folder, 'node_modules', name, 'bin');
-  const binary = path.join(bin, process.platform === 'win32' ? 'node.exe' : 'node');
-  if (fs.existsSync(binary)) return binary;
-
+  const needs = NODE_FLOOR.join('.');
   process.stdout.write(
-    `Node ${process.versions.node} is too old (needs ${NODE_FLOOR.join('.')}): fetching Node ${FETCHED_NODE} into .node\n`,
+    `Node ${process.versions.node} is too old (needs ${needs}): using Node ${FETCHED_NODE} in .node\n`,
   );
-  fs.mkdirSync(folder, { recursive: true });
-  const args = [
-    'install',
-    '--prefix',
-    folder,
-    '--no-save',
-    '--no-package-lock',
-    '--ignore-scripts',
-    `${name}@${FETCHED_NODE}`,
-  ];
-  run(process.execPath, [npmProgram()].concat(args), { stdio: ['ignore', 'ignore', 'inherit'] });
-  if (!fs.existsSync(binary)) {
-    fail(
-      `No Node for ${process.platform} ${process.arch} could be fetched: install Node.js ${NODE_FLOOR.join('.')} or newer and try again.`,
-    );
-  }
-  fs.chmodSync(binary, 0o755);
-  return binary;
+  const found = fetchNode(FETCHED_NODE, path.join(ROOT, '.node'));
+  return found || fail(`No newer Node could be fetched: install Node.js ${needs} or newer and try again.`);
 }
 
 function installPackages(node) {
@@ -78,7 +38,10 @@ function installPackages(node) {
   if (fs.existsSync(mark) && fs.readFileSync(mark, 'utf8') === wanted) return;
 
   process.stdout.write('Installing packages (first time, or the list has changed)\n');
-  const result = run(node, [npmProgram(), 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+  const npm = npmProgram() || fail('npm was not found: start this with "npm start" or "npm test".');
+  const result = spawnSync(node, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: ROOT,
+    stdio: 'inherit',
     env: environment(node),
   });
   if (result.status !== 0) fail('npm ci failed: see the lines above.');

@@ -1,4 +1,5 @@
 import type { Node } from 'node-red';
+import type { StationClientOptions } from '../../lib/cloud/station-client';
 import type { Sandbox } from '../../sandbox';
 
 export type { StationCredentials } from '../../sandbox';
@@ -8,21 +9,8 @@ interface CloudCredentials {
   loginExtra?: string;
 }
 
-/** What the client of a Central Station needs to know of its cloud; times in milliseconds. */
-export interface CloudConnection {
-  baseUrl: string;
-  apiKey: string;
-  versionLow: string;
-  versionHigh: string;
-  timeoutMs: number;
-  deviceRefreshMs: number;
-  trustedOrigins: readonly string[];
-  loginUserField: string;
-  loginPasswordField: string;
-  loginExtra: Readonly<Record<string, unknown>>;
-  appendZ: boolean;
-  userAgent: string;
-}
+/** What the client of a Central Station needs to know of its cloud. */
+export type CloudConnection = Omit<StationClientOptions, 'username' | 'password'>;
 
 export interface CloudNode extends Node<CloudCredentials> {
   isSandbox: boolean;
