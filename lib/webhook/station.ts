@@ -58,7 +58,8 @@ export function judgesAmong(stations: readonly ReceivingStation[] | undefined): 
   return { able, waiting };
 }
 
-function sharePhrase(one: ReceivingStation, other: ReceivingStation): boolean {
+/** True where a phrase of one, current or previous, is one of the other's too. */
+export function sharePhrase(one: ReceivingStation, other: ReceivingStation): boolean {
   return phrasesOf(one).some((phrase) => phrasesOf(other).includes(phrase));
 }
 

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { NodeAPI, NodeDef } from 'node-red';
+import { sharePhrase } from '../../lib/webhook/station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
 import { allStations } from './find-station';
+import { KEY } from './key';
 import { Station, type CentralStationNode } from './station';
 
 interface Config extends NodeDef {
@@ -21,32 +22,25 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   });
 }
 
-/** Keys and phrases tell stations apart, so two of a kind are reported on both. */
+/** Keys and phrases tell stations apart, so two of a kind are reported on both, and so is a key that is none. */
 function reportClashes(RED: NodeAPI, node: CentralStationNode): void {
   const mine = node.station;
+  mine.clash = !KEY.test(mine.key);
+  if (mine.clash) node.error(`The key "${mine.key}" is none: use 1 to 32 small letters, digits and hyphens.`);
   for (const other of allStations(RED)) {
     if (other === mine) continue;
     if (other.key === mine.key) {
+      mine.clash = true;
       node.error(
-        `The key "${mine.key}" belongs to the Central Station "${other.name}" too: give each its own.`,
+        `The key "${mine.key}" belongs to the Central Station "${other.name}" too, so neither receives: give each its own.`,
       );
     }
-    if (sharePhrase(mine, other)) {
+    if (sharePhrase(mine.receiving(), other.receiving())) {
       node.error(
         `The Central Stations "${mine.name}" and "${other.name}" have the same Shared Secret Phrase: give each its own.`,
       );
     }
   }
-}
-
-function sharePhrase(one: Station, other: Station): boolean {
-  const phrase = one.receiving().secret;
-  return phrase !== '' && digest(phrase) === digest(other.receiving().secret);
-}
-
-/** Phrases are compared by digest, so that the comparison tells nothing of their content. */
-function digest(phrase: string): string {
-  return createHash('sha256').update(phrase).digest('hex');
 }
 
 export = (RED: NodeAPI): void => {

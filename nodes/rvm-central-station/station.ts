@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
-import type { ReceivingStation } from '../../lib/webhook/station';
+import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/station';
 import type { CloudNode, StationCredentials } from '../rvm-cloud/cloud-node';
 import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { connectionStatus, showFromStart, status } from '../support/status';
@@ -37,6 +37,8 @@ export class Station {
   private connecting: Promise<StationClient> | undefined;
   private fromSandbox: StationCredentials | undefined;
   private closed = false;
+  /** Another station has this key, or the key is none: its events could not be told from those of the other. */
+  clash = false;
 
   constructor(
     private readonly RED: NodeAPI,
@@ -93,7 +95,8 @@ export class Station {
     if (this.isSandbox && this.fromSandbox === undefined) {
       return this.state.kind === 'refused' ? 'not-configured' : 'not-ready';
     }
-    return this.secret().trim() === '' ? 'no-secret' : undefined;
+    if (this.clash) return 'not-configured';
+    return isUsablePhrase(this.secret()) ? undefined : 'no-secret';
   }
 
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
@@ -195,6 +198,7 @@ export class Station {
   }
 
   private secret(): string {
+    if (this.clash) return '';
     if (this.isSandbox) return this.fromSandbox?.secret ?? '';
     return this.node.credentials?.secret ?? '';
   }

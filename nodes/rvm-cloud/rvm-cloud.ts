@@ -17,13 +17,14 @@ import { SandboxHost } from './sandbox-host';
 /** The word in `url` that stands for the built-in sandbox. */
 const SANDBOX = 'sandbox';
 
-type Placement = false | { host?: string; port?: number; rtspPort?: number } | undefined;
+/** Where the sandbox listens; `false` where the settings forbid it. */
+type Placement = false | { host?: string; port?: number; rtspPort?: number };
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
   const apiKey = node.credentials?.apiKey ?? '';
   const url = textOf(properties, 'url', SANDBOX).trim();
-  const placement = RED.settings.get('rvmSandbox') as Placement;
+  const placement = placementOf(RED.settings.get('rvmSandbox'));
   const host = new SandboxHost(
     {
       ...(placement === false ? {} : placement),
@@ -57,6 +58,12 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   node.on('close', (_removed: boolean, done: () => void) => {
     host.close().then(done, done);
   });
+}
+
+/** `rvmSandbox` of settings.js. What cannot be read as a permission forbids: in production a slip must not open it. */
+function placementOf(setting: unknown): Placement {
+  if (setting === undefined || setting === true) return {};
+  return typeof setting === 'object' && setting !== null && !Array.isArray(setting) ? setting : false;
 }
 
 function details(properties: Properties): Omit<CloudConnection, 'baseUrl' | 'apiKey' | 'loginExtra'> {

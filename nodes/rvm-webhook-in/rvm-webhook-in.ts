@@ -3,7 +3,7 @@ import type { Delivery } from '../../lib/inbox/inbox';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { messageOf } from '../../lib/webhook/message';
 import type { Problem } from '../../lib/webhook/problem';
-import type { ReceivingStation } from '../../lib/webhook/station';
+import { judgesAmong, type ReceivingStation } from '../../lib/webhook/station';
 import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
 import { onFlows } from '../support/flow-run';
@@ -20,6 +20,8 @@ const PROBLEMS_OUTPUT = 2;
 class WebhookIn {
   private readonly properties: Properties;
   private readonly endpoint: Endpoint | undefined;
+  /** The Central Stations this node serves, from one start of the flows to their stop. */
+  private stations: readonly Station[] = [];
   /** Set while the flows run: ends the delivery of events to this node. */
   private unsubscribe: (() => void) | undefined;
   private readonly sandboxEndpoints = new Map<string, Station>();
@@ -79,7 +81,8 @@ class WebhookIn {
    */
   private flowsStarted(): void {
     this.unsubscribe ??= this.server.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
-    const stations = this.served();
+    const stations = this.findStations();
+    this.stations = stations;
     this.unwatch = stations.map((station) => station.watch(() => this.showStatus()));
     const path = this.endpoint?.path;
     if (path !== undefined) {
@@ -100,27 +103,31 @@ class WebhookIn {
     this.unwatch = [];
   }
 
+  private get running(): boolean {
+    return this.unsubscribe !== undefined;
+  }
+
   private loopbackUrl(path: string): string | undefined {
     const origin = this.server.loopbackOrigin();
     return origin === undefined ? undefined : `${origin}${path}`;
   }
 
-  private served(): Station[] {
+  private findStations(): Station[] {
     const stationId = textOf(this.properties, 'station');
     if (stationId === '') return stationsOfCloud(this.RED, textOf(this.properties, 'cloud'));
     const station = stationById(this.RED, stationId);
     return station === undefined ? [] : [station];
   }
 
-  private receivingStations(): ReceivingStation[] {
+  private receivingStations(): readonly ReceivingStation[] {
     // Between two runs of the flows a station may not be built yet, and its alarm would be taken for a forgery.
-    const running = this.unsubscribe !== undefined;
-    if (!running || firstUnsetVariable(this.properties) !== undefined) return [];
-    return this.served().map((station) => station.receiving());
+    if (!this.running || firstUnsetVariable(this.properties) !== undefined) return [];
+    return this.stations.map((station) => station.receiving());
   }
 
   private stationOfAgentUser(agentUserId: string): string | undefined {
     const wanted = agentUserId.toLowerCase();
+    if (wanted === '') return undefined;
     const receiving = allStations(this.RED).map((station) => station.receiving());
     return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
   }
@@ -160,7 +167,7 @@ class WebhookIn {
     if (this.fault !== undefined) return status(RED, this.fault);
     const unset = firstUnsetVariable(this.properties);
     if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
-    const stations = this.served();
+    const stations = this.running ? this.stations : this.findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
       const lack = station.notReceiving();
@@ -168,6 +175,10 @@ class WebhookIn {
       if (lack === 'not-configured') return status(RED, 'notConfigured');
       if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
     }
+    // Stations that share a phrase cannot be told apart, so that none may be left to judge.
+    const waiting = !this.running || stations.some((station) => station.notReceiving() === 'not-ready');
+    if (!waiting && judgesAmong(this.receivingStations()).able.length === 0)
+      return status(RED, 'notConfigured');
     if (textOf(this.properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
     if (this.unseenProblems > 0) return status(RED, 'problems', { count: this.unseenProblems });
     // An alarm of the sandbox never looks like a real one.

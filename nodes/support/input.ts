@@ -1,8 +1,17 @@
-import type { Node, NodeMessageInFlow } from 'node-red';
+import type { Node, NodeMessage, NodeMessageInFlow } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { isWired } from './wires';
 
 const FAILED_OUTPUT = 1;
+
+type Send = (msg: NodeMessage | (NodeMessage | null)[]) => void;
+type Done = (error?: Error) => void;
+
+interface Exchange {
+  msg: NodeMessageInFlow;
+  send: Send;
+  done: Done;
+}
 
 /** What Catch nodes and output 2 get of a failure: plain values. */
 interface MessageError {
@@ -21,30 +30,35 @@ export function onInput(
 ): void {
   const closing = new AbortController();
 
-  node.on('input', (msg, send, done) => {
-    work(msg, closing.signal).then(
-      () => {
-        // An answer for a node that has been redeployed goes nowhere.
-        if (!closing.signal.aborted) send(msg);
-        done();
-      },
-      (error: unknown) => {
-        const failure = asRvmError(error);
-        const { message, code, cause } = failure;
-        msg.error = { message, code, cause: { ...cause } } satisfies MessageError;
-        if (!isWired(node, FAILED_OUTPUT)) {
-          done(failure);
-          return;
-        }
-        send([null, msg]);
-        done();
-      },
-    );
-  });
+  const handle = async (msg: NodeMessageInFlow, send: Send, done: Done): Promise<void> => {
+    try {
+      await work(msg, closing.signal);
+      // An answer for a node that has been redeployed goes nowhere.
+      if (!closing.signal.aborted) send(msg);
+    } catch (error) {
+      return fail(node, asRvmError(error), { msg, send, done });
+    }
+    done();
+  };
+
+  node.on('input', (msg, send, done) => void handle(msg, send, done));
   node.on('close', (_removed: boolean, done: () => void) => {
     closing.abort();
     done();
   });
+}
+
+/** Output 2 where it is wired, else Catch nodes; those too if the message itself cannot be sent on. */
+function fail(node: Node, failure: RvmError, { msg, send, done }: Exchange): void {
+  const { message, code, cause } = failure;
+  msg.error = { message, code, cause: { ...cause } } satisfies MessageError;
+  if (!isWired(node, FAILED_OUTPUT)) return done(failure);
+  try {
+    send([null, msg]);
+  } catch {
+    return done(failure);
+  }
+  done();
 }
 
 /** An error that is not ours is a fault in our code: its text may hold anything, so only its kind is passed on. */

@@ -95,21 +95,26 @@ describe('a cloud whose url is "sandbox"', function () {
 describe('the sandbox and settings.js', function () {
   this.timeout(60_000);
 
-  it('rvmSandbox: false forbids it: red status, CONFIG_MISSING, no alarm, nothing listens', async () => {
-    const nodeRed = await NodeRed.start({ settings: 'rvmSandbox: false,' });
-    try {
-      await nodeRed.deploy(sandboxFlow());
-      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured', 'the status');
-      await inject(nodeRed, 'in', {});
-      const { error } = await nodeRed.message('failed');
-      assert.equal((error as { code: string }).code, 'CONFIG_MISSING');
-      assert.match((error as { message: string }).message, /rvmSandbox/);
-      assert.doesNotMatch(nodeRed.log, /sandbox started/);
-      assert.equal(nodeRed.at('alarms').length, 0);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
-  });
+  for (const setting of ['false', "'false'", '0', 'null']) {
+    it(`rvmSandbox: ${setting} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
+      const nodeRed = await NodeRed.start({ settings: `rvmSandbox: ${setting},` });
+      try {
+        await nodeRed.deploy(sandboxFlow());
+        await nodeRed.until(
+          () => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured',
+          'the status',
+        );
+        await inject(nodeRed, 'in', {});
+        const { error } = await nodeRed.message('failed');
+        assert.equal((error as { code: string }).code, 'CONFIG_MISSING');
+        assert.match((error as { message: string }).message, /rvmSandbox/);
+        assert.doesNotMatch(nodeRed.log, /sandbox started/);
+        assert.equal(nodeRed.at('alarms').length, 0);
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
 
   it('rvmSandbox: { port, rtspPort } places it', async () => {
     const [port, rtspPort] = [await freePort(), await freePort()];

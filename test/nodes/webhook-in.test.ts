@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/flows';
-import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
 
 type Webhook = Record<string, unknown>;
 
@@ -41,6 +43,21 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       assert.equal(webhook.attempt, 1);
       assert.equal(webhook.sandbox, false);
       assert.match(String(webhook.text), /Fence climbed/);
+    });
+
+    it('sets no property that its help does not name', async () => {
+      assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+      assert.equal((await post(url, alarmMessage())).status, 401);
+      const alarm = await nodeRed.message('alarms');
+      const problem = await nodeRed.message('problems');
+      const help = fs.readFileSync(path.join(ROOT, 'dist/locales/en-US/rvm-webhook-in.html'), 'utf8');
+      const own = Object.keys(alarm).filter((name) => name !== '_msgid');
+      const names = [
+        ...own,
+        ...Object.keys(alarm.webhook as object),
+        ...Object.keys(problem.payload as object),
+      ];
+      for (const name of names) assert.match(help, new RegExp(`\\b${name}\\b`), name);
     });
 
     it('proves the bytes as they were sent, white space and key order included', async () => {
@@ -308,6 +325,34 @@ describe('webhook in that is not set up', function () {
         JSON.stringify(wrong),
       );
     }
+  });
+
+  it('C-96 delivers an event whose Agent User id is empty, although another station has none configured', async () => {
+    const agentUserId = '0b9f1c52-6a53-4e0f-9b0a-1f6a0c7d1e11';
+    const south = station({
+      id: 'south-node',
+      name: 'South',
+      key: 'south',
+      credentials: { secret: 'another' },
+    });
+    await nodeRed.deploy(webhookFlow({ station: { agentUserId } }, south));
+    const message = alarmMessage({ agentUserId: '' });
+    assert.equal((await post(url, message, PHRASE)).status, 200);
+    await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+  });
+
+  it('lets neither of two stations with the same key receive, for their events could not be told apart', async () => {
+    const twin = station({ id: 'twin-node', name: 'Twin', credentials: { secret: 'another phrase' } });
+    await nodeRed.deploy(webhookFlow({}, twin));
+    await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured', 'the status');
+    assert.match(nodeRed.log, /The key "north" belongs to the Central Station "Twin" too/);
+    assert.ok(await isCut());
+  });
+
+  it('C-26 shows "no secret" for a phrase that is the text of an absent value, and judges nothing by it', async () => {
+    await nodeRed.deploy(webhookFlow({ station: { credentials: { secret: 'undefined' } } }));
+    await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.noSecret', 'the status');
+    assert.ok(await isCut());
   });
 
   it('reports two stations with the same phrase, on both', async () => {
