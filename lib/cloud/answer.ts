@@ -1,6 +1,13 @@
 import sjson from 'secure-json-parse';
 import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../error';
 import { readErrorBody } from './error-body';
+import { nestsDeeperThan } from './json-depth';
+
+/**
+ * Deepest nesting of an answer that is read: far above any resource, far below what overflows the stack where
+ * Node-RED copies messages.
+ */
+const MAX_DEPTH = 64;
 
 export interface AnswerParts {
   status: number;
@@ -49,9 +56,15 @@ export class Answer {
 
   /**
    * The body as JSON, whatever its media type says.
-   * @throws RvmError BAD_RESPONSE
+   * @throws RvmError BAD_RESPONSE if it is no JSON, or nested more than 64 deep
    */
   json(): unknown {
+    if (nestsDeeperThan(MAX_DEPTH, this.#body)) {
+      throw this.error(
+        'BAD_RESPONSE',
+        'The service answered with JSON that is nested too deep to be used; report it to the service.',
+      );
+    }
     try {
       // Takes off a byte order mark, which JSON does not allow but some frameworks write.
       const text = new TextDecoder().decode(this.#body);

@@ -1,5 +1,8 @@
 import { isRecord, type JsonRecord } from './json-record';
 
+/** Longer names of relations, full URLs included, are nobody's: they are passed over unread. */
+const MAX_RELATION = 256;
+
 /**
  * The address behind a relation of a resource, as sent, or undefined where the relation is not offered.
  * A relation may be spelled `rel/x`, `/rel/x`, `x`, `/<vendor>/rel/x` or as a full URL that ends in `rel/x`;
@@ -12,7 +15,7 @@ export function findLink(resource: JsonRecord, relation: string): string | undef
   if (exact !== undefined) return exact;
   const wanted = lastPart(relation);
   for (const [key, value] of Object.entries(links)) {
-    if (lastPart(key) !== wanted) continue;
+    if (key.length > MAX_RELATION || lastPart(key) !== wanted) continue;
     const address = linkValue(value);
     if (address !== undefined) return address;
   }
@@ -27,7 +30,10 @@ export function linkValue(value: unknown): string | undefined {
   return undefined;
 }
 
+/** The word that names a relation: what stands behind the last slash, without query, fragment and closing slashes. */
 function lastPart(relation: string): string {
-  const path = relation.replace(/[?#].*$/, '').replace(/\/+$/, '');
-  return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  const cut = relation.search(/[?#]/);
+  let end = cut < 0 ? relation.length : cut;
+  while (relation[end - 1] === '/') end -= 1;
+  return relation.slice(relation.lastIndexOf('/', end - 1) + 1, end).toLowerCase();
 }

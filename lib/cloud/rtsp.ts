@@ -20,7 +20,11 @@ export interface RtspRelay {
 
 const { rtsp: FACTS } = DIALECT;
 const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
-const FORBIDDEN = /[\s"'`\p{Cc}]/u;
+/**
+ * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes,
+ * the backslash and everything beyond ASCII, must not reach a player or a command line.
+ */
+const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
 
 export function recordedRequest(remoteId: string, quality: string, t: string): RecordedRequest {
   return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };
@@ -67,12 +71,20 @@ function locationOf(answer: Answer): string | undefined {
 }
 
 function relayOf(url: string): RtspRelay | undefined {
-  if (url.length > FACTS.maxUrlLength || FORBIDDEN.test(url) || !URL.canParse(url)) return undefined;
+  if (url.length > FACTS.maxUrlLength || !LEGAL.test(url) || !URL.canParse(url)) return undefined;
+  if (authorityOf(url).split('@').length > 2) return undefined;
   const { protocol, hostname, port } = new URL(url);
   const scheme = protocol.slice(0, -1);
   const usual = FACTS.ports[scheme];
   if (usual === undefined || hostname === '') return undefined;
   return { scheme, host: hostname, port: port === '' ? usual : Number(port) };
+}
+
+/** User, host and port. Players disagree on the host where there is more than one `@`. */
+function authorityOf(url: string): string {
+  const rest = url.slice(url.indexOf('//') + 2);
+  const end = rest.search(/[/?#]/);
+  return end < 0 ? rest : rest.slice(0, end);
 }
 
 /** Made without the answer's body: that may hold the URL. */

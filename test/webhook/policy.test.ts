@@ -300,6 +300,8 @@ describe('answers of the receiver', () => {
     ] as const) {
       it(`C-137 cuts the connection where it ${title}`, async () => {
         receiver = await ReceiverUnderTest.start({
+          // Whatever it does, it may not take longer than an answer may take altogether.
+          holdMs: 60_000,
           commitMs: 200,
           endpoint: { middleware: (_req, _res, next) => failure(next) },
         });
