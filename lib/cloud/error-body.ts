@@ -1,6 +1,6 @@
 import { DIALECT } from './dialect';
 import { asText, firstField, firstText, isRecord, type JsonRecord } from './json-record';
-import { maskSecrets } from './secret-mask';
+import { maskedStart } from './secret-mask';
 
 /** What can be learned from the body of an error answer. */
 export interface ErrorBody {
@@ -11,19 +11,24 @@ export interface ErrorBody {
 
 const MAX_MESSAGE = 200;
 const MAX_CODE = 60;
+/** A longer body is no JSON record with a message for people. */
+const MAX_JSON = 64 * 1024;
 /** Enough for any message; bounds the work on a huge error page. */
-const MAX_READ = 64 * 1024;
+const MAX_READ = 4 * 1024;
+/** A tag with its name, or the text up to the next one. Nothing that was passed is looked at again. */
+const TAG_OR_TEXT = /<(\/?[a-z]*)[^<>]*>?|[^<]+/gi;
 
 /**
  * Reads an error body of any kind: a record with code and message, problem details, a JSON text, an HTML page,
  * plain text or nothing. The specification shows no error body (section 7).
  */
 export function readErrorBody(body: string, secrets: readonly string[]): ErrorBody {
-  const text = body.slice(0, MAX_READ);
-  const parsed = parseOrUndefined(text);
+  const parsed = body.length > MAX_JSON ? undefined : parseOrUndefined(body);
   const code = isRecord(parsed) ? codeOf(parsed) : undefined;
-  const serverCode = code === undefined ? '' : clean(code, secrets, MAX_CODE);
-  const serverMessage = clean(messageOf(parsed) ?? readable(text), secrets, MAX_MESSAGE);
+  const serverCode = oneLine(maskedStart(code ?? '', secrets, MAX_READ), MAX_CODE);
+  const message = messageOf(parsed);
+  const start = maskedStart(message ?? body, secrets, MAX_READ);
+  const serverMessage = oneLine(message === undefined ? readable(start) : start, MAX_MESSAGE);
   return {
     ...(serverCode === '' ? {} : { serverCode }),
     ...(serverMessage === '' ? {} : { serverMessage }),
@@ -75,16 +80,27 @@ function firstFieldError(errors: unknown): string | undefined {
   return undefined;
 }
 
+/** What a reader sees of a text that may be an HTML page: its title, else its text. */
 function readable(text: string): string {
   if (!/^\s*</.test(text)) return text;
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
-  if (title !== undefined && title !== '') return title;
-  return text.replace(/<(script|style)\b[\s\S]*?<\/\1\s*>/gi, ' ').replace(/<[^>]*>/g, ' ');
+  const seen: string[] = [];
+  let inside = '';
+  for (const [piece, name] of text.matchAll(TAG_OR_TEXT)) {
+    const hidden = inside === 'script' || inside === 'style';
+    if (name !== undefined) {
+      const tag = name.toLowerCase();
+      if (!hidden || tag === `/${inside}`) inside = tag;
+    } else if (inside === 'title' && piece.trim() !== '') {
+      return piece;
+    } else if (!hidden) {
+      seen.push(piece);
+    }
+  }
+  return seen.join(' ');
 }
 
-function clean(text: string, secrets: readonly string[], length: number): string {
-  // Masked before it is cut, so that no piece of a secret survives at the edge.
-  return maskSecrets(text, secrets)
+function oneLine(text: string, length: number): string {
+  return text
     .replace(/[\p{C}\s]+/gu, ' ')
     .trim()
     .slice(0, length);

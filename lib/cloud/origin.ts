@@ -1,4 +1,8 @@
 import { RvmError } from '../error';
+import { maskedStart } from './secret-mask';
+
+/** Of a foreign host no more is quoted: it is a text of the service. */
+const MAX_QUOTED = 100;
 
 /** An address that the API key and the cookie may be sent to. Only `Origins` makes one. */
 export class TrustedUrl extends URL {
@@ -14,17 +18,23 @@ export class Origins {
   /** Address of the System resource, the one fixed path of the service (specification, section 1). */
   readonly system: TrustedUrl;
   readonly #trusted: ReadonlySet<string>;
+  readonly #secrets: readonly string[];
 
-  /** @throws RvmError CONFIG_MISSING if the base URL or a trusted origin is not an http or https address. */
-  constructor(baseUrl: string, trustedOrigins: readonly string[]) {
+  /**
+   * @param secrets texts that no error may repeat
+   * @throws RvmError CONFIG_MISSING if the base URL or a trusted origin is not an http or https address.
+   */
+  constructor(baseUrl: string, trustedOrigins: readonly string[], secrets: readonly string[]) {
     const base = parseWeb(baseUrl, 'The base URL of the cloud');
-    const path = base.pathname.replace(/\/+$/, '').replace(/\/system$/, '');
+    const path = withoutClosingSlashes(base.pathname).replace(/\/system$/, '');
+    // In the names of hosts and schemes all letters are small.
+    this.#secrets = [...secrets, ...secrets.map((secret) => secret.toLowerCase())];
     const extra = trustedOrigins.map((origin) => origin.trim()).filter((origin) => origin !== '');
     this.#trusted = new Set([
       base.origin,
       ...extra.map((origin) => parseWeb(origin, 'A trusted origin').origin),
     ]);
-    this.system = this.resolve(`${path}/system`, base, 'system');
+    this.system = this.resolve(`${base.origin}${path}/system`, base, 'system');
   }
 
   /**
@@ -39,7 +49,7 @@ export class Origins {
     if (!this.#trusted.has(url.origin)) {
       throw new RvmError(
         'UNTRUSTED_LINK',
-        `The service sent a link to ${originName(url)}; if that is right, add it to the trusted origins of the cloud.`,
+        `The service sent a link to ${this.#quote(url)}; if that is right, add it to the trusted origins of the cloud.`,
         { relation },
       );
     }
@@ -48,10 +58,18 @@ export class Origins {
     url.hash = '';
     return url;
   }
+
+  #quote(url: URL): string {
+    const origin = url.host === '' ? url.protocol : `${url.protocol}//${url.host}`;
+    const quoted = maskedStart(origin, this.#secrets, MAX_QUOTED);
+    return url.host === '' ? `the scheme ${quoted}` : quoted;
+  }
 }
 
-function originName(url: URL): string {
-  return url.host === '' ? `the scheme ${url.protocol}` : `${url.protocol}//${url.host}`;
+function withoutClosingSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 function parseWeb(text: string, what: string): URL {

@@ -174,12 +174,13 @@ export class StationClient {
 
   #makeParts(): Parts {
     const options = this.#options;
-    const origins = new Origins(options.baseUrl, options.trustedOrigins);
+    const secrets = secretsOf(options);
+    const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
     const transport = new Transport({
       apiKey: usableKey(options.apiKey),
       userAgent: options.userAgent,
       timeoutMs: Math.min(options.timeoutMs, LONGEST_TIMER),
-      secrets: [options.password, ...textsIn(options.loginExtra)],
+      secrets,
     });
     const session = new SessionKeeper(transport, origins, options, this.#timing, this.#board);
     const directory = new DeviceDirectory(session, origins, this.#timing);
@@ -225,6 +226,11 @@ function usableKey(apiKey: string): string {
     'CONFIG_MISSING',
     'The API key of the cloud holds characters that no key has: paste it again.',
   );
+}
+
+/** What no error may repeat; user and password together too, because the two are often sent as one. */
+function secretsOf({ apiKey, username, password, loginExtra }: StationClientOptions): string[] {
+  return [apiKey.trim(), password, `${username}:${password}`, ...textsIn(loginExtra)];
 }
 
 /** The texts of the extra login fields, all of which may be secret. */

@@ -12,7 +12,7 @@ export interface TransportOptions {
   userAgent: string;
   /** Milliseconds for one request, from connecting to the last byte of the answer. */
   timeoutMs: number;
-  /** Further texts that no error may repeat. */
+  /** Texts that no error may repeat: the API key, the password and the like. */
   secrets: readonly string[];
 }
 
@@ -78,7 +78,7 @@ export class Transport {
     operation.countRequest();
     try {
       const answer = await this.#exchange(wanted, dispatcher, abort);
-      return new Answer({ ...answer, secrets: () => [...this.#secrets(), ...cookies()] });
+      return new Answer({ ...answer, secrets: () => [...this.#options.secrets, ...cookies()] });
     } catch (error) {
       throw transportError(error, wanted.relation);
     } finally {
@@ -124,10 +124,6 @@ export class Transport {
       Accept: wanted.accept ?? 'application/json',
       ...(wanted.body === undefined ? {} : { 'Content-Type': 'application/json' }),
     };
-  }
-
-  #secrets(): string[] {
-    return [this.#options.apiKey, ...this.#options.secrets];
   }
 }
 

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { RvmError } from '../error';
 import { isEnd } from '../webhook/phase';
 import { AgingMap } from './aging-map';
@@ -33,6 +33,8 @@ const DELIVERIES_PER_TURN = 50;
 const TURNS_TO_LEAVE = 3;
 const MAX_DEAD_LETTERS = 1000;
 const MAX_DEAD_LETTER_BYTES = 16 * 1024 * 1024;
+/** Ids are 36 characters as a rule. */
+const LONGEST_ID = 128;
 /** Contents remembered for one id; a sender that varies one id more often gets a conflict each time. */
 const MAX_CONTENTS = 8;
 
@@ -205,8 +207,11 @@ export class MemoryInbox implements Inbox {
     this.waitingCount += again.length;
   }
 
+  /** Without the event: it is in the body, and as objects takes many times its bytes. */
   private keepLetter(letter: DeadLetter): void {
-    this.letters.push(letter);
+    const kept = { ...letter };
+    delete kept.event;
+    this.letters.push(kept);
     this.letterBytes += letter.body.byteLength;
     while (this.letters.length > MAX_DEAD_LETTERS || this.letterBytes > MAX_DEAD_LETTER_BYTES) {
       this.letterBytes -= this.letters.shift()?.body.byteLength ?? 0;
@@ -219,9 +224,13 @@ function afterTurns(turns: number, act: () => void): void {
   else setImmediate(() => afterTurns(turns - 1, act));
 }
 
-/** A station key holds neither line feed nor space, so no two pairs make the same text. */
+/**
+ * A station key holds neither line feed nor space, so no two pairs make the same text. A long id counts by its digest,
+ * so that a key has a bound.
+ */
 function keyOf(stationKey: string, id: string): string {
-  return `${stationKey}\n${id}`;
+  const short = id.length <= LONGEST_ID ? id : ` ${createHash('sha256').update(id).digest('hex')}`;
+  return `${stationKey}\n${short}`;
 }
 
 function storeFull(): RvmError {

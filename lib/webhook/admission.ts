@@ -1,6 +1,6 @@
 /**
- * Bounds the work under way: at most `capacity` requests are read or judged at a time, which bounds the memory for their
- * bodies, and as many again times four wait in front.
+ * Bounds the work under way: at most `capacity` complete requests are judged and stored at a time, and four times as
+ * many wait in front.
  */
 export class Admission {
   private inside = 0;

@@ -1,6 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
+import { ignoreUpgrade } from './ignored-upgrade';
 import { matchingPath } from './path';
 import { Receiver } from './receiver';
 import { Reporter } from './reporter';
@@ -24,7 +26,7 @@ export interface DispatcherOptions {
   bodyLimit?: number;
   /** Time for a whole body, in milliseconds. Default 10,000. */
   bodyDeadlineMs?: number;
-  /** Requests read or judged at a time. Default 100. */
+  /** Complete requests judged or stored at a time. Default 100. */
   capacity?: number;
 }
 
@@ -69,6 +71,14 @@ export class Dispatcher {
     if (!this.isOurs(path)) return false;
     this.receiver.receive(req, res, () => this.endpoints.get(path));
     return true;
+  }
+
+  /**
+   * The listener for `upgrade` of a server whose requests come to `handle`: a request on one of our paths that asks for
+   * another protocol comes there too, as an ordinary one. Others are untouched.
+   */
+  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
+    if (this.isOurs(matchingPath(req.url ?? ''))) ignoreUpgrade(req, socket, head, server);
   }
 
   /** False where another endpoint has the path. */

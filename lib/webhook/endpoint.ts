@@ -4,7 +4,11 @@ import type { Problem } from './problem';
 import type { ReceivingStation } from './station';
 
 /** A function of the kind Express calls middleware: answers by itself, or hands on with `next`. */
-export type Middleware = (req: IncomingMessage, res: ServerResponse, next: (error?: unknown) => void) => void;
+export type Middleware = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  next: (error?: unknown) => void,
+) => unknown;
 
 /** One live webhook address. */
 export interface Endpoint {

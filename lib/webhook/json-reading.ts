@@ -1,5 +1,5 @@
 import { scan as removeForbiddenKeys } from 'secure-json-parse';
-import { type JsonScan, readStringLiteral, type Span, scanJson } from './json-scan';
+import { type JsonScan, type Span, scanJson } from './json-scan';
 
 /** Why a body cannot be read as one well-formed, unambiguous JSON document. */
 export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-deep' | 'duplicate-key';
@@ -31,6 +31,12 @@ export interface TokenReading {
 const BYTE_ORDER_MARK = '\uFEFF';
 const TOKEN_NAMES: readonly string[] = ['authenticationToken', 'AuthenticationToken'];
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** A body, read as JSON when that is first asked for: what nothing proves need not be read. */
+export function jsonOf(body: Uint8Array): () => JsonReading {
+  let reading: JsonReading | undefined;
+  return () => (reading ??= readJson(body));
+}
 
 /** Reads a body as JSON under the bounds of the receiver. Never throws; no text of the body leaves in an error. */
 export function readJson(body: Uint8Array): JsonReading {
@@ -84,8 +90,9 @@ function readToken(text: string, scan: JsonScan, wellFormed: boolean): TokenRead
   if (!wellFormed || others.length > 0) return { kind: 'unusable', spans };
   const literal = text.slice(span.start, span.end);
   if (literal === 'null' || literal === '""') return { kind: 'absent', spans };
-  const token = readStringLiteral(literal);
-  return token === undefined ? { kind: 'unusable', spans } : { kind: 'text', text: token, spans };
+  // Of a nested value the scan shows its first character alone.
+  const token: unknown = literal.startsWith('"') ? JSON.parse(literal) : undefined;
+  return typeof token === 'string' ? { kind: 'text', text: token, spans } : { kind: 'unusable', spans };
 }
 
 /** Puts quotes around the numbers that JavaScript cannot hold, so that they stay what was sent: as text. */

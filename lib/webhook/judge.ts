@@ -38,7 +38,8 @@ export function judge(received: Received, court: Court): Judgement {
 
 function judgeProven(received: Received, court: Court, verdict: Verdict & { proven: true }): Judgement {
   const { station } = verdict;
-  const reading = readEnvelope(received.json);
+  const json = received.json();
+  const reading = readEnvelope(json);
   const record = recordOf(received, court, station);
   if (!reading.usable) {
     const { reason, event } = reading;
@@ -49,7 +50,6 @@ function judgeProven(received: Received, court: Court, verdict: Verdict & { prov
   const known = { event, messageId: envelope.messageId };
   if (isOfOtherStation(event, station, court)) return unusable(proven, 'agent-user', known);
   if (isStale(proven, envelope, event, court)) return unusable(proven, 'too-old', known);
-  const { json } = received;
   const { oddScheme, proof, secret } = verdict;
   const warnings = warningsOf({ json, envelope, event, station, oddScheme, received: court.received });
   const kind = isAlarm ? 'event' : 'other';
@@ -68,7 +68,7 @@ function recordOf(
     sandbox: station.sandbox,
     receivedTime: court.received.toISOString(),
     ...(court.remoteAddress !== undefined && { remoteAddress: court.remoteAddress }),
-    body: blankedBody(received.body, received.json),
+    body: blankedBody(received.body, received.json()),
   };
 }
 

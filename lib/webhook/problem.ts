@@ -1,5 +1,5 @@
 import type { RvmEvent } from '../event';
-import type { DeadLetterReason } from '../inbox/inbox';
+import type { DeadLetterReason, Delivery } from '../inbox/inbox';
 import type { ProofReason } from './verify';
 
 export type ProblemKind =
@@ -35,4 +35,31 @@ export interface Problem {
   count: number;
   /** Only of an authentic message. */
   event?: RvmEvent;
+}
+
+/** What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery. */
+export function uncertainProblem({ attempt, deliveryId, message }: Delivery): Problem | undefined {
+  if (attempt === 1) return undefined;
+  return {
+    kind: 'uncertain',
+    reason: 'restart',
+    station: message.stationKey,
+    stationName: message.stationName,
+    receivedTime: message.receivedTime,
+    messageId: message.envelope.messageId,
+    deliveryId,
+    ...(message.remoteAddress !== undefined && { remoteAddress: message.remoteAddress }),
+    bytes: message.body.byteLength,
+    count: 1,
+    ...describeEvent(message.event),
+  };
+}
+
+/** The fields of a problem that tell of an authentic event. */
+export function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | 'event'> {
+  if (event === undefined) return {};
+  return {
+    ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
+    event: structuredClone(event),
+  };
 }

@@ -17,31 +17,45 @@ export function declaredLength(req: IncomingMessage): number | undefined {
   return header === undefined ? undefined : Number(header);
 }
 
+export interface BodyLimits {
+  /** Longest body, in bytes. */
+  bytes: number;
+  /** Milliseconds for the whole body. */
+  deadline: number;
+}
+
 /**
- * Reads the exact bytes of a request, at most `limit` of them. Never rejects. What a parser in front made of a body is
- * no substitute: written anew it would not be the bytes that were signed.
- * @param deadline milliseconds for the whole body
+ * Reads the exact bytes of a request. Never rejects. What a parser in front made of a body is no substitute: written
+ * anew it would not be the bytes that were signed.
+ * @param onGrowth told how many bytes of memory the body takes, whenever that grows
  */
-export function readRawBody(req: IncomingMessage, limit: number, deadline: number): Promise<BodyReading> {
+export function readRawBody(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  onGrowth: (held: number) => void,
+): Promise<BodyReading> {
   if (req.readableDidRead || req.readableEnded || req.readableEncoding !== null) {
     return Promise.resolve({ kind: 'missing' });
   }
   if (req.destroyed) return Promise.resolve({ kind: 'aborted' });
-  return collect(req, limit, deadline);
+  return collect(req, limits, onGrowth);
 }
 
-function collect(req: IncomingMessage, limit: number, deadline: number): Promise<BodyReading> {
+function collect(
+  req: IncomingMessage,
+  limits: BodyLimits,
+  onGrowth: (held: number) => void,
+): Promise<BodyReading> {
   return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const timer = setTimeout(() => finish({ kind: 'too-slow' }), deadline);
+    const body = new GrowingBuffer(onGrowth);
+    const timer = setTimeout(() => finish({ kind: 'too-slow' }), limits.deadline);
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > limit) finish({ kind: 'too-large', bytes });
-      else chunks.push(chunk);
+      const bytes = body.length + chunk.length;
+      if (bytes > limits.bytes) finish({ kind: 'too-large', bytes });
+      else body.append(chunk);
     };
     const onEnd = (): void =>
-      finish(req.complete ? { kind: 'complete', body: Buffer.concat(chunks, bytes) } : { kind: 'aborted' });
+      finish(req.complete ? { kind: 'complete', body: body.content() } : { kind: 'aborted' });
     const onGone = (): void => finish({ kind: 'aborted' });
 
     function finish(reading: BodyReading): void {
@@ -53,4 +67,32 @@ function collect(req: IncomingMessage, limit: number, deadline: number): Promise
     }
     req.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
+}
+
+const FIRST_SIZE = 4096;
+
+/** Bytes in one piece: kept chunk by chunk, a body that comes byte by byte would take a hundred times its length. */
+class GrowingBuffer {
+  length = 0;
+  private bytes: Buffer = Buffer.alloc(0);
+
+  constructor(private readonly onGrowth: (held: number) => void) {}
+
+  append(chunk: Buffer): void {
+    const length = this.length + chunk.length;
+    if (length > this.bytes.length) this.grow(length);
+    chunk.copy(this.bytes, this.length);
+    this.length = length;
+  }
+
+  content(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  private grow(length: number): void {
+    const larger = Buffer.alloc(Math.max(FIRST_SIZE, length, this.bytes.length * 2));
+    this.bytes.copy(larger);
+    this.bytes = larger;
+    this.onGrowth(larger.length);
+  }
 }

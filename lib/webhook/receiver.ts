@@ -6,13 +6,14 @@ import { authorizationLines } from './authorization-header';
 import type { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
 import { holdFor, pause, within } from './hold';
-import { readJson } from './json-reading';
+import { jsonOf } from './json-reading';
 import { judge, type Judgement } from './judge';
 import { readRawBody } from './raw-body';
 import { refusalOf } from './refusal';
 import type { Reporter } from './reporter';
 import { runMiddleware } from './run-middleware';
 import { judgesAmong, type Judges } from './station';
+import { UnfinishedRequests } from './unfinished';
 
 export interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
@@ -27,7 +28,7 @@ export interface ReceiverOptions {
   bodyLimit: number;
   /** Time for a whole body, in milliseconds. */
   bodyDeadlineMs: number;
-  /** Requests read or judged at a time. */
+  /** Complete requests judged or stored at a time. */
   capacity: number;
   clockGuard: ClockGuard;
   reporter: Reporter;
@@ -39,10 +40,9 @@ interface Exchange {
   res: ServerResponse;
   /** The endpoint of the path at this moment. */
   endpoint: () => Endpoint | undefined;
-  /** Milliseconds of the hold that are used up before the body is read. */
-  queued: number;
 }
 
+/** A request whose body is complete. */
 interface Arrived extends Exchange {
   body: Buffer;
   received: Date;
@@ -52,6 +52,8 @@ interface Arrived extends Exchange {
 }
 
 const STORE_RETRY = 250;
+/** Memory for bodies that are still on their way, in bytes. */
+const UNFINISHED_BYTES = 32 * 1024 * 1024;
 
 /**
  * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither
@@ -59,10 +61,17 @@ const STORE_RETRY = 250;
  */
 export class Receiver {
   private readonly admission: Admission;
+  private readonly unfinished: UnfinishedRequests;
   private closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
     this.admission = new Admission(options.capacity);
+    this.unfinished = new UnfinishedRequests(UNFINISHED_BYTES, () => {
+      options.reporter.log(
+        'unfinished',
+        'A webhook request that did not come to its end was cut, to make room for others.',
+      );
+    });
   }
 
   /** Deals with a request on a webhook path, to its end. */
@@ -71,7 +80,7 @@ export class Receiver {
     const refusal = refusalOf(req, this.options.bodyLimit);
     if (refusal === 'large') this.logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) return answer(req, res, refusal);
-    this.process({ req, res, endpoint, queued: 0 }).catch(() => {
+    this.read({ req, res, endpoint }).catch(() => {
       this.giveUp(req, 'it could not be dealt with');
     });
   }
@@ -81,31 +90,16 @@ export class Receiver {
     this.closed = true;
   }
 
-  private async process(exchange: Exchange): Promise<void> {
-    const start = this.options.steady();
-    if ((await this.enter(exchange, start)) === undefined) {
-      return this.giveUp(exchange.req, 'too many requests are under way');
-    }
-    try {
-      exchange.queued = this.options.steady() - start;
-      await this.read(exchange);
-    } finally {
-      this.admission.leave();
-    }
-  }
-
-  private async enter({ req }: Exchange, start: number): Promise<true | undefined> {
-    const enter = (): true | undefined => this.admission.tryEnter();
-    return enter() ?? this.admission.queue(() => this.hold(req, enter, start + this.options.holdMs));
-  }
-
   private async read(exchange: Exchange): Promise<void> {
     const { req, res, endpoint } = exchange;
     const { bodyLimit, bodyDeadlineMs } = this.options;
-    const reading = await readRawBody(req, bodyLimit, bodyDeadlineMs);
+    const unfinished = this.unfinished.add(req.socket);
+    const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
+    const reading = await readRawBody(req, limits, (held) => this.unfinished.grow(unfinished, held));
+    this.unfinished.remove(unfinished);
     switch (reading.kind) {
       case 'complete':
-        return this.arrive(exchange, reading.body);
+        return this.enter(this.arrived(exchange, reading.body));
       case 'too-large':
         this.logLarge(req, `over ${bodyLimit}`);
         return answer(req, res, 'large');
@@ -119,22 +113,40 @@ export class Receiver {
     }
   }
 
-  private async arrive(exchange: Exchange, body: Buffer): Promise<void> {
+  private arrived(exchange: Exchange, body: Buffer): Arrived {
     const { now, steady, holdMs, commitMs } = this.options;
-    const arrived: Arrived = {
+    const at = steady();
+    return {
       ...exchange,
       body,
       received: new Date(now()),
-      holdUntil: steady() + Math.max(0, holdMs - exchange.queued),
-      commitUntil: steady() + Math.max(0, commitMs - exchange.queued),
+      holdUntil: at + holdMs,
+      commitUntil: at + commitMs,
     };
-    const { req, res, holdUntil } = arrived;
-    const endpoint = await this.hold(req, exchange.endpoint, holdUntil);
+  }
+
+  /** Takes a place only now: one that waits for the rest of its body would keep others out. */
+  private async enter(arrived: Arrived): Promise<void> {
+    const { req, holdUntil } = arrived;
+    const take = (): true | undefined => this.admission.tryEnter();
+    const place = take() ?? (await this.admission.queue(() => this.hold(req, take, holdUntil)));
+    if (place === undefined) return this.giveUp(req, 'too many requests are under way');
+    try {
+      await this.process(arrived);
+    } finally {
+      this.admission.leave();
+    }
+  }
+
+  private async process(arrived: Arrived): Promise<void> {
+    const { req, res, holdUntil, commitUntil } = arrived;
+    const endpoint = await this.hold(req, arrived.endpoint, holdUntil);
     if (endpoint === undefined) return this.giveUp(req, 'its webhook node is not running');
-    const outcome = await runMiddleware(endpoint.middleware, { req, res }, arrived.commitUntil - steady());
+    const timeLeft = commitUntil - this.options.steady();
+    const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
     if (outcome === 'answered') return;
     if (outcome === 'failed') return this.giveUp(req, 'httpNodeMiddleware failed');
-    const ready = await this.hold(req, () => readyOf(exchange.endpoint()), holdUntil);
+    const ready = await this.hold(req, () => readyOf(arrived.endpoint()), holdUntil);
     if (ready === undefined) return this.giveUp(req, 'no station of its webhook has a phrase to judge it by');
     return this.judge(arrived, ready.endpoint, ready.judges);
   }
@@ -143,7 +155,7 @@ export class Receiver {
     const { req, res, body, received } = arrived;
     const authorization = authorizationLines(req.rawHeaders);
     const judgement = judge(
-      { body, authorization, json: readJson(body) },
+      { body, authorization, json: jsonOf(body) },
       {
         endpointId: endpoint.id,
         stations: judges.able,

@@ -12,6 +12,8 @@ export function refusalOf(req: IncomingMessage, bodyLimit: number): Refusal | un
   if (req.method !== 'POST') return 'method';
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding !== '' && coding !== 'identity') return 'compressed';
+  // Node's parser undoes chunks alone, and lets what is inside them pass; anything else it refuses by itself.
+  if (/,\s*chunked\s*$/i.test(req.headers['transfer-encoding'] ?? '')) return 'compressed';
   const length = declaredLength(req);
   return length !== undefined && length > bodyLimit ? 'large' : undefined;
 }

@@ -1,7 +1,6 @@
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
-import type { RvmEvent } from '../event';
 import type { Endpoint } from './endpoint';
-import type { Problem, ProblemReason } from './problem';
+import { describeEvent, type Problem, type ProblemReason } from './problem';
 import { Throttle } from './throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -103,13 +102,5 @@ function describeRecord(
     ...(record.remoteAddress !== undefined && { remoteAddress: record.remoteAddress }),
     bytes,
     count: 1,
-  };
-}
-
-function describeEvent(event: RvmEvent | undefined): { alarmId?: string; event?: RvmEvent } {
-  if (event === undefined) return {};
-  return {
-    ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
-    event: structuredClone(event),
   };
 }

@@ -15,16 +15,23 @@ export async function runMiddleware(
   const { req, res } = exchange;
   // The mark by which the body parsers of Express know that a body has been read; they would fail on the empty stream.
   Object.assign(req, { _body: true });
-  const outcome = new Promise<MiddlewareOutcome>((resolve) => {
+  const handedOn = new Promise<MiddlewareOutcome>((resolve, reject) => {
     res.once('close', () => resolve('answered'));
     res.once('finish', () => resolve('answered'));
-    middleware(req, res, (error) => resolve(error === undefined || error === null ? 'passed' : 'failed'));
+    const next = (error?: unknown): void =>
+      resolve(error === undefined || error === null ? 'passed' : 'failed');
+    // What Express 4 leaves unhandled, and with that ends Node-RED: the rejection of an asynchronous function.
+    Promise.resolve(middleware(req, res, next)).catch(reject);
   });
-  try {
-    const settled = (await within(outcome, duration)) ?? 'failed';
-    // An answer that has begun cannot be taken back: whatever else happens, it is the middleware's.
-    return settled === 'failed' && res.headersSent ? 'answered' : settled;
-  } catch {
-    return res.headersSent ? 'answered' : 'failed';
-  }
+  const outcome = await within(handedOn, duration).catch(() => undefined);
+  return outcomeOf(outcome ?? 'failed', res);
+}
+
+/** An answer that was ended is the middleware's, and one that was only begun can be nobody's any more. */
+function outcomeOf(outcome: MiddlewareOutcome, res: ServerResponse): MiddlewareOutcome {
+  if (res.writableEnded) return 'answered';
+  if (res.headersSent) return outcome === 'answered' ? 'answered' : 'failed';
+  // Ours has a length of its own.
+  res.removeHeader('Transfer-Encoding');
+  return outcome;
 }

@@ -45,17 +45,34 @@ export interface Judges {
 }
 
 /**
- * Sorts out which stations can judge a message. Stations of one endpoint that share a phrase cannot be told
- * apart, so none of them judges.
+ * Sorts out which stations can judge a message. Stations of one endpoint that share their phrase cannot be told apart,
+ * so none of them judges. A previous phrase that another one has too is set aside, and the rest goes on.
  */
 export function judgesAmong(stations: readonly ReceivingStation[] | undefined): Judges {
   const listed = stations ?? [];
   const usable = listed.filter((station) => isUsablePhrase(station.secret));
-  const able = usable.filter(
-    (station) => !usable.some((other) => other !== station && sharePhrase(station, other)),
-  );
+  const able = usable
+    .filter((station) => !othersOf(station, usable).some(({ secret }) => secret === station.secret))
+    .map((station) => withoutSharedPrevious(station, usable));
   const waiting = able.length < usable.length || listed.some((station) => isUnsetVariable(station.secret));
   return { able, waiting };
+}
+
+function othersOf(
+  station: ReceivingStation,
+  stations: readonly ReceivingStation[],
+): readonly ReceivingStation[] {
+  return stations.filter((other) => other !== station);
+}
+
+function withoutSharedPrevious(
+  station: ReceivingStation,
+  stations: readonly ReceivingStation[],
+): ReceivingStation {
+  const taken = othersOf(station, stations).some((other) =>
+    phrasesOf(other).includes(station.previousSecret),
+  );
+  return taken ? { ...station, previousSecret: '' } : station;
 }
 
 /** True where a phrase of one, current or previous, is one of the other's too. */

@@ -4,13 +4,13 @@ const ISO_TIME = new RegExp(
     '\\s?(?:([Zz])|([+-])(\\d{2}):?(\\d{2})?)?)?$', // zone
 );
 
-/** The year in which senders of the .NET family count "no date" (`0001-01-01T00:00:00`). */
-const ZERO_YEAR = 1;
+/** Earlier years stand for "no date", as in `0001-01-01T00:00:00`, or for a clock that is not set. */
+const FIRST_YEAR = 1970;
 
 /**
  * Reads a time of the service: ISO 8601, extended or basic, with zero to nine fraction digits. A time without
  * a zone is UTC (specification, section 2, eventStartTime). `24:00:00` and a leap second count into the next
- * day or minute. Undefined for everything else, the zero date included.
+ * day or minute. Undefined for everything else, dates before 1970 included.
  */
 export function readTime(value: unknown): Date | undefined {
   if (typeof value !== 'string' || value.length > 64) return undefined;
@@ -21,7 +21,7 @@ export function readTime(value: unknown): Date | undefined {
   );
   const date = { year: year ?? 0, month: month ?? 0, day: day ?? 0 };
   const clock = { hour: hour ?? 0, minute: minute ?? 0, second: second ?? 0 };
-  if (date.year === ZERO_YEAR || !isCalendarDay(date) || !isTimeOfDay(clock)) return undefined;
+  if (date.year < FIRST_YEAR || !isCalendarDay(date) || !isTimeOfDay(clock)) return undefined;
   const milliseconds = Math.trunc(Number(`0.${match[7] ?? '0'}`) * 1000);
   const local = Date.UTC(date.year, date.month - 1, date.day, clock.hour, clock.minute, clock.second);
   return new Date(local + milliseconds - offsetMilliseconds(match[9], match[10], match[11]));

@@ -3,12 +3,12 @@ import { readAuthorization, type AuthorizationReading } from './authorization-he
 import type { JsonReading, TokenReading } from './json-reading';
 import { isUsablePhrase, type ReceivingStation } from './station';
 
-/** What arrived: exact bytes and header lines, and the bytes read as JSON (for the token alone). */
+/** What arrived: exact bytes and header lines, and the bytes read as JSON, for the token alone, where one counts. */
 export interface Received {
   body: Uint8Array;
   /** Values of all `Authorization` lines. */
   authorization: readonly string[];
-  json: JsonReading;
+  json: () => JsonReading;
 }
 
 export type ProofReason = 'no-signature' | 'bad-signature' | 'bad-token';
@@ -46,10 +46,12 @@ const PROCESS_KEY = randomBytes(32);
  */
 export function verify(received: Received, stations: readonly ReceivingStation[]): Verdict {
   const header = readAuthorization(received.authorization);
-  const { token } = received.json;
-  const findings = stations.map((station) => ({
+  const signed = stations.map((station) => signedWith(station, received.body, header));
+  const isSigned = signed.some((slot) => slot !== undefined);
+  const token = mayReadToken(received.body, stations, isSigned) ? received.json().token : NO_TOKEN;
+  const findings = stations.map((station, index) => ({
     station,
-    signed: signedWith(station, received.body, header),
+    signed: signed[index],
     token: tokenOf(station, token),
   }));
   const match = findings.map((finding) => provenBy(finding, token)).find((verdict) => verdict !== undefined);
@@ -57,6 +59,21 @@ export function verify(received: Received, stations: readonly ReceivingStation[]
   const burnt = findings.find((finding) => finding.station.scheme === 'http' && finding.token !== undefined);
   const reason = reasonOf(header, token, stations);
   return { proven: false, reason, ...(burnt && { burnt: burnt.station }) };
+}
+
+const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
+const TOKEN_NAME = Buffer.from('uthenticationToken');
+const CHEAP_BODY = 64 * 1024;
+
+/**
+ * Where only a signature counts, the JSON of a body that nobody signed is not read: it is a stranger's, and may be made
+ * to cost time. A short one is, where it names a token, for that phrase may be burnt.
+ */
+function mayReadToken(body: Uint8Array, stations: readonly ReceivingStation[], isSigned: boolean): boolean {
+  if (isSigned || stations.some(({ scheme }) => scheme === 'https')) return true;
+  return (
+    body.length <= CHEAP_BODY && Buffer.from(body.buffer, body.byteOffset, body.length).includes(TOKEN_NAME)
+  );
 }
 
 interface Finding {

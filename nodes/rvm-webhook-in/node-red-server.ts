@@ -56,9 +56,10 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
     RED.log.info('rvm-webhook-in: httpNodeAuth does not apply to webhook paths; each message proves itself.');
   }
   capture(RED, dispatcher);
+  RED.server.on('upgrade', (req, socket, head) => dispatcher.upgrade(req, socket, head, RED.server));
   server = {
     dispatcher,
-    inbox: new MemoryInbox(),
+    inbox: new MemoryInbox({ log: (line) => RED.log.error(line) }),
     fullPath: (path) => fullPath(RED, path),
     loopbackOrigin: () => loopbackOrigin(RED),
     middleware: () => middleware(RED),

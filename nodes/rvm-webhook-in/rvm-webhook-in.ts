@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { messageOf } from '../../lib/webhook/message';
-import type { Problem } from '../../lib/webhook/problem';
+import { uncertainProblem, type Problem } from '../../lib/webhook/problem';
 import { judgesAmong, type ReceivingStation } from '../../lib/webhook/station';
 import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
@@ -133,6 +133,8 @@ class WebhookIn {
   }
 
   private deliver(delivery: Delivery): void {
+    const uncertain = uncertainProblem(delivery);
+    if (uncertain !== undefined) this.problem(uncertain);
     const now = new Date();
     const { output, msg } = messageOf(delivery, now);
     this.lastAt = now;

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { readErrorBody } from '../../lib/cloud/error-body';
 import { failure, ScriptedStation, until } from '../support/scripted-station';
 
 const EVENT = {
@@ -174,61 +173,12 @@ describe('failures of the service and the network', () => {
     assert.equal(error.cause.serverCode, '***');
     assert.equal(error.cause.serverMessage, '*** sid=*** *** *** ***');
   });
-});
 
-describe('error bodies', () => {
-  const bodies: [string, string, object][] = [
-    [
-      'code and message',
-      '{"_type":"Error","code":"AuthExpired","message":"gone"}',
-      { serverCode: 'AuthExpired', serverMessage: 'gone' },
-    ],
-    ['fields with capitals', '{"Code":12,"Message":"gone"}', { serverCode: '12', serverMessage: 'gone' }],
-    [
-      'meta.name',
-      '{"status":"error","statusCode":404,"message":"no","meta":{"code":-25,"name":"NOT_FOUND"}}',
-      { serverCode: 'NOT_FOUND', serverMessage: 'no' },
-    ],
-    [
-      'problem details',
-      '{"type":"","title":"Bad","status":400,"detail":"t is wrong"}',
-      { serverMessage: 't is wrong' },
-    ],
-    ['field errors', '{"errors":{"t":["must be a time"]}}', { serverMessage: 'must be a time' }],
-    [
-      'an inner error',
-      '{"error":{"code":"X","message":"inner"}}',
-      { serverCode: 'X', serverMessage: 'inner' },
-    ],
-    ['a JSON text', '"just words"', { serverMessage: 'just words' }],
-    [
-      'HTML with a title',
-      '<!doctype html><title> Bad\n gateway </title><body>x',
-      { serverMessage: 'Bad gateway' },
-    ],
-    ['HTML without a title', '<html><style>p{}</style><p>Not <b>here</b></p>', { serverMessage: 'Not here' }],
-    ['plain text', 'upstream\u0007 failed\r\n', { serverMessage: 'upstream failed' }],
-    ['nothing', '', {}],
-  ];
-  for (const [name, body, expected] of bodies) {
-    it(`T-20 reads ${name}`, () => assert.deepEqual(readErrorBody(body, []), expected));
-  }
-
-  it('T-20 keeps a message to 200 characters', () => {
-    assert.equal(readErrorBody('y'.repeat(5000), []).serverMessage?.length, 200);
-  });
-
-  it('masks a secret in the spellings an answer may use', () => {
-    const secret = 'p&ss "w+rd"';
-    const echoes = [
-      secret,
-      encodeURIComponent(secret),
-      Buffer.from(secret).toString('base64'),
-      'p&amp;ss &quot;w+rd&quot;',
-    ];
-    for (const echo of echoes) {
-      assert.equal(readErrorBody(JSON.stringify({ message: `<${echo}>` }), [secret]).serverMessage, '<***>');
-      assert.equal(readErrorBody(`a ${echo} b`, [secret]).serverMessage, 'a *** b');
-    }
+  it('repeats no user and password that the service echoes as a basic login', async () => {
+    const { service } = station;
+    const basic = Buffer.from(`${service.username}:${service.password}`).toString('base64');
+    service.on('POST', '/rtsp/Gate', { status: 400, json: { message: `Basic ${basic} is wrong` } });
+    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    assert.equal(error.cause.serverMessage, 'Basic *** is wrong');
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Origins } from '../../lib/cloud/origin';
 import { failure, ScriptedStation } from '../support/scripted-station';
 
 describe('login of a central station', () => {
@@ -41,6 +42,14 @@ describe('login of a central station', () => {
       assert.equal(service.seen[0]?.path, '/prefix/system');
       service.seen.length = 0;
     }
+  });
+
+  it('T-01 reads a base URL of many slashes quickly', () => {
+    const start = performance.now();
+    const slashes = '/'.repeat(200_000);
+    assert.equal(new Origins(`http://a.example/x${slashes}`, [], []).system.pathname, '/x/system');
+    assert.equal(new Origins(`http://a.example${slashes}x`, [], []).system.pathname, `${slashes}x/system`);
+    assert.ok(performance.now() - start < 1_000);
   });
 
   it('T-05 takes a 302 with a cookie as success and does not follow it', async () => {

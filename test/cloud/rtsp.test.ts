@@ -85,6 +85,32 @@ describe('RTSP session for the recorded video of an event', () => {
     });
   }
 
+  const legal: [string, string, { scheme: string; host: string; port: number }][] = [
+    [
+      'a user, an IPv6 host and a query',
+      'rtsp://user:p%40ss@[2001:db8::1]:8554/live/1?token=a%2Fb&x=[1]',
+      { scheme: 'rtsp', host: '[2001:db8::1]', port: 8554 },
+    ],
+    [
+      'an @ in path and query',
+      'rtsps://user@r.example/a@b?c=@d',
+      { scheme: 'rtsps', host: 'r.example', port: 322 },
+    ],
+    [
+      'every legal mark',
+      'rtsp://r.example/-._~:@!$&()*+,;=%20?/[]#x',
+      { scheme: 'rtsp', host: 'r.example', port: 554 },
+    ],
+  ];
+  for (const [name, rtspRelayURL, relay] of legal) {
+    it(`T-16 passes on a URL with ${name}, unchanged`, async () => {
+      answerWith({ json: { rtspRelayURL } });
+      const session = await station.client().rtspForEvent(EVENT, QUALITY);
+      assert.equal(session.url, rtspRelayURL);
+      assert.deepEqual(session.relay, relay);
+    });
+  }
+
   it('knows the usual port of rtsps', async () => {
     answerWith({ json: { url: 'rtsps://r.example/a' } });
     const { relay } = await station.client().rtspForEvent(EVENT, QUALITY);
@@ -101,6 +127,21 @@ describe('RTSP session for the recorded video of an event', () => {
     'rtsp://r.example/a\n',
     'rtsp://r.example/a\u0000',
     'rtsp://r.example/a\u00a0b',
+    'rtsp://r.example/ä',
+    'rtsp://r.example.ü/a',
+    'rtsp://r.example/a\u202eb',
+    'rtsp://r.example/\ud83d\ude00',
+    'rtsp://r.example\\a',
+    'rtsp:\\\\r.example\\a',
+    'rtsp://r.example/<a',
+    'rtsp://r.example/a>',
+    'rtsp://r.example/a|b',
+    'rtsp://r.example/a^b',
+    'rtsp://r.example/{a',
+    'rtsp://r.example/a}',
+    'rtsp://user@other@r.example/a',
+    'rtsp://user:p@ss@r.example',
+    'rtsp://a@b@r.example?c',
     'not a url',
     '',
     7,

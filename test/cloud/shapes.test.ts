@@ -38,6 +38,29 @@ describe('shapes the client accepts', () => {
     });
   }
 
+  it('T-03 passes over relations whose names are longer than 256 characters', () => {
+    const named = (length: number) => `${'/'.repeat(length - 'devices'.length)}devices`;
+    assert.equal(findLink({ _links: { [named(256)]: '/d' } }, 'rel/devices'), '/d');
+    assert.equal(findLink({ _links: { [named(257)]: '/d' } }, 'rel/devices'), undefined);
+    assert.equal(findLink({ _links: { [named(257)]: '/long', devices: '/d' } }, 'rel/devices'), '/d');
+  });
+
+  const slashes = '/'.repeat(500_000);
+  const hostile: [string, Record<string, unknown>][] = [
+    ['one name of half a million slashes', { [`${slashes}x`]: '/x' }],
+    ['names of many slashes each', Object.fromEntries(manyNames((i) => `${'/'.repeat(240)}${i}`))],
+    ['names that end in many slashes', Object.fromEntries(manyNames((i) => `${i}${'/'.repeat(240)}`))],
+    ['names of many question marks', Object.fromEntries(manyNames((i) => `${'?'.repeat(240)}${i}`))],
+    ['addresses of half a million slashes', { x: `${slashes}x`, y: { href: `x${slashes}` } }],
+  ];
+  for (const [name, links] of hostile) {
+    it(`finds a relation behind ${name} quickly`, () => {
+      const start = performance.now();
+      assert.equal(findLink({ _links: { ...links, devices: '/d' } }, 'rel/devices'), '/d');
+      assert.ok(performance.now() - start < 1_000);
+    });
+  }
+
   const versions: [string, string | undefined][] = [
     ['application/json; version=3', '3'],
     ['application/json;charset=utf-8; Version = "5.11"', '5.11'],
@@ -143,3 +166,7 @@ describe('shapes the client accepts', () => {
     });
   }
 });
+
+function manyNames(name: (i: number) => string): [string, string][] {
+  return Array.from({ length: 2_000 }, (_, i) => [name(i), '/x']);
+}

@@ -59,6 +59,31 @@ describe('links to other origins', () => {
     await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
   });
 
+  it('quotes of a foreign host 100 characters at most', async () => {
+    const link = `https://${'x'.repeat(500)}.example/devices`;
+    station.service.on('GET', '/system', { json: { _links: { 'rel/devices': link } } });
+    const error = await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
+    assert.match(error.message, /link to https:\/\/x{92};/);
+  });
+
+  const echoes: [string, (secret: string) => string][] = [
+    ['host', (secret) => `https://${secret}.example/devices`],
+    ['percent-encoded host', (secret) => `https://${secret.replaceAll('e', '%65')}.example/devices`],
+    ['host of an unknown scheme', (secret) => `other://${secret}/devices`],
+    ['scheme', (secret) => `${secret}:devices`],
+    ['user', (secret) => `https://${secret}@foreign.example/devices`],
+    ['host that is cut', (secret) => `https://${'x'.repeat(85)}${secret}.example/devices`],
+  ];
+  for (const [place, link] of echoes) {
+    it(`masks a secret that a foreign link echoes as its ${place}`, async () => {
+      const { service } = station;
+      service.on('GET', '/system', { json: { _links: { 'rel/devices': link('Planted-Secret') } } });
+      const client = station.client({ password: 'Planted-Secret' });
+      const error = await failure(client.listDevices(), 'UNTRUSTED_LINK');
+      assert.doesNotMatch(error.message, /plant/i);
+    });
+  }
+
   it('follows redirects on its own origin, relative links included', async () => {
     const { service } = station;
     service.on('GET', '/devices', { status: 307, headers: { Location: '/v3/list/all?x=%2F' } });

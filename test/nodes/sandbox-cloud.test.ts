@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import fs from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { programAvailable } from '../support/burnt-in-second';
 import { webhookFlow } from '../support/flows';
 import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
 
 type Webhook = Record<string, unknown>;
 
@@ -134,13 +130,9 @@ describe('the sandbox and settings.js', function () {
   });
 
   it('reaches a Node-RED that serves https with a certificate of its own', async function () {
-    if (!programAvailable('openssl', 'version')) this.skip();
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-tls-'));
-    const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
-    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
-    execFileSync('openssl', [...request, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    if (!opensslAvailable()) this.skip();
     const nodeRed = await NodeRed.start({
-      settings: `https: { key: require('fs').readFileSync('${key}'), cert: require('fs').readFileSync('${cert}') },`,
+      settings: `https: ${JSON.stringify(selfSigned())},`,
       flows: sandboxFlow(),
     });
     try {
@@ -148,7 +140,6 @@ describe('the sandbox and settings.js', function () {
       assert.equal((msg.webhook as Webhook).sandbox, true);
     } finally {
       await nodeRed.stopAndRemove();
-      fs.rmSync(folder, { recursive: true, force: true });
     }
   });
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import fs from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
-import { alarmMessage, post } from '../support/alarm-message';
+import { alarmMessage, post, signature } from '../support/alarm-message';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/flows';
 import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
 
@@ -120,6 +122,26 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     it('leaves other paths to Node-RED', async () => {
       assert.equal((await fetch(`${nodeRed.url}/remote-monitoring/other`)).status, 404);
       assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
+    });
+
+    it('takes an alarm of a sender that asks for HTTP/2 with it', async () => {
+      const message = alarmMessage();
+      const body = JSON.stringify(message);
+      const request = http.request(url, {
+        method: 'POST',
+        headers: {
+          Authorization: signature(body, PHRASE),
+          Connection: 'Upgrade, HTTP2-Settings',
+          Upgrade: 'h2c',
+          'HTTP2-Settings': 'AAMAAABkAAQAAP__',
+        },
+        agent: false,
+      });
+      request.end(body);
+      const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+      response.resume();
+      assert.equal(response.statusCode, 200);
+      await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
     });
 
     it('shows the time of the last alarm as its status', async () => {

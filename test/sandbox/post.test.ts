@@ -1,32 +1,15 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { post } from '../../sandbox/post';
-import { programAvailable } from '../support/burnt-in-second';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
 
 const MESSAGE = { body: Buffer.from('{}'), headers: { 'Content-Length': '2' } };
 
 function send(url: string | undefined, signal = new AbortController().signal) {
   return post(url, MESSAGE, { timeoutMs: 5000, signal });
-}
-
-function selfSigned(): { key: Buffer; cert: Buffer } {
-  const folder = mkdtempSync(join(tmpdir(), 'webhook-'));
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  try {
-    const options = ['req', ...kind, '-subj', '/CN=somewhere else', '-keyout', key, '-out', cert];
-    execFileSync('openssl', options, { stdio: 'ignore' });
-    return { key: readFileSync(key), cert: readFileSync(cert) };
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 }
 
 describe('one POST of the sandbox', () => {
@@ -45,8 +28,10 @@ describe('one POST of the sandbox', () => {
   };
 
   it('reaches an endpoint on this machine with a self-signed certificate', async function () {
-    if (!programAvailable('openssl', 'version')) this.skip();
-    const port = await listen(createHttpsServer(selfSigned(), (_, response) => response.end()));
+    if (!opensslAvailable()) this.skip();
+    const port = await listen(
+      createHttpsServer(selfSigned('somewhere else'), (_, response) => response.end()),
+    );
     assert.deepEqual(await send(`https://127.0.0.1:${port}/`), { status: 200 });
   });
 

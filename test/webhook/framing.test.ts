@@ -161,6 +161,46 @@ describe('framing of a request to a webhook', () => {
     assert.deepEqual(statuses(text), [200]);
   });
 
+  for (const [what, lines] of [
+    ['HTTP/2', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk']],
+    ['a WebSocket', ['Connection: Upgrade', 'Upgrade: websocket']],
+  ] as const) {
+    it(`takes a message of a sender that asks for ${what} with it, in one piece or in many`, async () => {
+      for (const split of [false, true]) {
+        const { body } = signed({}, { locationName: 'Møre' });
+        const text = signedRequest(body, lines);
+        const pieces = split ? [text.slice(0, 100), text.slice(100, -200), text.slice(-200)] : [text];
+        const answer = await receiver.raw(
+          pieces.map((piece) => Buffer.from(piece)),
+          /"ok":true/,
+        );
+        assert.deepEqual(statuses(answer), [200]);
+      }
+      await receiver.delivered(2);
+    });
+  }
+
+  it('leaves an upgrade on a path of somebody else alone', async () => {
+    const socket = receiver.raw([request('', ['Connection: Upgrade', 'Upgrade: websocket'], '/comms')], /./);
+    const { body, headers } = signed();
+    assert.equal((await receiver.post({ body, headers })).status, 200);
+    const answered = await Promise.race([socket.then(() => true), Promise.resolve(false)]);
+    assert.equal(answered, false);
+    receiver.closeConnections();
+  });
+
+  it('C-41 refuses a transfer coding that nobody has undone', async () => {
+    const { body } = signed();
+    const chunk = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const head = request('', [
+      'Transfer-Encoding: gzip, chunked',
+      `Authorization: ${authorizationFor(body)}`,
+      'Connection: close',
+    ]);
+    const text = await receiver.raw([head + chunk]);
+    assert.deepEqual(statuses(text), [415]);
+  });
+
   it('C-55 judges an absolute target by its path alone', async () => {
     const { body } = signed();
     const text = await receiver.raw([

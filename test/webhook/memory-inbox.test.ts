@@ -3,6 +3,7 @@ import { AgingMap } from '../../lib/inbox/aging-map';
 import type { Delivery, ProvenMessage } from '../../lib/inbox/inbox';
 import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { messageOf } from '../../lib/webhook/message';
+import { uncertainProblem } from '../../lib/webhook/problem';
 
 describe('the memory of the process', () => {
   function message(messageId: string, changes: Partial<ProvenMessage> = {}): ProvenMessage {
@@ -72,6 +73,44 @@ describe('the memory of the process', () => {
       ['second', 'a', 2],
       ['second', 'b', 1],
     ]);
+  });
+
+  it('C-76 delivers again what a flow may have acted on, and it counts as uncertain', async () => {
+    const inbox = new MemoryInbox();
+    const seen: Delivery[] = [];
+    const unsubscribe = inbox.consume('e', (delivery) => {
+      seen.push(delivery);
+      unsubscribe();
+    });
+    await inbox.accept(message('a'));
+    await turn();
+    inbox.consume('e', (delivery) => seen.push(delivery));
+    await turn();
+    const [first, second] = seen;
+    assert.ok(first && second);
+    assert.equal(first.deliveryId, second.deliveryId);
+    assert.equal(uncertainProblem(first), undefined);
+    const { kind, reason, messageId, deliveryId, station, count } = uncertainProblem(second) ?? {};
+    assert.deepEqual(
+      [kind, reason, messageId, deliveryId, station, count],
+      ['uncertain', 'restart', 'a', first.deliveryId, first.message.stationKey, 1],
+    );
+  });
+
+  it('keeps dead letters without the event as objects, and keys of a bounded length', async () => {
+    const inbox = new MemoryInbox();
+    const { event, ...record } = message('x'.repeat(512));
+    const letter = {
+      ...record,
+      kind: 'dead-letter',
+      reason: 'too-deep',
+      messageId: 'x'.repeat(512),
+    } as const;
+    assert.equal((await inbox.acceptDeadLetter({ ...letter, event })).outcome, 'new');
+    assert.equal((await inbox.acceptDeadLetter({ ...letter, event })).outcome, 'repeat');
+    const other = { ...letter, messageId: `${'x'.repeat(511)}y` };
+    assert.equal((await inbox.acceptDeadLetter(other)).outcome, 'new');
+    assert.equal(inbox.deadLetters()[0]?.event, undefined);
   });
 
   it('takes back the last event that waited, too', async () => {

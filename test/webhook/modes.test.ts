@@ -160,6 +160,30 @@ describe('the configured scheme and the stations of an endpoint', () => {
     assert.equal((await receiver.post(signed())).status, 0);
   });
 
+  it('C-94 sets a previous phrase aside that another station of the path has too', async () => {
+    receiver.stations = [
+      station({ key: 'a', secret: 'phrase of a', previousSecret: PHRASE }),
+      station({ key: 'b' }),
+      station({ key: 'c', secret: 'phrase of c', previousSecret: PHRASE }),
+    ];
+    assert.equal((await receiver.post(signed())).status, 200);
+    const { body } = signed();
+    const headers = { Authorization: authorizationFor(body, 'phrase of a') };
+    assert.equal((await receiver.post({ body, headers })).status, 200);
+    await receiver.delivered(2);
+    assert.deepEqual(
+      receiver.deliveries.map(({ message }) => message.stationKey),
+      ['b', 'a'],
+    );
+  });
+
+  it('reads no JSON of a long body that nobody signed, where only a signature counts', async () => {
+    const body = `{${'"\\q":'.repeat(200_000)}`;
+    assert.equal((await receiver.post({ body })).status, 401);
+    assert.equal((await receiver.post({ body, headers: { Authorization: 'HMAC-SHA256 x' } })).status, 401);
+    assert.equal((await receiver.post(signed())).status, 200);
+  });
+
   it('C-95 finds the station of a shared path by its phrase', async () => {
     receiver.stations = [
       station({ key: 'a', secret: 'phrase of a' }),

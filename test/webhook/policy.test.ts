@@ -288,6 +288,51 @@ describe('answers of the receiver', () => {
       assert.equal(receiver.deliveries.length, 0);
     });
 
+    it('C-137 takes an answer that it also hands on for its own', async () => {
+      receiver = await ReceiverUnderTest.start({
+        endpoint: {
+          middleware: (_req, res, next) => {
+            res.writeHead(418).end('no');
+            next();
+          },
+        },
+      });
+      assert.equal((await receiver.post(signed())).status, 418);
+      assert.equal(receiver.deliveries.length, 0);
+    });
+
+    it('C-137 cuts the connection where it began an answer and handed on', async () => {
+      receiver = await ReceiverUnderTest.start({
+        endpoint: {
+          middleware: (_req, res, next) => {
+            res.writeHead(200);
+            res.write('half');
+            next();
+          },
+        },
+      });
+      const { body, headers } = signed();
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      const head = [`POST ${PATH} HTTP/1.1`, 'Host: receiver', `Content-Length: ${body.length}`, ...lines];
+      const text = await receiver.raw([[...head, '', body].join('\r\n')]);
+      assert.doesNotMatch(text, /ok|\r\n0\r\n/);
+      assert.equal(receiver.deliveries.length, 0);
+    });
+
+    it('C-137 keeps its headers, but not its framing', async () => {
+      receiver = await ReceiverUnderTest.start({
+        endpoint: {
+          middleware: (_req, res, next) => {
+            res.setHeader('X-Trace', 'abc').setHeader('Transfer-Encoding', 'chunked');
+            next();
+          },
+        },
+      });
+      const { status, headers, text } = await receiver.post(signed());
+      assert.deepEqual([status, headers['x-trace'], text], [200, 'abc', '{"ok":true}']);
+      assert.equal(headers['transfer-encoding'], undefined);
+    });
+
     for (const [title, failure] of [
       ['hands on an error', (next: (error?: unknown) => void) => next(new Error('broken'))],
       [
@@ -297,6 +342,7 @@ describe('answers of the receiver', () => {
         },
       ],
       ['never ends', () => undefined],
+      ['rejects', async () => Promise.reject(new Error('broken'))],
     ] as const) {
       it(`C-137 cuts the connection where it ${title}`, async () => {
         receiver = await ReceiverUnderTest.start({

@@ -32,6 +32,9 @@ describe('times of the service', () => {
 
   const unreadable = [
     '0001-01-01T00:00:00',
+    '0001-01-02T00:00:00',
+    '0000-01-01T00:00:00',
+    '1969-12-31T23:59:59',
     'yesterday',
     '',
     '2026-13-01T00:00:00',
@@ -87,6 +90,37 @@ describe('reading of JSON before it is trusted', () => {
     );
   });
 
+  for (const [shape, piece, start] of [
+    ['keys with broken escapes', '"\\q":', '{'],
+    ['keys with escapes', '"\\n":', '{'],
+    ['numbers out of range', '1e400,', '['],
+    ['brackets', '[', ''],
+    ['quotes', '"', ''],
+    ['line feeds', '\n', ''],
+    ['token fields', '"authenticationToken":1,', '{'],
+  ] as const) {
+    it(`takes a time that grows with the length of ${shape} alone`, () => {
+      const hostile = (bytes: number): Buffer => Buffer.from((start + piece.repeat(bytes)).slice(0, bytes));
+      const [short, long] = [hostile(32_768), hostile(1_048_576)];
+      readJson(short);
+      // 32 times the length: a time that grows with its square is a thousand times as long.
+      const ratio = fastest(() => readJson(long)) / fastest(() => readJson(short));
+      assert.ok(ratio < 200, `${ratio}`);
+      assert.ok(fastest(() => readJson(long)) < 1000);
+    });
+  }
+
+  it('finds a name twice however it is escaped', () => {
+    for (const text of ['{"a":1,"\\u0061":2}', '{"x":{"\\u0062":1,"b":2}}', '{"\\\\":1,"\\u005c":2}'])
+      assert.equal(readJson(Buffer.from(text)).problem, 'duplicate-key', text);
+    assert.equal(readJson(Buffer.from('{"a\\\\":1,"a":2}')).problem, undefined);
+  });
+
+  it('takes a token from a field whose name is escaped', () => {
+    const text = '{"\\u0061uthenticationToken":"se\\u0063ret"}';
+    assert.equal(readJson(Buffer.from(text)).token.text, 'secret');
+  });
+
   it('gives a payload the same fingerprint in any order of its keys', () => {
     assert.equal(
       fingerprintOfValue({ a: 1, b: { c: [1, 2], d: null } }),
@@ -95,6 +129,16 @@ describe('reading of JSON before it is trusted', () => {
     assert.notEqual(fingerprintOfValue({ a: [1, 2] }), fingerprintOfValue({ a: [2, 1] }));
   });
 });
+
+/** Milliseconds of the fastest of three runs, which is the one least disturbed. */
+function fastest(run: () => void): number {
+  const times = [0, 1, 2].map(() => {
+    const start = performance.now();
+    run();
+    return performance.now() - start;
+  });
+  return Math.min(...times);
+}
 
 describe('path of a request', () => {
   for (const [target, path] of [

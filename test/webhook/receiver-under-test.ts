@@ -35,6 +35,7 @@ export class ReceiverUnderTest {
   readonly dispatcher: Dispatcher;
   readonly endpoint: Endpoint;
   private readonly server: http.Server;
+  private readonly sockets = new Set<net.Socket>();
 
   private constructor(options: DispatcherOptions, inbox: Inbox, changes: Partial<Endpoint>) {
     this.dispatcher = new Dispatcher({ log: (line) => this.lines.push(line), ...options });
@@ -51,6 +52,11 @@ export class ReceiverUnderTest {
     this.server = http.createServer((req, res) => {
       if (!this.dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
     });
+    this.server.on('connection', (socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
+    });
+    this.server.on('upgrade', (req, socket, head) => this.dispatcher.upgrade(req, socket, head, this.server));
   }
 
   static async start(
@@ -69,7 +75,12 @@ export class ReceiverUnderTest {
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
+  closeConnections(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
   async close(): Promise<void> {
+    this.closeConnections();
     this.dispatcher.close();
     this.server.closeAllConnections();
     this.server.close();

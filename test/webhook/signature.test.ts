@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
-import { readJson } from '../../lib/webhook/json-reading';
+import { jsonOf } from '../../lib/webhook/json-reading';
 import { verify, type Verdict } from '../../lib/webhook/verify';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';
@@ -13,7 +13,7 @@ function check(
 ): Verdict {
   const bytes = Buffer.from(body);
   const lines = authorization === undefined ? [] : [authorization].flat();
-  return verify({ body: bytes, authorization: lines, json: readJson(bytes) }, [stations].flat());
+  return verify({ body: bytes, authorization: lines, json: jsonOf(bytes) }, [stations].flat());
 }
 
 const BODY = JSON.stringify(envelope());

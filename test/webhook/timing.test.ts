@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readJson } from '../../lib/webhook/json-reading';
+import { jsonOf } from '../../lib/webhook/json-reading';
 import { verify } from '../../lib/webhook/verify';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { envelope, signatureOf, station, withToken } from './sample';
@@ -29,7 +29,7 @@ function wrongAfter(length: number): string {
 function timer({ body, signature, stations = [station()] }: Attempt): () => number {
   const bytes = Buffer.from(body);
   const authorization = signature === undefined ? [] : [signature];
-  const received = { body: bytes, authorization, json: readJson(bytes) };
+  const received = { body: bytes, authorization, json: jsonOf(bytes) };
   return () => {
     const start = performance.now();
     for (let count = 0; count < TRIES_A_ROUND; count++) {

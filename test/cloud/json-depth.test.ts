@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { nestsDeeperThan } from '../../lib/cloud/json-depth';
+import { camera } from '../support/scripted-service';
+import { failure, ScriptedStation } from '../support/scripted-station';
+
+const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
+const EVENT = { cameraId: GATE, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
+
+function deep(text: string): boolean {
+  return nestsDeeperThan(3, Buffer.from(text));
+}
+
+/** A value that is so many arrays inside each other. */
+function arrays(depth: number): unknown {
+  return depth === 0 ? 1 : [arrays(depth - 1)];
+}
+
+describe('depth of JSON', () => {
+  for (const text of [
+    '[[[]]]',
+    '{"a":{"b":{}}}',
+    '[{"a":[]}]',
+    '[[[]],[[]],[[]]]',
+    '1',
+    '',
+    '[[[',
+    ']]]][[[',
+  ]) {
+    it(`takes ${JSON.stringify(text)} as three deep at most`, () => assert.ok(!deep(text)));
+  }
+
+  for (const text of ['[[[[]]]]', '{"a":{"b":{"c":{}}}}', '[{"a":[{}]}]', ' [ [ [ [', '[[],[[[0]]]]']) {
+    it(`takes ${JSON.stringify(text)} as deeper than three`, () => assert.ok(deep(text)));
+  }
+
+  for (const text of ['["[[[["]', '{"[{[{":"]"}', '["\\"[[[["]', '["\\\\\\"[[[["]', '["[[[[', '["ü[[[["]']) {
+    it(`does not count the brackets inside the texts of ${text}`, () => assert.ok(!deep(text)));
+  }
+
+  for (const text of ['["\\\\",[[[]]]]', '["",[[[]]]]', '["\\"",[[[]]]]']) {
+    it(`counts again after the texts of ${text}`, () => assert.ok(deep(text)));
+  }
+
+  it('is found in 32 MB in one pass', () => {
+    const json = Buffer.alloc(32 * 1024 * 1024, '"\\"[');
+    const start = performance.now();
+    nestsDeeperThan(64, json);
+    assert.ok(performance.now() - start < 5_000);
+  });
+});
+
+describe('answers of the service that are nested', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  it('are read down to 64 levels', async () => {
+    // The object and the array of the devices, and the record of the camera, are three.
+    station.service.on('GET', '/devices', {
+      json: { devices: [camera(GATE, 'Gate', { more: arrays(61) })] },
+    });
+    const [device] = await station.client().listDevices();
+    assert.deepEqual(device?.['more'], arrays(61));
+  });
+
+  it('BAD_RESPONSE for one level more, and the station stays connected', async () => {
+    station.service.on('GET', '/devices', {
+      json: { devices: [camera(GATE, 'Gate', { more: arrays(62) })] },
+    });
+    const client = station.client();
+    const error = await failure(client.listDevices(), 'BAD_RESPONSE');
+    assert.match(error.message, /nested too deep/);
+    assert.deepEqual([error.cause.status, error.cause.relation], [200, 'rel/devices']);
+    assert.equal(client.state.kind, 'connected');
+  });
+
+  it('BAD_RESPONSE for a million levels', async () => {
+    for (const piece of ['[', '{"a":']) {
+      station.service.on('GET', '/devices', { text: piece.repeat(1_000_000) });
+      await failure(station.client().listDevices(), 'BAD_RESPONSE');
+    }
+  });
+
+  it('BAD_RESPONSE for a System resource and for an RTSP session, whose URL is not repeated', async () => {
+    const { service } = station;
+    service.on('POST', '/rtsp/Gate', {
+      text: `{"rtspRelayURL":"rtsp:\\/\\/relay.example\\/token-1","more":${JSON.stringify(arrays(70))}}`,
+    });
+    const error = await failure(station.client().rtspForEvent(EVENT, { quality: 'high' }), 'BAD_RESPONSE');
+    assert.doesNotMatch(JSON.stringify([error.message, error.cause]), /relay\.example|token-1/);
+
+    service.on('GET', '/system', { json: { _links: arrays(64) } });
+    await failure(station.client().listDevices(), 'BAD_RESPONSE');
+  });
+
+  it('are read where only their texts hold brackets', async () => {
+    const name = `${'[{'.repeat(100)}\\"${'[{'.repeat(100)}`;
+    station.service.devices = [camera(GATE, name)];
+    assert.equal((await station.client().listDevices())[0]?.name, name);
+  });
+});

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { maskedStart } from '../../lib/cloud/secret-mask';
+
+const SECRET = `p&ss "w+rd" 'ü'/é\\!`;
+
+describe('masking of secrets', () => {
+  const echoes: [string, string][] = [
+    ['as it is', SECRET],
+    ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+    ['in JSON with escaped slashes', JSON.stringify(SECRET).slice(1, -1).replaceAll('/', '\\/')],
+    ['in JSON of ASCII only', String.raw`p\u0026ss \"w\u002Brd\" \u0027\u00fc\u0027\/\u00E9\\!`],
+    ['percent-encoded', encodeURIComponent(SECRET)],
+    ['percent-encoded in small letters', inSmallHex(encodeURIComponent(SECRET))],
+    ['percent-encoded throughout', Buffer.from(SECRET).toString('hex').replace(/../g, '%$&')],
+    ['as a form', new URLSearchParams({ s: SECRET }).toString().slice(2)],
+    ['as a form in small letters', inSmallHex(new URLSearchParams({ s: SECRET }).toString().slice(2))],
+    ['in HTML by names', String.raw`p&amp;ss &quot;w+rd&quot; &apos;ü&apos;/é\!`],
+    ['in HTML by decimal numbers', entities((point) => `&#${point};`)],
+    ['in HTML by padded numbers', entities((point) => `&#${String(point).padStart(4, '0')};`)],
+    ['in HTML by hexadecimal numbers', entities((point) => `&#x${point.toString(16)};`)],
+    ['in HTML by hexadecimal capitals', entities((point) => `&#X${point.toString(16).toUpperCase()};`)],
+    ['in base64', Buffer.from(SECRET).toString('base64')],
+    ['in base64 of URLs', Buffer.from(SECRET).toString('base64url')],
+    ['in base64, percent-encoded', encodeURIComponent(Buffer.from(SECRET).toString('base64'))],
+  ];
+  for (const [name, echo] of echoes) {
+    it(`finds a secret ${name}`, () => {
+      assert.equal(maskedStart(`<${echo}> and ${echo}`, [SECRET], 1000), '<***> and ***');
+    });
+
+    it(`finds a secret ${name} wherever the cut goes through it`, () => {
+      const text = `${'-'.repeat(50)}${echo}${echo}${'-'.repeat(50)}`;
+      for (let length = 45; length < 55 + echo.length; length += 1) {
+        const start = maskedStart(text, [SECRET], length);
+        assert.ok(start.length <= length && /^-+(?:\*{0,6}|\*{6}-*)$/.test(start), start);
+      }
+    });
+  }
+
+  it('leaves the escapes of a text without secrets', () => {
+    const text = String.raw`100%25 of a+b &amp; c\n`;
+    assert.equal(maskedStart(text, [SECRET], 1000), text);
+  });
+
+  it('finds several secrets, a long one before the one that it contains', () => {
+    assert.equal(maskedStart('abc abcdef a%20c', ['abc', 'abcdef', 'a c'], 1000), '*** *** ***');
+  });
+
+  it('finds secrets that are escaped in different ways', () => {
+    assert.equal(maskedStart('a&amp;c a%26c a\\u0026c a&c', ['a&c'], 1000), '*** *** *** ***');
+  });
+
+  it('leaves ordinary words alone: secrets of one or two characters, and other letters', () => {
+    assert.equal(
+      maskedStart('it is a Pass, on+off', ['a', 'is', '', ' ', 'pass'], 1000),
+      'it is a Pass, on+off',
+    );
+  });
+
+  it('finds a secret at the end of all that is read, however many others stand before it', () => {
+    for (let more = 0; more < 20; more += 1) {
+      const text = `${'the-secret '.repeat(500)}${'-'.repeat(more)}the-secret ${'-'.repeat(5000)}`;
+      assert.doesNotMatch(maskedStart(text, ['the-secret'], 4096), /the/);
+    }
+  });
+
+  for (const url of [
+    'rtsp://u:p@relay/x',
+    'RTSPS:\\/\\/relay\\/x',
+    'rtsp%3A%2F%2Frelay%2Fx',
+    'rtsp:&#x2F;&#47;relay',
+  ]) {
+    it(`takes out the RTSP URL ${url}`, () => {
+      assert.equal(maskedStart(`"${url}" failed`, [], 1000), '"***" failed');
+    });
+  }
+
+  it('takes out an RTSP URL that stands in the query of another', () => {
+    assert.equal(maskedStart('/x?u%3Drtsp%3A%2F%2Frelay%2Fx failed', [], 1000), '/x?u=*** failed');
+  });
+
+  it('takes entities that are no characters as they are', () => {
+    assert.equal(
+      maskedStart('&#999999999; %ff &none; a&amp;c', ['a&c'], 1000),
+      '&#999999999; %ff &none; ***',
+    );
+  });
+
+  it('is quick with secrets as long as cookies may be, in a long text', () => {
+    const cookies = Array.from({ length: 20 }, (_, i) => `${i}${'Abc-_9.x%2F'.repeat(360)}`);
+    const start = performance.now();
+    maskedStart('Abc-_9.x%2F'.repeat(1_000_000), cookies, 4096);
+    assert.ok(performance.now() - start < 2_000);
+  });
+});
+
+function inSmallHex(encoded: string): string {
+  return encoded.replace(/%../g, (escape) => escape.toLowerCase());
+}
+
+/** The secret with all that is neither letter nor digit as an entity. */
+function entities(entity: (point: number) => string): string {
+  return SECRET.replace(/[^A-Za-z0-9]/gu, (character) => entity(character.codePointAt(0) ?? 0));
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import { readRawBody } from '../../lib/webhook/raw-body';
+import { UnfinishedRequests } from '../../lib/webhook/unfinished';
+import { PATH, ReceiverUnderTest } from './receiver-under-test';
+import { signed } from './sample';
+
+/** A socket that seems to come from an address. */
+function socketFrom(remoteAddress: string): net.Socket {
+  return Object.defineProperty(new net.Socket(), 'remoteAddress', { value: remoteAddress });
+}
+
+describe('requests that do not come to their end', () => {
+  const open: net.Socket[] = [];
+  let receiver: ReceiverUnderTest;
+
+  beforeEach(async () => {
+    receiver = await ReceiverUnderTest.start();
+  });
+  afterEach(async () => {
+    for (const socket of open.splice(0)) socket.destroy();
+    await receiver.close();
+  });
+
+  /** Opens a request that promises more than it sends, and waits until that is on its way. */
+  async function begin(bytes: number): Promise<net.Socket> {
+    const socket = net.connect(receiver.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    open.push(socket);
+    await once(socket, 'connect');
+    const head = `POST ${PATH} HTTP/1.1\r\nHost: receiver\r\nContent-Length: ${bytes + 1}\r\n\r\n`;
+    await new Promise<void>((resolve) => socket.write(head + 'x'.repeat(bytes), () => resolve()));
+    return socket;
+  }
+
+  it('C-48 keep no alarm out, though there are 200 of them', async () => {
+    for (let count = 0; count < 200; count++) await begin(1);
+    assert.equal((await receiver.post(signed())).status, 200);
+    await receiver.delivered(1);
+    assert.equal(open.filter((socket) => socket.closed).length, 0);
+  });
+
+  it('C-48 are cut, the oldest first, where their bodies take more than 32 MiB', async () => {
+    const oldest = await begin(1024 * 1024 - 1);
+    for (let count = 0; count < 33; count++) await begin(1024 * 1024 - 1);
+    if (!oldest.closed) await once(oldest, 'close');
+    assert.equal((await receiver.post(signed())).status, 200);
+    assert.equal(open.at(-1)?.closed, false);
+    assert.equal(receiver.lines.filter((line) => line.includes('did not come to its end')).length, 1);
+  });
+
+  it('C-49 are at most 50 of one address, which this machine is not counted for', () => {
+    const cut: string[] = [];
+    const requests = new UnfinishedRequests(1e9, () => cut.push('cut'));
+    const first = socketFrom('192.0.2.1');
+    requests.add(first);
+    for (let count = 0; count < 100; count++) {
+      for (const local of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) requests.add(socketFrom(local));
+    }
+    for (let count = 0; count < 49; count++) requests.add(socketFrom('192.0.2.1'));
+    requests.add(socketFrom('192.0.2.2'));
+    assert.deepEqual([first.destroyed, cut.length], [false, 0]);
+    requests.add(socketFrom('192.0.2.1'));
+    assert.deepEqual([first.destroyed, cut.length], [true, 1]);
+  });
+
+  it('count no longer once they are complete', () => {
+    const requests = new UnfinishedRequests(10, () => assert.fail('nothing is too much'));
+    for (let count = 0; count < 10; count++) {
+      const request = requests.add(socketFrom('192.0.2.1'));
+      requests.grow(request, 8);
+      requests.remove(request);
+    }
+  });
+});
+
+describe('the body of a request', () => {
+  it('takes at most twice its length of memory, though it comes byte by byte', async () => {
+    const length = 50_000;
+    let held = 0;
+    const read = new Promise<Buffer | undefined>((resolve, reject) => {
+      const server = http.createServer((req, res) => {
+        readRawBody(req, { bytes: length, deadline: 5000 }, (bytes) => (held = bytes)).then((reading) => {
+          res.end();
+          server.close();
+          resolve(reading.kind === 'complete' ? reading.body : undefined);
+        }, reject);
+      });
+      server.listen(0, '127.0.0.1', () => {
+        const address = server.address();
+        const port = typeof address === 'object' && address !== null ? address.port : 0;
+        const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
+        const socket = net.connect(port, '127.0.0.1');
+        socket.end(`${head}${'1\r\nx\r\n'.repeat(length)}0\r\n\r\n`);
+        socket.resume();
+      });
+    });
+    assert.equal((await read)?.toString(), 'x'.repeat(length));
+    assert.ok(held <= 2 * length, `${held} bytes`);
+  });
+});
