@@ -26,7 +26,8 @@ async function run(request: CliRequest): Promise<void> {
   const { username, password, secret } = sandbox.setStation(STATION, request.station);
   const { webhook } = request;
   if (webhook !== undefined) sandbox.setEndpoint('webhook', { station: STATION, url: () => webhook });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void sandbox.close());
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => void sandbox.close());
   const { url, rtspUrl, apiKey } = sandbox;
   const { scheme } = request.station;
   process.stdout.write(`${JSON.stringify({ url, rtspUrl, apiKey, username, password, secret, scheme })}\n`);

@@ -14,7 +14,8 @@ import { buildSync } from 'esbuild';
 export const ROOT = path.join(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
 const NODES = path.join(ROOT, 'nodes');
-const MARK = path.join(DIST, '.built');
+/** Outside of dist/, which is what the package holds. */
+const MARK = path.join(ROOT, 'node_modules', '.built');
 const SOURCES = [
   'nodes',
   'lib',
@@ -47,7 +48,7 @@ export function build(): void {
 
 /** Builds only if a source is newer than the last build, so that a second start is quick. */
 export function buildIfStale(): void {
-  const builtAt = fs.existsSync(MARK) ? fs.statSync(MARK).mtimeMs : 0;
+  const builtAt = fs.existsSync(DIST) && fs.existsSync(MARK) ? fs.statSync(MARK).mtimeMs : 0;
   if (SOURCES.some((source) => newest(path.join(ROOT, source)) > builtAt)) build();
 }
 

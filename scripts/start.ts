@@ -21,11 +21,7 @@ const SETTINGS = `module.exports = {
 `;
 
 function prepareUserDir(): void {
-  const packages = path.join(USER_DIR, 'node_modules', '@rvm');
-  fs.mkdirSync(packages, { recursive: true });
-  const link = path.join(packages, 'node-red-remote-monitoring');
-  if (!fs.existsSync(link)) fs.symlinkSync(ROOT, link, 'junction');
-
+  linkPackage();
   writeOnce(
     'package.json',
     `${JSON.stringify({ name: 'start', private: true, dependencies: {} }, null, 2)}\n`,
@@ -33,6 +29,15 @@ function prepareUserDir(): void {
   // 0.0.0.0 would open a fresh, unprotected editor to the whole network.
   writeOnce('settings.js', SETTINGS);
   writeOnce('flows.json', fs.readFileSync(EXAMPLE, 'utf8'));
+}
+
+/** Made anew each time: in a checkout that was copied or moved, the link of last time leads elsewhere, or nowhere. */
+function linkPackage(): void {
+  const packages = path.join(USER_DIR, 'node_modules', '@rvm');
+  fs.mkdirSync(packages, { recursive: true });
+  const link = path.join(packages, 'node-red-remote-monitoring');
+  fs.rmSync(link, { force: true });
+  fs.symlinkSync(ROOT, link, 'junction');
 }
 
 function writeOnce(name: string, text: string): void {
@@ -60,6 +65,7 @@ function introduction(): string {
   ].join('\n');
 }
 
+let introduced = false;
 buildIfStale();
 prepareUserDir();
 const red = path.join(ROOT, 'node_modules', 'node-red', 'red.js');
@@ -68,9 +74,11 @@ const child = spawn(process.execPath, [red, '--userDir', USER_DIR, '--port', POR
 });
 child.stdout.on('data', (piece: Buffer) => {
   process.stdout.write(piece);
-  if (piece.includes('Started flows')) process.stdout.write(`${introduction()}\n`);
+  if (introduced || !piece.includes('Started flows')) return;
+  introduced = true;
+  process.stdout.write(`${introduction()}\n`);
 });
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
 child.on('exit', (code) => {
   process.exitCode = code ?? 0;
 });

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeAPI } from 'node-red';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import type { Middleware } from '../../lib/webhook/endpoint';
 import { onFlows } from '../support/flow-run';
 import { RememberedPaths } from './remembered-paths';
@@ -26,8 +25,6 @@ interface ExpressApp {
 /** One per process, as long as the process lives: a redeploy changes its map of paths and no Express route. */
 export interface NodeRedServer {
   dispatcher: Dispatcher;
-  /** Where events of webhook nodes without an `rvm-inbox` wait. */
-  inbox: MemoryInbox;
   /** Full path of a webhook node below `httpNodeRoot`; undefined where Node-RED serves no flows by HTTP. */
   fullPath(path: string): string | undefined;
   /** Address of this Node-RED as seen from itself, once it listens. */
@@ -59,7 +56,6 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
   RED.server.on('upgrade', (req, socket, head) => dispatcher.upgrade(req, socket, head, RED.server));
   server = {
     dispatcher,
-    inbox: new MemoryInbox({ log: (line) => RED.log.error(line) }),
     fullPath: (path) => fullPath(RED, path),
     loopbackOrigin: () => loopbackOrigin(RED),
     middleware: () => middleware(RED),

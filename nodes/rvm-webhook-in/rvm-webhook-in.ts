@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
-import type { Delivery } from '../../lib/inbox/inbox';
+import type { Delivery, Inbox } from '../../lib/inbox/inbox';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { messageOf } from '../../lib/webhook/message';
 import { uncertainProblem, type Problem } from '../../lib/webhook/problem';
@@ -12,6 +12,7 @@ import { registerNode } from '../support/register';
 import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
 import { clockTime, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
+import { defaultInbox } from './default-inbox';
 import { nodeRedServer, type NodeRedServer } from './node-red-server';
 
 const PROBLEMS_OUTPUT = 2;
@@ -19,6 +20,7 @@ const PROBLEMS_OUTPUT = 2;
 /** One `webhook in` node: an endpoint of the dispatcher, the consumer of its events, and its status. */
 class WebhookIn {
   private readonly properties: Properties;
+  private readonly inbox: Inbox;
   private readonly endpoint: Endpoint | undefined;
   /** The Central Stations this node serves, from one start of the flows to their stop. */
   private stations: readonly Station[] = [];
@@ -38,6 +40,7 @@ class WebhookIn {
     private readonly server: NodeRedServer,
   ) {
     this.properties = { ...config };
+    this.inbox = defaultInbox(RED);
     this.endpoint = this.open();
     this.endRun = [
       onFlows(RED, 'started', () => this.flowsStarted()),
@@ -63,7 +66,7 @@ class WebhookIn {
       path,
       stations: () => this.receivingStations(),
       stationOfAgentUser: (id) => this.stationOfAgentUser(id),
-      inbox: this.server.inbox,
+      inbox: this.inbox,
       middleware: this.server.middleware(),
       onProblem: (problem) => this.problem(problem),
     };
@@ -80,7 +83,7 @@ class WebhookIn {
    * no node behind the wire; and the sandbox can be told where to post for which stations.
    */
   private flowsStarted(): void {
-    this.unsubscribe ??= this.server.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
+    this.unsubscribe ??= this.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
     const stations = this.findStations();
     this.stations = stations;
     this.unwatch = stations.map((station) => station.watch(() => this.showStatus()));

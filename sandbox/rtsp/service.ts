@@ -8,7 +8,7 @@ import { sessionUrl, trackUrl } from './request-url';
 import type { RtspRequest } from './request-parser';
 import type { RtspResponse } from './response';
 import { TRACK, describeSession } from './sdp';
-import { RtspSession } from './session';
+import type { RtspSession } from './session';
 import { Sessions } from './sessions';
 import { Setup } from './setup';
 
