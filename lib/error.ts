@@ -52,4 +52,9 @@ export class RvmError extends Error {
     this.code = code;
     this.cause = cause;
   }
+
+  /** The message alone: what Node-RED shows of an error in Catch nodes and in the log. */
+  override toString(): string {
+    return this.message;
+  }
 }

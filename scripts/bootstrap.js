@@ -24,7 +24,8 @@ function isNewEnough(version) {
 
 function fetchedNode() {
   const needs = NODE_FLOOR.join('.');
-  process.stdout.write(
+  // Not among the output of the task, which another program may read.
+  process.stderr.write(
     `Node ${process.versions.node} is too old (needs ${needs}): using Node ${FETCHED_NODE} in .node\n`,
   );
   const found = fetchNode(FETCHED_NODE, path.join(ROOT, '.node'));
@@ -37,11 +38,11 @@ function installPackages(node) {
   const wanted = createHash('sha256').update(lock).digest('hex');
   if (fs.existsSync(mark) && fs.readFileSync(mark, 'utf8') === wanted) return;
 
-  process.stdout.write('Installing packages (first time, or the list has changed)\n');
+  process.stderr.write('Installing packages (first time, or the list has changed)\n');
   const npm = npmProgram() || fail('npm was not found: start this with "npm start" or "npm test".');
   const result = spawnSync(node, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: ROOT,
-    stdio: 'inherit',
+    stdio: ['inherit', 2, 2],
     env: environment(node),
   });
   if (result.status !== 0) fail('npm ci failed: see the lines above.');

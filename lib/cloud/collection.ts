@@ -1,5 +1,6 @@
+import { isRecord, type JsonRecord } from '../json-record';
 import { DIALECT } from './dialect';
-import { firstField, firstText, isRecord, type JsonRecord } from './json-record';
+import { firstField, firstText } from './json-field';
 import { findLink, linkValue } from './links';
 
 /** One page of a collection. */
@@ -76,7 +77,7 @@ function mapElements(record: JsonRecord): unknown[] {
 function nextLink(body: JsonRecord): string | undefined {
   const own = findLink(body, 'next') ?? linkValue(firstField(body, DIALECT.collection.next));
   if (own !== undefined) return own;
-  for (const name of ['collection_header', ...DIALECT.collection.wrappers]) {
+  for (const name of [...DIALECT.collection.headers, ...DIALECT.collection.wrappers]) {
     const inner = firstField(body, [name]);
     const found = isRecord(inner) ? nextLink(inner) : undefined;
     if (found !== undefined) return found;

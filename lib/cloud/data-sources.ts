@@ -1,8 +1,9 @@
+import { isRecord, type JsonRecord } from '../json-record';
 import { readPage } from './collection';
 import { remoteIdOf } from './device-record';
 import type { DeviceDirectory, DeviceEntry } from './device-directory';
 import { DIALECT } from './dialect';
-import { firstText, isRecord, type JsonRecord } from './json-record';
+import { firstText } from './json-field';
 import { findLink } from './links';
 import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
@@ -10,26 +11,39 @@ import type { SessionKeeper } from './session';
 import { KeyedFlight } from './single-flight';
 import { notOffered } from './system-resource';
 
-/** What is known of one camera beyond its record. */
-interface CameraLinks {
-  /** The entry it was learned from; a camera whose link has changed since is asked anew. */
-  readonly source: string;
-  readonly rtsp: TrustedUrl;
-  /** The remote id that the data sources show. */
+/** What one data source offers: its links, and the remote id that it shows. */
+interface Source {
+  readonly resource: JsonRecord;
+  /** The address that its links are relative to. */
+  readonly url: URL;
+  readonly remoteId: string | undefined;
+}
+
+/** The data sources of one camera, those with pictures before the others. */
+interface CameraSources {
+  /** The link they were learned from; a camera whose link has changed since is asked anew. */
+  readonly from: string;
+  readonly sources: readonly Source[];
+}
+
+/** What a camera offers under one relation. */
+export interface Offer {
+  readonly url: TrustedUrl;
+  /** The remote id that the data sources show: that of the one with this relation before those of others. */
   readonly remoteId: string | undefined;
 }
 
 const { relations } = DIALECT;
 
-/** The addresses behind the data sources of the cameras, cached (specification, section 4, optimization). */
+/** What the data sources of the cameras offer, cached (specification, section 4, optimization). */
 export class DataSources {
   readonly #session: SessionKeeper;
   readonly #directory: DeviceDirectory;
   readonly #origins: Origins;
-  readonly #known = new Map<string, CameraLinks>();
+  readonly #known = new Map<string, CameraSources>();
   /** Remote ids in the details of the cameras; undefined where they show none. */
   readonly #details = new Map<string, string | undefined>();
-  readonly #asking = new KeyedFlight<CameraLinks>();
+  readonly #asking = new KeyedFlight<CameraSources>();
   readonly #askingDetails = new KeyedFlight<string | undefined>();
 
   constructor(session: SessionKeeper, directory: DeviceDirectory, origins: Origins) {
@@ -39,14 +53,18 @@ export class DataSources {
   }
 
   /**
-   * The address that opens RTSP sessions of this camera, and the remote id its data sources show.
+   * What this camera offers under a relation: by one of its data sources, else by its own record. What is missing or
+   * cannot be followed is asked for anew by the next operation.
    * @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the session
    */
-  async of(operation: Operation, entry: DeviceEntry): Promise<CameraLinks> {
-    const { id } = entry.device;
-    const known = this.#known.get(id);
-    if (known !== undefined && known.source === sourceOf(entry)) return known;
-    return this.#asking.run(id, operation, (shared) => this.#ask(shared, entry));
+  async offer(operation: Operation, entry: DeviceEntry, relation: string): Promise<Offer> {
+    const sources = await this.#of(operation, entry);
+    try {
+      return this.#find(entry, sources, relation);
+    } catch (error) {
+      this.#known.delete(entry.device.id);
+      throw error;
+    }
   }
 
   /** Forgets what is known of a camera, because the service did not take it. */
@@ -77,41 +95,45 @@ export class DataSources {
     });
   }
 
-  async #ask(operation: Operation, entry: DeviceEntry): Promise<CameraLinks> {
-    const links = (await this.#askSources(operation, entry)) ?? this.#linksOfDevice(entry);
-    this.#known.set(entry.device.id, links);
-    return links;
+  #find({ device, url }: DeviceEntry, sources: readonly Source[], relation: string): Offer {
+    const own: Source = { resource: device, url, remoteId: undefined };
+    for (const source of [...sources, own]) {
+      const link = findLink(source.resource, relation);
+      if (link === undefined) continue;
+      return {
+        url: this.#origins.resolve(link, source.url, relation),
+        remoteId: source.remoteId ?? sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId,
+      };
+    }
+    const hasSources = findLink(device, relations.dataSources) !== undefined;
+    return notOffered(hasSources ? relation : relations.dataSources, 'The camera');
   }
 
-  async #askSources(operation: Operation, entry: DeviceEntry): Promise<CameraLinks | undefined> {
+  async #of(operation: Operation, entry: DeviceEntry): Promise<readonly Source[]> {
     const link = findLink(entry.device, relations.dataSources);
-    if (link === undefined) return undefined;
+    if (link === undefined) return [];
+    const from = `${entry.url.origin} ${link}`;
+    const { id } = entry.device;
+    const known = this.#known.get(id);
+    if (known?.from === from) return known.sources;
+    const asked = await this.#asking.run(id, operation, async (shared) => {
+      const answered = { from, sources: await this.#ask(shared, entry, link) };
+      this.#known.set(id, answered);
+      return answered;
+    });
+    return asked.sources;
+  }
+
+  async #ask(operation: Operation, entry: DeviceEntry, link: string): Promise<Source[]> {
     const relation = relations.dataSources;
     const url = this.#origins.resolve(link, entry.url, relation);
     const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
-    const body = answer.json();
-    const records = sourceRecords(body);
-    for (const record of records) {
-      const rtsp = findLink(record, relations.rtsp);
-      if (rtsp === undefined) continue;
-      return {
-        source: sourceOf(entry),
-        rtsp: this.#origins.resolve(rtsp, answer.url, relations.rtsp),
-        remoteId: remoteIdOf(record) ?? records.map(remoteIdOf).find((id) => id !== undefined),
-      };
-    }
-    return undefined;
-  }
-
-  #linksOfDevice(entry: DeviceEntry): CameraLinks {
-    const rtsp = findLink(entry.device, relations.rtsp);
-    if (rtsp !== undefined) {
-      const url = this.#origins.resolve(rtsp, entry.url, relations.rtsp);
-      return { source: sourceOf(entry), rtsp: url, remoteId: undefined };
-    }
-    const missing =
-      findLink(entry.device, relations.dataSources) === undefined ? relations.dataSources : relations.rtsp;
-    return notOffered(missing, 'The camera');
+    return sourceRecords(answer.json()).map((record) => ({
+      // Of each record only what is asked for later: there may be thousands.
+      resource: { _links: record['_links'] },
+      url: answer.url,
+      remoteId: remoteIdOf(record),
+    }));
   }
 }
 
@@ -124,10 +146,6 @@ function sourceRecords(body: unknown): JsonRecord[] {
 }
 
 function isVideo(element: JsonRecord): boolean {
-  return firstText(element, ['type'])?.toLowerCase() === DIALECT.dataSourceVideo;
-}
-
-function sourceOf(entry: DeviceEntry): string {
-  const link = findLink(entry.device, relations.dataSources) ?? findLink(entry.device, relations.rtsp);
-  return `${entry.url.origin} ${link ?? ''}`;
+  const { type, video } = DIALECT.dataSource;
+  return firstText(element, type)?.toLowerCase() === video;
 }

@@ -18,7 +18,7 @@ export interface DeviceEntry {
 
 const { relations } = DIALECT;
 
-/** The cameras of one central station, as last served. */
+/** The cameras of one Central Station, as last served. */
 export class DeviceDirectory {
   readonly #session: SessionKeeper;
   readonly #origins: Origins;

@@ -1,6 +1,7 @@
 import type { Device } from '../device';
+import { isRecord, type JsonRecord } from '../json-record';
 import { DIALECT } from './dialect';
-import { asText, firstField, firstText, isRecord, type JsonRecord } from './json-record';
+import { asText, firstField, firstText } from './json-field';
 
 const { device: FIELDS } = DIALECT;
 

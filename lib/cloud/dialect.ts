@@ -65,14 +65,19 @@ export const DIALECT = {
       'paging',
       'pagination',
     ] as readonly string[],
+    /** Objects of an envelope that may hold the links of the page. */
+    headers: ['collection_header'],
     /** Where the address of the next page may stand outside `_links`. */
     next: ['@odata.nextLink', 'next', 'nextLink'],
     /** A service that pages without end is cut off here. */
     maxPages: 1000,
   },
 
-  /** The marks of a data source that carries pictures; used to prefer it to sound. */
-  dataSourceVideo: 'video',
+  dataSource: {
+    /** What tells a data source with pictures, so that it is preferred to sound. */
+    type: ['type'],
+    video: 'video',
+  },
 
   rtsp: {
     /** Specification: the quality value `high` is used; `low` is known from a related interface. */

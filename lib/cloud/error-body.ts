@@ -1,5 +1,6 @@
+import { isRecord, type JsonRecord } from '../json-record';
 import { DIALECT } from './dialect';
-import { asText, firstField, firstText, isRecord, type JsonRecord } from './json-record';
+import { asText, firstField, firstText } from './json-field';
 import { maskedStart } from './secret-mask';
 
 /** What can be learned from the body of an error answer. */

@@ -3,7 +3,7 @@ import type { RvmEvent } from '../event';
 import type { DataSources } from './data-sources';
 import type { DeviceDirectory, DeviceEntry } from './device-directory';
 import { remoteIdOf } from './device-record';
-import { asText, firstField } from './json-record';
+import { asText, firstField } from './json-field';
 import type { Operation } from './operation';
 
 /** The ids by which an event names its camera (specification, section 2, Payload). */
@@ -141,7 +141,7 @@ function notFound({ cameraId, remoteId }: EventIds): RvmError {
   const named = cameraId === undefined ? `remote id ${shown(remoteId)}` : `id ${shown(cameraId)}`;
   return new RvmError(
     'DEVICE_NOT_FOUND',
-    `The service lists no camera with the ${named}; check whether the customer's site is accepted for this central station.`,
+    `The service lists no camera with the ${named}; check whether the customer's site is accepted for this Central Station.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from './json-record';
+import { isRecord, type JsonRecord } from '../json-record';
 
 /** Longer names of relations, full URLs included, are nobody's: they are passed over unread. */
 const MAX_RELATION = 256;

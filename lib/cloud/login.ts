@@ -1,4 +1,4 @@
-import { RvmError } from '../error';
+import type { RvmError } from '../error';
 import type { Answer } from './answer';
 import { DIALECT } from './dialect';
 import { acceptVersions } from './media-type';
@@ -91,12 +91,6 @@ async function explainRefusal(
 }
 
 function loginBody(options: LoginOptions): Record<string, unknown> {
-  if (options.username === '' || options.password === '') {
-    throw new RvmError(
-      'CONFIG_MISSING',
-      'The central station has no Agent User: enter its user name and password.',
-    );
-  }
   return {
     ...options.loginExtra,
     [options.loginUserField || DIALECT.login.userField]: options.username,
@@ -114,6 +108,6 @@ function keyRejected(answer: Answer): RvmError {
 function loginRefused(answer: Answer): RvmError {
   return answer.error(
     'LOGIN_FAILED',
-    'The service refuses the login; check user name and password of the Agent User of the central station.',
+    'The service refuses the login; check user name and password of the Agent User of the Central Station.',
   );
 }

@@ -8,6 +8,8 @@ import type { TrustedUrl } from './origin';
 import { recordedRequest, rtspUrlOf, type RecordedRequest, type RtspRelay } from './rtsp';
 import type { SessionKeeper } from './session';
 
+const { rtsp: RTSP } = DIALECT.relations;
+
 /** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
 export class RtspSessions {
   readonly #session: SessionKeeper;
@@ -37,7 +39,7 @@ export class RtspSessions {
    * is never repeated blindly.
    */
   async #post(operation: Operation, entry: DeviceEntry, body: RecordedRequest): Promise<Answer> {
-    const { rtsp: url } = await this.#sources.of(operation, entry);
+    const { url } = await this.#sources.offer(operation, entry, RTSP);
     try {
       return await this.#postTo(operation, url, body);
     } catch (error) {
@@ -45,14 +47,14 @@ export class RtspSessions {
       this.#sources.forget(entry.device.id);
       if (meansOffline(error)) throw offlineAfterAll(error);
       if (error.cause.status !== 404) throw error;
-      const { rtsp: other } = await this.#sources.of(operation, entry);
+      const { url: other } = await this.#sources.offer(operation, entry, RTSP);
       if (other.href === url.href) throw error;
       return this.#postTo(operation, other, body);
     }
   }
 
   #postTo(operation: Operation, url: TrustedUrl, body: RecordedRequest): Promise<Answer> {
-    return this.#session.follow(operation, { method: 'POST', url, relation: DIALECT.relations.rtsp, body });
+    return this.#session.follow(operation, { method: 'POST', url, relation: RTSP, body });
   }
 }
 

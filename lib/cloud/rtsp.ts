@@ -1,7 +1,8 @@
 import { RvmError } from '../error';
+import { isRecord } from '../json-record';
 import type { Answer } from './answer';
 import { DIALECT } from './dialect';
-import { firstField, isRecord } from './json-record';
+import { firstField } from './json-field';
 
 /** Body of the RTSP session request for recorded video (specification, section 2). */
 export interface RecordedRequest {

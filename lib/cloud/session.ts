@@ -24,7 +24,7 @@ interface LoginFailure {
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
 
 /**
- * The one session of a central station. However many operations wait, there is one login at a time; a refused
+ * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
  * request is sent once more after one new login, and never again.
  */
 export class SessionKeeper {

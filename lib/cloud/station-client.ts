@@ -1,11 +1,12 @@
 import type { Device } from '../device';
 import { RvmError } from '../error';
 import type { RvmEvent } from '../event';
+import { requireAgentUser, secretsOf, usableKey, type Credentials } from './credentials';
 import { DataSources } from './data-sources';
 import { DeviceDirectory } from './device-directory';
 import { DIALECT, STATION_TIMING, type StationTiming } from './dialect';
 import { EventCamera, idsOf } from './event-camera';
-import { asText, firstField } from './json-record';
+import { asText, firstField } from './json-field';
 import { Operation } from './operation';
 import { Origins } from './origin';
 import { requestTime, type RtspRelay } from './rtsp';
@@ -16,12 +17,9 @@ import { Transport } from './transport';
 
 export type { StationState } from './station-state';
 
-export interface StationClientOptions {
+export interface StationClientOptions extends Credentials {
   /** With or without a trailing slash and a path prefix; `/system` is appended once. */
   baseUrl: string;
-  apiKey: string;
-  username: string;
-  password: string;
   /** Range sent on `GET /system`: integers or dotted. */
   versionLow: string;
   versionHigh: string;
@@ -33,8 +31,6 @@ export interface StationClientOptions {
   trustedOrigins: readonly string[];
   loginUserField: string;
   loginPasswordField: string;
-  /** Merged into the login body. */
-  loginExtra: Readonly<Record<string, unknown>>;
   /** Adds `Z` to a time of an event that has no zone. */
   appendZ: boolean;
   userAgent: string;
@@ -72,7 +68,7 @@ interface Parts {
   rtsp: RtspSessions;
 }
 
-/** The client of one central station: its one session and its caches, shared by all who use the station. */
+/** The client of one Central Station: its one session and its caches, shared by all who use the station. */
 export class StationClient {
   readonly #options: StationClientOptions;
   readonly #timing: StationTiming;
@@ -127,8 +123,8 @@ export class StationClient {
     const quality = options.quality === '' ? DIALECT.rtsp.quality : options.quality;
 
     const entry = await camera.find(operation, ids);
-    const links = await sources.of(operation, entry);
-    const cameraRemoteId = await camera.remoteId(operation, entry, ids, links.remoteId);
+    const offer = await sources.offer(operation, entry, DIALECT.relations.rtsp);
+    const cameraRemoteId = await camera.remoteId(operation, entry, ids, offer.remoteId);
     const granted = await rtsp.openRecorded(operation, entry, { cameraRemoteId, quality, t });
     camera.learn(entry, ids.remoteId);
 
@@ -159,7 +155,7 @@ export class StationClient {
 
   #open(operation: Operation): Parts {
     if (this.#closed) {
-      throw new RvmError('CANCELLED', 'The central station is closed; deploy its node again.');
+      throw new RvmError('CANCELLED', 'The Central Station is closed; deploy its node again.');
     }
     operation.checkAlive();
     try {
@@ -176,8 +172,10 @@ export class StationClient {
     const options = this.#options;
     const secrets = secretsOf(options);
     const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
+    const apiKey = usableKey(options.apiKey);
+    requireAgentUser(options);
     const transport = new Transport({
-      apiKey: usableKey(options.apiKey),
+      apiKey,
       userAgent: options.userAgent,
       timeoutMs: Math.min(options.timeoutMs, LONGEST_TIMER),
       secrets,
@@ -214,28 +212,4 @@ function startTimeOf(event: RvmEvent): string {
     'BAD_INPUT',
     'The event has no eventStartTime, so it is not known which video to ask for.',
   );
-}
-
-/** Keys are pasted from e-mails: white space around them is taken off; what cannot stand in a header is refused. */
-function usableKey(apiKey: string): string {
-  const key = apiKey.trim();
-  if (key === '')
-    throw new RvmError('CONFIG_MISSING', 'The cloud has no API key: enter the one of the service.');
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new RvmError(
-    'CONFIG_MISSING',
-    'The API key of the cloud holds characters that no key has: paste it again.',
-  );
-}
-
-/** What no error may repeat; user and password together too, because the two are often sent as one. */
-function secretsOf({ apiKey, username, password, loginExtra }: StationClientOptions): string[] {
-  return [apiKey.trim(), password, `${username}:${password}`, ...textsIn(loginExtra)];
-}
-
-/** The texts of the extra login fields, all of which may be secret. */
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(textsIn);
 }

@@ -1,6 +1,6 @@
 import type { RvmError, RvmErrorCode } from '../error';
 
-/** What a status dot can say about the connection of one central station. */
+/** What a status dot can say about the connection of one Central Station. */
 export type StationState =
   | { kind: 'idle' }
   | { kind: 'logging-in' }

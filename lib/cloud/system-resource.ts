@@ -1,6 +1,6 @@
 import { RvmError } from '../error';
+import { isRecord, type JsonRecord } from '../json-record';
 import type { Answer } from './answer';
-import { isRecord, type JsonRecord } from './json-record';
 import { findLink } from './links';
 import { versionOf } from './media-type';
 import type { Origins, TrustedUrl } from './origin';

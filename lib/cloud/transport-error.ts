@@ -41,7 +41,7 @@ export function timeoutError(relation: string): RvmError {
 }
 
 export function closedError(relation: string): RvmError {
-  return new RvmError('CANCELLED', 'The central station was closed before the request was complete.', {
+  return new RvmError('CANCELLED', 'The Central Station was closed before the request was complete.', {
     relation,
   });
 }

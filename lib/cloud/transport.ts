@@ -31,7 +31,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** The connections to the service, shared by all sessions of one central station. */
+/** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #agent: Agent;

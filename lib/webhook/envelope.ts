@@ -1,4 +1,5 @@
 import type { RvmEvent } from '../event';
+import { isRecord } from '../json-record';
 import { ENVELOPE_FIELDS, EVENT_FIELDS, withSpecifiedNames } from './field-names';
 import type { JsonReading, UnreadableReason } from './json-reading';
 
@@ -48,10 +49,6 @@ export function readEnvelope(json: JsonReading): EnvelopeReading {
     logCorrelationId: textOf(fields['logCorrelationId']),
   };
   return { usable: true, envelope, event, isAlarm };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isReadableType(value: unknown): value is string {

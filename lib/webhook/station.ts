@@ -1,3 +1,5 @@
+import { variableIn } from '../environment-variable';
+
 /** What the receiver needs to know of a Central Station. */
 export interface ReceivingStation {
   /** Short unique key, `[a-z0-9-]{1,32}`; identifies the station in messages and in the inbox. */
@@ -7,6 +9,8 @@ export interface ReceivingStation {
   scheme: 'https' | 'http';
   /** Shared Secret Phrase; '' = none. Taken as typed: no trimming, no normalisation. */
   secret: string;
+  /** True while its phrase is still to come: what other phrases do not prove may be proven by this one. */
+  waiting: boolean;
   /** The phrase before the last change, accepted until emptied; '' = none. */
   previousSecret: string;
   /** Agent User of the station; '' = not checked. */
@@ -17,9 +21,6 @@ export interface ReceivingStation {
   sandbox: boolean;
 }
 
-/** What an environment variable leaves behind that is not set: `${NAME}` or `$(NAME)`. */
-const UNSET_VARIABLE = /^\$(?:\{[^}]*\}|\([^)]*\))$/;
-
 /** Texts that JavaScript makes of an absent value; no phrase anybody chose. */
 const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
 
@@ -29,11 +30,7 @@ const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
  */
 export function isUsablePhrase(phrase: string): boolean {
   if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
-  return !phrase.includes('\0') && !isUnsetVariable(phrase);
-}
-
-function isUnsetVariable(text: string): boolean {
-  return UNSET_VARIABLE.test(text.trim());
+  return !phrase.includes('\0') && variableIn(phrase) === undefined;
 }
 
 /** The stations of an endpoint, told apart by whether their phrase lets the receiver judge. */
@@ -54,7 +51,7 @@ export function judgesAmong(stations: readonly ReceivingStation[] | undefined): 
   const able = usable
     .filter((station) => !othersOf(station, usable).some(({ secret }) => secret === station.secret))
     .map((station) => withoutSharedPrevious(station, usable));
-  const waiting = able.length < usable.length || listed.some((station) => isUnsetVariable(station.secret));
+  const waiting = able.length < usable.length || listed.some((station) => station.waiting);
   return { able, waiting };
 }
 

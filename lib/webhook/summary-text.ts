@@ -11,14 +11,15 @@ const ANSI = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`, 'g')
 
 /**
  * One clean line of at most 160 characters for mail, SMS and panels, such as
- * `ALARM Intrusion – Harbour Depot / Gate 1 – 2026-03-04 05:06:07Z`. An event of the sandbox starts with `SANDBOX`.
+ * `ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z`. An event of the sandbox starts with `SANDBOX`.
+ * What is added here is plain ASCII: one other character halves the room of an SMS.
  */
 export function summaryText(event: RvmEvent, sandbox: boolean): string {
   const what = [sandbox ? 'SANDBOX' : '', classWord(event), isEnd(event) ? 'END' : '', nameOf(event)];
   const place = [event.locationName, event.cameraName].map(cleanName).filter(Boolean).join(' / ');
-  const head = [what.filter(Boolean).join(' '), place].filter(Boolean).join(' – ');
+  const head = [what.filter(Boolean).join(' '), place].filter(Boolean).join(' - ');
   const time = timeText(event);
-  return time === '' ? shorten(head, MAX_LENGTH) : `${shorten(head, MAX_LENGTH - time.length - 3)} – ${time}`;
+  return time === '' ? shorten(head, MAX_LENGTH) : `${shorten(head, MAX_LENGTH - time.length - 3)} - ${time}`;
 }
 
 function classWord(event: RvmEvent): string {
@@ -44,5 +45,5 @@ function cleanName(value: unknown): string {
 function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   // Cut between characters, never inside one.
-  return `${text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  return `${text.slice(0, length - 3).replace(/[\uD800-\uDBFF]$/, '')}...`;
 }

@@ -5,7 +5,9 @@ export const KEY = /^[a-z0-9-]{1,32}$/;
 export function keyFromName(name: string): string {
   return name
     .toLowerCase()
+    .replace(/ß/g, 'ss')
     .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 32);

@@ -26,19 +26,17 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
 function reportClashes(RED: NodeAPI, node: CentralStationNode): void {
   const mine = node.station;
   mine.clash = !KEY.test(mine.key);
-  if (mine.clash) node.error(`The key "${mine.key}" is none: use 1 to 32 small letters, digits and hyphens.`);
+  const report = (fault: string, values: Record<string, string>): void =>
+    node.error(RED._(`rvm-central-station.log.${fault}`, values));
+  if (mine.clash) report('noKey', { key: mine.key });
   for (const other of allStations(RED)) {
     if (other === mine) continue;
     if (other.key === mine.key) {
       mine.clash = true;
-      node.error(
-        `The key "${mine.key}" belongs to the Central Station "${other.name}" too, so neither receives: give each its own.`,
-      );
+      report('sameKey', { key: mine.key, other: other.name });
     }
     if (sharePhrase(mine.receiving(), other.receiving())) {
-      node.error(
-        `The Central Stations "${mine.name}" and "${other.name}" have the same Shared Secret Phrase: give each its own.`,
-      );
+      report('samePhrase', { name: mine.name, other: other.name });
     }
   }
 }

@@ -2,10 +2,11 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/station';
-import type { CloudNode, StationCredentials } from '../rvm-cloud/cloud-node';
+import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { connectionStatus, showFromStart, status } from '../support/status';
 import { keyFromName } from './key';
+import { SandboxEntry } from './sandbox-entry';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
 
@@ -21,7 +22,7 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
 }
 
 /** Why a station cannot judge a webhook message. */
-export type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | { variable: string };
+export type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variable: string };
 
 /**
  * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
@@ -35,8 +36,11 @@ export class Station {
   private readonly watchers = new Set<() => void>();
   private state: StationState = { kind: 'idle' };
   private connecting: Promise<StationClient> | undefined;
-  private fromSandbox: StationCredentials | undefined;
+  /** Only with a cloud that is the sandbox. */
+  private readonly inSandbox: SandboxEntry | undefined;
   private closed = false;
+  /** Why it is not in the sandbox stands in the log already. */
+  private reported = false;
   /** Another station has this key, or the key is none: its events could not be told from those of the other. */
   clash = false;
 
@@ -50,7 +54,8 @@ export class Station {
     this.key = textOf(this.properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
     this.isSandbox = cloud?.isSandbox === true;
-    if (this.isSandbox && this.unsetVariable() === undefined) void this.enterSandbox().catch(this.reportOnce);
+    this.inSandbox = cloud?.isSandbox ? this.sandboxEntry(cloud) : undefined;
+    if (this.unsetVariable() === undefined) this.inSandbox?.enterByItself();
   }
 
   /** The variable that the station or its cloud lacks, for the status. */
@@ -72,15 +77,15 @@ export class Station {
     return this.connecting;
   }
 
-  /** What the receiver needs. The phrase is one it does not judge by while there is none: see `notReceiving`. */
+  /** What the receiver needs. It does not judge by an empty phrase: see `notReceiving`. */
   receiving(): ReceivingStation {
     const variable = this.unsetVariable();
     return {
       key: this.key,
       name: this.name,
       scheme: this.scheme(),
-      // The name of a variable tells the receiver to wait: what other phrases do not prove may be proven by this one.
-      secret: variable === undefined ? this.secret() : `\${${variable}}`,
+      secret: variable === undefined ? this.secret() : '',
+      waiting: variable !== undefined,
       previousSecret: variable === undefined ? (this.node.credentials?.previousSecret ?? '') : '',
       agentUserId: textOf(this.properties, 'agentUserId'),
       acceptBareSignature: flagOf(this.properties, 'acceptBareSignature'),
@@ -92,8 +97,8 @@ export class Station {
   notReceiving(): NotReceiving | undefined {
     const variable = this.unsetVariable();
     if (variable !== undefined) return { variable };
-    if (this.isSandbox && this.fromSandbox === undefined) {
-      return this.state.kind === 'refused' ? 'not-configured' : 'not-ready';
+    if (this.inSandbox !== undefined && this.inSandbox.credentials === undefined) {
+      return this.state.kind === 'refused' ? 'refused' : 'not-ready';
     }
     if (this.clash) return 'not-configured';
     return isUsablePhrase(this.secret()) ? undefined : 'no-secret';
@@ -101,19 +106,11 @@ export class Station {
 
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
-    if (!this.isSandbox || this.closed) return;
-    this.enterSandbox()
-      .then(() => this.cloud?.sandbox())
-      .then((sandbox) => sandbox?.setEndpoint(id, { station: this.key, url }))
-      .catch(this.reportOnce);
+    if (!this.closed) this.inSandbox?.setEndpoint(id, url);
   }
 
   removeSandboxEndpoint(id: string): void {
-    if (!this.isSandbox) return;
-    this.cloud?.sandbox().then(
-      (sandbox) => sandbox.removeEndpoint(id),
-      () => undefined,
-    );
+    this.inSandbox?.removeEndpoint(id);
   }
 
   /** Calls back whenever `status` or `notReceiving` may have changed. Returns the way to end that. */
@@ -147,21 +144,17 @@ export class Station {
   async close(): Promise<void> {
     this.closed = true;
     this.watchers.clear();
+    this.inSandbox?.close();
     const client = await this.connecting?.catch(() => undefined);
     await client?.close();
-    if (this.fromSandbox === undefined) return;
-    const sandbox = await this.cloud?.sandbox().catch(() => undefined);
-    sandbox?.removeStation(this.key);
   }
 
   private async connect(): Promise<StationClient> {
     const variable = this.unsetVariable();
     if (variable !== undefined) throw unsetVariableError(variable);
-    if (this.cloud === undefined) throw this.missing('cloud', 'choose one');
+    if (this.cloud === undefined) throw this.cloudMissing();
     const connection = await this.cloud.connection();
-    const { username, password } = await this.agentUser();
-    if (username === '') throw this.missing('Agent User name', 'enter it');
-    if (password === '') throw this.missing('Agent User password', 'enter it');
+    const { username = '', password = '' } = (await this.inSandbox?.enter()) ?? this.node.credentials ?? {};
 
     // Loaded here and not above: registering types must not cost the memory of an HTTP client.
     const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
@@ -175,31 +168,25 @@ export class Station {
     throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
   }
 
-  private async agentUser(): Promise<{ username: string; password: string }> {
-    if (this.isSandbox) return this.enterSandbox();
-    const { username = '', password = '' } = this.node.credentials ?? {};
-    return { username, password };
+  private sandboxEntry(cloud: CloudNode): SandboxEntry {
+    const { username, password, secret } = this.node.credentials ?? {};
+    const settings = { name: this.name, username, password, secret, scheme: this.scheme() };
+    return new SandboxEntry(cloud, this.key, settings, {
+      entered: () => this.sandboxEntered(),
+      failed: (error) => this.reportOnce(error),
+    });
   }
 
-  /** Empty credentials stand for those of the sandbox, which are random at each start. */
-  private async enterSandbox(): Promise<StationCredentials> {
-    if (this.fromSandbox !== undefined) return this.fromSandbox;
-    if (this.cloud === undefined) throw this.missing('cloud', 'choose one');
-    const sandbox = await this.cloud.sandbox();
-    const { username, password, secret } = this.node.credentials ?? {};
-    this.fromSandbox ??= sandbox.setStation(this.key, {
-      name: this.name,
-      username,
-      password,
-      secret,
-      scheme: this.scheme(),
-    });
-    return this.fromSandbox;
+  /** What kept the station out is over. */
+  private sandboxEntered(): void {
+    this.reported = false;
+    if (this.state.kind === 'refused') this.state = { kind: 'idle' };
+    this.tellWatchers();
   }
 
   private secret(): string {
     if (this.clash) return '';
-    if (this.isSandbox) return this.fromSandbox?.secret ?? '';
+    if (this.inSandbox !== undefined) return this.inSandbox.credentials?.secret ?? '';
     return this.node.credentials?.secret ?? '';
   }
 
@@ -214,20 +201,21 @@ export class Station {
     this.tellWatchers();
   }
 
+  private reportOnce(error: unknown): void {
+    if (this.closed || this.reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
+    this.reported = true;
+    this.node.error(error instanceof Error ? error.message : String(error));
+    this.failed(error);
+  }
+
   private tellWatchers(): void {
     for (const changed of this.watchers) changed();
   }
 
-  private missing(what: string, cure: string): RvmError {
+  private cloudMissing(): RvmError {
     return new RvmError(
       'CONFIG_MISSING',
-      `The Central Station "${this.name}" has no ${what}: ${cure} in its settings.`,
+      `The Central Station "${this.name}" has no cloud: choose one in its settings.`,
     );
   }
-
-  private readonly reportOnce = (error: unknown): void => {
-    if (this.closed || this.state.kind === 'refused') return;
-    this.node.error(error instanceof Error ? error.message : String(error));
-    this.failed(error);
-  };
 }

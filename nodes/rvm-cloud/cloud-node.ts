@@ -2,7 +2,7 @@ import type { Node } from 'node-red';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
 import type { Sandbox } from '../../sandbox';
 
-export type { StationCredentials } from '../../sandbox';
+export type { Sandbox, SandboxOptions, StationCredentials, StationSettings } from '../../sandbox';
 
 interface CloudCredentials {
   apiKey?: string;
@@ -16,8 +16,8 @@ export interface CloudNode extends Node<CloudCredentials> {
   isSandbox: boolean;
   /** A property or credential stands for an environment variable that is not set. */
   unsetVariable: string | undefined;
-  /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot start. */
+  /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */
   connection(): Promise<CloudConnection>;
-  /** @throws RvmError CONFIG_MISSING where the settings forbid it; NETWORK where it cannot start. */
+  /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */
   sandbox(): Promise<Sandbox>;
 }

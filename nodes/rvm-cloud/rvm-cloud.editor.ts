@@ -1,5 +1,8 @@
 import { isVariable, numberOrReason, trimmed } from '../support/editor/validate';
 
+/** Alarms per minute, the most that the sandbox raises. */
+const MOST_EVENTS = 600;
+
 const VERSION = /^\d+(\.\d+)*$/;
 
 function urlOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -56,8 +59,8 @@ RED.nodes.registerType('rvm-cloud', {
         return versionOrReason(this, value);
       },
     },
-    tls: { value: '' },
-    proxy: { value: '' },
+    tls: { value: '', type: 'tls-config', required: false },
+    proxy: { value: '', type: 'http proxy', required: false },
     timeout: {
       value: 10,
       validate(value) {
@@ -79,7 +82,7 @@ RED.nodes.registerType('rvm-cloud', {
     sandboxEvents: {
       value: 1,
       validate(value) {
-        return numberOrReason(this, value, 0);
+        return numberOrReason(this, value, 0, MOST_EVENTS);
       },
     },
     loginUserField: { value: 'username' },

@@ -1,5 +1,6 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { isRecord } from '../../lib/json-record';
 import { userAgent } from '../support/package-version';
 import { registerNode } from '../support/register';
 import {
@@ -11,14 +12,17 @@ import {
   unsetVariableError,
   type Properties,
 } from '../support/settings';
-import type { CloudConnection, CloudNode } from './cloud-node';
+import type { CloudConnection, CloudNode, SandboxOptions } from './cloud-node';
 import { SandboxHost } from './sandbox-host';
 
 /** The word in `url` that stands for the built-in sandbox. */
 const SANDBOX = 'sandbox';
 
 /** Where the sandbox listens; `false` where the settings forbid it. */
-type Placement = false | { host?: string; port?: number; rtspPort?: number };
+type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort'>;
+
+/** What a flow of a later version may carry and this one does not use. */
+const NOT_USED = ['tls', 'proxy'];
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -31,8 +35,10 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
       apiKey,
       eventsPerMinute: numberOf(properties, 'sandboxEvents', 1),
     },
-    (line) => node.log(line),
+    ({ url: service, rtspUrl: video }) => node.log(RED._('rvm-cloud.log.sandboxStarted', { service, video })),
   );
+  const ignored = NOT_USED.filter((name) => textOf(properties, name) !== '');
+  if (ignored.length > 0) node.warn(RED._('rvm-cloud.log.notUsed', { names: ignored.join(', ') }));
 
   node.isSandbox = url === SANDBOX;
   node.unsetVariable = firstUnsetVariable(config, node.credentials);
@@ -50,8 +56,6 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
       const sandbox = await node.sandbox();
       return { ...details(properties), loginExtra, baseUrl: sandbox.url, apiKey: sandbox.apiKey };
     }
-    if (url === '') throw missing('base URL', 'the address of the service, or the word sandbox');
-    if (apiKey === '') throw missing('API key', 'the key that came by e-mail from the service');
     return { ...details(properties), loginExtra, baseUrl: url, apiKey };
   };
 
@@ -63,7 +67,10 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
 /** `rvmSandbox` of settings.js. What cannot be read as a permission forbids: in production a slip must not open it. */
 function placementOf(setting: unknown): Placement {
   if (setting === undefined || setting === true) return {};
-  return typeof setting === 'object' && setting !== null && !Array.isArray(setting) ? setting : false;
+  if (!isRecord(setting)) return false;
+  // Nothing else: options of the node and those for tests are not for settings.js.
+  const { host, port, rtspPort } = setting as Exclude<Placement, false>;
+  return { host, port, rtspPort };
 }
 
 function details(properties: Properties): Omit<CloudConnection, 'baseUrl' | 'apiKey' | 'loginExtra'> {
@@ -73,15 +80,11 @@ function details(properties: Properties): Omit<CloudConnection, 'baseUrl' | 'api
     timeoutMs: numberOf(properties, 'timeout', 10, 0.1) * 1000,
     deviceRefreshMs: numberOf(properties, 'deviceRefresh', 300) * 1000,
     trustedOrigins: listOf(properties, 'trustedOrigins'),
-    loginUserField: textOf(properties, 'loginUserField', 'username'),
-    loginPasswordField: textOf(properties, 'loginPasswordField', 'password'),
+    loginUserField: textOf(properties, 'loginUserField'),
+    loginPasswordField: textOf(properties, 'loginPasswordField'),
     appendZ: flagOf(properties, 'appendZ'),
     userAgent: userAgent(),
   };
-}
-
-function missing(what: string, cure: string): RvmError {
-  return new RvmError('CONFIG_MISSING', `The cloud has no ${what}: enter ${cure}.`);
 }
 
 function sandboxForbidden(): RvmError {
@@ -95,8 +98,7 @@ function sandboxForbidden(): RvmError {
 function parseLoginExtra(text: string | undefined): Record<string, unknown> {
   if (text === undefined || text.trim() === '') return {};
   const value = parseJson(text);
-  if (value !== null && typeof value === 'object' && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  if (isRecord(value)) return value;
   throw new RvmError(
     'BAD_INPUT',
     'The further login fields of the cloud are not a JSON object such as {"siteId":"1"}: correct them.',

@@ -10,10 +10,10 @@ export class SandboxHost {
 
   constructor(
     private readonly options: SandboxOptions,
-    private readonly log: (line: string) => void,
+    private readonly started: (sandbox: Sandbox) => void,
   ) {}
 
-  /** @throws RvmError CANCELLED after close, NETWORK where its ports cannot be opened. */
+  /** @throws RvmError CANCELLED after close, BAD_INPUT for an option, NETWORK where its ports cannot be opened. */
   sandbox(): Promise<Sandbox> {
     if (this.closed)
       return Promise.reject(new RvmError('CANCELLED', 'The sandbox has ended with its cloud node.'));
@@ -29,15 +29,21 @@ export class SandboxHost {
 
   private async start(): Promise<Sandbox> {
     // Loaded here and not above: most of its users only ever talk to the real service.
-    const { Sandbox } = require('../../sandbox') as SandboxModule;
+    const { OptionError, Sandbox } = require('../../sandbox') as SandboxModule;
     try {
       const sandbox = await Sandbox.start(this.options);
-      this.log(`sandbox started: service on ${sandbox.url}, video on ${sandbox.rtspUrl}`);
+      this.started(sandbox);
       return sandbox;
     } catch (error) {
       // The next use tries again, for the port may be free by then.
       this.starting = undefined;
       const reason = error instanceof Error ? error.message : String(error);
+      if (error instanceof OptionError) {
+        throw new RvmError(
+          'BAD_INPUT',
+          `The sandbox cannot start: ${reason} Correct it in the cloud node, or in rvmSandbox of settings.js.`,
+        );
+      }
       throw new RvmError(
         'NETWORK',
         `The sandbox could not start (${reason}): free the port, or place it by rvmSandbox in settings.js.`,

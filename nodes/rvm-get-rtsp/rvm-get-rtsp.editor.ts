@@ -18,7 +18,9 @@ RED.nodes.registerType('rvm-get-rtsp', {
     whenOffline: { value: 'fail' },
     deadline: { value: 15 },
   },
-  paletteLabel: 'get RTSP',
+  paletteLabel() {
+    return this._('rvm-get-rtsp.label.node');
+  },
   label() {
     return this.name || this._('rvm-get-rtsp.label.node');
   },

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
+import { isRecord } from '../../lib/json-record';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
 import { choiceOf, textOf, type Properties } from '../support/settings';
@@ -10,7 +11,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
 
   serviceNode(RED, node, config, async (msg, client, signal) => {
     choiceOf(properties, 'mode', ['event']);
-    const quality = textOf(properties, 'quality', 'high') || 'high';
+    const quality = textOf(properties, 'quality');
     const rtsp = await client.rtspForEvent(eventIn(msg), { quality, signal });
     msg.payload = rtsp.url;
     msg.rtsp = rtsp;
@@ -20,9 +21,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
 /** The event of *webhook in*: its copy in `msg.event` survives nodes that replace the payload. */
 function eventIn(msg: NodeMessage): RvmEvent {
   const event = msg.event ?? msg.payload;
-  if (event !== null && typeof event === 'object' && !Array.isArray(event) && !Buffer.isBuffer(event)) {
-    return event as RvmEvent;
-  }
+  if (isRecord(event) && !Buffer.isBuffer(event)) return event;
   throw new RvmError(
     'BAD_INPUT',
     'No event in msg.event or msg.payload: wire this node behind a webhook in node.',

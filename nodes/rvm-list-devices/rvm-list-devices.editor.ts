@@ -15,7 +15,9 @@ RED.nodes.registerType('rvm-list-devices', {
     fresh: { value: false },
     links: { value: false },
   },
-  paletteLabel: 'list devices',
+  paletteLabel() {
+    return this._('rvm-list-devices.label.node');
+  },
   label() {
     return this.name || this._('rvm-list-devices.label.node');
   },

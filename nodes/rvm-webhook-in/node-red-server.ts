@@ -50,7 +50,7 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
     remembered.write(dispatcher.paths());
   });
   if (RED.settings.get('httpNodeAuth') !== undefined) {
-    RED.log.info('rvm-webhook-in: httpNodeAuth does not apply to webhook paths; each message proves itself.');
+    RED.log.info(RED._('rvm-webhook-in.log.httpNodeAuth'));
   }
   capture(RED, dispatcher);
   RED.server.on('upgrade', (req, socket, head) => dispatcher.upgrade(req, socket, head, RED.server));

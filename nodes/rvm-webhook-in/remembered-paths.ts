@@ -32,9 +32,7 @@ export class RememberedPaths {
       fs.renameSync(`${file}.new`, file);
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      this.RED.log.warn(
-        `rvm-webhook-in: the folder remote-monitoring in the user directory cannot be written (${code}): alarms that arrive while Node-RED starts may be turned away.`,
-      );
+      this.RED.log.warn(this.RED._('rvm-webhook-in.log.pathsNotWritten', { code }));
     }
   }
 

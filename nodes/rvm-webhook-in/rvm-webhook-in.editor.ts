@@ -1,7 +1,7 @@
 import { isVariable, trimmed } from '../support/editor/validate';
+import { POSSIBLE_PATH } from './path-rule';
 
 const PREFIX = '/remote-monitoring/';
-const ALLOWED = /^\/?[A-Za-z0-9._~!$&'()*+,;=:@/-]+$/;
 
 /** The address is known only to the service: 128 bits from a cryptographic generator. */
 function randomPath(): string {
@@ -13,7 +13,7 @@ function pathOrReason(node: EditorNode, value: unknown): boolean | string {
   const path = trimmed(value);
   if (isVariable(path)) return true;
   if (path.replace(/\//g, '') === '') return node._('rvm-webhook-in.errors.pathMissing');
-  return ALLOWED.test(path) || node._('rvm-webhook-in.errors.path');
+  return POSSIBLE_PATH.test(path) || node._('rvm-webhook-in.errors.path');
 }
 
 function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -90,7 +90,9 @@ RED.nodes.registerType('rvm-webhook-in', {
     maxAttempts: { value: 12 },
     maxInFlight: { value: 100 },
   },
-  paletteLabel: 'webhook in',
+  paletteLabel() {
+    return this._('rvm-webhook-in.label.node');
+  },
   label() {
     return this.name || this._('rvm-webhook-in.label.node');
   },

@@ -14,6 +14,8 @@ import { clockTime, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
 import { defaultInbox } from './default-inbox';
 import { nodeRedServer, type NodeRedServer } from './node-red-server';
+import { POSSIBLE_PATH } from './path-rule';
+import { isReservedPath } from './reserved-path';
 
 const PROBLEMS_OUTPUT = 2;
 
@@ -57,10 +59,8 @@ class WebhookIn {
   }
 
   private open(): Endpoint | undefined {
-    const own = textOf(this.properties, 'path');
-    const path = this.server.fullPath(own);
-    if (path === undefined) return this.refuse('noHttpNodes');
-    if (own.replace(/\//g, '') === '') return this.refuse('notConfigured');
+    const path = this.path();
+    if (path === undefined) return undefined;
     const endpoint: Endpoint = {
       id: this.node.id,
       path,
@@ -71,6 +71,18 @@ class WebhookIn {
       onProblem: (problem) => this.problem(problem),
     };
     return this.server.dispatcher.add(endpoint) ? endpoint : this.refuse('pathInUse');
+  }
+
+  /** The full path; undefined, with the fault noted, where there is none that a request could come by. */
+  private path(): string | undefined {
+    // A variable that is not set may stand for the path, and its name is shown.
+    if (firstUnsetVariable(this.properties) !== undefined) return undefined;
+    const own = textOf(this.properties, 'path');
+    const path = this.server.fullPath(own);
+    if (path === undefined) return this.refuse('noHttpNodes');
+    if (own.replace(/\//g, '') === '') return this.refuse('notConfigured');
+    if (!POSSIBLE_PATH.test(own)) return this.refuse('pathImpossible');
+    return isReservedPath(this.RED, path) ? this.refuse('pathReserved') : path;
   }
 
   private refuse(fault: StatusName): undefined {
@@ -177,6 +189,7 @@ class WebhookIn {
     for (const station of stations) {
       const lack = station.notReceiving();
       if (lack === 'no-secret') return status(RED, 'noSecret');
+      if (lack === 'refused') return station.status();
       if (lack === 'not-configured') return status(RED, 'notConfigured');
       if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
     }

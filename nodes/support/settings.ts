@@ -1,25 +1,14 @@
+import { variableIn } from '../../lib/environment-variable';
 import { RvmError } from '../../lib/error';
 
 /** What a flow carries for a node: anything, because flows are edited by hand and `${ENV}` arrives as text. */
 export type Properties = Readonly<Record<string, unknown>>;
 
-const UNSET = /^\$(?:\{([^{}]+)\}|\(([^()]+)\))$/;
-
-/**
- * The name of the environment variable that a value still stands for. Node-RED replaces `${NAME}` and `$(NAME)` where
- * they are the whole value, and hands over the literal text if the variable is not set.
- */
-export function unsetVariable(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  const match = UNSET.exec(value.trim());
-  return match?.[1] ?? match?.[2];
-}
-
 /** The first unset variable among all properties and credentials of a node. */
 export function firstUnsetVariable(...sources: readonly (object | undefined)[]): string | undefined {
   for (const source of sources) {
     for (const value of Object.values(source ?? {})) {
-      const name = unsetVariable(value);
+      const name = variableIn(value);
       if (name !== undefined) return name;
     }
   }

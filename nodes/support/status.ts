@@ -1,14 +1,7 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import type { RvmError } from '../../lib/error';
+import type { StationState } from '../../lib/cloud/station-state';
+import type { RvmErrorCode } from '../../lib/error';
 import { onFlows } from './flow-run';
-
-/** State of a connection to the service, as the client of a Central Station reports it. */
-export type ConnectionState =
-  | { kind: 'idle' }
-  | { kind: 'logging-in' }
-  | { kind: 'connected'; version: string | undefined }
-  | { kind: 'offline'; since: Date }
-  | { kind: 'refused'; error: RvmError };
 
 /** The one status table of all nodes: fill and shape here, texts in the shared locale file under `status`. */
 const TABLE = {
@@ -21,12 +14,19 @@ const TABLE = {
   wrongPassword: ['red', 'ring'],
   incompatible: ['red', 'ring'],
   notConfigured: ['red', 'ring'],
+  wrongSetting: ['red', 'ring'],
+  noPermission: ['red', 'ring'],
+  linkNotOffered: ['red', 'ring'],
+  untrustedLink: ['red', 'ring'],
+  sandboxFailed: ['red', 'ring'],
   variableNotSet: ['red', 'ring'],
   lastAlarm: ['green', 'dot'],
   lastSandboxAlarm: ['yellow', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
   pathInUse: ['red', 'ring'],
+  pathImpossible: ['red', 'ring'],
+  pathReserved: ['red', 'ring'],
   noHttpNodes: ['red', 'ring'],
   noSettleEvent: ['red', 'ring'],
   needsNode: ['red', 'ring'],
@@ -56,8 +56,22 @@ export function showFromStart(RED: NodeAPI, node: Node, current: () => NodeStatu
   show();
 }
 
+/** What a station shows that is refused, by the service or because of its settings. */
+const REFUSALS: Readonly<Partial<Record<RvmErrorCode, StatusName>>> = {
+  API_KEY_REJECTED: 'wrongApiKey',
+  LOGIN_FAILED: 'wrongPassword',
+  INCOMPATIBLE_VERSION: 'incompatible',
+  VERSION_NOT_REQUESTED: 'incompatible',
+  PERMISSION_DENIED: 'noPermission',
+  LINK_NOT_OFFERED: 'linkNotOffered',
+  UNTRUSTED_LINK: 'untrustedLink',
+  BAD_INPUT: 'wrongSetting',
+  // A service that is out of reach is no refusal, but "offline": what is left is the sandbox.
+  NETWORK: 'sandboxFailed',
+};
+
 /** What a node that uses a Central Station shows. */
-export function connectionStatus(RED: NodeAPI, state: ConnectionState, isSandbox: boolean): NodeStatus {
+export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: boolean): NodeStatus {
   switch (state.kind) {
     case 'idle':
       return isSandbox ? status(RED, 'sandbox') : {};
@@ -71,7 +85,7 @@ export function connectionStatus(RED: NodeAPI, state: ConnectionState, isSandbox
     case 'offline':
       return status(RED, 'offlineSince', { time: clockTime(state.since) });
     case 'refused':
-      return status(RED, refusal(state.error));
+      return status(RED, REFUSALS[state.error.code] ?? 'notConfigured');
     default:
       return state satisfies never;
   }
@@ -80,11 +94,4 @@ export function connectionStatus(RED: NodeAPI, state: ConnectionState, isSandbox
 /** Local time of day, as the person in front of the editor reads it. */
 export function clockTime(time: Date): string {
   return time.toLocaleTimeString(undefined, { hour12: false });
-}
-
-function refusal(error: RvmError): StatusName {
-  if (error.code === 'API_KEY_REJECTED') return 'wrongApiKey';
-  if (error.code === 'LOGIN_FAILED') return 'wrongPassword';
-  if (error.code === 'INCOMPATIBLE_VERSION' || error.code === 'VERSION_NOT_REQUESTED') return 'incompatible';
-  return 'notConfigured';
 }

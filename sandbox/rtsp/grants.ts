@@ -94,10 +94,13 @@ export class Grants {
   }
 }
 
+/** The beginning of the id, for a human to read; the token decides. Whole, it would make the URL one that debug views cut. */
+const READABLE_ID = 8;
+
 // The single quote is legal in a URL, but a URL that ends up in a command line is better without it.
 function cameraPath({ cameraId, start }: GrantRequest): string {
   const kind = start === undefined ? 'live' : 'recorded';
-  return `${kind}/${encodeURIComponent(cameraId).replaceAll("'", '%27')}`;
+  return `${kind}/${encodeURIComponent(cameraId.slice(0, READABLE_ID)).replaceAll("'", '%27')}`;
 }
 
 function parseUrl(uri: string): URL | undefined {

@@ -165,13 +165,13 @@ describe('failures of the service and the network', () => {
       status: 400,
       json: {
         code: service.apiKey,
-        message: `${String(request.headers['apikey'])} ${request.headers.cookie} ${service.password} extra-token rtsp://u:p@relay/x`,
+        message: `${String(request.headers['apikey'])} ${request.headers.cookie} ${service.password} extra-token 4711 rtsp://u:p@relay/x`,
       },
     }));
-    const client = station.client({ loginExtra: { nested: { token: 'extra-token' } } });
+    const client = station.client({ loginExtra: { nested: { token: 'extra-token', pin: 4711 } } });
     const error = await failure(client.rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(error.cause.serverCode, '***');
-    assert.equal(error.cause.serverMessage, '*** sid=*** *** *** ***');
+    assert.equal(error.cause.serverMessage, '*** sid=*** *** *** *** ***');
   });
 
   it('repeats no user and password that the service echoes as a basic login', async () => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import { webhookFlow } from '../support/flows';
 import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
 import { opensslAvailable, selfSigned } from '../support/self-signed';
@@ -77,14 +79,27 @@ describe('a cloud whose url is "sandbox"', function () {
     );
   });
 
+  it('says BAD_INPUT, what is wrong, and "wrong setting", for a setting that it cannot take', async () => {
+    await nodeRed.deploy(
+      sandboxFlow().map((node) => (node.id === 'cloud' ? { ...node, sandboxEvents: 1000 } : node)),
+    );
+    for (const id of ['webhook', 'list']) {
+      await nodeRed.until(() => nodeRed.statuses(id).at(-1) === 'status.wrongSetting', `the status of ${id}`);
+    }
+    await inject(nodeRed, 'in', {});
+    const { error } = await nodeRed.message('failed');
+    assert.equal((error as { code: string }).code, 'BAD_INPUT');
+    assert.match((error as { message: string }).message, /eventsPerMinute must be a number from 0 to 600/);
+  });
+
   it('ends with its cloud node: a flow without it leaves nothing listening', async () => {
-    const url = /service on (http:\/\/127\.0\.0\.1:\d+)/g;
+    const before = nodeRed.log.length;
+    const address = () => /service on (http:\/\/127\.0\.0\.1:\d+)/.exec(nodeRed.log.slice(before))?.[1];
     await nodeRed.deploy(sandboxFlow());
-    await nodeRed.message('alarms');
-    const addresses = [...nodeRed.log.matchAll(url)].map((match) => match[1] ?? '');
+    await nodeRed.until(() => address() !== undefined, 'the address of the sandbox of this flow');
+    assert.ok((await fetch(`${address()}/sandbox/state`)).ok, 'it listens');
     await nodeRed.deploy(webhookFlow());
-    for (const address of new Set(addresses))
-      await assert.rejects(fetch(`${address}/sandbox/state`), address);
+    await assert.rejects(fetch(`${address()}/sandbox/state`), address());
   });
 });
 
@@ -125,6 +140,40 @@ describe('the sandbox and settings.js', function () {
         new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`),
       );
     } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+
+  it('takes nothing else from rvmSandbox', async () => {
+    const nodeRed = await NodeRed.start({
+      settings: "rvmSandbox: { cameras: 1, apiKey: 'x', versions: '8' },",
+    });
+    try {
+      await nodeRed.deploy(sandboxFlow());
+      await inject(nodeRed, 'in', {});
+      assert.ok(((await nodeRed.message('listed')).payload as unknown[]).length > 1);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+
+  it('tries again by itself when its port was taken: alarms come once it is free, without a deploy', async () => {
+    const taken = net.createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as net.AddressInfo;
+    const nodeRed = await NodeRed.start({ settings: `rvmSandbox: { port: ${port} },` });
+    try {
+      await nodeRed.deploy(webhookFlow({ cloud: { url: 'sandbox', sandboxEvents: 30, credentials: {} } }));
+      await nodeRed.until(
+        () => nodeRed.statuses('webhook').at(-1) === 'status.sandboxFailed',
+        'the status "sandbox cannot start"',
+      );
+      taken.close();
+      await nodeRed.message('alarms', () => true, 20);
+      assert.match(nodeRed.statuses('webhook').at(-1) ?? '', /^sandbox, last/);
+      assert.equal(nodeRed.log.match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
+    } finally {
+      taken.close();
       await nodeRed.stopAndRemove();
     }
   });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeInitializer, NodeMessage } from 'node-red';
 import helper, { type CompleteEvent } from 'node-red-node-test-helper';
 import { ROOT } from '../support/node-red';
@@ -11,6 +13,9 @@ interface Outcome {
   output: 'result' | 'failed' | 'caught';
   msg: NodeMessage;
 }
+
+/** What must not come cannot be waited for: time for the node to say again that it is done, in milliseconds. */
+const WINDOW = 50;
 
 /** Wires one node, sends it one message, and tells where it came out and how often the node said it was done. */
 async function run(
@@ -27,15 +32,26 @@ async function run(
   ];
   await helper.load([...NODES, require('@node-red/nodes/core/common/25-catch.js') as NodeInitializer], flows);
   const completions: CompleteEvent[] = [];
+  const ended = new EventEmitter();
   helper._RED.hooks.add('onComplete.test', (event) => {
-    if (event.node.id === 'under-test') completions.push(event);
+    if (event.node.id !== 'under-test') return;
+    completions.push(event);
+    ended.emit('done');
   });
-  const outcome = await new Promise<Outcome>((resolve) => {
-    for (const output of ['result', 'failed', 'caught'] as const) {
-      helper.getNode(output)?.on('input', (seen: NodeMessage) => resolve({ output, msg: seen }));
-    }
-    helper.getNode('under-test')?.receive(msg);
-  });
+  const outcomes: Outcome[] = [];
+  for (const output of ['result', 'failed', 'caught'] as const) {
+    helper.getNode(output)?.on('input', (seen: NodeMessage) => {
+      outcomes.push({ output, msg: seen });
+      ended.emit('out');
+    });
+  }
+  const whole = Promise.all([once(ended, 'out'), once(ended, 'done')]);
+  helper.getNode('under-test')?.receive(msg);
+  await whole;
+  await delay(WINDOW);
+  const [outcome, ...others] = outcomes;
+  assert.ok(outcome !== undefined);
+  assert.deepEqual(others, [], 'the message comes out once');
   return { ...outcome, completions };
 }
 

@@ -120,6 +120,13 @@ export class NodeRed {
     await this.until(() => count(this.log, /Started (modified )?(nodes|flows)/g) > before, 'the deploy');
   }
 
+  /** Moves the clock that never jumps, in a Node-RED that was started with the setting MOVABLE_CLOCK. */
+  async advance(seconds: number): Promise<void> {
+    const before = count(this.log, CLOCK_MOVED);
+    this.child.send({ advance: seconds * 1000 });
+    await this.until(() => count(this.log, CLOCK_MOVED) > before, 'the clock');
+  }
+
   /** Messages that a probe has seen so far. */
   at(probe: string): Record<string, unknown>[] {
     return this.seen.filter((entry) => entry.probe === probe).map((entry) => entry.msg);
@@ -181,6 +188,18 @@ export class NodeRed {
     this.changes.emit('change');
   }
 }
+
+/** JavaScript of a setting that lets a test move `performance.now`; timers go on as they do. */
+export const MOVABLE_CLOCK = `movableClock: (() => {
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    performance.now = () => now() + ahead;
+    process.on('message', (message) => {
+      ahead += message.advance;
+      console.log('The clock was moved.');
+    });
+  })(),`;
+const CLOCK_MOVED = /The clock was moved/g;
 
 /** A function node that reports what it gets to the test. */
 export function probe(id: string, z = 'tab'): FlowNode {

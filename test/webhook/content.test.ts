@@ -179,7 +179,7 @@ describe('content of a proven message', () => {
     const locationName = 'A\u0000\r\nB\u001b[31m\u202eC';
     const { msg } = await accept(JSON.stringify(envelope({}, { locationName })));
     assert.equal(msg.payload.locationName, locationName);
-    assert.match(msg.webhook.text, /– A B C \/ Gate 1 –/);
+    assert.match(msg.webhook.text, /- A B C \/ Gate 1 -/);
     const long = await accept(JSON.stringify(envelope({}, { locationName: 'x'.repeat(900_000) })));
     assert.ok(long.msg.webhook.text.length <= 160);
   });

@@ -145,19 +145,39 @@ describe('the memory of the process', () => {
     assert.deepEqual(seen, []);
   });
 
-  it('goes on after a consumer that threw', async () => {
+  it('goes on after a consumer that threw, and logs which delivery it was without content of the event', async () => {
     const lines: string[] = [];
     const inbox = new MemoryInbox({ log: (line) => lines.push(line) });
-    const seen: string[] = [];
-    inbox.consume('e', ({ message }) => {
-      seen.push(message.envelope.messageId);
+    const seen: Delivery[] = [];
+    inbox.consume('e', (delivery) => {
+      seen.push(delivery);
+      throw new Error(`broken flow for ${delivery.message.event.alarmId}`);
+    });
+    await inbox.accept(message('alarm-a'));
+    await inbox.accept(message('alarm-b'));
+    await turn();
+    assert.deepEqual(
+      seen.map((delivery) => delivery.message.envelope.messageId),
+      ['alarm-a', 'alarm-b'],
+    );
+    assert.equal(lines.length, 2);
+    for (const [index, { deliveryId }] of seen.entries()) assert.ok(lines[index]?.includes(deliveryId));
+    assert.doesNotMatch(lines.join('\n'), /alarm-|broken flow/);
+  });
+
+  it('delivers an event once whose consumer threw', async () => {
+    const inbox = new MemoryInbox();
+    let attempts = 0;
+    const unsubscribe = inbox.consume('e', () => {
+      attempts++;
       throw new Error('broken flow');
     });
     await inbox.accept(message('a'));
-    await inbox.accept(message('b'));
-    await turn();
-    assert.deepEqual(seen, ['a', 'b']);
-    assert.equal(lines.length, 2);
+    for (let turns = 0; turns < 4; turns++) await turn();
+    unsubscribe();
+    inbox.consume('e', () => attempts++);
+    for (let turns = 0; turns < 4; turns++) await turn();
+    assert.equal(attempts, 1);
   });
 
   it('accepts nothing beyond what may wait, and nothing once it is closed', async () => {

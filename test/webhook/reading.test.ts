@@ -166,14 +166,14 @@ describe('the one line about an event', () => {
   it('says what, where and when', () => {
     assert.equal(
       summaryText(event, false),
-      'ALARM Intrusion – Harbour Depot / Gate 1 – 2026-03-04 05:06:07Z',
+      'ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z',
     );
   });
 
   it('starts with SANDBOX for an event of the sandbox', () => {
     assert.equal(
       summaryText(event, true),
-      'SANDBOX ALARM Intrusion – Harbour Depot / Gate 1 – 2026-03-04 05:06:07Z',
+      'SANDBOX ALARM Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:06:07Z',
     );
   });
 
@@ -181,8 +181,13 @@ describe('the one line about an event', () => {
     const ended = { ...event, eventClass: 'health', eventEndTime: '2026-03-04T05:07:00' };
     assert.equal(
       summaryText(ended, false),
-      'HEALTH END Intrusion – Harbour Depot / Gate 1 – 2026-03-04 05:07:00Z',
+      'HEALTH END Intrusion - Harbour Depot / Gate 1 - 2026-03-04 05:07:00Z',
     );
+  });
+
+  it('adds no character of its own that an SMS has no room for', () => {
+    const text = summaryText({ ...event, eventName: 'x'.repeat(200), cameraName: 'y'.repeat(200) }, false);
+    assert.match(text, /^[ -~]{1,160}$/);
   });
 
   it('does without what is absent', () => assert.equal(summaryText({}, false), 'ALARM'));
@@ -199,7 +204,7 @@ describe('the one line about an event', () => {
           );
           assert.ok(text.length <= 160);
           assert.doesNotMatch(text, /[\p{Cc}\p{Cf}\p{Cs}]/u);
-          assert.match(text, /^SANDBOX ALARM.* – 2026-03-04 05:06:07Z$/);
+          assert.match(text, /^SANDBOX ALARM.* - 2026-03-04 05:06:07Z$/);
         },
       ),
     );

@@ -27,7 +27,7 @@ interface EditorType {
   icon?: string;
   inputs?: number;
   outputs?: number;
-  paletteLabel?: string;
+  paletteLabel?(this: EditorNode): string;
   label(this: EditorNode): string;
   labelStyle?(this: EditorNode): string;
   inputLabels?(this: EditorNode): string;

@@ -1,8 +1,8 @@
-const VARIABLE = /^\$(?:\{[^{}]+\}|\([^()]+\))$/;
+import { variableIn } from '../../../lib/environment-variable';
 
 /** `${NAME}` as the whole value: Node-RED puts the environment variable in its place at run time. */
 export function isVariable(value: unknown): boolean {
-  return typeof value === 'string' && VARIABLE.test(value.trim());
+  return variableIn(value) !== undefined;
 }
 
 /** The text in a field or property, without outer white space. */
@@ -10,10 +10,18 @@ export function trimmed(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
 }
 
-/** True, or the reason: a number not below `least`, or a variable. */
-export function numberOrReason(node: EditorNode, value: unknown, least: number): boolean | string {
+/** True, or the reason: a number from `least` to `most`, or a variable. */
+export function numberOrReason(
+  node: EditorNode,
+  value: unknown,
+  least: number,
+  most = Infinity,
+): boolean | string {
   if (isVariable(value)) return true;
   const text = trimmed(value);
-  if (text !== '' && Number.isFinite(Number(text)) && Number(text) >= least) return true;
-  return node._('shared.errors.number', { least });
+  const number = Number(text);
+  if (text !== '' && Number.isFinite(number) && number >= least && number <= most) return true;
+  return most === Infinity
+    ? node._('shared.errors.number', { least })
+    : node._('shared.errors.numberBetween', { least, most });
 }

@@ -1,9 +1,4 @@
-/** A JSON object of unknown content. */
-export type JsonRecord = Record<string, unknown>;
-
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import type { JsonRecord } from '../json-record';
 
 /**
  * The first of the named fields that is present. The first letter may be in either case, because some services

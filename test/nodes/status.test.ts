@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { NodeAPI } from 'node-red';
+import { RvmError, type RvmErrorCode } from '../../lib/error';
+import { connectionStatus } from '../../nodes/support/status';
+import { ROOT } from '../support/node-red';
+
+const TEXTS = (
+  JSON.parse(fs.readFileSync(path.join(ROOT, 'nodes/support/locales/en-US.json'), 'utf8')) as {
+    status: Record<string, string>;
+  }
+).status;
+
+/** The text of a station that is refused with this code, as the editor shows it. */
+function shown(code: RvmErrorCode): string | undefined {
+  const RED = { _: (key: string) => key } as NodeAPI;
+  const { fill, shape, text } = connectionStatus(
+    RED,
+    { kind: 'refused', error: new RvmError(code, '') },
+    false,
+  );
+  assert.deepEqual([fill, shape], ['red', 'ring']);
+  return TEXTS[(text ?? '').replace(/^status\./, '')];
+}
+
+describe('the status of a station that is refused', () => {
+  const expected: [RvmErrorCode, string][] = [
+    ['CONFIG_MISSING', 'not configured'],
+    ['BAD_INPUT', 'wrong setting'],
+    ['API_KEY_REJECTED', 'wrong API key'],
+    ['LOGIN_FAILED', 'wrong password'],
+    ['INCOMPATIBLE_VERSION', 'incompatible'],
+    ['VERSION_NOT_REQUESTED', 'incompatible'],
+    ['PERMISSION_DENIED', 'no permission'],
+    ['LINK_NOT_OFFERED', 'not offered by the service'],
+    ['UNTRUSTED_LINK', 'untrusted link'],
+    ['NETWORK', 'sandbox cannot start'],
+  ];
+  for (const [code, text] of expected) {
+    it(`is "${text}" for ${code}`, () => assert.equal(shown(code), text));
+  }
+});

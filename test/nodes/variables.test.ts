@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { variableIn } from '../../lib/environment-variable';
+import { isUsablePhrase, judgesAmong } from '../../lib/webhook/station';
+import { firstUnsetVariable } from '../../nodes/support/settings';
+import { station } from '../webhook/sample';
+
+describe('a value that stands for an environment variable', () => {
+  for (const value of ['${NAME}', '$(NAME)', ' ${NAME} ']) {
+    it(`is ${JSON.stringify(value)}: for the settings, and as a phrase that proves nothing`, () => {
+      assert.equal(variableIn(value), 'NAME');
+      assert.equal(firstUnsetVariable({ other: 1, value }), 'NAME');
+      assert.equal(isUsablePhrase(value), false);
+    });
+  }
+
+  for (const value of ['${NAME', 'x${NAME}', '${A}${B}', '$NAME', '${}', '$()', 7]) {
+    it(`is not ${JSON.stringify(value)}: for the settings and as a phrase alike`, () => {
+      assert.equal(variableIn(value), undefined);
+      assert.equal(firstUnsetVariable({ value }), undefined);
+      assert.equal(isUsablePhrase(String(value)), true);
+    });
+  }
+
+  it('makes its station wait by a mark of its own, not by what its phrase says', () => {
+    const able = station();
+    const waiting = station({ key: 'b', secret: '', waiting: true });
+    assert.deepEqual(judgesAmong([able, waiting]), { able: [able], waiting: true });
+    const onlyCalls = station({ key: 'b', secret: '', waiting: false });
+    assert.deepEqual(judgesAmong([able, onlyCalls]), { able: [able], waiting: false });
+  });
+});

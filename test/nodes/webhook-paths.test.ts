@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/flows';
+import { NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`the path of webhook in on Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let nodeRed: NodeRed;
+
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+    });
+    after(() => nodeRed.stopAndRemove());
+
+    for (const path of ['/flows', '/flow/abc', 'settings', '/comms', '/auth/token', '/nodes/', '/red/x']) {
+      it(`is not ${path}, which belongs to the editor, and says so`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path } }));
+        await nodeRed.until(() => lastStatus() === 'status.pathReserved', 'the status');
+        assert.equal((await fetch(`${nodeRed.url}/flows`)).status, 200);
+        assert.match(nodeRed.log, /would lock you out/);
+      });
+    }
+
+    for (const path of ['/with space', '/ä', '/a?b=c', '/a#b', '/a/../b', '/.', '/a%20b', '/{b}']) {
+      it(`is not ${path}, by which no request can come, and says so`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path } }));
+        await nodeRed.until(() => lastStatus() === 'status.pathImpossible', 'the status');
+      });
+    }
+
+    for (const path of ['/alarms', 'no-slash/in-front', '/flows-of-alarms', '/a/flows', '/a.b/..c/~d']) {
+      it(`may be ${path}`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path } }));
+        const url = `${nodeRed.url}/${path.replace(/^\//, '')}`;
+        assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+      });
+    }
+
+    it('is not taken by its text while it names a variable that is not set', async () => {
+      await nodeRed.deploy(webhookFlow({ webhook: { path: '/${RVM_NO_PATH}' } }));
+      await nodeRed.deploy(webhookFlow({ webhook: { path: '${RVM_NO_PATH}' } }));
+      await nodeRed.until(() => /RVM_NO_PATH is not set/.test(lastStatus()), 'the status');
+    });
+
+    function lastStatus(): string {
+      return nodeRed.statuses('webhook').at(-1) ?? '';
+    }
+  });
+}
+
+describe('the path of webhook in beside an editor with a root of its own', function () {
+  this.timeout(60_000);
+
+  it('may be what would be the editor’s elsewhere, but not the root of the editor or anything below it that it uses', async () => {
+    const nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
+    try {
+      for (const path of ['/admin', '/admin/', '/admin/flows']) {
+        await nodeRed.deploy(webhookFlow({ webhook: { path } }), 'full', '/admin');
+        await nodeRed.until(
+          () => nodeRed.statuses('webhook').at(-1) === 'status.pathReserved',
+          `the status for ${path}`,
+        );
+        await nodeRed.deploy(webhookFlow({ webhook: { path: PATH } }), 'full', '/admin');
+        await nodeRed.until(
+          () => nodeRed.statuses('webhook').at(-1) !== 'status.pathReserved',
+          'another status',
+        );
+      }
+      await nodeRed.deploy(webhookFlow({ webhook: { path: '/flows' } }), 'full', '/admin');
+      assert.equal((await post(`${nodeRed.url}/flows`, alarmMessage(), PHRASE)).status, 200);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+});
