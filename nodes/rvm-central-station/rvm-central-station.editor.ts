@@ -1,4 +1,5 @@
-import { isVariable, trimmed } from '../support/editor/validate';
+import { fillAbsent } from '../support/editor/fill-absent';
+import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName } from './key';
 
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -33,9 +34,7 @@ RED.nodes.registerType('rvm-central-station', {
     configVersion: { value: 1 },
     key: {
       value: '',
-      validate(value) {
-        return keyOrReason(this, value);
-      },
+      validate: reasoned(keyOrReason),
     },
     cloud: { value: '', type: 'rvm-cloud', required: true },
     scheme: { value: 'https' },
@@ -52,6 +51,7 @@ RED.nodes.registerType('rvm-central-station', {
     return this.name || String(this.key || '') || this._('rvm-central-station.label.centralStation');
   },
   oneditprepare() {
+    fillAbsent(this, 'node-config');
     $('#node-config-input-scheme').on('change', showSchemeTip);
     $('#node-config-input-secret').on('input change', showSecretTip);
     $('#node-config-input-name').on('input', () => {

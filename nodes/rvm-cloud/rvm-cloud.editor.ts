@@ -1,4 +1,5 @@
-import { isVariable, numberOrReason, trimmed } from '../support/editor/validate';
+import { fillAbsent } from '../support/editor/fill-absent';
+import { isOpen, isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
 /** Alarms per minute, the most that the sandbox raises. */
 const MOST_EVENTS = 600;
@@ -17,8 +18,7 @@ function urlOrReason(node: EditorNode, value: unknown): boolean | string {
 }
 
 function versionOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = trimmed(value);
-  return VERSION.test(text) || isVariable(text) || node._('rvm-cloud.errors.version');
+  return isOpen(value) || VERSION.test(trimmed(value)) || node._('rvm-cloud.errors.version');
 }
 
 function originsOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -43,47 +43,33 @@ RED.nodes.registerType('rvm-cloud', {
     url: {
       value: 'sandbox',
       required: true,
-      validate(value) {
-        return urlOrReason(this, value);
-      },
+      validate: reasoned(urlOrReason),
     },
     versionLow: {
       value: '1',
-      validate(value) {
-        return versionOrReason(this, value);
-      },
+      validate: reasoned(versionOrReason),
     },
     versionHigh: {
       value: '9',
-      validate(value) {
-        return versionOrReason(this, value);
-      },
+      validate: reasoned(versionOrReason),
     },
     tls: { value: '', type: 'tls-config', required: false },
     proxy: { value: '', type: 'http proxy', required: false },
     timeout: {
       value: 10,
-      validate(value) {
-        return numberOrReason(this, value, 1);
-      },
+      validate: reasoned((node, value) => numberOrReason(node, value, 1)),
     },
     deviceRefresh: {
       value: 300,
-      validate(value) {
-        return numberOrReason(this, value, 0);
-      },
+      validate: reasoned((node, value) => numberOrReason(node, value, 0)),
     },
     trustedOrigins: {
       value: '',
-      validate(value) {
-        return originsOrReason(this, value);
-      },
+      validate: reasoned(originsOrReason),
     },
     sandboxEvents: {
       value: 1,
-      validate(value) {
-        return numberOrReason(this, value, 0, MOST_EVENTS);
-      },
+      validate: reasoned((node, value) => numberOrReason(node, value, 0, MOST_EVENTS)),
     },
     loginUserField: { value: 'username' },
     loginPasswordField: { value: 'password' },
@@ -106,6 +92,7 @@ RED.nodes.registerType('rvm-cloud', {
     );
   },
   oneditprepare() {
+    fillAbsent(this, 'node-config');
     $('#node-config-input-url').on('input change', showRows);
     $('#rvm-cloud-use-sandbox').on('click', (event) => {
       event.preventDefault();

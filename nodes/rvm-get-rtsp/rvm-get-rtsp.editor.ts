@@ -1,3 +1,4 @@
+import { fillAbsent } from '../support/editor/fill-absent';
 RED.nodes.registerType('rvm-get-rtsp', {
   category: 'remote monitoring',
   color: '#9fb8c8',
@@ -29,5 +30,8 @@ RED.nodes.registerType('rvm-get-rtsp', {
   },
   outputLabels(index) {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
   },
 });

@@ -1,3 +1,4 @@
+import { fillAbsent } from '../support/editor/fill-absent';
 RED.nodes.registerType('rvm-list-devices', {
   category: 'remote monitoring',
   color: '#9fb8c8',
@@ -26,5 +27,8 @@ RED.nodes.registerType('rvm-list-devices', {
   },
   outputLabels(index) {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
   },
 });

@@ -1,4 +1,5 @@
-import { isVariable, trimmed } from '../support/editor/validate';
+import { fillAbsent } from '../support/editor/fill-absent';
+import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
 
 const PREFIX = '/remote-monitoring/';
@@ -13,7 +14,19 @@ function pathOrReason(node: EditorNode, value: unknown): boolean | string {
   const path = trimmed(value);
   if (isVariable(path)) return true;
   if (path.replace(/\//g, '') === '') return node._('rvm-webhook-in.errors.pathMissing');
-  return POSSIBLE_PATH.test(path) || node._('rvm-webhook-in.errors.path');
+  if (!POSSIBLE_PATH.test(path)) return node._('rvm-webhook-in.errors.path');
+  return !isTaken(node, path) || node._('rvm-webhook-in.errors.pathTaken');
+}
+
+/** A copy of a node has its path, too. */
+function isTaken(node: EditorNode, path: string): boolean {
+  const same = (other: unknown): string => `/${trimmed(other)}/`.replace(/\/{2,}/g, '/');
+  let taken = false;
+  RED.nodes.eachNode((other) => {
+    if (other.type !== node.type || other.id === node.id || other.d === true) return;
+    if (same(other.path) === same(path)) taken = true;
+  });
+  return taken;
 }
 
 function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -26,10 +39,22 @@ function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
   );
 }
 
-/** Either half of the choice will do, but one is needed. */
-function sourceOrReason(node: EditorNode, other: unknown, value: unknown): boolean | string {
-  const chosen = (id: unknown): boolean => typeof id === 'string' && id !== '' && id !== '_ADD_';
-  return chosen(value) || chosen(other) || node._('rvm-webhook-in.errors.source');
+/** The node whose dialog was opened last. */
+let edited: string | undefined;
+
+/** The chosen cloud: as the open dialog has it, or as it is kept. */
+function cloudOf(node: EditorNode): unknown {
+  const field = $('#node-input-cloud');
+  return node.id === edited && field.length > 0 ? field.val() : node.cloud;
+}
+
+/** Either half of the choice will do, but one is needed. That a chosen one is there and valid, Node-RED leaves to us. */
+function sourceOrReason(node: EditorNode, value: unknown): boolean | string {
+  const chosen = (id: unknown): id is string => typeof id === 'string' && id !== '' && id !== '_ADD_';
+  if (!chosen(value)) return chosen(cloudOf(node)) || node._('rvm-webhook-in.errors.source');
+  const station = RED.nodes.node(value);
+  if (!station || station.d === true) return node._('rvm-webhook-in.errors.stationMissing');
+  return station.valid !== false || node._('rvm-webhook-in.errors.stationInvalid');
 }
 
 /** The address to register with the service. */
@@ -65,24 +90,17 @@ RED.nodes.registerType('rvm-webhook-in', {
     station: {
       value: '',
       type: 'rvm-central-station',
-      required: false,
-      validate(value) {
-        return sourceOrReason(this, this.cloud, value);
-      },
+      validate: reasoned(sourceOrReason),
     },
     cloud: { value: '', type: 'rvm-cloud', required: false },
     path: {
       value: '',
-      validate(value) {
-        return pathOrReason(this, value);
-      },
+      validate: reasoned(pathOrReason),
     },
     listener: { value: '' },
     publicUrl: {
       value: '',
-      validate(value) {
-        return publicUrlOrReason(this, value);
-      },
+      validate: reasoned(publicUrlOrReason),
     },
     inbox: { value: '' },
     handledWhen: { value: 'sent' },
@@ -106,6 +124,9 @@ RED.nodes.registerType('rvm-webhook-in', {
     if (!this.path) this.path = randomPath();
   },
   oneditprepare() {
+    fillAbsent(this, 'node');
+    edited = this.id;
+    $('#node-input-cloud').on('change', () => void $('#node-input-station').trigger('change'));
     $('#node-input-path, #node-input-publicUrl').on('input change', () => showUrl(this));
     $('#rvm-webhook-copy').on('click', (event) => {
       event.preventDefault();

@@ -107,28 +107,69 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       await fresh.page.close();
     });
 
-    it('says why a value will not do', async () => {
-      const reasons = await page.evaluate(`(() => {
-        const reason = (type, name, value, extra) => {
-          const node = { ...RED.nodes.node(type), ...extra };
-          return RED.nodes.node(type)._def.defaults[name].validate.call(node, value, {});
-        };
-        return {
-          url: reason('cloud', 'url', 'ftp://x'),
-          variable: reason('cloud', 'url', '\${RVM_URL}'),
-          sandbox: reason('cloud', 'url', 'sandbox'),
-          timeout: reason('cloud', 'timeout', '0'),
-          key: reason('station', 'key', 'Not Good'),
-          path: reason('webhook', 'path', '/with space'),
-          source: reason('webhook', 'station', '', { cloud: '' }),
-        };
-      })()`);
-      const texts = reasons as Record<string, unknown>;
-      assert.equal(texts.variable, true);
-      assert.equal(texts.sandbox, true);
-      for (const name of ['url', 'timeout', 'key', 'path', 'source'])
-        assert.equal(typeof texts[name], 'string', name);
+    const WRONG: [string, string, string, RegExp][] = [
+      ['webhook', '#node-input-path', '/with space', /letters from a to z/],
+      ['webhook', '#node-input-publicUrl', 'alarms.example.com', /begins with https/],
+      ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
+      ['cloud', '#node-config-input-timeout', 'soon', /number/],
+      ['cloud', '#node-config-input-versionLow', 'x', /version/i],
+      ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
+      ['station', '#node-config-input-key', 'Not Good!', /small letters/],
+    ];
+    for (const [id, field, value, reason] of WRONG) {
+      it(`marks ${JSON.stringify(value)} in ${field} while it is typed, says why, and counts the node as invalid`, async () => {
+        await openDialog(page, id);
+        const before = await page.inputValue(field);
+        await page.evaluate(
+          `$(${JSON.stringify(field)}).val(${JSON.stringify(value)}).trigger('input').trigger('change')`,
+        );
+        await page.waitForSelector(`${field}.input-error`, { state: 'attached' });
+        await closeDialog(page, 'ok');
+        assert.match(await problemsOf(id), reason);
+        await openDialog(page, id);
+        await page.evaluate(
+          `$(${JSON.stringify(field)}).val(${JSON.stringify(before)}).trigger('input').trigger('change')`,
+        );
+        await page.waitForSelector(`${field}:not(.input-error)`, { state: 'attached' });
+        await closeDialog(page, 'ok');
+        assert.equal(await problemsOf(id), '');
+      });
+    }
+
+    it('takes the name of a variable for any field', async () => {
+      await openDialog(page, 'cloud');
+      await page.fill('#node-config-input-url', '${RVM_URL}');
+      await closeDialog(page, 'ok');
+      assert.equal(await problemsOf('cloud'), '');
+      await page.evaluate(`RED.nodes.node('cloud').url = 'http://127.0.0.1:9'`);
     });
+
+    it('counts webhook in as invalid without a Central Station and a cloud, and with one that is deleted', async () => {
+      const problems = async (changes: object): Promise<string> => {
+        await page.evaluate(
+          `Object.assign(RED.nodes.node('webhook'), ${JSON.stringify(changes)}); RED.editor.validateNode(RED.nodes.node('webhook'))`,
+        );
+        return problemsOf('webhook');
+      };
+      assert.match(await problems({ station: '', cloud: '' }), /Choose a Central Station/);
+      assert.match(await problems({ station: 'gone' }), /deleted or disabled/);
+      assert.equal(await problems({ station: '', cloud: 'cloud' }), '');
+      assert.equal(await problems({ station: 'station', cloud: '' }), '');
+    });
+
+    it('counts a copy of webhook in as invalid, for it has the same path', async () => {
+      await page.evaluate(
+        `RED.view.importNodes([{ ...RED.nodes.convertNode(RED.nodes.node('webhook')), id: 'copy', path: 'remote-monitoring/test/' }], { generateIds: false, addFlow: false, touchImport: true })`,
+      );
+      assert.match(await problemsOf('copy'), /Another webhook in/);
+    });
+
+    async function problemsOf(id: string): Promise<string> {
+      const problems = await page.evaluate(
+        `(() => { const node = RED.nodes.node(${JSON.stringify(id)}); return node.valid === false ? (node.validationErrors ?? ['invalid']).join(' ') : ''; })()`,
+      );
+      return String(problems);
+    }
   });
 }
 

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, post } from '../support/alarm-message';
+import { copyCheckout } from '../support/checkout-copy';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
 import { NodeRed, ROOT, type NodeRedVersion } from '../support/node-red';
 import { otherNode } from '../support/other-node';
@@ -19,23 +20,28 @@ const NAME = '@rvm/node-red-remote-monitoring';
 describe('the package that npm pack makes', function () {
   this.timeout(180_000);
   let folder: string;
+  let checkout: string;
   let manifest: Manifest;
 
   before(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-pack-'));
-    // dist/ has just been built by the checks; prepack would only build it again.
-    const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
-    const packed = spawnSync('npm', args, {
-      cwd: ROOT,
+    // As somebody does who releases from a fresh checkout: without a dist/, which the real prepack has to build.
+    checkout = copyCheckout('absent');
+    const packed = spawnSync('npm', ['pack', '--json', '--pack-destination', folder], {
+      cwd: checkout,
       encoding: 'utf8',
       shell: process.platform === 'win32',
     });
     assert.equal(packed.status, 0, packed.stderr);
-    const parsed = JSON.parse(packed.stdout) as Manifest[] | Record<string, Manifest>;
+    // Some versions of npm let the output of prepack go before.
+    const json = packed.stdout.slice(packed.stdout.search(/^[[{]/m));
+    const parsed = JSON.parse(json) as Manifest[] | Record<string, Manifest>;
     manifest = (Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0]) as Manifest;
   });
 
-  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  after(() => {
+    for (const each of [folder, checkout]) fs.rmSync(each, { recursive: true, force: true });
+  });
 
   it('holds what is needed at run time, and neither sources nor tests', () => {
     const files = manifest.files.map((file) => file.path);
@@ -51,8 +57,30 @@ describe('the package that npm pack makes', function () {
     }
     assert.ok(files.includes('dist/sandbox/fixture/fixture.h264'));
     assert.ok(files.some((file) => file.startsWith('examples/')));
-    const unwanted = files.filter((file) => /\.ts$|^(test|scripts|nodes|lib|sandbox|docs|\.)/.test(file));
+    const unwanted = files.filter((file) => /\.ts$|^(test|scripts|nodes|lib|sandbox)|(^|\/)\./.test(file));
     assert.deepEqual(unwanted, []);
+  });
+
+  it('holds each node and program that package.json names, with dialog, texts and icons, built by prepack', () => {
+    const files = manifest.files.map((file) => file.path);
+    const { 'node-red': nodeRed, bin } = JSON.parse(
+      fs.readFileSync(path.join(checkout, 'package.json'), 'utf8'),
+    ) as { 'node-red': { nodes: Record<string, string> }; bin: Record<string, string> };
+    for (const program of [...Object.values(nodeRed.nodes), ...Object.values(bin)])
+      assert.ok(files.includes(program), program);
+    for (const type of Object.keys(nodeRed.nodes)) {
+      for (const part of [`${type}.html`, `locales/en-US/${type}.json`, `locales/en-US/${type}.html`])
+        assert.ok(files.includes(`dist/${part}`), part);
+    }
+    assert.ok(files.some((file) => /^dist\/icons\/.+\.svg$/.test(file)));
+  });
+
+  it('holds every page and picture of its own that the README links', () => {
+    const files = manifest.files.map((file) => file.path);
+    const readme = fs.readFileSync(path.join(checkout, 'README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link ?? '');
+    assert.ok(links.length > 0);
+    for (const link of links) assert.ok(files.includes(decodeURI(link)), link);
   });
 
   it('has no install script, and no dependency with one', () => {

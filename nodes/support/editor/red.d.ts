@@ -5,6 +5,7 @@ interface EditorNode {
   name: string;
   type: string;
   changed: boolean;
+  _def: EditorType;
   _(key: string, values?: Record<string, unknown>): string;
   [property: string]: unknown;
 }
@@ -16,7 +17,7 @@ interface EditorProperty {
   type?: string;
   label?: string;
   /** Returns true, or the reason why the value will not do. */
-  validate?(this: EditorNode, value: string, options?: object): boolean | string;
+  validate?: (this: EditorNode, value: string, options: object) => boolean | string;
 }
 
 interface EditorType {
@@ -40,8 +41,9 @@ interface EditorType {
 declare const RED: {
   nodes: {
     registerType(type: string, definition: EditorType): void;
-    node(id: string): EditorNode | null;
+    node(id: string): EditorNode | null | undefined;
     eachConfig(each: (node: EditorNode) => boolean | void): void;
+    eachNode(each: (node: EditorNode) => boolean | void): void;
   };
   settings: { httpNodeRoot?: string | false };
   notify(text: string, options?: { type?: string; timeout?: number }): void;

@@ -5,23 +5,40 @@ export function isVariable(value: unknown): boolean {
   return variableIn(value) !== undefined;
 }
 
+/** What no check of the dialog can judge: a variable, or nothing at all, as in a flow of an older version. */
+export function isOpen(value: unknown): boolean {
+  return value === undefined || isVariable(value);
+}
+
 /** The text in a field or property, without outer white space. */
 export function trimmed(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
 }
 
-/** True, or the reason: a number from `least` to `most`, or a variable. */
+/** True, or the reason: a number from `least` to `most`, or what cannot be judged. */
 export function numberOrReason(
   node: EditorNode,
   value: unknown,
   least: number,
   most = Infinity,
 ): boolean | string {
-  if (isVariable(value)) return true;
+  if (isOpen(value)) return true;
   const text = trimmed(value);
   const number = Number(text);
   if (text !== '' && Number.isFinite(number) && number >= least && number <= most) return true;
   return most === Infinity
     ? node._('shared.errors.number', { least })
     : node._('shared.errors.numberBetween', { least, most });
+}
+
+/**
+ * A check as Node-RED wants it: only of a function that declares two parameters does it take a text for the reason why a
+ * value will not do. Of any other a text counts as "valid".
+ */
+export function reasoned(
+  check: (node: EditorNode, value: unknown) => boolean | string,
+): (this: EditorNode, value: string, options: object) => boolean | string {
+  return function validate(value, _options) {
+    return check(this, value);
+  };
 }
