@@ -95,9 +95,11 @@ export class Answer {
         attempts,
       );
     }
+    const { serverMessage } = this.#cause(attempts);
+    const reason = serverMessage === undefined ? '' : `: ${serverMessage}`;
     return this.error(
       'HTTP_ERROR',
-      `The service answered ${this.status} to ${this.relation}; its reason is in the cause of this error.`,
+      `The service answered ${this.status} to ${this.relation}${reason}`,
       attempts,
     );
   }

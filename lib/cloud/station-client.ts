@@ -1,6 +1,7 @@
 import type { Device } from '../device';
 import { RvmError } from '../error';
 import type { RvmEvent } from '../event';
+import { readTime } from '../time';
 import { requireAgentUser, secretsOf, usableKey, type Credentials } from './credentials';
 import { DataSources } from './data-sources';
 import { DeviceDirectory } from './device-directory';
@@ -207,9 +208,11 @@ export class StationClient {
 
 function startTimeOf(event: RvmEvent): string {
   const text = asText(firstField(event, ['eventStartTime']));
-  if (text !== undefined) return text;
+  if (text !== undefined && readTime(text) !== undefined) return text;
   throw new RvmError(
     'BAD_INPUT',
-    'The event has no eventStartTime, so it is not known which video to ask for.',
+    text === undefined
+      ? 'The event has no eventStartTime, so it is not known which video to ask for.'
+      : 'The eventStartTime of the event is no ISO 8601 time such as 2026-03-04T05:06:07, so it is not known which video to ask for.',
   );
 }

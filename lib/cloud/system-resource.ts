@@ -38,6 +38,12 @@ export class SystemResource {
         'The service saw no version range in the request; please report this as a fault of the package.',
       );
     }
+    if (answer.status === 404) {
+      throw answer.error(
+        'HTTP_ERROR',
+        'There is no service at this address (it answered 404): check the base URL of the cloud.',
+      );
+    }
     if (!answer.ok) throw answer.statusError();
     const record = answer.json();
     if (isRecord(record)) return new SystemResource(record, answer, origins);

@@ -6,7 +6,7 @@ import { readEnvelope, type Envelope } from './envelope';
 import { fingerprintOfBytes, fingerprintOfValue } from './fingerprint';
 import { namesOtherAgentUser, warningsOf } from './oddities';
 import type { ReceivingStation } from './station';
-import { readTime } from './time';
+import { readTime } from '../time';
 import { verify, type ProofReason, type Received, type Verdict } from './verify';
 
 /** What a message is judged with, besides itself. */

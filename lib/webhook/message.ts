@@ -2,7 +2,7 @@ import type { RvmEvent } from '../event';
 import type { Delivery } from '../inbox/inbox';
 import { isEnd } from './phase';
 import { summaryText } from './summary-text';
-import { readTime } from './time';
+import { readTime } from '../time';
 import type { Warning } from './warning';
 
 /** `msg.webhook`: what a flow can know of an event besides its own fields. Times are ISO 8601, UTC, with `Z`. */

@@ -4,7 +4,7 @@ import type { Envelope } from './envelope';
 import type { JsonReading } from './json-reading';
 import { isEnd } from './phase';
 import type { ReceivingStation } from './station';
-import { readTime } from './time';
+import { readTime } from '../time';
 import type { Warning } from './warning';
 
 /** What an accepted message is checked against for its warnings. */

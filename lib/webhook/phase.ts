@@ -1,5 +1,5 @@
 import type { RvmEvent } from '../event';
-import { isZeroDate } from './time';
+import { isZeroDate } from '../time';
 
 /**
  * True where the event has ended: it carries an `eventEndTime` (specification, section 2: null while the event is

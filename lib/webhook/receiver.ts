@@ -166,7 +166,7 @@ export class Receiver {
       },
     );
     if (judgement.kind !== 'unauthentic') return this.store(arrived, endpoint, judgement);
-    if (judges.waiting) return this.giveUp(req, 'a station of its webhook waits for its phrase');
+    if (judges.waiting) return this.giveUp(req, 'a station of its webhook has no phrase to judge it by');
     answer(req, res, 'unauthentic');
     this.refuse(arrived, endpoint, judgement);
   }

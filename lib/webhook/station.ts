@@ -9,8 +9,6 @@ export interface ReceivingStation {
   scheme: 'https' | 'http';
   /** Shared Secret Phrase; '' = none. Taken as typed: no trimming, no normalisation. */
   secret: string;
-  /** True while its phrase is still to come: what other phrases do not prove may be proven by this one. */
-  waiting: boolean;
   /** The phrase before the last change, accepted until emptied; '' = none. */
   previousSecret: string;
   /** Agent User of the station; '' = not checked. */
@@ -37,7 +35,7 @@ export function isUsablePhrase(phrase: string): boolean {
 export interface Judges {
   /** Stations with a usable phrase. Empty = nothing can be judged yet. */
   able: readonly ReceivingStation[];
-  /** True while another station of the endpoint waits for its phrase: what the able ones refuse may be its message. */
+  /** True while another station of the endpoint cannot judge: what the able ones refuse may be its message. */
   waiting: boolean;
 }
 
@@ -51,8 +49,7 @@ export function judgesAmong(stations: readonly ReceivingStation[] | undefined): 
   const able = usable
     .filter((station) => !othersOf(station, usable).some(({ secret }) => secret === station.secret))
     .map((station) => withoutSharedPrevious(station, usable));
-  const waiting = able.length < usable.length || listed.some((station) => station.waiting);
-  return { able, waiting };
+  return { able, waiting: able.length < listed.length };
 }
 
 function othersOf(

@@ -1,6 +1,6 @@
 import type { RvmEvent } from '../event';
 import { isEnd } from './phase';
-import { readTime } from './time';
+import { readTime } from '../time';
 
 const MAX_LENGTH = 160;
 const MAX_NAME = 60;

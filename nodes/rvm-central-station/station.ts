@@ -85,7 +85,6 @@ export class Station {
       name: this.name,
       scheme: this.scheme(),
       secret: variable === undefined ? this.secret() : '',
-      waiting: variable !== undefined,
       previousSecret: variable === undefined ? (this.node.credentials?.previousSecret ?? '') : '',
       agentUserId: textOf(this.properties, 'agentUserId'),
       acceptBareSignature: flagOf(this.properties, 'acceptBareSignature'),

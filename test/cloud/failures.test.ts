@@ -76,9 +76,16 @@ describe('failures of the service and the network', () => {
     assert.equal(client.state.kind, 'connected');
   });
 
-  it('TLS where the certificate or the handshake is wrong', async () => {
+  it('TLS where the address has no TLS, and asks whether http:// was meant', async () => {
     const baseUrl = station.service.url.replace('http:', 'https:');
-    await failure(station.client({ baseUrl }).listDevices(), 'TLS');
+    const error = await failure(station.client({ baseUrl }).listDevices(), 'TLS');
+    assert.match(error.message, /http:\/\/ instead of https:\/\//);
+  });
+
+  it('HTTP_ERROR where the address is that of another server, and sends the user to the base URL', async () => {
+    station.service.on('GET', '/system', { status: 404 });
+    const error = await failure(station.client().listDevices(), 'HTTP_ERROR');
+    assert.match(error.message, /check the base URL/);
   });
 
   it('BAD_RESPONSE for a page of HTML with status 200', async () => {

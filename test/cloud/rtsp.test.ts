@@ -294,7 +294,11 @@ describe('RTSP session for the recorded video of an event', () => {
     assert.equal(station.service.seen.length, 0);
   });
 
-  it('fails with BAD_INPUT where the event has no start time', async () => {
-    await failure(station.client().rtspForEvent({ cameraId: GATE }, QUALITY), 'BAD_INPUT');
-  });
+  for (const eventStartTime of [undefined, null, '', 'yesterday at noon', '0001-01-01T00:00:00', 17e11]) {
+    it(`fails with BAD_INPUT without a request where the event starts at ${JSON.stringify(eventStartTime)}`, async () => {
+      const event: Record<string, unknown> = { cameraId: GATE, eventStartTime };
+      await failure(station.client().rtspForEvent(event, QUALITY), 'BAD_INPUT');
+      assert.equal(station.service.seen.length, 0);
+    });
+  }
 });

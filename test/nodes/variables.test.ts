@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { variableIn } from '../../lib/environment-variable';
-import { isUsablePhrase, judgesAmong } from '../../lib/webhook/station';
+import { isUsablePhrase } from '../../lib/webhook/station';
 import { firstUnsetVariable } from '../../nodes/support/settings';
-import { station } from '../webhook/sample';
 
 describe('a value that stands for an environment variable', () => {
   for (const value of ['${NAME}', '$(NAME)', ' ${NAME} ']) {
@@ -20,12 +19,4 @@ describe('a value that stands for an environment variable', () => {
       assert.equal(isUsablePhrase(String(value)), true);
     });
   }
-
-  it('makes its station wait by a mark of its own, not by what its phrase says', () => {
-    const able = station();
-    const waiting = station({ key: 'b', secret: '', waiting: true });
-    assert.deepEqual(judgesAmong([able, waiting]), { able: [able], waiting: true });
-    const onlyCalls = station({ key: 'b', secret: '', waiting: false });
-    assert.deepEqual(judgesAmong([able, onlyCalls]), { able: [able], waiting: false });
-  });
 });

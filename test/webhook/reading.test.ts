@@ -5,7 +5,7 @@ import { readJson } from '../../lib/webhook/json-reading';
 import { matchingPath } from '../../lib/webhook/path';
 import { summaryText } from '../../lib/webhook/summary-text';
 import { Throttle } from '../../lib/webhook/throttle';
-import { readTime } from '../../lib/webhook/time';
+import { readTime } from '../../lib/time';
 
 describe('times of the service', () => {
   const readable: [string, string][] = [

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import { variableIn } from '../../lib/environment-variable';
 import type { ReceivingStation } from '../../lib/webhook/station';
 
 export const PHRASE = 'seven calm otters cross the quay';
@@ -12,7 +11,6 @@ export function station(changes: Partial<ReceivingStation> = {}): ReceivingStati
     scheme: 'http',
     secret: PHRASE,
     // As the nodes tell it: the phrase comes with the variable.
-    waiting: variableIn(changes.secret) !== undefined,
     previousSecret: '',
     agentUserId: '',
     acceptBareSignature: false,
