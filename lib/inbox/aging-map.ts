@@ -3,7 +3,7 @@
  * and a clock that only runs forward, never by the wall clock, which may jump.
  */
 export class AgingMap<Value> {
-  private readonly entries = new Map<string, { value: Value; since: number }>();
+  readonly #entries = new Map<string, { value: Value; since: number }>();
 
   /**
    * @param maxAge milliseconds
@@ -16,25 +16,25 @@ export class AgingMap<Value> {
   ) {}
 
   get size(): number {
-    return this.entries.size;
+    return this.#entries.size;
   }
 
   get(key: string): Value | undefined {
-    this.forgetOld();
-    return this.entries.get(key)?.value;
+    this.#forgetOld();
+    return this.#entries.get(key)?.value;
   }
 
   set(key: string, value: Value): void {
-    this.entries.delete(key);
-    this.entries.set(key, { value, since: this.clock() });
-    this.forgetOld();
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, since: this.clock() });
+    this.#forgetOld();
   }
 
-  private forgetOld(): void {
+  #forgetOld(): void {
     const oldest = this.clock() - this.maxAge;
-    for (const [key, { since }] of this.entries) {
-      if (since > oldest && this.entries.size <= this.maxSize) return;
-      this.entries.delete(key);
+    for (const [key, { since }] of this.#entries) {
+      if (since > oldest && this.#entries.size <= this.maxSize) return;
+      this.#entries.delete(key);
     }
   }
 }

@@ -43,178 +43,178 @@ const MAX_CONTENTS = 8;
  * keeps the newest 1,000 dead letters (at most 16 MiB); above the bound the oldest go first.
  */
 export class MemoryInbox implements Inbox {
-  private readonly keys: AgingMap<Remembered[]>;
-  private readonly alarms: AgingMap<AlarmState>;
-  private readonly waiting = new Map<string, Delivery[]>();
+  readonly #keys: AgingMap<Remembered[]>;
+  readonly #alarms: AgingMap<AlarmState>;
+  readonly #waiting = new Map<string, Delivery[]>();
   /** Handed to a consumer a moment ago; taken back where the consumer goes before they can have left it. */
-  private readonly leaving = new Map<string, Delivery[]>();
-  private readonly consumers = new Map<string, (delivery: Delivery) => void>();
-  private readonly letters: DeadLetter[] = [];
-  private readonly maxWaiting: number;
-  private readonly log: (line: string) => void;
-  private letterBytes = 0;
-  private waitingCount = 0;
-  private sequence = 0;
-  private turn: NodeJS.Immediate | undefined;
-  private closed = false;
+  readonly #leaving = new Map<string, Delivery[]>();
+  readonly #consumers = new Map<string, (delivery: Delivery) => void>();
+  readonly #letters: DeadLetter[] = [];
+  readonly #maxWaiting: number;
+  readonly #log: (line: string) => void;
+  #letterBytes = 0;
+  #waitingCount = 0;
+  #sequence = 0;
+  #turn: NodeJS.Immediate | undefined;
+  #closed = false;
 
   constructor(options: MemoryInboxOptions = {}) {
     const clock = options.clock ?? (() => performance.now());
     const maxKeys = options.maxKeys ?? 200_000;
     const maxAge = (options.keyDays ?? 7) * DAY;
-    this.keys = new AgingMap(maxKeys, maxAge, clock);
-    this.alarms = new AgingMap(maxKeys, maxAge, clock);
-    this.maxWaiting = options.maxWaiting ?? 10_000;
-    this.log = options.log ?? (() => undefined);
+    this.#keys = new AgingMap(maxKeys, maxAge, clock);
+    this.#alarms = new AgingMap(maxKeys, maxAge, clock);
+    this.#maxWaiting = options.maxWaiting ?? 10_000;
+    this.#log = options.log ?? (() => undefined);
   }
 
   async accept(message: ProvenMessage): Promise<Acceptance> {
-    this.refuseWhenClosed();
+    this.#refuseWhenClosed();
     const key = keyOf(message.stationKey, message.envelope.messageId);
-    const known = this.knownAs(key, message.fingerprint);
+    const known = this.#knownAs(key, message.fingerprint);
     if (known !== undefined) return known;
-    const isNew = this.keys.get(key) === undefined;
+    const isNew = this.#keys.get(key) === undefined;
     const isDelivered = isNew && message.kind === 'event';
-    if (isDelivered && this.waitingCount >= this.maxWaiting) throw storeFull();
-    const deliveryId = this.remember(key, message.fingerprint);
-    if (isDelivered) this.enqueue(deliveryId, message);
+    if (isDelivered && this.#waitingCount >= this.#maxWaiting) throw storeFull();
+    const deliveryId = this.#remember(key, message.fingerprint);
+    if (isDelivered) this.#enqueue(deliveryId, message);
     return { outcome: isNew ? 'new' : 'conflict', deliveryId };
   }
 
   async acceptDeadLetter(letter: DeadLetter): Promise<Acceptance> {
-    this.refuseWhenClosed();
+    this.#refuseWhenClosed();
     const { stationKey, messageId, fingerprint } = letter;
     const key = messageId === undefined ? `${stationKey} ${fingerprint}` : keyOf(stationKey, messageId);
-    const known = this.knownAs(key, fingerprint);
+    const known = this.#knownAs(key, fingerprint);
     if (known !== undefined) return known;
-    const isNew = this.keys.get(key) === undefined;
-    const deliveryId = this.remember(key, fingerprint);
-    this.keepLetter(letter);
+    const isNew = this.#keys.get(key) === undefined;
+    const deliveryId = this.#remember(key, fingerprint);
+    this.#keepLetter(letter);
     return { outcome: isNew ? 'new' : 'conflict', deliveryId };
   }
 
   consume(endpointId: string, deliver: (delivery: Delivery) => void): () => void {
-    this.takeBack(endpointId);
-    this.consumers.set(endpointId, deliver);
-    this.scheduleTurn();
+    this.#takeBack(endpointId);
+    this.#consumers.set(endpointId, deliver);
+    this.#scheduleTurn();
     return () => {
-      if (this.consumers.get(endpointId) !== deliver) return;
-      this.consumers.delete(endpointId);
-      this.takeBack(endpointId);
+      if (this.#consumers.get(endpointId) !== deliver) return;
+      this.#consumers.delete(endpointId);
+      this.#takeBack(endpointId);
     };
   }
 
   async close(): Promise<void> {
-    this.closed = true;
-    this.consumers.clear();
-    clearImmediate(this.turn);
-    this.turn = undefined;
+    this.#closed = true;
+    this.#consumers.clear();
+    clearImmediate(this.#turn);
+    this.#turn = undefined;
   }
 
   /** The dead letters that are kept, oldest first. */
   deadLetters(): readonly DeadLetter[] {
-    return this.letters;
+    return this.#letters;
   }
 
-  private refuseWhenClosed(): void {
-    if (this.closed)
+  #refuseWhenClosed(): void {
+    if (this.#closed)
       throw new RvmError('STORE_FAILED', 'The inbox is closed; start the flows to open it again.');
   }
 
-  private knownAs(key: string, fingerprint: string): Acceptance | undefined {
-    const copy = this.keys.get(key)?.find((entry) => entry.fingerprint === fingerprint);
+  #knownAs(key: string, fingerprint: string): Acceptance | undefined {
+    const copy = this.#keys.get(key)?.find((entry) => entry.fingerprint === fingerprint);
     return copy && { outcome: 'repeat', deliveryId: copy.deliveryId };
   }
 
-  private remember(key: string, fingerprint: string): string {
+  #remember(key: string, fingerprint: string): string {
     const deliveryId = randomUUID();
-    const contents = this.keys.get(key);
-    if (contents === undefined) this.keys.set(key, [{ deliveryId, fingerprint }]);
+    const contents = this.#keys.get(key);
+    if (contents === undefined) this.#keys.set(key, [{ deliveryId, fingerprint }]);
     else if (contents.length < MAX_CONTENTS) contents.push({ deliveryId, fingerprint });
     return deliveryId;
   }
 
-  private enqueue(deliveryId: string, message: ProvenMessage): void {
-    const { first, ended } = this.notePhase(message);
-    this.sequence++;
-    const delivery = { deliveryId, sequence: this.sequence, attempt: 1, first, ended, message };
-    const queue = this.waiting.get(message.endpointId) ?? [];
+  #enqueue(deliveryId: string, message: ProvenMessage): void {
+    const { first, ended } = this.#notePhase(message);
+    this.#sequence++;
+    const delivery = { deliveryId, sequence: this.#sequence, attempt: 1, first, ended, message };
+    const queue = this.#waiting.get(message.endpointId) ?? [];
     queue.push(delivery);
-    this.waiting.set(message.endpointId, queue);
-    this.waitingCount++;
-    this.scheduleTurn();
+    this.#waiting.set(message.endpointId, queue);
+    this.#waitingCount++;
+    this.#scheduleTurn();
   }
 
-  private notePhase({ stationKey, event }: ProvenMessage): { first: boolean; ended: boolean } {
+  #notePhase({ stationKey, event }: ProvenMessage): { first: boolean; ended: boolean } {
     if (typeof event.alarmId !== 'string' || event.alarmId === '') return { first: true, ended: false };
     const key = keyOf(stationKey, event.alarmId);
-    const before = this.alarms.get(key);
-    this.alarms.set(key, { ended: before?.ended === true || isEnd(event) });
+    const before = this.#alarms.get(key);
+    this.#alarms.set(key, { ended: before?.ended === true || isEnd(event) });
     return { first: before === undefined, ended: before?.ended === true };
   }
 
   /** Deliveries come in a later turn of the event loop, so that the sender has its answer first. */
-  private scheduleTurn(): void {
-    if (this.closed) return;
-    this.turn ??= setImmediate(() => {
-      this.turn = undefined;
-      if (this.deliverSome()) this.scheduleTurn();
+  #scheduleTurn(): void {
+    if (this.#closed) return;
+    this.#turn ??= setImmediate(() => {
+      this.#turn = undefined;
+      if (this.#deliverSome()) this.#scheduleTurn();
     });
   }
 
   /** True where more is waiting for a consumer. */
-  private deliverSome(): boolean {
+  #deliverSome(): boolean {
     let left = DELIVERIES_PER_TURN;
-    for (const [endpointId, queue] of this.waiting) {
-      for (; left > 0 && this.consumers.has(endpointId); left--) {
+    for (const [endpointId, queue] of this.#waiting) {
+      for (; left > 0 && this.#consumers.has(endpointId); left--) {
         const delivery = queue.shift();
         if (delivery === undefined) break;
-        this.deliver(endpointId, delivery);
+        this.#deliver(endpointId, delivery);
       }
-      if (queue.length === 0) this.waiting.delete(endpointId);
+      if (queue.length === 0) this.#waiting.delete(endpointId);
     }
-    return [...this.waiting.keys()].some((endpointId) => this.consumers.has(endpointId));
+    return [...this.#waiting.keys()].some((endpointId) => this.#consumers.has(endpointId));
   }
 
-  private deliver(endpointId: string, delivery: Delivery): void {
-    this.waitingCount--;
-    const leaving = this.leaving.get(endpointId) ?? [];
+  #deliver(endpointId: string, delivery: Delivery): void {
+    this.#waitingCount--;
+    const leaving = this.#leaving.get(endpointId) ?? [];
     leaving.push(delivery);
-    this.leaving.set(endpointId, leaving);
+    this.#leaving.set(endpointId, leaving);
     try {
-      this.consumers.get(endpointId)?.(delivery);
+      this.#consumers.get(endpointId)?.(delivery);
     } catch {
-      this.log(`The consumer of delivery ${delivery.deliveryId} failed; the event counts as handled.`);
+      this.#log(`The consumer of delivery ${delivery.deliveryId} failed; the event counts as handled.`);
     }
-    afterTurns(TURNS_TO_LEAVE, () => this.letGo(endpointId, delivery));
+    afterTurns(TURNS_TO_LEAVE, () => this.#letGo(endpointId, delivery));
   }
 
-  private letGo(endpointId: string, delivery: Delivery): void {
-    const left = this.leaving.get(endpointId)?.filter((entry) => entry !== delivery) ?? [];
-    if (left.length === 0) this.leaving.delete(endpointId);
-    else this.leaving.set(endpointId, left);
+  #letGo(endpointId: string, delivery: Delivery): void {
+    const left = this.#leaving.get(endpointId)?.filter((entry) => entry !== delivery) ?? [];
+    if (left.length === 0) this.#leaving.delete(endpointId);
+    else this.#leaving.set(endpointId, left);
   }
 
   /** Better twice than not at all: what may have been lost with its consumer waits for the next one, in its place. */
-  private takeBack(endpointId: string): void {
-    const leaving = this.leaving.get(endpointId) ?? [];
+  #takeBack(endpointId: string): void {
+    const leaving = this.#leaving.get(endpointId) ?? [];
     if (leaving.length === 0) return;
-    this.leaving.delete(endpointId);
+    this.#leaving.delete(endpointId);
     const again = leaving.map((delivery) => ({ ...delivery, attempt: delivery.attempt + 1 }));
-    const queue = this.waiting.get(endpointId) ?? [];
+    const queue = this.#waiting.get(endpointId) ?? [];
     queue.unshift(...again);
-    this.waiting.set(endpointId, queue);
-    this.waitingCount += again.length;
+    this.#waiting.set(endpointId, queue);
+    this.#waitingCount += again.length;
   }
 
   /** Without the event: it is in the body, and as objects takes many times its bytes. */
-  private keepLetter(letter: DeadLetter): void {
+  #keepLetter(letter: DeadLetter): void {
     const kept = { ...letter };
     delete kept.event;
-    this.letters.push(kept);
-    this.letterBytes += letter.body.byteLength;
-    while (this.letters.length > MAX_DEAD_LETTERS || this.letterBytes > MAX_DEAD_LETTER_BYTES) {
-      this.letterBytes -= this.letters.shift()?.body.byteLength ?? 0;
+    this.#letters.push(kept);
+    this.#letterBytes += letter.body.byteLength;
+    while (this.#letters.length > MAX_DEAD_LETTERS || this.#letterBytes > MAX_DEAD_LETTER_BYTES) {
+      this.#letterBytes -= this.#letters.shift()?.body.byteLength ?? 0;
     }
   }
 }

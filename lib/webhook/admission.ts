@@ -3,30 +3,30 @@
  * many wait in front.
  */
 export class Admission {
-  private inside = 0;
-  private waiting = 0;
+  #inside = 0;
+  #waiting = 0;
 
   constructor(private readonly capacity: number) {}
 
   /** Takes a place where one is free. */
   tryEnter(): true | undefined {
-    if (this.inside >= this.capacity) return undefined;
-    this.inside++;
+    if (this.#inside >= this.capacity) return undefined;
+    this.#inside++;
     return true;
   }
 
   leave(): void {
-    this.inside--;
+    this.#inside--;
   }
 
   /** Runs a wait for a place; undefined at once where too many wait already. */
   async queue(wait: () => Promise<true | undefined>): Promise<true | undefined> {
-    if (this.waiting >= this.capacity * 4) return undefined;
-    this.waiting++;
+    if (this.#waiting >= this.capacity * 4) return undefined;
+    this.#waiting++;
     try {
       return await wait();
     } finally {
-      this.waiting--;
+      this.#waiting--;
     }
   }
 }

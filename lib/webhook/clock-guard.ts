@@ -10,25 +10,25 @@ const AGREEMENT = 60 * 60 * 1000;
  * the time the clock shows: two sources then agree. After a jump of the clock that has to happen anew.
  */
 export class ClockGuard {
-  private offset: number;
-  private doubted = true;
+  #offset: number;
+  #doubted = true;
 
   /** @param steady milliseconds of a clock that never jumps */
   constructor(
     private readonly wall: () => number,
     private readonly steady: () => number,
   ) {
-    this.offset = wall() - steady();
+    this.#offset = wall() - steady();
   }
 
   /** @param transmitTime of the authentic message at hand, as far as it is readable */
   mayJudgeAge(transmitTime: Date | undefined): boolean {
     const now = this.wall();
     const offset = now - this.steady();
-    if (Math.abs(offset - this.offset) > JUMP) this.doubted = true;
-    this.offset = offset;
+    if (Math.abs(offset - this.#offset) > JUMP) this.#doubted = true;
+    this.#offset = offset;
     if (transmitTime !== undefined && Math.abs(now - transmitTime.getTime()) < AGREEMENT)
-      this.doubted = false;
-    return now >= EARLIEST_PLAUSIBLE && !this.doubted;
+      this.#doubted = false;
+    return now >= EARLIEST_PLAUSIBLE && !this.#doubted;
   }
 }

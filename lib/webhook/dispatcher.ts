@@ -35,30 +35,30 @@ export interface DispatcherOptions {
  * Looks at every request of the server first, so that the raw bytes are still there.
  */
 export class Dispatcher {
-  private readonly endpoints = new Map<string, Endpoint>();
+  readonly #endpoints = new Map<string, Endpoint>();
   /** Paths whose endpoint went away, and the steady time until which they are held. */
-  private readonly removed = new Map<string, number>();
-  private readonly remembered: Set<string>;
-  private readonly steady: () => number;
-  private readonly removedMs: number;
-  private readonly receiver: Receiver;
-  private closed = false;
+  readonly #removed = new Map<string, number>();
+  readonly #remembered: Set<string>;
+  readonly #steady: () => number;
+  readonly #removedMs: number;
+  readonly #receiver: Receiver;
+  #closed = false;
 
   constructor(options: DispatcherOptions = {}) {
     const now = options.now ?? Date.now;
-    this.steady = options.steady ?? (() => performance.now());
-    this.removedMs = options.removedMs ?? 60_000;
-    this.remembered = new Set(options.rememberedPaths?.map(matchingPath));
-    this.receiver = new Receiver({
+    this.#steady = options.steady ?? (() => performance.now());
+    this.#removedMs = options.removedMs ?? 60_000;
+    this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    this.#receiver = new Receiver({
       now,
-      steady: this.steady,
+      steady: this.#steady,
       holdMs: options.holdMs ?? 3000,
       commitMs: options.commitMs ?? 4000,
       bodyLimit: options.bodyLimit ?? 1024 * 1024,
       bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
       capacity: options.capacity ?? 100,
-      clockGuard: new ClockGuard(now, this.steady),
-      reporter: new Reporter(this.steady, options.log ?? (() => undefined)),
+      clockGuard: new ClockGuard(now, this.#steady),
+      reporter: new Reporter(this.#steady, options.log ?? (() => undefined)),
     });
   }
 
@@ -68,8 +68,8 @@ export class Dispatcher {
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
-    if (!this.isOurs(path)) return false;
-    this.receiver.receive(req, res, () => this.endpoints.get(path));
+    if (!this.#isOurs(path)) return false;
+    this.#receiver.receive(req, res, () => this.#endpoints.get(path));
     return true;
   }
 
@@ -78,47 +78,47 @@ export class Dispatcher {
    * another protocol comes there too, as an ordinary one. Others are untouched.
    */
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
-    if (this.isOurs(matchingPath(req.url ?? ''))) ignoreUpgrade(req, socket, head, server);
+    if (this.#isOurs(matchingPath(req.url ?? ''))) ignoreUpgrade(req, socket, head, server);
   }
 
   /** False where another endpoint has the path. */
   add(endpoint: Endpoint): boolean {
     const path = matchingPath(endpoint.path);
-    const holder = this.endpoints.get(path);
+    const holder = this.#endpoints.get(path);
     if (holder !== undefined && holder !== endpoint) return false;
-    this.endpoints.set(path, endpoint);
-    this.removed.delete(path);
+    this.#endpoints.set(path, endpoint);
+    this.#removed.delete(path);
     return true;
   }
 
   /** Requests on its path are held for a minute: a redeploy brings it back, or the sender notices the change. */
   remove(endpoint: Endpoint): void {
     const path = matchingPath(endpoint.path);
-    if (this.endpoints.get(path) !== endpoint) return;
-    this.endpoints.delete(path);
-    this.removed.set(path, this.steady() + this.removedMs);
+    if (this.#endpoints.get(path) !== endpoint) return;
+    this.#endpoints.delete(path);
+    this.#removed.set(path, this.#steady() + this.#removedMs);
   }
 
   /** From now on only configured paths count, and those removed a moment ago. */
   flowsStarted(): void {
-    this.remembered.clear();
-    for (const [path, until] of this.removed) if (until <= this.steady()) this.removed.delete(path);
+    this.#remembered.clear();
+    for (const [path, until] of this.#removed) if (until <= this.#steady()) this.#removed.delete(path);
   }
 
   /** The configured paths, to be remembered for the next start. */
   paths(): string[] {
-    return [...this.endpoints.keys()];
+    return [...this.#endpoints.keys()];
   }
 
   /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
   close(): void {
-    this.closed = true;
-    this.receiver.close();
+    this.#closed = true;
+    this.#receiver.close();
   }
 
-  private isOurs(path: string): boolean {
-    if (this.endpoints.has(path) || this.remembered.has(path)) return true;
-    const until = this.removed.get(path);
-    return until !== undefined && (this.closed || until > this.steady());
+  #isOurs(path: string): boolean {
+    if (this.#endpoints.has(path) || this.#remembered.has(path)) return true;
+    const until = this.#removed.get(path);
+    return until !== undefined && (this.#closed || until > this.#steady());
   }
 }

@@ -35,98 +35,98 @@ export function scanJson(text: string): JsonScan {
 }
 
 class Scanner {
-  private readonly result: JsonScan = {
+  readonly #result: JsonScan = {
     tooDeep: false,
     duplicateKey: false,
     inexactNumbers: [],
     topLevel: [],
   };
   /** Keys seen in each open container; `undefined` for an array. */
-  private readonly open: (Set<string> | undefined)[] = [];
-  private depth = 0;
-  private position = 0;
-  private pendingKey: string | undefined;
+  readonly #open: (Set<string> | undefined)[] = [];
+  #depth = 0;
+  #position = 0;
+  #pendingKey: string | undefined;
 
   constructor(private readonly text: string) {}
 
   run(): JsonScan {
-    while (this.position < this.text.length) this.step();
-    return this.result;
+    while (this.#position < this.text.length) this.#step();
+    return this.#result;
   }
 
-  private step(): void {
-    const character = this.text[this.position];
-    if (character === '"') return this.readString();
-    if (character === '{' || character === '[') return this.enter(character === '{');
-    if (character === '}' || character === ']') return this.leave();
-    const number = this.match(NUMBER);
-    if (number !== undefined) return this.readNumber(number);
-    const word = this.match(WORD);
-    if (word !== undefined) return this.readWord(word);
-    this.position++;
+  #step(): void {
+    const character = this.text[this.#position];
+    if (character === '"') return this.#readString();
+    if (character === '{' || character === '[') return this.#enter(character === '{');
+    if (character === '}' || character === ']') return this.#leave();
+    const number = this.#match(NUMBER);
+    if (number !== undefined) return this.#readNumber(number);
+    const word = this.#match(WORD);
+    if (word !== undefined) return this.#readWord(word);
+    this.#position++;
   }
 
-  private enter(isObject: boolean): void {
-    this.noteTopLevelValue(this.position, this.position + 1);
-    this.depth++;
-    if (this.depth > MAX_DEPTH) this.result.tooDeep = true;
-    else this.open.push(isObject ? new Set() : undefined);
-    this.position++;
+  #enter(isObject: boolean): void {
+    this.#noteTopLevelValue(this.#position, this.#position + 1);
+    this.#depth++;
+    if (this.#depth > MAX_DEPTH) this.#result.tooDeep = true;
+    else this.#open.push(isObject ? new Set() : undefined);
+    this.#position++;
   }
 
-  private leave(): void {
-    if (this.depth > 0 && this.depth <= MAX_DEPTH) this.open.pop();
-    this.depth = Math.max(0, this.depth - 1);
-    this.position++;
+  #leave(): void {
+    if (this.#depth > 0 && this.#depth <= MAX_DEPTH) this.#open.pop();
+    this.#depth = Math.max(0, this.#depth - 1);
+    this.#position++;
   }
 
-  private readString(): void {
-    const start = this.position;
+  #readString(): void {
+    const start = this.#position;
     const end = endOfString(this.text, start);
-    this.position = end;
-    if (this.skipColon()) this.noteKey(start, end);
-    else this.noteTopLevelValue(start, end);
+    this.#position = end;
+    if (this.#skipColon()) this.#noteKey(start, end);
+    else this.#noteTopLevelValue(start, end);
   }
 
   /** Moves behind the colon that makes a string a key; false, and no move, where there is none. */
-  private skipColon(): boolean {
-    let at = this.position;
+  #skipColon(): boolean {
+    let at = this.#position;
     while (isSpace(this.text[at])) at++;
     if (this.text[at] !== ':') return false;
-    this.position = at + 1;
+    this.#position = at + 1;
     return true;
   }
 
-  private noteKey(start: number, end: number): void {
-    const keys = this.depth > MAX_DEPTH ? undefined : this.open.at(-1);
+  #noteKey(start: number, end: number): void {
+    const keys = this.#depth > MAX_DEPTH ? undefined : this.#open.at(-1);
     if (keys === undefined) return;
     const key = nameOf(this.text.slice(start, end));
-    if (keys.has(key)) this.result.duplicateKey = true;
+    if (keys.has(key)) this.#result.duplicateKey = true;
     keys.add(key);
-    this.pendingKey = this.depth === 1 ? key : undefined;
+    this.#pendingKey = this.#depth === 1 ? key : undefined;
   }
 
-  private noteTopLevelValue(start: number, end: number): void {
-    if (this.depth === 1 && this.pendingKey !== undefined) {
-      this.result.topLevel.push({ key: this.pendingKey, value: { start, end } });
+  #noteTopLevelValue(start: number, end: number): void {
+    if (this.#depth === 1 && this.#pendingKey !== undefined) {
+      this.#result.topLevel.push({ key: this.#pendingKey, value: { start, end } });
     }
-    this.pendingKey = undefined;
+    this.#pendingKey = undefined;
   }
 
-  private match(pattern: RegExp): Span | undefined {
-    pattern.lastIndex = this.position;
-    return pattern.test(this.text) ? { start: this.position, end: pattern.lastIndex } : undefined;
+  #match(pattern: RegExp): Span | undefined {
+    pattern.lastIndex = this.#position;
+    return pattern.test(this.text) ? { start: this.#position, end: pattern.lastIndex } : undefined;
   }
 
-  private readWord(span: Span): void {
-    this.noteTopLevelValue(span.start, span.end);
-    this.position = span.end;
+  #readWord(span: Span): void {
+    this.#noteTopLevelValue(span.start, span.end);
+    this.#position = span.end;
   }
 
-  private readNumber(span: Span): void {
-    this.noteTopLevelValue(span.start, span.end);
-    if (!isExact(this.text.slice(span.start, span.end))) this.result.inexactNumbers.push(span);
-    this.position = span.end;
+  #readNumber(span: Span): void {
+    this.#noteTopLevelValue(span.start, span.end);
+    if (!isExact(this.text.slice(span.start, span.end))) this.#result.inexactNumbers.push(span);
+    this.#position = span.end;
   }
 }
 

@@ -74,25 +74,25 @@ const FIRST_SIZE = 4096;
 /** Bytes in one piece: kept chunk by chunk, a body that comes byte by byte would take a hundred times its length. */
 class GrowingBuffer {
   length = 0;
-  private bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
 
   constructor(private readonly onGrowth: (held: number) => void) {}
 
   append(chunk: Buffer): void {
     const length = this.length + chunk.length;
-    if (length > this.bytes.length) this.grow(length);
-    chunk.copy(this.bytes, this.length);
+    if (length > this.#bytes.length) this.#grow(length);
+    chunk.copy(this.#bytes, this.length);
     this.length = length;
   }
 
   content(): Buffer {
-    return this.bytes.subarray(0, this.length);
+    return this.#bytes.subarray(0, this.length);
   }
 
-  private grow(length: number): void {
-    const larger = Buffer.alloc(Math.max(FIRST_SIZE, length, this.bytes.length * 2));
-    this.bytes.copy(larger);
-    this.bytes = larger;
+  #grow(length: number): void {
+    const larger = Buffer.alloc(Math.max(FIRST_SIZE, length, this.#bytes.length * 2));
+    this.#bytes.copy(larger);
+    this.#bytes = larger;
     this.onGrowth(larger.length);
   }
 }

@@ -60,13 +60,13 @@ const UNFINISHED_BYTES = 32 * 1024 * 1024;
  * judge nor store, because only that makes the service send again (specification, section 6).
  */
 export class Receiver {
-  private readonly admission: Admission;
-  private readonly unfinished: UnfinishedRequests;
-  private closed = false;
+  readonly #admission: Admission;
+  readonly #unfinished: UnfinishedRequests;
+  #closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
-    this.admission = new Admission(options.capacity);
-    this.unfinished = new UnfinishedRequests(UNFINISHED_BYTES, () => {
+    this.#admission = new Admission(options.capacity);
+    this.#unfinished = new UnfinishedRequests(UNFINISHED_BYTES, () => {
       options.reporter.log(
         'unfinished',
         'A webhook request that did not come to its end was cut, to make room for others.',
@@ -76,44 +76,44 @@ export class Receiver {
 
   /** Deals with a request on a webhook path, to its end. */
   receive(req: IncomingMessage, res: ServerResponse, endpoint: () => Endpoint | undefined): void {
-    if (this.closed) return cut(req);
+    if (this.#closed) return cut(req);
     const refusal = refusalOf(req, this.options.bodyLimit);
-    if (refusal === 'large') this.logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
+    if (refusal === 'large') this.#logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) return answer(req, res, refusal);
-    this.read({ req, res, endpoint }).catch(() => {
-      this.giveUp(req, 'it could not be dealt with');
+    this.#read({ req, res, endpoint }).catch(() => {
+      this.#giveUp(req, 'it could not be dealt with');
     });
   }
 
   /** Gives up what is held, and cuts what comes from now on; a message that is being stored still has its answer. */
   close(): void {
-    this.closed = true;
+    this.#closed = true;
   }
 
-  private async read(exchange: Exchange): Promise<void> {
+  async #read(exchange: Exchange): Promise<void> {
     const { req, res, endpoint } = exchange;
     const { bodyLimit, bodyDeadlineMs } = this.options;
-    const unfinished = this.unfinished.add(req.socket);
+    const unfinished = this.#unfinished.add(req.socket);
     const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
-    const reading = await readRawBody(req, limits, (held) => this.unfinished.grow(unfinished, held));
-    this.unfinished.remove(unfinished);
+    const reading = await readRawBody(req, limits, (held) => this.#unfinished.grow(unfinished, held));
+    this.#unfinished.remove(unfinished);
     switch (reading.kind) {
       case 'complete':
-        return this.enter(this.arrived(exchange, reading.body));
+        return this.#enter(this.#arrived(exchange, reading.body));
       case 'too-large':
-        this.logLarge(req, `over ${bodyLimit}`);
+        this.#logLarge(req, `over ${bodyLimit}`);
         return answer(req, res, 'large');
       case 'too-slow':
         return answer(req, res, 'slow');
       case 'missing':
-        return this.missBody(req, endpoint());
+        return this.#missBody(req, endpoint());
       case 'aborted':
         // The sender has gone away in the middle: nothing is stored, and nobody is there to answer.
         return cut(req);
     }
   }
 
-  private arrived(exchange: Exchange, body: Buffer): Arrived {
+  #arrived(exchange: Exchange, body: Buffer): Arrived {
     const { now, steady, holdMs, commitMs } = this.options;
     const at = steady();
     return {
@@ -126,32 +126,33 @@ export class Receiver {
   }
 
   /** Takes a place only now: one that waits for the rest of its body would keep others out. */
-  private async enter(arrived: Arrived): Promise<void> {
+  async #enter(arrived: Arrived): Promise<void> {
     const { req, holdUntil } = arrived;
-    const take = (): true | undefined => this.admission.tryEnter();
-    const place = take() ?? (await this.admission.queue(() => this.hold(req, take, holdUntil)));
-    if (place === undefined) return this.giveUp(req, 'too many requests are under way');
+    const take = (): true | undefined => this.#admission.tryEnter();
+    const place = take() ?? (await this.#admission.queue(() => this.#hold(req, take, holdUntil)));
+    if (place === undefined) return this.#giveUp(req, 'too many requests are under way');
     try {
-      await this.process(arrived);
+      await this.#process(arrived);
     } finally {
-      this.admission.leave();
+      this.#admission.leave();
     }
   }
 
-  private async process(arrived: Arrived): Promise<void> {
+  async #process(arrived: Arrived): Promise<void> {
     const { req, res, holdUntil, commitUntil } = arrived;
-    const endpoint = await this.hold(req, arrived.endpoint, holdUntil);
-    if (endpoint === undefined) return this.giveUp(req, 'its webhook node is not running');
+    const endpoint = await this.#hold(req, arrived.endpoint, holdUntil);
+    if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
     const timeLeft = commitUntil - this.options.steady();
     const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
     if (outcome === 'answered') return;
-    if (outcome === 'failed') return this.giveUp(req, 'httpNodeMiddleware failed');
-    const ready = await this.hold(req, () => readyOf(arrived.endpoint()), holdUntil);
-    if (ready === undefined) return this.giveUp(req, 'no station of its webhook has a phrase to judge it by');
-    return this.judge(arrived, ready.endpoint, ready.judges);
+    if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
+    const ready = await this.#hold(req, () => readyOf(arrived.endpoint()), holdUntil);
+    if (ready === undefined)
+      return this.#giveUp(req, 'no station of its webhook has a phrase to judge it by');
+    return this.#judge(arrived, ready.endpoint, ready.judges);
   }
 
-  private async judge(arrived: Arrived, endpoint: Endpoint, judges: Judges): Promise<void> {
+  async #judge(arrived: Arrived, endpoint: Endpoint, judges: Judges): Promise<void> {
     const { req, res, body, received } = arrived;
     const authorization = authorizationLines(req.rawHeaders);
     const judgement = judge(
@@ -165,13 +166,13 @@ export class Receiver {
         remoteAddress: req.socket.remoteAddress,
       },
     );
-    if (judgement.kind !== 'unauthentic') return this.store(arrived, endpoint, judgement);
-    if (judges.waiting) return this.giveUp(req, 'a station of its webhook has no phrase to judge it by');
+    if (judgement.kind !== 'unauthentic') return this.#store(arrived, endpoint, judgement);
+    if (judges.waiting) return this.#giveUp(req, 'a station of its webhook has no phrase to judge it by');
     answer(req, res, 'unauthentic');
-    this.refuse(arrived, endpoint, judgement);
+    this.#refuse(arrived, endpoint, judgement);
   }
 
-  private refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {
+  #refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {
     const { req, body, received } = arrived;
     const request = { received, bytes: body.length, remoteAddress: req.socket.remoteAddress };
     this.options.reporter.unauthentic(endpoint, judgement.reason, request);
@@ -182,18 +183,18 @@ export class Receiver {
     );
   }
 
-  private async store(
+  async #store(
     arrived: Arrived,
     endpoint: Endpoint,
     judgement: Exclude<Judgement, { kind: 'unauthentic' }>,
   ): Promise<void> {
     const { inbox } = endpoint;
-    const acceptance = await this.accepted(arrived, () =>
+    const acceptance = await this.#accepted(arrived, () =>
       judgement.kind === 'usable'
         ? inbox.accept(judgement.message)
         : inbox.acceptDeadLetter(judgement.letter),
     );
-    if (acceptance === undefined) return this.giveUp(arrived.req, 'the inbox could not store it in time');
+    if (acceptance === undefined) return this.#giveUp(arrived.req, 'the inbox could not store it in time');
     answer(arrived.req, arrived.res, 'accepted');
     const { reporter } = this.options;
     const bytes = arrived.body.length;
@@ -202,50 +203,47 @@ export class Receiver {
   }
 
   /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */
-  private async accepted(
-    arrived: Arrived,
-    accept: () => Promise<Acceptance>,
-  ): Promise<Acceptance | undefined> {
+  async #accepted(arrived: Arrived, accept: () => Promise<Acceptance>): Promise<Acceptance | undefined> {
     const { steady } = this.options;
     for (;;) {
       try {
         return await within(accept(), Math.max(0, arrived.commitUntil - steady()));
       } catch {
-        if (this.closed || steady() + STORE_RETRY > arrived.holdUntil) return undefined;
+        if (this.#closed || steady() + STORE_RETRY > arrived.holdUntil) return undefined;
         await pause(STORE_RETRY);
       }
     }
   }
 
-  private hold<Found>(
+  #hold<Found>(
     req: IncomingMessage,
     look: () => Found | undefined,
     until: number,
   ): Promise<Found | undefined> {
-    const givenUp = (): boolean => this.closed || req.socket.destroyed;
+    const givenUp = (): boolean => this.#closed || req.socket.destroyed;
     return holdFor(look, { until, steady: this.options.steady, givenUp });
   }
 
   /** The exact bytes are gone for good, so holding would change nothing; the resend meets the same fault, visibly. */
-  private missBody(req: IncomingMessage, endpoint: Endpoint | undefined): void {
+  #missBody(req: IncomingMessage, endpoint: Endpoint | undefined): void {
     const request = {
       received: new Date(this.options.now()),
       bytes: 0,
       remoteAddress: req.socket.remoteAddress,
     };
     if (endpoint !== undefined) this.options.reporter.unauthentic(endpoint, 'raw-body-missing', request);
-    this.giveUp(req, 'something in front of the webhook has read its body');
+    this.#giveUp(req, 'something in front of the webhook has read its body');
   }
 
-  private giveUp(req: IncomingMessage, why: string): void {
+  #giveUp(req: IncomingMessage, why: string): void {
     const wasThere = !req.socket.destroyed;
     cut(req);
-    if (wasThere && !this.closed) {
+    if (wasThere && !this.#closed) {
       this.options.reporter.log(why, `A webhook request was left without an answer, because ${why}.`);
     }
   }
 
-  private logLarge(req: IncomingMessage, size: string): void {
+  #logLarge(req: IncomingMessage, size: string): void {
     const source = req.socket.remoteAddress ?? 'an unknown address';
     this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
   }

@@ -15,31 +15,31 @@ export interface Described {
 
 /** Tells output 3 and the log what the receiver refused or could not use, without flooding them. */
 export class Reporter {
-  private readonly problems: Throttle;
-  private readonly lines: Throttle;
+  readonly #problems: Throttle;
+  readonly #lines: Throttle;
 
   /** @param steady milliseconds of a clock that never jumps */
   constructor(
     steady: () => number,
     private readonly writeLine: (line: string) => void,
   ) {
-    this.problems = new Throttle(QUIET_PERIOD, steady);
-    this.lines = new Throttle(QUIET_PERIOD, steady);
+    this.#problems = new Throttle(QUIET_PERIOD, steady);
+    this.#lines = new Throttle(QUIET_PERIOD, steady);
   }
 
   /** A line of the log, at most one of a kind in 10 s. */
   log(kind: string, line: string): void {
-    const count = this.lines.pass(kind);
+    const count = this.#lines.pass(kind);
     if (count > 0) this.writeLine(count === 1 ? line : `${line} (${count} times)`);
   }
 
   unauthentic(endpoint: Endpoint, reason: ProblemReason, request: Described): void {
-    const count = this.problems.pass(`${endpoint.id}\n${reason}`);
+    const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
     // A lone station is the one that was meant; of several nobody can say.
     const stations = endpoint.stations() ?? [];
     const station = stations.length === 1 ? stations[0] : undefined;
-    this.send(endpoint, {
+    this.#send(endpoint, {
       kind: 'unauthentic',
       reason,
       station: station?.key ?? null,
@@ -55,7 +55,7 @@ export class Reporter {
   kept(endpoint: Endpoint, letter: DeadLetter, acceptance: Acceptance, bytes: number): void {
     if (acceptance.outcome === 'repeat') return;
     const isConflict = acceptance.outcome === 'conflict';
-    this.send(endpoint, {
+    this.#send(endpoint, {
       kind: isConflict ? 'conflict' : letter.kind,
       reason: letter.reason,
       ...describeRecord(letter, acceptance, bytes),
@@ -68,7 +68,7 @@ export class Reporter {
   accepted(endpoint: Endpoint, message: ProvenMessage, acceptance: Acceptance, bytes: number): void {
     const isOther = message.kind === 'other' && acceptance.outcome === 'new';
     if (acceptance.outcome !== 'conflict' && !isOther) return;
-    this.send(endpoint, {
+    this.#send(endpoint, {
       kind: isOther ? 'other' : 'conflict',
       reason: null,
       ...describeRecord(message, acceptance, bytes),
@@ -77,7 +77,7 @@ export class Reporter {
     });
   }
 
-  private send(endpoint: Endpoint, problem: Problem): void {
+  #send(endpoint: Endpoint, problem: Problem): void {
     try {
       endpoint.onProblem(problem);
     } catch {

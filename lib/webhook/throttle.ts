@@ -5,7 +5,7 @@ const MAX_KEYS = 1000;
  * Lets one of a kind pass in a period and counts the rest, which the next one to pass reports. Runs without a timer.
  */
 export class Throttle {
-  private readonly passed = new Map<string, { at: number; held: number }>();
+  readonly #passed = new Map<string, { at: number; held: number }>();
 
   /**
    * @param period milliseconds
@@ -18,22 +18,22 @@ export class Throttle {
 
   /** How many this one stands for, itself included; 0 = held back. */
   pass(key: string): number {
-    const last = this.passed.get(key);
+    const last = this.#passed.get(key);
     const now = this.steady();
     if (last !== undefined && now - last.at < this.period) {
       last.held++;
       return 0;
     }
-    this.passed.delete(key);
-    this.passed.set(key, { at: now, held: 0 });
-    this.forgetOldest();
+    this.#passed.delete(key);
+    this.#passed.set(key, { at: now, held: 0 });
+    this.#forgetOldest();
     return 1 + (last?.held ?? 0);
   }
 
-  private forgetOldest(): void {
-    if (this.passed.size <= MAX_KEYS) return;
-    for (const oldest of this.passed.keys()) {
-      this.passed.delete(oldest);
+  #forgetOldest(): void {
+    if (this.#passed.size <= MAX_KEYS) return;
+    for (const oldest of this.#passed.keys()) {
+      this.#passed.delete(oldest);
       return;
     }
   }

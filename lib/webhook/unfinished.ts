@@ -18,8 +18,8 @@ const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
  */
 export class UnfinishedRequests {
   /** Oldest first. */
-  private readonly requests = new Set<Unfinished>();
-  private held = 0;
+  readonly #requests = new Set<Unfinished>();
+  #held = 0;
 
   /**
    * @param maxHeld memory for all bodies together, in bytes
@@ -32,30 +32,30 @@ export class UnfinishedRequests {
 
   add(socket: Socket): Unfinished {
     const request = { socket, held: 0 };
-    this.requests.add(request);
-    const same = this.from(socket.remoteAddress);
-    if (same.length > MAX_FOR_ADDRESS) this.cut(same[0]);
+    this.#requests.add(request);
+    const same = this.#from(socket.remoteAddress);
+    if (same.length > MAX_FOR_ADDRESS) this.#cut(same[0]);
     return request;
   }
 
   /** Notes that memory for a body has grown to `held` bytes. */
   grow(request: Unfinished, held: number): void {
-    if (!this.requests.has(request)) return;
-    this.held += held - request.held;
+    if (!this.#requests.has(request)) return;
+    this.#held += held - request.held;
     request.held = held;
-    while (this.held > this.maxHeld) this.cut(this.requests.values().next().value);
+    while (this.#held > this.maxHeld) this.#cut(this.#requests.values().next().value);
   }
 
   remove(request: Unfinished): void {
-    if (this.requests.delete(request)) this.held -= request.held;
+    if (this.#requests.delete(request)) this.#held -= request.held;
   }
 
-  private from(address: string | undefined): Unfinished[] {
+  #from(address: string | undefined): Unfinished[] {
     if (address === undefined || LOOPBACK.test(address)) return [];
-    return [...this.requests].filter(({ socket }) => socket.remoteAddress === address);
+    return [...this.#requests].filter(({ socket }) => socket.remoteAddress === address);
   }
 
-  private cut(request: Unfinished | undefined): void {
+  #cut(request: Unfinished | undefined): void {
     if (request === undefined) return;
     this.remove(request);
     request.socket.destroy();

@@ -17,11 +17,11 @@ interface Callbacks {
  */
 export class SandboxEntry {
   credentials: StationCredentials | undefined;
-  private sandbox: Sandbox | undefined;
-  private entering: Promise<StationCredentials> | undefined;
-  private readonly endpoints = new Map<string, () => string | undefined>();
-  private retry: NodeJS.Timeout | undefined;
-  private closed = false;
+  #sandbox: Sandbox | undefined;
+  #entering: Promise<StationCredentials> | undefined;
+  readonly #endpoints = new Map<string, () => string | undefined>();
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
 
   constructor(
     private readonly cloud: CloudNode,
@@ -36,10 +36,10 @@ export class SandboxEntry {
    */
   enter(): Promise<StationCredentials> {
     if (this.credentials !== undefined) return Promise.resolve(this.credentials);
-    this.entering ??= this.tryToEnter().finally(() => {
-      this.entering = undefined;
+    this.#entering ??= this.#tryToEnter().finally(() => {
+      this.#entering = undefined;
     });
-    return this.entering;
+    return this.#entering;
   }
 
   /** Enters although nobody waits for it; a failure is reported. */
@@ -49,46 +49,46 @@ export class SandboxEntry {
 
   /** Where alarms of this station go, now or as soon as it is in. */
   setEndpoint(id: string, url: () => string | undefined): void {
-    this.endpoints.set(id, url);
-    this.sandbox?.setEndpoint(id, { station: this.key, url });
+    this.#endpoints.set(id, url);
+    this.#sandbox?.setEndpoint(id, { station: this.key, url });
   }
 
   removeEndpoint(id: string): void {
-    this.endpoints.delete(id);
-    this.sandbox?.removeEndpoint(id);
+    this.#endpoints.delete(id);
+    this.#sandbox?.removeEndpoint(id);
   }
 
   close(): void {
-    this.closed = true;
-    clearTimeout(this.retry);
-    this.sandbox?.removeStation(this.key);
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    this.#sandbox?.removeStation(this.key);
   }
 
-  private async tryToEnter(): Promise<StationCredentials> {
+  async #tryToEnter(): Promise<StationCredentials> {
     try {
       const sandbox = await this.cloud.sandbox();
-      if (this.closed) throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
-      return this.settle(sandbox);
+      if (this.#closed) throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
+      return this.#settle(sandbox);
     } catch (error) {
-      if (error instanceof RvmError && error.code === 'NETWORK') this.tryAgainSoon();
+      if (error instanceof RvmError && error.code === 'NETWORK') this.#tryAgainSoon();
       throw error;
     }
   }
 
-  private settle(sandbox: Sandbox): StationCredentials {
-    clearTimeout(this.retry);
+  #settle(sandbox: Sandbox): StationCredentials {
+    clearTimeout(this.#retry);
     const credentials = sandbox.setStation(this.key, this.settings);
-    for (const [id, url] of this.endpoints) sandbox.setEndpoint(id, { station: this.key, url });
-    this.sandbox = sandbox;
+    for (const [id, url] of this.#endpoints) sandbox.setEndpoint(id, { station: this.key, url });
+    this.#sandbox = sandbox;
     this.credentials = credentials;
     this.callbacks.entered();
     return credentials;
   }
 
-  private tryAgainSoon(): void {
-    if (this.closed) return;
-    clearTimeout(this.retry);
-    this.retry = setTimeout(() => this.enterByItself(), RETRY_MS);
-    this.retry.unref();
+  #tryAgainSoon(): void {
+    if (this.#closed) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.enterByItself(), RETRY_MS);
+    this.#retry.unref();
   }
 }

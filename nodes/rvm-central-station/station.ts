@@ -32,15 +32,15 @@ export class Station {
   readonly key: string;
   readonly name: string;
   readonly isSandbox: boolean;
-  private readonly properties: Properties;
-  private readonly watchers = new Set<() => void>();
-  private state: StationState = { kind: 'idle' };
-  private connecting: Promise<StationClient> | undefined;
+  readonly #properties: Properties;
+  readonly #watchers = new Set<() => void>();
+  #state: StationState = { kind: 'idle' };
+  #connecting: Promise<StationClient> | undefined;
   /** Only with a cloud that is the sandbox. */
-  private readonly inSandbox: SandboxEntry | undefined;
-  private closed = false;
+  readonly #inSandbox: SandboxEntry | undefined;
+  #closed = false;
   /** Why it is not in the sandbox stands in the log already. */
-  private reported = false;
+  #reported = false;
   /** Another station has this key, or the key is none: its events could not be told from those of the other. */
   clash = false;
 
@@ -50,17 +50,17 @@ export class Station {
     config: NodeDef,
     private readonly cloud: CloudNode | undefined,
   ) {
-    this.properties = { ...config };
-    this.key = textOf(this.properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
+    this.#properties = { ...config };
+    this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
     this.isSandbox = cloud?.isSandbox === true;
-    this.inSandbox = cloud?.isSandbox ? this.sandboxEntry(cloud) : undefined;
-    if (this.unsetVariable() === undefined) this.inSandbox?.enterByItself();
+    this.#inSandbox = cloud?.isSandbox ? this.#sandboxEntry(cloud) : undefined;
+    if (this.unsetVariable() === undefined) this.#inSandbox?.enterByItself();
   }
 
   /** The variable that the station or its cloud lacks, for the status. */
   unsetVariable(): string | undefined {
-    return firstUnsetVariable(this.properties, this.node.credentials) ?? this.cloud?.unsetVariable;
+    return firstUnsetVariable(this.#properties, this.node.credentials) ?? this.cloud?.unsetVariable;
   }
 
   /**
@@ -68,13 +68,13 @@ export class Station {
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
    */
   client(): Promise<StationClient> {
-    if (this.closed)
+    if (this.#closed)
       return Promise.reject(new RvmError('CANCELLED', 'The Central Station was closed by a deploy.'));
-    this.connecting ??= this.connect().catch((error: unknown) => {
-      this.connecting = undefined;
+    this.#connecting ??= this.#connect().catch((error: unknown) => {
+      this.#connecting = undefined;
       throw error;
     });
-    return this.connecting;
+    return this.#connecting;
   }
 
   /** What the receiver needs. It does not judge by an empty phrase: see `notReceiving`. */
@@ -83,11 +83,11 @@ export class Station {
     return {
       key: this.key,
       name: this.name,
-      scheme: this.scheme(),
-      secret: variable === undefined ? this.secret() : '',
+      scheme: this.#scheme(),
+      secret: variable === undefined ? this.#secret() : '',
       previousSecret: variable === undefined ? (this.node.credentials?.previousSecret ?? '') : '',
-      agentUserId: textOf(this.properties, 'agentUserId'),
-      acceptBareSignature: flagOf(this.properties, 'acceptBareSignature'),
+      agentUserId: textOf(this.#properties, 'agentUserId'),
+      acceptBareSignature: flagOf(this.#properties, 'acceptBareSignature'),
       sandbox: this.isSandbox,
     };
   }
@@ -96,26 +96,26 @@ export class Station {
   notReceiving(): NotReceiving | undefined {
     const variable = this.unsetVariable();
     if (variable !== undefined) return { variable };
-    if (this.inSandbox !== undefined && this.inSandbox.credentials === undefined) {
-      return this.state.kind === 'refused' ? 'refused' : 'not-ready';
+    if (this.#inSandbox !== undefined && this.#inSandbox.credentials === undefined) {
+      return this.#state.kind === 'refused' ? 'refused' : 'not-ready';
     }
     if (this.clash) return 'not-configured';
-    return isUsablePhrase(this.secret()) ? undefined : 'no-secret';
+    return isUsablePhrase(this.#secret()) ? undefined : 'no-secret';
   }
 
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
-    if (!this.closed) this.inSandbox?.setEndpoint(id, url);
+    if (!this.#closed) this.#inSandbox?.setEndpoint(id, url);
   }
 
   removeSandboxEndpoint(id: string): void {
-    this.inSandbox?.removeEndpoint(id);
+    this.#inSandbox?.removeEndpoint(id);
   }
 
   /** Calls back whenever `status` or `notReceiving` may have changed. Returns the way to end that. */
   watch(changed: () => void): () => void {
-    this.watchers.add(changed);
-    return () => this.watchers.delete(changed);
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
   }
 
   /**
@@ -130,88 +130,88 @@ export class Station {
     showFromStart(this.RED, node, () => this.status());
     this.client()
       .then((client) => client.listDevices())
-      .catch((error: unknown) => this.failed(error));
+      .catch((error: unknown) => this.#failed(error));
   }
 
   /** The state of the session, as every node of this station shows it. */
   status(): NodeStatus {
     const variable = this.unsetVariable();
     if (variable !== undefined) return status(this.RED, 'variableNotSet', { variable });
-    return connectionStatus(this.RED, this.state, this.isSandbox);
+    return connectionStatus(this.RED, this.#state, this.isSandbox);
   }
 
   async close(): Promise<void> {
-    this.closed = true;
-    this.watchers.clear();
-    this.inSandbox?.close();
-    const client = await this.connecting?.catch(() => undefined);
+    this.#closed = true;
+    this.#watchers.clear();
+    this.#inSandbox?.close();
+    const client = await this.#connecting?.catch(() => undefined);
     await client?.close();
   }
 
-  private async connect(): Promise<StationClient> {
+  async #connect(): Promise<StationClient> {
     const variable = this.unsetVariable();
     if (variable !== undefined) throw unsetVariableError(variable);
-    if (this.cloud === undefined) throw this.cloudMissing();
+    if (this.cloud === undefined) throw this.#cloudMissing();
     const connection = await this.cloud.connection();
-    const { username = '', password = '' } = (await this.inSandbox?.enter()) ?? this.node.credentials ?? {};
+    const { username = '', password = '' } = (await this.#inSandbox?.enter()) ?? this.node.credentials ?? {};
 
     // Loaded here and not above: registering types must not cost the memory of an HTTP client.
     const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
     const client = new StationClient({ ...connection, username, password });
     client.onState((state) => {
-      this.state = state;
-      this.tellWatchers();
+      this.#state = state;
+      this.#tellWatchers();
     });
-    if (!this.closed) return client;
+    if (!this.#closed) return client;
     await client.close();
     throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
   }
 
-  private sandboxEntry(cloud: CloudNode): SandboxEntry {
+  #sandboxEntry(cloud: CloudNode): SandboxEntry {
     const { username, password, secret } = this.node.credentials ?? {};
-    const settings = { name: this.name, username, password, secret, scheme: this.scheme() };
+    const settings = { name: this.name, username, password, secret, scheme: this.#scheme() };
     return new SandboxEntry(cloud, this.key, settings, {
-      entered: () => this.sandboxEntered(),
-      failed: (error) => this.reportOnce(error),
+      entered: () => this.#sandboxEntered(),
+      failed: (error) => this.#reportOnce(error),
     });
   }
 
   /** What kept the station out is over. */
-  private sandboxEntered(): void {
-    this.reported = false;
-    if (this.state.kind === 'refused') this.state = { kind: 'idle' };
-    this.tellWatchers();
+  #sandboxEntered(): void {
+    this.#reported = false;
+    if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
+    this.#tellWatchers();
   }
 
-  private secret(): string {
+  #secret(): string {
     if (this.clash) return '';
-    if (this.inSandbox !== undefined) return this.inSandbox.credentials?.secret ?? '';
+    if (this.#inSandbox !== undefined) return this.#inSandbox.credentials?.secret ?? '';
     return this.node.credentials?.secret ?? '';
   }
 
-  private scheme(): 'http' | 'https' {
-    return textOf(this.properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
+  #scheme(): 'http' | 'https' {
+    return textOf(this.#properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
   }
 
-  private failed(error: unknown): void {
+  #failed(error: unknown): void {
     // A refusal of the service is in the client's state already; what is left are faults of the settings.
-    if (this.state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
-    this.state = { kind: 'refused', error };
-    this.tellWatchers();
+    if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
+    this.#state = { kind: 'refused', error };
+    this.#tellWatchers();
   }
 
-  private reportOnce(error: unknown): void {
-    if (this.closed || this.reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
-    this.reported = true;
+  #reportOnce(error: unknown): void {
+    if (this.#closed || this.#reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
+    this.#reported = true;
     this.node.error(error instanceof Error ? error.message : String(error));
-    this.failed(error);
+    this.#failed(error);
   }
 
-  private tellWatchers(): void {
-    for (const changed of this.watchers) changed();
+  #tellWatchers(): void {
+    for (const changed of this.#watchers) changed();
   }
 
-  private cloudMissing(): RvmError {
+  #cloudMissing(): RvmError {
     return new RvmError(
       'CONFIG_MISSING',
       `The Central Station "${this.name}" has no cloud: choose one in its settings.`,

@@ -5,8 +5,8 @@ type SandboxModule = typeof import('../../sandbox');
 
 /** Starts the sandbox of one `rvm-cloud` at first use, once, and ends it with the node. */
 export class SandboxHost {
-  private starting: Promise<Sandbox> | undefined;
-  private closed = false;
+  #starting: Promise<Sandbox> | undefined;
+  #closed = false;
 
   constructor(
     private readonly options: SandboxOptions,
@@ -15,19 +15,19 @@ export class SandboxHost {
 
   /** @throws RvmError CANCELLED after close, BAD_INPUT for an option, NETWORK where its ports cannot be opened. */
   sandbox(): Promise<Sandbox> {
-    if (this.closed)
+    if (this.#closed)
       return Promise.reject(new RvmError('CANCELLED', 'The sandbox has ended with its cloud node.'));
-    this.starting ??= this.start();
-    return this.starting;
+    this.#starting ??= this.#start();
+    return this.#starting;
   }
 
   async close(): Promise<void> {
-    this.closed = true;
-    const sandbox = await this.starting?.catch(() => undefined);
+    this.#closed = true;
+    const sandbox = await this.#starting?.catch(() => undefined);
     await sandbox?.close();
   }
 
-  private async start(): Promise<Sandbox> {
+  async #start(): Promise<Sandbox> {
     // Loaded here and not above: most of its users only ever talk to the real service.
     const { OptionError, Sandbox } = require('../../sandbox') as SandboxModule;
     try {
@@ -36,7 +36,7 @@ export class SandboxHost {
       return sandbox;
     } catch (error) {
       // The next use tries again, for the port may be free by then.
-      this.starting = undefined;
+      this.#starting = undefined;
       const reason = error instanceof Error ? error.message : String(error);
       if (error instanceof OptionError) {
         throw new RvmError(

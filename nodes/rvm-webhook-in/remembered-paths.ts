@@ -7,13 +7,13 @@ import type { NodeAPI } from 'node-red';
  * those of the last run are held there instead of being answered 404, so that no alarm is turned away.
  */
 export class RememberedPaths {
-  private last = '';
+  #last = '';
 
   constructor(private readonly RED: NodeAPI) {}
 
   read(): string[] {
     try {
-      const value: unknown = JSON.parse(fs.readFileSync(this.file(), 'utf8'));
+      const value: unknown = JSON.parse(fs.readFileSync(this.#file(), 'utf8'));
       return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
     } catch {
       // Absent at the first start; unreadable means only that the start window is not covered.
@@ -23,10 +23,10 @@ export class RememberedPaths {
 
   write(paths: readonly string[]): void {
     const text = `${JSON.stringify([...paths].sort())}\n`;
-    if (text === this.last) return;
-    this.last = text;
+    if (text === this.#last) return;
+    this.#last = text;
     try {
-      const file = this.file();
+      const file = this.#file();
       fs.mkdirSync(path.dirname(file), { recursive: true });
       fs.writeFileSync(`${file}.new`, text, { mode: 0o600 });
       fs.renameSync(`${file}.new`, file);
@@ -36,7 +36,7 @@ export class RememberedPaths {
     }
   }
 
-  private file(): string {
+  #file(): string {
     const userDir = this.RED.settings.userDir ?? process.cwd();
     return path.join(userDir, 'remote-monitoring', 'webhook-paths.json');
   }

@@ -21,19 +21,19 @@ const PROBLEMS_OUTPUT = 2;
 
 /** One `webhook in` node: an endpoint of the dispatcher, the consumer of its events, and its status. */
 class WebhookIn {
-  private readonly properties: Properties;
-  private readonly inbox: Inbox;
-  private readonly endpoint: Endpoint | undefined;
+  readonly #properties: Properties;
+  readonly #inbox: Inbox;
+  readonly #endpoint: Endpoint | undefined;
   /** The Central Stations this node serves, from one start of the flows to their stop. */
-  private stations: readonly Station[] = [];
+  #stations: readonly Station[] = [];
   /** Set while the flows run: ends the delivery of events to this node. */
-  private unsubscribe: (() => void) | undefined;
-  private readonly sandboxEndpoints = new Map<string, Station>();
-  private readonly endRun: (() => void)[];
-  private unwatch: (() => void)[] = [];
-  private fault: StatusName | undefined;
-  private lastAt: Date | undefined;
-  private unseenProblems = 0;
+  #unsubscribe: (() => void) | undefined;
+  readonly #sandboxEndpoints = new Map<string, Station>();
+  readonly #endRun: (() => void)[];
+  #unwatch: (() => void)[] = [];
+  #fault: StatusName | undefined;
+  #lastAt: Date | undefined;
+  #unseenProblems = 0;
 
   constructor(
     private readonly RED: NodeAPI,
@@ -41,52 +41,52 @@ class WebhookIn {
     config: NodeDef,
     private readonly server: NodeRedServer,
   ) {
-    this.properties = { ...config };
-    this.inbox = defaultInbox(RED);
-    this.endpoint = this.open();
-    this.endRun = [
-      onFlows(RED, 'started', () => this.flowsStarted()),
-      onFlows(RED, 'stopping', () => this.flowsStopping()),
+    this.#properties = { ...config };
+    this.#inbox = defaultInbox(RED);
+    this.#endpoint = this.#open();
+    this.#endRun = [
+      onFlows(RED, 'started', () => this.#flowsStarted()),
+      onFlows(RED, 'stopping', () => this.#flowsStopping()),
     ];
-    this.showStatus();
+    this.#showStatus();
   }
 
   close(): void {
-    for (const end of this.endRun) end();
-    this.flowsStopping();
-    if (this.endpoint !== undefined) this.server.dispatcher.remove(this.endpoint);
-    for (const [id, station] of this.sandboxEndpoints) station.removeSandboxEndpoint(id);
+    for (const end of this.#endRun) end();
+    this.#flowsStopping();
+    if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
+    for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
   }
 
-  private open(): Endpoint | undefined {
-    const path = this.path();
+  #open(): Endpoint | undefined {
+    const path = this.#path();
     if (path === undefined) return undefined;
     const endpoint: Endpoint = {
       id: this.node.id,
       path,
-      stations: () => this.receivingStations(),
-      stationOfAgentUser: (id) => this.stationOfAgentUser(id),
-      inbox: this.inbox,
+      stations: () => this.#receivingStations(),
+      stationOfAgentUser: (id) => this.#stationOfAgentUser(id),
+      inbox: this.#inbox,
       middleware: this.server.middleware(),
-      onProblem: (problem) => this.problem(problem),
+      onProblem: (problem) => this.#problem(problem),
     };
-    return this.server.dispatcher.add(endpoint) ? endpoint : this.refuse('pathInUse');
+    return this.server.dispatcher.add(endpoint) ? endpoint : this.#refuse('pathInUse');
   }
 
   /** The full path; undefined, with the fault noted, where there is none that a request could come by. */
-  private path(): string | undefined {
+  #path(): string | undefined {
     // A variable that is not set may stand for the path, and its name is shown.
-    if (firstUnsetVariable(this.properties) !== undefined) return undefined;
-    const own = textOf(this.properties, 'path');
+    if (firstUnsetVariable(this.#properties) !== undefined) return undefined;
+    const own = textOf(this.#properties, 'path');
     const path = this.server.fullPath(own);
-    if (path === undefined) return this.refuse('noHttpNodes');
-    if (own.replace(/\//g, '') === '') return this.refuse('notConfigured');
-    if (!POSSIBLE_PATH.test(own)) return this.refuse('pathImpossible');
-    return isReservedPath(this.RED, path) ? this.refuse('pathReserved') : path;
+    if (path === undefined) return this.#refuse('noHttpNodes');
+    if (own.replace(/\//g, '') === '') return this.#refuse('notConfigured');
+    if (!POSSIBLE_PATH.test(own)) return this.#refuse('pathImpossible');
+    return isReservedPath(this.RED, path) ? this.#refuse('pathReserved') : path;
   }
 
-  private refuse(fault: StatusName): undefined {
-    this.fault = fault;
+  #refuse(fault: StatusName): undefined {
+    this.#fault = fault;
     this.node.error(this.RED._(`rvm-webhook-in.errors.${fault}`));
   }
 
@@ -94,97 +94,97 @@ class WebhookIn {
    * Only now do all nodes of the flow file exist: events that waited can leave, for a message sent earlier would find
    * no node behind the wire; and the sandbox can be told where to post for which stations.
    */
-  private flowsStarted(): void {
-    this.unsubscribe ??= this.inbox.consume(this.node.id, (delivery) => this.deliver(delivery));
-    const stations = this.findStations();
-    this.stations = stations;
-    this.unwatch = stations.map((station) => station.watch(() => this.showStatus()));
-    const path = this.endpoint?.path;
+  #flowsStarted(): void {
+    this.#unsubscribe ??= this.#inbox.consume(this.node.id, (delivery) => this.#deliver(delivery));
+    const stations = this.#findStations();
+    this.#stations = stations;
+    this.#unwatch = stations.map((station) => station.watch(() => this.#showStatus()));
+    const path = this.#endpoint?.path;
     if (path !== undefined) {
       for (const station of stations) {
         const id = `${this.node.id}/${station.key}`;
-        this.sandboxEndpoints.set(id, station);
-        station.setSandboxEndpoint(id, () => this.loopbackUrl(path));
+        this.#sandboxEndpoints.set(id, station);
+        station.setSandboxEndpoint(id, () => this.#loopbackUrl(path));
       }
     }
-    this.showStatus();
+    this.#showStatus();
   }
 
   /** From here on events wait: the nodes behind the wires may close before this one. */
-  private flowsStopping(): void {
-    this.unsubscribe?.();
-    this.unsubscribe = undefined;
-    for (const unwatch of this.unwatch) unwatch();
-    this.unwatch = [];
+  #flowsStopping(): void {
+    this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
+    for (const unwatch of this.#unwatch) unwatch();
+    this.#unwatch = [];
   }
 
-  private get running(): boolean {
-    return this.unsubscribe !== undefined;
+  get #running(): boolean {
+    return this.#unsubscribe !== undefined;
   }
 
-  private loopbackUrl(path: string): string | undefined {
+  #loopbackUrl(path: string): string | undefined {
     const origin = this.server.loopbackOrigin();
     return origin === undefined ? undefined : `${origin}${path}`;
   }
 
-  private findStations(): Station[] {
-    const stationId = textOf(this.properties, 'station');
-    if (stationId === '') return stationsOfCloud(this.RED, textOf(this.properties, 'cloud'));
+  #findStations(): Station[] {
+    const stationId = textOf(this.#properties, 'station');
+    if (stationId === '') return stationsOfCloud(this.RED, textOf(this.#properties, 'cloud'));
     const station = stationById(this.RED, stationId);
     return station === undefined ? [] : [station];
   }
 
-  private receivingStations(): readonly ReceivingStation[] {
+  #receivingStations(): readonly ReceivingStation[] {
     // Between two runs of the flows a station may not be built yet, and its alarm would be taken for a forgery.
-    if (!this.running || firstUnsetVariable(this.properties) !== undefined) return [];
-    return this.stations.map((station) => station.receiving());
+    if (!this.#running || firstUnsetVariable(this.#properties) !== undefined) return [];
+    return this.#stations.map((station) => station.receiving());
   }
 
-  private stationOfAgentUser(agentUserId: string): string | undefined {
+  #stationOfAgentUser(agentUserId: string): string | undefined {
     const wanted = agentUserId.toLowerCase();
     if (wanted === '') return undefined;
     const receiving = allStations(this.RED).map((station) => station.receiving());
     return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
   }
 
-  private deliver(delivery: Delivery): void {
+  #deliver(delivery: Delivery): void {
     const uncertain = uncertainProblem(delivery);
-    if (uncertain !== undefined) this.problem(uncertain);
+    if (uncertain !== undefined) this.#problem(uncertain);
     const now = new Date();
     const { output, msg } = messageOf(delivery, now);
-    this.lastAt = now;
-    this.showStatus();
-    this.sendTo(output, { ...msg });
+    this.#lastAt = now;
+    this.#showStatus();
+    this.#sendTo(output, { ...msg });
   }
 
-  private problem(problem: Problem): void {
+  #problem(problem: Problem): void {
     if (isWired(this.node, PROBLEMS_OUTPUT)) {
-      this.sendTo(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
+      this.#sendTo(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
       return;
     }
-    this.unseenProblems += problem.count;
+    this.#unseenProblems += problem.count;
     this.node.warn(
       this.RED._('rvm-webhook-in.log.problem', { kind: problem.kind, reason: problem.reason ?? '' }),
     );
-    this.showStatus();
+    this.#showStatus();
   }
 
-  private sendTo(output: number, msg: NodeMessage): void {
+  #sendTo(output: number, msg: NodeMessage): void {
     const messages: (NodeMessage | null)[] = [null, null, null];
     messages[output] = msg;
     this.node.send(messages);
   }
 
-  private showStatus(): void {
-    this.node.status(this.status());
+  #showStatus(): void {
+    this.node.status(this.#status());
   }
 
-  private status(): ReturnType<typeof status> {
+  #status(): ReturnType<typeof status> {
     const { RED } = this;
-    if (this.fault !== undefined) return status(RED, this.fault);
-    const unset = firstUnsetVariable(this.properties);
+    if (this.#fault !== undefined) return status(RED, this.#fault);
+    const unset = firstUnsetVariable(this.#properties);
     if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
-    const stations = this.running ? this.stations : this.findStations();
+    const stations = this.#running ? this.#stations : this.#findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
       const lack = station.notReceiving();
@@ -194,15 +194,15 @@ class WebhookIn {
       if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
     }
     // Stations that share a phrase cannot be told apart, so that none may be left to judge.
-    const waiting = !this.running || stations.some((station) => station.notReceiving() === 'not-ready');
-    if (!waiting && judgesAmong(this.receivingStations()).able.length === 0)
+    const waiting = !this.#running || stations.some((station) => station.notReceiving() === 'not-ready');
+    if (!waiting && judgesAmong(this.#receivingStations()).able.length === 0)
       return status(RED, 'notConfigured');
-    if (textOf(this.properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
-    if (this.unseenProblems > 0) return status(RED, 'problems', { count: this.unseenProblems });
+    if (textOf(this.#properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
+    if (this.#unseenProblems > 0) return status(RED, 'problems', { count: this.#unseenProblems });
     // An alarm of the sandbox never looks like a real one.
     const isSandbox = stations.some((station) => station.isSandbox);
-    if (this.lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
-    return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(this.lastAt) });
+    if (this.#lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
+    return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(this.#lastAt) });
   }
 }
 

@@ -45,18 +45,18 @@ export interface StartOptions {
 export class NodeRed {
   readonly seen: Seen[] = [];
   log = '';
-  private readonly changes = new EventEmitter();
+  readonly #changes = new EventEmitter();
 
   private constructor(
     readonly userDir: string,
     readonly port: number,
     private readonly child: ChildProcess,
   ) {
-    this.changes.setMaxListeners(100);
-    child.stdout?.on('data', (piece: Buffer) => this.addLog(piece));
-    child.stderr?.on('data', (piece: Buffer) => this.addLog(piece));
-    child.on('message', (message: unknown) => this.addMessage(message));
-    child.on('exit', () => this.changes.emit('change'));
+    this.#changes.setMaxListeners(100);
+    child.stdout?.on('data', (piece: Buffer) => this.#addLog(piece));
+    child.stderr?.on('data', (piece: Buffer) => this.#addLog(piece));
+    child.on('message', (message: unknown) => this.#addMessage(message));
+    child.on('exit', () => this.#changes.emit('change'));
   }
 
   static async start(options: StartOptions = {}): Promise<NodeRed> {
@@ -158,7 +158,7 @@ export class NodeRed {
       if (!this.isRunning)
         assert.fail(`Node-RED has ended while waiting for ${what}:\n${this.log.slice(-3000)}`);
       try {
-        await once(this.changes, 'change', { signal: deadline });
+        await once(this.#changes, 'change', { signal: deadline });
       } catch {
         assert.fail(`waited ${seconds} s in vain for ${what}; the log ends with:\n${this.log.slice(-3000)}`);
       }
@@ -177,15 +177,15 @@ export class NodeRed {
     fs.rmSync(this.userDir, { recursive: true, force: true });
   }
 
-  private addLog(piece: Buffer): void {
+  #addLog(piece: Buffer): void {
     this.log += piece.toString();
-    this.changes.emit('change');
+    this.#changes.emit('change');
   }
 
-  private addMessage(message: unknown): void {
+  #addMessage(message: unknown): void {
     if (message === null || typeof message !== 'object' || !('probe' in message)) return;
     this.seen.push(message as Seen);
-    this.changes.emit('change');
+    this.#changes.emit('change');
   }
 }
 

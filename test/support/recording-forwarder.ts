@@ -11,7 +11,7 @@ export class RecordingForwarder {
   static async start(target: string): Promise<RecordingForwarder> {
     const server = http.createServer();
     const forwarder = new RecordingForwarder(server);
-    server.on('request', (req, res) => forwarder.forward(new URL(target), req, res));
+    server.on('request', (req, res) => forwarder.#forward(new URL(target), req, res));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return forwarder;
@@ -26,7 +26,7 @@ export class RecordingForwarder {
     this.server.close();
   }
 
-  private forward(target: URL, req: http.IncomingMessage, res: http.ServerResponse): void {
+  #forward(target: URL, req: http.IncomingMessage, res: http.ServerResponse): void {
     const { hostname, port, host } = target;
     const onward = http.request(
       { hostname, port, path: req.url, method: req.method, headers: { ...req.headers, host }, agent: false },

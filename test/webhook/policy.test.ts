@@ -23,19 +23,19 @@ class FailingInbox extends MemoryInbox {
 
 /** An inbox whose commit comes when told, and fails where told. */
 class SlowInbox extends MemoryInbox {
-  private readonly commits: (() => void)[] = [];
-  private readonly failed = new RvmError('STORE_FAILED', 'The disk is full; make room.');
+  readonly #commits: (() => void)[] = [];
+  readonly #failed = new RvmError('STORE_FAILED', 'The disk is full; make room.');
   isBroken = false;
   override async accept(message: ProvenMessage): Promise<Acceptance> {
-    await new Promise<void>((resolve) => this.commits.push(resolve));
-    if (this.isBroken) throw this.failed;
+    await new Promise<void>((resolve) => this.#commits.push(resolve));
+    if (this.isBroken) throw this.#failed;
     return super.accept(message);
   }
   get pending(): number {
-    return this.commits.length;
+    return this.#commits.length;
   }
   commit(): void {
-    for (const resolve of this.commits.splice(0)) resolve();
+    for (const resolve of this.#commits.splice(0)) resolve();
   }
 }
 

@@ -34,8 +34,8 @@ export class ReceiverUnderTest {
   agentUsers: Record<string, string> = {};
   readonly dispatcher: Dispatcher;
   readonly endpoint: Endpoint;
-  private readonly server: http.Server;
-  private readonly sockets = new Set<net.Socket>();
+  readonly #server: http.Server;
+  readonly #sockets = new Set<net.Socket>();
 
   private constructor(options: DispatcherOptions, inbox: Inbox, changes: Partial<Endpoint>) {
     this.dispatcher = new Dispatcher({ log: (line) => this.lines.push(line), ...options });
@@ -49,14 +49,16 @@ export class ReceiverUnderTest {
       ...changes,
     };
     inbox.consume(this.endpoint.id, (delivery) => this.deliveries.push(delivery));
-    this.server = http.createServer((req, res) => {
+    this.#server = http.createServer((req, res) => {
       if (!this.dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
     });
-    this.server.on('connection', (socket) => {
-      this.sockets.add(socket);
-      socket.once('close', () => this.sockets.delete(socket));
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
     });
-    this.server.on('upgrade', (req, socket, head) => this.dispatcher.upgrade(req, socket, head, this.server));
+    this.#server.on('upgrade', (req, socket, head) =>
+      this.dispatcher.upgrade(req, socket, head, this.#server),
+    );
   }
 
   static async start(
@@ -65,26 +67,26 @@ export class ReceiverUnderTest {
     const { inbox = new MemoryInbox(), endpoint = {}, absent = false, ...dispatcherOptions } = options;
     const receiver = new ReceiverUnderTest({ holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
-    receiver.server.listen(0, '127.0.0.1');
-    await once(receiver.server, 'listening');
+    receiver.#server.listen(0, '127.0.0.1');
+    await once(receiver.#server, 'listening');
     return receiver;
   }
 
   get port(): number {
-    const address = this.server.address();
+    const address = this.#server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
   closeConnections(): void {
-    for (const socket of this.sockets) socket.destroy();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   async close(): Promise<void> {
     this.closeConnections();
     this.dispatcher.close();
-    this.server.closeAllConnections();
-    this.server.close();
-    await once(this.server, 'close');
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
   }
 
   /** Posts over a connection of its own; status 0 where it is cut. */
