@@ -31,7 +31,12 @@ describe('RTSP faults on demand', () => {
     server.setFault({ kind: 'slow', ms: 60_000 });
     const connection = await under.connect(server.url);
     connection.send('DESCRIBE', server.grant(live()));
-    await under.ask(server.url, 'OPTIONS');
+    const leaver = await under.connect(server.url);
+    leaver.send('DESCRIBE', server.grant(live()));
+    // Answered at once, as OPTIONS always is: both requests have come in.
+    assert.equal((await under.ask(server.url, 'OPTIONS')).status, 200);
+    leaver.socket.resetAndDestroy();
+    assert.equal((await under.ask(server.url, 'OPTIONS')).status, 200);
     await server.close();
     await connection.closing();
   });

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, PHRASE, station, webhookFlow } from '../support/flows';
+import {
+  MOVABLE_CLOCK,
+  NodeRed,
+  probe,
+  VERSIONS,
+  type FlowNode,
+  type NodeRedVersion,
+} from '../support/node-red';
+
+type Message = Record<string, unknown>;
+
+const NEW_PHRASE = 'a phrase that is new';
+const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`a deploy of changes only, on Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let nodeRed: NodeRed;
+    let url: string;
+    let deployed: FlowNode[] = [];
+
+    before(async () => {
+      nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK });
+      url = nodeRed.url + PATH;
+    });
+
+    after(() => nodeRed.stopAndRemove());
+
+    /** Deploys, as the editor does it: credentials go along only where they have changed. */
+    async function deploy(flows: FlowNode[], how: 'full' | 'nodes' | 'flows' = 'full'): Promise<void> {
+      const before = deployed;
+      deployed = flows;
+      await nodeRed.deploy(how === 'full' ? flows : withNewCredentials(flows, before), how);
+    }
+
+    /** Deploys; the webhook in is not among what Node-RED stops for it. */
+    async function deployBeside(flows: FlowNode[], how: 'nodes' | 'flows'): Promise<void> {
+      const { length } = nodeRed.log;
+      await deploy(flows, how);
+      assert.doesNotMatch(nodeRed.log.slice(length), /Stopping node rvm-webhook-in:/);
+    }
+
+    async function delivered(phrase = PHRASE): Promise<Message> {
+      const message = alarmMessage();
+      assert.equal((await post(url, message, phrase)).status, 200);
+      const msg = await nodeRed.message('alarms', (seen) => factsOf(seen).messageId === message.messageId);
+      return factsOf(msg);
+    }
+
+    /** Alarms that come in meanwhile are all accepted, and come out; a second time only as an uncertain one. */
+    async function underAlarms(deploying: () => Promise<void>): Promise<void> {
+      const sent = Array.from({ length: 20 }, () => alarmMessage());
+      const finished = deploying();
+      const answers = await Promise.all(sent.map((message) => post(url, message, PHRASE)));
+      await finished;
+      assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [200]);
+      await delivered();
+      for (const { messageId } of sent) {
+        const [first, ...again] = nodeRed
+          .at('alarms')
+          .map(factsOf)
+          .filter((facts) => facts.messageId === messageId);
+        assert.ok(first !== undefined, 'an alarm is lost');
+        for (const { attempt } of again) assert.notEqual(attempt, 1);
+        const problems = nodeRed.at('problems').map((msg) => msg.payload as Message);
+        const uncertain = problems.filter((each) => each.messageId === messageId);
+        assert.deepEqual(
+          uncertain.map((each) => each.kind),
+          again.map(() => 'uncertain'),
+        );
+      }
+    }
+
+    it('of nodes: alarms go through a webhook in that stays while another node changes', async () => {
+      const other = probe('other');
+      await deploy(webhookFlow({}, other));
+      await underAlarms(() => deployBeside(webhookFlow({}, { ...other, name: 'changed' }), 'nodes'));
+    });
+
+    it('of flows: alarms go through a webhook in whose tab stays while another tab changes', async () => {
+      const tab = { id: 'other-tab', type: 'tab', label: 'other' };
+      const other = probe('other', 'other-tab');
+      await deploy(webhookFlow({}, tab, other));
+      const changed = webhookFlow({}, tab, { ...other, name: 'changed' });
+      await underAlarms(() => deployBeside(changed, 'flows'));
+    });
+
+    it('of flows: alarms go through a webhook in whose own tab changes', async () => {
+      const other = probe('other');
+      await deploy(webhookFlow({}, other));
+      await underAlarms(() => deploy(webhookFlow({}, { ...other, name: 'changed' }), 'flows'));
+    });
+
+    it('of nodes: a Central Station that changes alone is judged by at once, and no longer by its old phrase', async () => {
+      await deploy(webhookFlow());
+      const name = 'North by another name';
+      await deploy(webhookFlow({ station: { name, credentials: { secret: NEW_PHRASE } } }), 'nodes');
+      assert.equal((await delivered(NEW_PHRASE)).stationName, name);
+      assert.equal((await post(url, alarmMessage(), PHRASE)).status, 401);
+    });
+
+    it('of nodes: a cloud that changes alone leaves its stations receiving', async () => {
+      await deploy(webhookFlow(ON_CLOUD));
+      await underAlarms(() => deploy(webhookFlow({ ...ON_CLOUD, cloud: { timeout: 7 } }), 'nodes'));
+    });
+
+    it('of nodes: a Central Station that joins or leaves the cloud of a path is received at once, or no more', async () => {
+      const credentials = { secret: NEW_PHRASE };
+      const south = station({ id: 'south-node', name: 'South', key: 'south', credentials });
+      await deploy(webhookFlow(ON_CLOUD));
+      assert.equal((await post(url, alarmMessage(), NEW_PHRASE)).status, 401);
+      await deployBeside(webhookFlow(ON_CLOUD, south), 'nodes');
+      assert.equal((await delivered(NEW_PHRASE)).station, 'south');
+      assert.equal((await delivered()).station, 'north');
+      await deployBeside(webhookFlow(ON_CLOUD), 'nodes');
+      assert.equal((await post(url, alarmMessage(), NEW_PHRASE)).status, 401);
+      assert.equal((await delivered()).station, 'north');
+    });
+
+    it('of nodes: the path of a deleted webhook in is held for its return, and free after a minute', async () => {
+      const without = webhookFlow().filter((node) => node.id !== 'webhook');
+      await deploy(webhookFlow());
+      await delivered();
+
+      await deploy(without, 'nodes');
+      const held = delivered();
+      await deploy(webhookFlow(), 'nodes');
+      await held;
+
+      await deploy(without, 'nodes');
+      await nodeRed.advance(50);
+      await assert.rejects(post(url, alarmMessage(), PHRASE), 'no answer, so that the service sends again');
+      await nodeRed.advance(10);
+      assert.equal((await post(url, alarmMessage(), PHRASE)).status, 404);
+    });
+  });
+}
+
+/** JavaScript of a setting: the flows stop when an alarm has just left its webhook in, and start again. */
+const STOP_AT_FIRST_ALARM = `stopAtFirstAlarm: (() => {
+    const { events, hooks } = require(require.resolve('@node-red/util', { paths: [process.argv[1]] }));
+    hooks.add('preRoute.stop', ({ source }) => {
+      if (source.node.type !== 'rvm-webhook-in') return;
+      hooks.remove('preRoute.stop');
+      process.nextTick(() => events.emit('flows:stopping', {}));
+      setImmediate(() => events.emit('flows:started', {}));
+    });
+  })(),`;
+
+describe('a deploy in the moment of a delivery', function () {
+  this.timeout(60_000);
+
+  it('C-76 makes the alarm come again, with its delivery id and a word at output 3 that it is uncertain', async () => {
+    const nodeRed = await NodeRed.start({ settings: STOP_AT_FIRST_ALARM });
+    try {
+      await nodeRed.deploy(webhookFlow());
+      const { messageId, ...rest } = alarmMessage();
+      assert.equal((await post(nodeRed.url + PATH, { messageId, ...rest }, PHRASE)).status, 200);
+      const second = factsOf(await nodeRed.message('alarms', (msg) => factsOf(msg).attempt === 2));
+      const [first, ...others] = nodeRed.at('alarms').map(factsOf);
+      assert.deepEqual([first?.attempt, first?.messageId, others.length], [1, messageId, 1]);
+      assert.equal(second.deliveryId, first?.deliveryId);
+
+      const problem = await nodeRed.message('problems');
+      assert.equal(problem.topic, 'uncertain');
+      const { kind, reason, messageId: named } = problem.payload as Message;
+      assert.deepEqual([kind, reason, named], ['uncertain', 'restart', messageId]);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+});
+
+function withNewCredentials(flows: FlowNode[], before: FlowNode[]): FlowNode[] {
+  return flows.map((node) => {
+    const known = before.find((other) => other.id === node.id)?.credentials;
+    const { credentials, ...rest } = node;
+    return JSON.stringify(credentials) === JSON.stringify(known) ? rest : node;
+  });
+}
+
+function factsOf(msg: Message): Message {
+  return msg.webhook as Message;
+}
