@@ -19,7 +19,6 @@ const ANSWERS = {
     headers: { 'WWW-Authenticate': 'HMAC-SHA256' },
   },
   method: { status: 405, body: '{"error":"only POST"}', headers: { Allow: 'POST' } },
-  slow: { status: 408, body: '{"error":"body too slow"}', headers: { Connection: 'close' } },
   large: { status: 413, body: '{"error":"body too large"}', headers: { Connection: 'close' } },
   compressed: { status: 415, body: '{"error":"compressed body"}' },
 } satisfies Record<string, Answer>;

@@ -1,8 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
-import { ignoreUpgrade } from './ignored-upgrade';
 import { matchingPath } from './path';
 import { Receiver } from './receiver';
 import { Reporter } from './reporter';
@@ -69,16 +67,13 @@ export class Dispatcher {
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
     if (!this.#isOurs(path)) return false;
-    this.#receiver.receive(req, res, () => this.#endpoints.get(path));
+    this.#receiver.receive(req, res, { path, endpoint: () => this.#endpoints.get(path) });
     return true;
   }
 
-  /**
-   * The listener for `upgrade` of a server whose requests come to `handle`: a request on one of our paths that asks for
-   * another protocol comes there too, as an ordinary one. Others are untouched.
-   */
-  upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
-    if (this.#isOurs(matchingPath(req.url ?? ''))) ignoreUpgrade(req, socket, head, server);
+  /** Whether a request target is ours: for what a server has to know before it hands a request to `handle`. */
+  owns(target: string): boolean {
+    return this.#isOurs(matchingPath(target));
   }
 
   /** False where another endpoint has the path. */

@@ -8,9 +8,9 @@ export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-deep' | 'duplicate
 export interface JsonReading {
   problem?: UnreadableReason;
   /** The document; absent where there is a problem. */
-  value?: unknown;
+  readonly value?: unknown;
   /** True where keys such as `__proto__` were removed. */
-  keysStripped: boolean;
+  readonly keysStripped: boolean;
   /** True where a number was kept as text because JavaScript cannot hold it. */
   numberAsText: boolean;
   /** `authenticationToken` of the envelope. */
@@ -50,14 +50,30 @@ export function readJson(body: Uint8Array): JsonReading {
   if (scan.tooDeep) return { ...unreadable('too-deep', token), text };
   if (scan.duplicateKey) return { ...unreadable('duplicate-key', token), text };
   const numberAsText = scan.inexactNumbers.length > 0;
-  const value = numberAsText ? parse(quoteSpans(text, scan.inexactNumbers)) : parsed;
+  let content: Content | undefined;
+  const read = (): Content =>
+    (content ??= contentOf(numberAsText ? parse(quoteSpans(text, scan.inexactNumbers)) : parsed));
   return {
-    value,
-    keysStripped: stripKeys(value),
+    // Only a proven message is worth the time that these take.
+    get value() {
+      return read().value;
+    },
+    get keysStripped() {
+      return read().keysStripped;
+    },
     numberAsText,
     token,
     text,
   };
+}
+
+interface Content {
+  value: unknown;
+  keysStripped: boolean;
+}
+
+function contentOf(value: unknown): Content {
+  return { keysStripped: stripKeys(value), value };
 }
 
 function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading {

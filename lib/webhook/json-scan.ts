@@ -142,7 +142,7 @@ function endOfString(text: string, start: number): number {
 /** Longest literal that is decoded: a name of the service with every character escaped is shorter. */
 const MAX_ESCAPED_NAME = 256;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/g;
-const PLAIN_LITERAL = /^"[^"\\\n]*"$/;
+const PLAIN_LITERAL = /^"[^"\\\p{Cc}]*"$/u;
 
 /**
  * The name that a string literal stands for; the literal itself where it is broken, or escaped and long. The parser is

@@ -48,7 +48,8 @@ function collect(
 ): Promise<BodyReading> {
   return new Promise((resolve) => {
     const body = new GrowingBuffer(onGrowth);
-    const timer = setTimeout(() => finish({ kind: 'too-slow' }), limits.deadline);
+    // Timers come before sockets in a turn of the event loop: what arrived while the process was busy is read first.
+    const timer = setTimeout(() => setImmediate(() => finish({ kind: 'too-slow' })), limits.deadline);
     const onData = (chunk: Buffer): void => {
       const bytes = body.length + chunk.length;
       if (bytes > limits.bytes) finish({ kind: 'too-large', bytes });

@@ -34,12 +34,18 @@ export interface ReceiverOptions {
   reporter: Reporter;
 }
 
+/** One of the paths that the receiver answers for. */
+export interface Target {
+  path: string;
+  /** The endpoint of the path at this moment. */
+  endpoint: () => Endpoint | undefined;
+}
+
 /** A request on its way through the receiver. */
 interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /** The endpoint of the path at this moment. */
-  endpoint: () => Endpoint | undefined;
+  target: Target;
 }
 
 /** A request whose body is complete. */
@@ -52,35 +58,38 @@ interface Arrived extends Exchange {
 }
 
 const STORE_RETRY = 250;
-/** Memory for bodies that are still on their way, in bytes. */
-const UNFINISHED_BYTES = 32 * 1024 * 1024;
+/** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
+const BODY_BYTES = 32 * 1024 * 1024;
 
 /**
  * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither
  * judge nor store, because only that makes the service send again (specification, section 6).
  */
 export class Receiver {
-  readonly #admission: Admission;
+  /** By path. */
+  readonly #admissions = new Map<string, Admission>();
   readonly #unfinished: UnfinishedRequests;
   #closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
-    this.#admission = new Admission(options.capacity);
-    this.#unfinished = new UnfinishedRequests(UNFINISHED_BYTES, () => {
-      options.reporter.log(
-        'unfinished',
-        'A webhook request that did not come to its end was cut, to make room for others.',
-      );
+    this.#unfinished = new UnfinishedRequests({
+      maxHeld: BODY_BYTES,
+      steady: options.steady,
+      onCut: () =>
+        options.reporter.log(
+          'unfinished',
+          'A webhook request that did not come to its end was cut, to make room for others.',
+        ),
     });
   }
 
   /** Deals with a request on a webhook path, to its end. */
-  receive(req: IncomingMessage, res: ServerResponse, endpoint: () => Endpoint | undefined): void {
+  receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
     if (this.#closed) return cut(req);
     const refusal = refusalOf(req, this.options.bodyLimit);
     if (refusal === 'large') this.#logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) return answer(req, res, refusal);
-    this.#read({ req, res, endpoint }).catch(() => {
+    this.#read({ req, res, target }).catch(() => {
       this.#giveUp(req, 'it could not be dealt with');
     });
   }
@@ -91,7 +100,7 @@ export class Receiver {
   }
 
   async #read(exchange: Exchange): Promise<void> {
-    const { req, res, endpoint } = exchange;
+    const { req, res, target } = exchange;
     const { bodyLimit, bodyDeadlineMs } = this.options;
     const unfinished = this.#unfinished.add(req.socket);
     const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
@@ -104,9 +113,10 @@ export class Receiver {
         this.#logLarge(req, `over ${bodyLimit}`);
         return answer(req, res, 'large');
       case 'too-slow':
-        return answer(req, res, 'slow');
+        // Not an answer, which would be the last word: a process that was busy may have let the time run out.
+        return this.#giveUp(req, `its body took longer than ${bodyDeadlineMs / 1000} s`);
       case 'missing':
-        return this.#missBody(req, endpoint());
+        return this.#missBody(req, target.endpoint());
       case 'aborted':
         // The sender has gone away in the middle: nothing is stored, and nobody is there to answer.
         return cut(req);
@@ -127,26 +137,31 @@ export class Receiver {
 
   /** Takes a place only now: one that waits for the rest of its body would keep others out. */
   async #enter(arrived: Arrived): Promise<void> {
-    const { req, holdUntil } = arrived;
-    const take = (): true | undefined => this.#admission.tryEnter();
-    const place = take() ?? (await this.#admission.queue(() => this.#hold(req, take, holdUntil)));
-    if (place === undefined) return this.#giveUp(req, 'too many requests are under way');
-    try {
-      await this.#process(arrived);
-    } finally {
-      this.#admission.leave();
-    }
+    const { req, body, holdUntil } = arrived;
+    const wait = (take: () => true | undefined): Promise<true | undefined> =>
+      this.#hold(req, take, holdUntil);
+    const admission = this.#admissionOf(arrived.target.path);
+    const isIn = await admission.admit(body.buffer.byteLength, wait, () => this.#process(arrived));
+    if (!isIn) this.#giveUp(req, 'too many requests are under way');
+  }
+
+  #admissionOf(path: string): Admission {
+    const known = this.#admissions.get(path);
+    if (known !== undefined) return known;
+    const admission = new Admission(this.options.capacity, BODY_BYTES);
+    this.#admissions.set(path, admission);
+    return admission;
   }
 
   async #process(arrived: Arrived): Promise<void> {
     const { req, res, holdUntil, commitUntil } = arrived;
-    const endpoint = await this.#hold(req, arrived.endpoint, holdUntil);
+    const endpoint = await this.#hold(req, arrived.target.endpoint, holdUntil);
     if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
     const timeLeft = commitUntil - this.options.steady();
     const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
     if (outcome === 'answered') return;
     if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
-    const ready = await this.#hold(req, () => readyOf(arrived.endpoint()), holdUntil);
+    const ready = await this.#hold(req, () => readyOf(arrived.target.endpoint()), holdUntil);
     if (ready === undefined)
       return this.#giveUp(req, 'no station of its webhook has a phrase to judge it by');
     return this.#judge(arrived, ready.endpoint, ready.judges);

@@ -5,36 +5,46 @@ export interface Unfinished {
   socket: Socket;
   /** Memory held for its body, in bytes. */
   held: number;
+  /** When it began, in milliseconds of a clock that never jumps. */
+  since: number;
+  /** Kept here, because a socket that has gone has none; '' = not counted by address. */
+  address: string;
+}
+
+export interface UnfinishedBounds {
+  /** Memory for all bodies together, in bytes. */
+  maxHeld: number;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Told of each request that is cut. */
+  onCut: () => void;
 }
 
 /** Unfinished requests of one address, other than this machine: a sender needs a handful, an attacker many. */
 const MAX_FOR_ADDRESS = 50;
+/** Younger ones are spared by that bound, in milliseconds: behind one address may be everybody, an alarm among them. */
+const TIME_TO_FINISH = 2000;
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
 /**
- * The requests whose body is still on its way. Above a bound the oldest is cut, and never a new one turned away: a real
+ * The requests whose body is still on its way. Above a bound the oldest are cut, and never a new one turned away: a real
  * alarm is complete in a moment, and what lingers is not worth waiting for. This machine, which a reverse proxy may run
  * on, is bound by memory alone.
  */
 export class UnfinishedRequests {
-  /** Oldest first. */
+  /** Oldest first, as in the sets of the addresses. */
   readonly #requests = new Set<Unfinished>();
+  readonly #ofAddress = new Map<string, Set<Unfinished>>();
   #held = 0;
 
-  /**
-   * @param maxHeld memory for all bodies together, in bytes
-   * @param onCut told of each request that is cut
-   */
-  constructor(
-    private readonly maxHeld: number,
-    private readonly onCut: () => void,
-  ) {}
+  constructor(private readonly bounds: UnfinishedBounds) {}
 
   add(socket: Socket): Unfinished {
-    const request = { socket, held: 0 };
+    const { remoteAddress = '' } = socket;
+    const address = LOOPBACK.test(remoteAddress) ? '' : remoteAddress;
+    const request = { socket, held: 0, since: this.bounds.steady(), address };
     this.#requests.add(request);
-    const same = this.#from(socket.remoteAddress);
-    if (same.length > MAX_FOR_ADDRESS) this.#cut(same[0]);
+    if (address !== '') this.#addTo(address, request);
     return request;
   }
 
@@ -43,22 +53,34 @@ export class UnfinishedRequests {
     if (!this.#requests.has(request)) return;
     this.#held += held - request.held;
     request.held = held;
-    while (this.#held > this.maxHeld) this.#cut(this.#requests.values().next().value);
+    for (const oldest of this.#requests) {
+      if (this.#held <= this.bounds.maxHeld) return;
+      this.#cut(oldest);
+    }
   }
 
   remove(request: Unfinished): void {
-    if (this.#requests.delete(request)) this.#held -= request.held;
+    if (!this.#requests.delete(request)) return;
+    this.#held -= request.held;
+    const requests = this.#ofAddress.get(request.address);
+    requests?.delete(request);
+    if (requests?.size === 0) this.#ofAddress.delete(request.address);
   }
 
-  #from(address: string | undefined): Unfinished[] {
-    if (address === undefined || LOOPBACK.test(address)) return [];
-    return [...this.#requests].filter(({ socket }) => socket.remoteAddress === address);
+  #addTo(address: string, request: Unfinished): void {
+    const requests = this.#ofAddress.get(address) ?? new Set<Unfinished>();
+    this.#ofAddress.set(address, requests);
+    requests.add(request);
+    const latest = request.since - TIME_TO_FINISH;
+    for (const oldest of requests) {
+      if (requests.size <= MAX_FOR_ADDRESS || oldest.since > latest) return;
+      this.#cut(oldest);
+    }
   }
 
-  #cut(request: Unfinished | undefined): void {
-    if (request === undefined) return;
+  #cut(request: Unfinished): void {
     this.remove(request);
     request.socket.destroy();
-    this.onCut();
+    this.bounds.onCut();
   }
 }

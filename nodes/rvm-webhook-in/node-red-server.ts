@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeAPI } from 'node-red';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
+import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
 import { onFlows } from '../support/flow-run';
 import { RememberedPaths } from './remembered-paths';
+import { isReservedPath } from './reserved-path';
 
 type Next = (error?: unknown) => void;
 type Handler = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
@@ -42,7 +44,8 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
   }
   const remembered = new RememberedPaths(RED);
   const dispatcher = new Dispatcher({
-    rememberedPaths: remembered.read(),
+    // At a start without flows, in safe mode for one, they stay: the editor must be there then above all.
+    rememberedPaths: remembered.read().filter((path) => !isReservedPath(RED, path)),
     log: (line) => RED.log.warn(line),
   });
   onFlows(RED, 'started', () => {
@@ -53,7 +56,7 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
     RED.log.info(RED._('rvm-webhook-in.log.httpNodeAuth'));
   }
   capture(RED, dispatcher);
-  RED.server.on('upgrade', (req, socket, head) => dispatcher.upgrade(req, socket, head, RED.server));
+  ignoreUpgrades(RED.server, (target) => dispatcher.owns(target));
   server = {
     dispatcher,
     fullPath: (path) => fullPath(RED, path),
@@ -120,9 +123,10 @@ function middleware(RED: NodeAPI): Middleware | undefined {
   return (req, res, next) => {
     const run = (index: number): void => {
       const handler = handlers[index];
-      if (handler === undefined) next();
-      else
-        handler(req, res, (error) => (error === undefined || error === null ? run(index + 1) : next(error)));
+      if (handler === undefined) return next();
+      const step: Next = (error) => (error === undefined || error === null ? run(index + 1) : next(error));
+      // A handler may throw after a pause, or reject: unhandled, either would end Node-RED.
+      void (async () => handler(req, res, step))().catch((error: unknown) => next(error ?? true));
     };
     run(0);
   };

@@ -253,6 +253,47 @@ describe('webhook in with other settings of Node-RED', function () {
   });
 });
 
+describe('webhook in behind an httpNodeMiddleware that fails', function () {
+  this.timeout(60_000);
+  const failures: [string, string, boolean][] = [
+    ['rejects', `async () => { throw new Error('broken'); }`, false],
+    [
+      'rejects as the second of two',
+      `[(req, res, next) => next(), async () => { throw new Error('broken'); }]`,
+      false,
+    ],
+    [
+      'throws after a pause',
+      `[(req, res, next) => setTimeout(next, 5), () => { throw new Error('broken'); }]`,
+      false,
+    ],
+    [
+      'rejects after it handed on',
+      `async (req, res, next) => { next(); await null; throw new Error('broken'); }`,
+      true,
+    ],
+  ];
+  for (const [title, middleware, passes] of failures) {
+    it(`C-137 lives on where it ${title}, and ${passes ? 'takes' : 'cuts'} the alarm`, async () => {
+      const nodeRed = await NodeRed.start({ settings: `httpNodeMiddleware: ${middleware},` });
+      try {
+        await nodeRed.deploy(webhookFlow());
+        const message = alarmMessage();
+        const outcome = await post(nodeRed.url + PATH, message, PHRASE).then(
+          (response) => response.status,
+          () => 'cut',
+        );
+        assert.equal(outcome, passes ? 200 : 'cut');
+        if (passes) await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+        assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
+        assert.ok(nodeRed.isRunning);
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+});
+
 describe('webhook in that is not set up', function () {
   this.timeout(60_000);
   let nodeRed: NodeRed;

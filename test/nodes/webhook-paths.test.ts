@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
 import { NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
@@ -13,26 +15,26 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     });
     after(() => nodeRed.stopAndRemove());
 
-    for (const path of ['/flows', '/flow/abc', 'settings', '/comms', '/auth/token', '/nodes/', '/red/x']) {
-      it(`is not ${path}, which belongs to the editor, and says so`, async () => {
-        await nodeRed.deploy(webhookFlow({ webhook: { path } }));
+    for (const own of ['/flows', '/flow/abc', 'settings', '/comms', '/auth/token', '/nodes/', '/red/x']) {
+      it(`is not ${own}, which belongs to the editor, and says so`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path: own } }));
         await nodeRed.until(() => lastStatus() === 'status.pathReserved', 'the status');
         assert.equal((await fetch(`${nodeRed.url}/flows`)).status, 200);
         assert.match(nodeRed.log, /would lock you out/);
       });
     }
 
-    for (const path of ['/with space', '/ä', '/a?b=c', '/a#b', '/a/../b', '/.', '/a%20b', '/{b}']) {
-      it(`is not ${path}, by which no request can come, and says so`, async () => {
-        await nodeRed.deploy(webhookFlow({ webhook: { path } }));
+    for (const own of ['/with space', '/ä', '/a?b=c', '/a#b', '/a/../b', '/.', '/a%20b', '/{b}']) {
+      it(`is not ${own}, by which no request can come, and says so`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path: own } }));
         await nodeRed.until(() => lastStatus() === 'status.pathImpossible', 'the status');
       });
     }
 
-    for (const path of ['/alarms', 'no-slash/in-front', '/flows-of-alarms', '/a/flows', '/a.b/..c/~d']) {
-      it(`may be ${path}`, async () => {
-        await nodeRed.deploy(webhookFlow({ webhook: { path } }));
-        const url = `${nodeRed.url}/${path.replace(/^\//, '')}`;
+    for (const own of ['/alarms', 'no-slash/in-front', '/flows-of-alarms', '/a/flows', '/a.b/..c/~d']) {
+      it(`may be ${own}`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path: own } }));
+        const url = `${nodeRed.url}/${own.replace(/^\//, '')}`;
         assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
       });
     }
@@ -55,11 +57,11 @@ describe('the path of webhook in beside an editor with a root of its own', funct
   it('may be what would be the editor’s elsewhere, but not the root of the editor or anything below it that it uses', async () => {
     const nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
     try {
-      for (const path of ['/admin', '/admin/', '/admin/flows']) {
-        await nodeRed.deploy(webhookFlow({ webhook: { path } }), 'full', '/admin');
+      for (const own of ['/admin', '/admin/', '/admin/flows']) {
+        await nodeRed.deploy(webhookFlow({ webhook: { path: own } }), 'full', '/admin');
         await nodeRed.until(
           () => nodeRed.statuses('webhook').at(-1) === 'status.pathReserved',
-          `the status for ${path}`,
+          `the status for ${own}`,
         );
         await nodeRed.deploy(webhookFlow({ webhook: { path: PATH } }), 'full', '/admin');
         await nodeRed.until(
@@ -71,6 +73,24 @@ describe('the path of webhook in beside an editor with a root of its own', funct
       assert.equal((await post(`${nodeRed.url}/flows`, alarmMessage(), PHRASE)).status, 200);
     } finally {
       await nodeRed.stopAndRemove();
+    }
+  });
+
+  it('is not held for the next start where the editor has moved there: it must be in reach when flows do not start', async () => {
+    const first = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
+    await first.deploy(webhookFlow({ webhook: { path: '/flows' } }), 'full', '/admin');
+    assert.equal((await post(`${first.url}/flows`, alarmMessage(), PHRASE)).status, 200);
+    await first.stop();
+    const missing = { id: 'missing', type: 'type-that-nobody-has', z: 'tab', x: 0, y: 0, wires: [] };
+    fs.writeFileSync(
+      path.join(first.userDir, 'flows.json'),
+      JSON.stringify([...webhookFlow({ webhook: { path: '/flows' } }), missing]),
+    );
+    const second = await NodeRed.start({ userDir: first.userDir, port: first.port, waitsForTypes: true });
+    try {
+      assert.equal((await fetch(`${second.url}/flows`)).status, 200);
+    } finally {
+      await second.stopAndRemove();
     }
   });
 });

@@ -37,6 +37,8 @@ export interface StartOptions {
   flows?: readonly FlowNode[];
   /** Embedded in a host application, instead of the red.js of Node-RED. */
   embedded?: boolean;
+  /** Its flow file names a type that is missing: the flows do not start. */
+  waitsForTypes?: boolean;
   /** A palette without this package. */
   withoutPackage?: boolean;
 }
@@ -85,8 +87,9 @@ export class NodeRed {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     const nodeRed = new NodeRed(userDir, port, child);
+    const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
     await nodeRed.until(
-      () => /Started flows/.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
+      () => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
       'its start',
     );
     return nodeRed;

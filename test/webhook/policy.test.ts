@@ -227,6 +227,31 @@ describe('answers of the receiver', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 2);
   });
 
+  it('lets alarms of one path in, however much waits at another that cannot judge', async () => {
+    receiver = await ReceiverUnderTest.start({ capacity: 2, holdMs: 2000 });
+    const other = { ...receiver.endpoint, id: 'other', path: '/remote-monitoring/other', stations: () => [] };
+    receiver.dispatcher.add(other);
+    const waiting = Array.from({ length: 8 }, () => receiver.post({ body: '{}', path: other.path }));
+    assert.equal((await receiver.post(signed())).status, 200);
+    receiver.dispatcher.close();
+    assert.deepEqual([...new Set((await Promise.all(waiting)).map(({ status }) => status))], [0]);
+  });
+
+  it('holds at most 32 MiB of bodies for a path that cannot judge', async () => {
+    receiver = await ReceiverUnderTest.start({ holdMs: 30_000 });
+    receiver.stations = [];
+    const body = 'x'.repeat(1024 * 1024);
+    let cut = 0;
+    const answers = Array.from({ length: 40 }, async () => {
+      const { status } = await receiver.post({ body });
+      if (status === 0) cut += 1;
+    });
+    await receiver.until(() => cut >= 8, 'what is too much');
+    assert.ok(cut < 40);
+    receiver.dispatcher.close();
+    await Promise.all(answers);
+  });
+
   it('gives up what is held when it closes', async () => {
     receiver = await ReceiverUnderTest.start({ holdMs: 60_000 });
     receiver.stations = [];

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Delivery, Inbox } from '../../lib/inbox/inbox';
 import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
+import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
@@ -56,9 +57,7 @@ export class ReceiverUnderTest {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    this.#server.on('upgrade', (req, socket, head) =>
-      this.dispatcher.upgrade(req, socket, head, this.#server),
-    );
+    ignoreUpgrades(this.#server, (target) => this.dispatcher.owns(target));
   }
 
   static async start(

@@ -53,7 +53,12 @@ describe('requests that do not come to their end', () => {
 
   it('C-49 are at most 50 of one address, which this machine is not counted for', () => {
     const cut: string[] = [];
-    const requests = new UnfinishedRequests(1e9, () => cut.push('cut'));
+    let now = 0;
+    const requests = new UnfinishedRequests({
+      maxHeld: 1e9,
+      steady: () => now,
+      onCut: () => cut.push('cut'),
+    });
     const first = socketFrom('192.0.2.1');
     requests.add(first);
     for (let count = 0; count < 100; count++) {
@@ -61,13 +66,21 @@ describe('requests that do not come to their end', () => {
     }
     for (let count = 0; count < 49; count++) requests.add(socketFrom('192.0.2.1'));
     requests.add(socketFrom('192.0.2.2'));
-    assert.deepEqual([first.destroyed, cut.length], [false, 0]);
+    // An alarm may come from there, too, so that what is young has its time.
+    now = 1999;
     requests.add(socketFrom('192.0.2.1'));
-    assert.deepEqual([first.destroyed, cut.length], [true, 1]);
+    assert.deepEqual([first.destroyed, cut.length], [false, 0]);
+    now = 2000;
+    requests.add(socketFrom('192.0.2.1'));
+    assert.deepEqual([first.destroyed, cut.length], [true, 2]);
   });
 
   it('count no longer once they are complete', () => {
-    const requests = new UnfinishedRequests(10, () => assert.fail('nothing is too much'));
+    const requests = new UnfinishedRequests({
+      maxHeld: 10,
+      steady: () => 0,
+      onCut: () => assert.fail('nothing is too much'),
+    });
     for (let count = 0; count < 10; count++) {
       const request = requests.add(socketFrom('192.0.2.1'));
       requests.grow(request, 8);
