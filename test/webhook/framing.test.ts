@@ -146,16 +146,16 @@ describe('framing of a request to a webhook', () => {
 
   it('C-48 reads a body that was there in time, though the process was too busy to look', async () => {
     const { body } = signed();
-    const answer = receiver.raw([signedRequest(body, ['Connection: close'])], /\r\n\r\n\{/);
-    const late = signedRequest(signed().body, ['Connection: close']);
+    const late = signedRequest(body, ['Connection: close']);
     const socket = net.connect(receiver.port, '127.0.0.1');
     let text = '';
     socket.on('data', (piece: Buffer) => (text += piece.toString()));
     await once(socket, 'connect');
     socket.write(late.slice(0, -10));
-    assert.deepEqual(statuses(await answer), [200]);
-    // The deadline of 300 ms passes here, and nobody can read what has come meanwhile.
+    // Once this one is answered, the first has been read as far as it came.
+    assert.equal((await receiver.post(signed())).status, 200);
     socket.write(late.slice(-10));
+    // The deadline of 300 ms passes here, and nobody can read what has come meanwhile.
     const end = performance.now() + 400;
     while (performance.now() < end);
     await once(socket, 'close');
