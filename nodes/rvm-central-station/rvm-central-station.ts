@@ -29,16 +29,18 @@ function reportClashes(RED: NodeAPI, node: CentralStationNode): void {
   const report = (fault: string, values: Record<string, string>): void =>
     node.error(RED._(`rvm-central-station.log.${fault}`, values));
   if (mine.clash) report('noKey', { key: mine.key });
-  for (const other of allStations(RED)) {
-    if (other === mine) continue;
-    if (other.key === mine.key) {
-      mine.clash = true;
-      report('sameKey', { key: mine.key, other: other.name });
-    }
-    if (sharePhrase(mine.receiving(), other.receiving())) {
-      report('samePhrase', { name: mine.name, other: other.name });
-    }
+  const others = allStations(RED).filter((other) => other !== mine);
+  const sameKey = others.filter(({ key }) => key === mine.key);
+  const samePhrase = others.filter((other) => sharePhrase(mine.receiving(), other.receiving()));
+  if (sameKey.length > 0) {
+    mine.clash = true;
+    report('sameKey', { key: mine.key, others: namesOf(sameKey) });
   }
+  if (samePhrase.length > 0) report('samePhrase', { name: mine.name, others: namesOf(samePhrase) });
+}
+
+function namesOf(stations: readonly Station[]): string {
+  return stations.map(({ name }) => `"${name}"`).join(', ');
 }
 
 export = (RED: NodeAPI): void => {

@@ -137,6 +137,7 @@ export class Station {
   status(): NodeStatus {
     const variable = this.unsetVariable();
     if (variable !== undefined) return status(this.RED, 'variableNotSet', { variable });
+    if (this.cloud?.isForbidden === true) return status(this.RED, 'sandboxForbidden');
     return connectionStatus(this.RED, this.#state, this.isSandbox);
   }
 

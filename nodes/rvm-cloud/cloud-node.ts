@@ -14,6 +14,8 @@ export type CloudConnection = Omit<StationClientOptions, 'username' | 'password'
 
 export interface CloudNode extends Node<CloudCredentials> {
   isSandbox: boolean;
+  /** It is the sandbox, and settings.js forbids that. */
+  isForbidden: boolean;
   /** A property or credential stands for an environment variable that is not set. */
   unsetVariable: string | undefined;
   /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */

@@ -41,6 +41,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   if (ignored.length > 0) node.warn(RED._('rvm-cloud.log.notUsed', { names: ignored.join(', ') }));
 
   node.isSandbox = url === SANDBOX;
+  node.isForbidden = node.isSandbox && placement === false;
   node.unsetVariable = firstUnsetVariable(config, node.credentials);
 
   node.sandbox = async () => {

@@ -19,6 +19,7 @@ const TABLE = {
   linkNotOffered: ['red', 'ring'],
   untrustedLink: ['red', 'ring'],
   sandboxFailed: ['red', 'ring'],
+  sandboxForbidden: ['red', 'ring'],
   variableNotSet: ['red', 'ring'],
   lastAlarm: ['green', 'dot'],
   lastSandboxAlarm: ['yellow', 'ring'],

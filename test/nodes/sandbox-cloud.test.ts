@@ -112,7 +112,7 @@ describe('the sandbox and settings.js', function () {
       try {
         await nodeRed.deploy(sandboxFlow());
         await nodeRed.until(
-          () => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured',
+          () => nodeRed.statuses('webhook').at(-1) === 'status.sandboxForbidden',
           'the status',
         );
         await inject(nodeRed, 'in', {});
