@@ -1,0 +1,47 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { migrate } from './schema';
+
+/** Time to wait for a lock that another process holds for a moment, in milliseconds. */
+const BUSY_TIMEOUT = 2000;
+
+/** What the pragmas must read after they were set: anything else is not durable. */
+const REQUIRED: readonly [pragma: string, value: string][] = [
+  ['locking_mode', 'exclusive'],
+  ['journal_mode', 'wal'],
+  ['synchronous', '2'],
+];
+
+/**
+ * Opens the one file of an inbox, for this process alone: a lock keeps every other out. Each commit is on the disk when
+ * it returns (`synchronous=FULL`, read back).
+ * @throws Error where the file is locked, damaged, of a newer version, or cannot be made durable
+ */
+export function openDatabase(file: string): DatabaseSync {
+  fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
+  try {
+    prepare(database, file);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function prepare(database: DatabaseSync, file: string): void {
+  // Before the journal mode, so that no shared memory is needed.
+  database.exec('PRAGMA locking_mode = EXCLUSIVE');
+  database.exec('PRAGMA journal_mode = WAL');
+  database.exec('PRAGMA synchronous = FULL');
+  database.exec('PRAGMA foreign_keys = ON');
+  for (const [pragma, value] of REQUIRED) {
+    const found = String(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
+    if (found !== value) throw new Error(`The inbox cannot be made durable: ${pragma} is ${found}.`);
+  }
+  fs.chmodSync(file, 0o600);
+  migrate(database);
+  const check = String(Object.values(database.prepare('PRAGMA quick_check(message)').get() ?? {})[0]);
+  if (check !== 'ok') throw new Error(`The inbox is damaged: ${check.slice(0, 200)}.`);
+}
