@@ -135,10 +135,7 @@ describe('the sandbox and settings.js', function () {
     try {
       await nodeRed.deploy(sandboxFlow());
       await nodeRed.message('alarms');
-      assert.match(
-        nodeRed.log,
-        new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`),
-      );
+      await nodeRed.logged(new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`));
     } finally {
       await nodeRed.stopAndRemove();
     }

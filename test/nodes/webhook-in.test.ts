@@ -349,7 +349,7 @@ describe('webhook in that is not set up', function () {
     await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms'], ['health'], []] } }));
     assert.equal((await post(url, alarmMessage())).status, 401);
     await nodeRed.until(() => /^\d+ problems$/.test(nodeRed.statuses('webhook').at(-1) ?? ''), 'the status');
-    assert.match(nodeRed.log, /unauthentic no-signature/);
+    await nodeRed.logged(/unauthentic no-signature/);
   });
 
   it('says "not configured" without a Central Station', async () => {
@@ -408,7 +408,7 @@ describe('webhook in that is not set up', function () {
     const twin = station({ id: 'twin-node', name: 'Twin', credentials: { secret: 'another phrase' } });
     await nodeRed.deploy(webhookFlow({}, twin));
     await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured', 'the status');
-    assert.match(nodeRed.log, /The key "north" belongs to "Twin" too/);
+    await nodeRed.logged(/The key "north" belongs to "Twin" too/);
     assert.ok(await isCut());
   });
 

@@ -20,7 +20,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
         await nodeRed.deploy(webhookFlow({ webhook: { path: own } }));
         await nodeRed.until(() => lastStatus() === 'status.pathReserved', 'the status');
         assert.equal((await fetch(`${nodeRed.url}/flows`)).status, 200);
-        assert.match(nodeRed.log, /would lock you out/);
+        await nodeRed.logged(/would lock you out/);
       });
     }
 

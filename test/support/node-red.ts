@@ -154,6 +154,11 @@ export class NodeRed {
       .map((msg) => (msg.status as { text?: string }).text ?? '');
   }
 
+  /** Waits for a line of the log, which comes by another way than statuses and messages. */
+  async logged(line: RegExp): Promise<void> {
+    await this.until(() => line.test(this.log), `${line} in the log`);
+  }
+
   /** Waits for a condition over log and messages; looked at again after each change. */
   async until(condition: () => boolean, what: string, seconds = 15): Promise<void> {
     const deadline = AbortSignal.timeout(seconds * 1000);
