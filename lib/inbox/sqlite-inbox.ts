@@ -27,6 +27,8 @@ const TURNS_TO_LEAVE = 3;
 export class SqliteInbox implements Inbox {
   readonly #thread: StoreThread;
   readonly #consumers = new Map<string, Consumer>();
+  /** By endpoint: when its last consumer has let go of everything it held. */
+  readonly #endings = new Map<string, Promise<void>>();
   #queue: Queued[] = [];
   #committing = false;
 
@@ -60,19 +62,30 @@ export class SqliteInbox implements Inbox {
   }
 
   consume(endpointId: string, deliver: (delivery: Delivery) => void): () => void {
-    this.#consumers.get(endpointId)?.stop();
+    this.#end(endpointId);
     const consumer = new Consumer(this.#thread, endpointId, deliver, this.log);
     this.#consumers.set(endpointId, consumer);
-    consumer.look();
+    // What the one before still holds would be taken for lost.
+    void this.#endings.get(endpointId)?.then(() => consumer.start());
+    if (!this.#endings.has(endpointId)) consumer.start();
     return () => {
-      consumer.stop();
-      if (this.#consumers.get(endpointId) === consumer) this.#consumers.delete(endpointId);
+      if (this.#consumers.get(endpointId) === consumer) this.#end(endpointId);
     };
   }
 
+  #end(endpointId: string): void {
+    const consumer = this.#consumers.get(endpointId);
+    if (consumer === undefined) return;
+    this.#consumers.delete(endpointId);
+    const ending = consumer.stop().finally(() => {
+      if (this.#endings.get(endpointId) === ending) this.#endings.delete(endpointId);
+    });
+    this.#endings.set(endpointId, ending);
+  }
+
   async close(): Promise<void> {
-    for (const consumer of this.#consumers.values()) consumer.stop();
-    this.#consumers.clear();
+    for (const endpointId of this.#consumers.keys()) this.#end(endpointId);
+    await Promise.all(this.#endings.values());
     await this.#thread.close();
   }
 
@@ -130,8 +143,9 @@ export class SqliteInbox implements Inbox {
 /** Hands the events of one endpoint to its flow, in order of acceptance. */
 class Consumer {
   #after = 0;
-  #looking = false;
+  #looking: Promise<void> | undefined;
   #again = false;
+  #started = false;
   #stopped = false;
 
   constructor(
@@ -141,21 +155,27 @@ class Consumer {
     private readonly log: (line: string) => void,
   ) {}
 
-  stop(): void {
+  start(): void {
+    this.#started = true;
+    this.look();
+  }
+
+  /** Delivers nothing more; resolves when nothing is under way. */
+  async stop(): Promise<void> {
     this.#stopped = true;
+    await this.#looking;
   }
 
   /** Looks for events that wait; once more afterwards where it is looking already. */
   look(): void {
     this.#again = true;
-    if (this.#looking || this.#stopped) return;
-    this.#looking = true;
-    this.#deliverAll()
+    if (!this.#started || this.#looking !== undefined || this.#stopped) return;
+    this.#looking = this.#deliverAll()
       .catch((error: unknown) => {
         this.log(`Events wait in the inbox: ${error instanceof Error ? error.message : 'unknown error'}`);
       })
       .finally(() => {
-        this.#looking = false;
+        this.#looking = undefined;
         if (this.#again && !this.#stopped) this.look();
       });
   }
