@@ -20,7 +20,7 @@ export interface InboxRecord {
 
 /** An authentic message that can be used. */
 export interface ProvenMessage extends InboxRecord {
-  /** Only an `event` is delivered; an `other` (unknown `payloadType`) is remembered by its id alone. */
+  /** Only an `event` is delivered; an `other` (unknown `payloadType`) is kept, and its repeats are known. */
   kind: 'event' | 'other';
   proof: 'hmac' | 'token';
   /** Which phrase of the station proved it. */
@@ -44,10 +44,13 @@ export type DeadLetterReason =
 
 /** What became of a message handed to the inbox. */
 export interface Acceptance {
-  /** `repeat`: known with this content. `conflict`: its id is known with other content; both are kept. */
-  outcome: 'new' | 'repeat' | 'conflict';
-  /** Stable id of the record: of the first copy for a repeat, of the message itself otherwise. */
-  deliveryId: string;
+  /**
+   * `repeat`: known with this content. `conflict`: its id is known with other content; both are kept.
+   * `spilled`: on the disk, but beside the store, which fails; what it is shows when it is read back.
+   */
+  outcome: 'new' | 'repeat' | 'conflict' | 'spilled';
+  /** Stable id of the record: of the first copy for a repeat, of the message itself otherwise. None while spilled. */
+  deliveryId?: string;
 }
 
 /** An event on its way to its consumer. */
@@ -58,6 +61,11 @@ export interface Delivery {
   sequence: number;
   /** Counts from 1. */
   attempt: number;
+  /**
+   * Why it comes again: `lease` or `restart`, where the flow may have acted on it before; `retry`, where the flow asked
+   * for it. Absent for a first delivery.
+   */
+  again?: 'lease' | 'restart' | 'retry';
   /** True for the first event of its alarm. */
   first: boolean;
   /** True where an end of this alarm was accepted before this event. */
@@ -65,13 +73,106 @@ export interface Delivery {
   message: ProvenMessage;
 }
 
+/** When an event of a consumer counts as handled, and what happens until then. */
+export interface DeliveryTerms {
+  /**
+   * `sent`: a moment after `deliver` has returned. `settled`: when `settle` says so; until then the event is leased, and
+   * comes again when the lease ends.
+   */
+  handledWhen: 'sent' | 'settled';
+  /** Length of a lease, in milliseconds. */
+  redeliverAfter: number;
+  /** Deliveries before an event is a dead letter; those cut off by a restart do not count. */
+  maxAttempts: number;
+  /** Events delivered and not settled at a time. */
+  maxInFlight: number;
+}
+
+/** The one taker of the events of an endpoint. None of its functions may throw. */
+export interface Consumer extends DeliveryTerms {
+  endpointId: string;
+  /** Hands an event to the flow. False where nothing waits for it there: it counts as handled. */
+  deliver(delivery: Delivery): boolean;
+  /** Told of an event that became a dead letter. `note` is what the flow gave as the reason of a rejection. */
+  onDead(delivery: Delivery, reason: 'attempts' | 'rejected', note?: string): void;
+  /** Told, once each time, that the window of unsettled events is full while `waiting` others wait. */
+  onBlocked(waiting: number): void;
+  /** Told what became of a message that was spilled, now that it is in the store. */
+  onReadBack(record: ProvenMessage | DeadLetter, acceptance: Acceptance): void;
+}
+
+/** The hold of a consumer on its endpoint. */
+export interface Consumption {
+  /** Nothing is delivered from now on; leases of settled events go on. What may not have left comes again. */
+  pause(): void;
+  resume(): void;
+  /** Gives all unsettled events back: the next consumer gets them again. */
+  end(): void;
+}
+
+/** What a flow says of an event. */
+export type Settlement =
+  | { action: 'done' }
+  /** Delivered again after a pause. */
+  | { action: 'retry' }
+  /** Becomes a dead letter. */
+  | { action: 'reject'; note?: string }
+  /** The lease begins anew. */
+  | { action: 'extend' };
+
+/** State of a message in the inbox. `leased`: with the flow, or waiting to go there again. */
+export type MessageState = 'received' | 'leased' | 'delivered' | 'dead' | 'conflict' | 'stale' | 'other';
+
+export interface ListQuery {
+  /** `open`: received and leased. `settled`: delivered. `dead`: dead, conflict and stale. */
+  state: 'open' | 'settled' | 'dead' | 'all';
+  /** Received at or after this time, in milliseconds since 1970. */
+  since?: number;
+  limit: number;
+}
+
+/** A message of the inbox as a list shows it. */
+export interface ListedMessage {
+  receivedTime: string;
+  station: string;
+  state: MessageState;
+  attempts: number;
+  messageId: string | null;
+  deliveryId: string;
+  /** Empty where the body cannot be read, or is kept no more. */
+  event: RvmEvent;
+}
+
+/** A message that nothing proved, kept for the day on which the phrase is corrected. Holds no token in clear. */
+export interface QuarantinedMessage {
+  endpointId: string;
+  /** ISO 8601, UTC, with `Z`. */
+  receivedTime: string;
+  remoteAddress?: string;
+  /** The values of all `Authorization` lines. */
+  authorization: readonly string[];
+  /** HMAC of the token under a key of this inbox; absent where there was none. */
+  tokenDigest?: string;
+  /** The bytes as received, with any token blanked. */
+  body: Uint8Array;
+}
+
+/** How an inbox fares. */
+export interface InboxState {
+  /** False while it cannot store: open again is tried every few seconds. Undefined until it was first opened. */
+  durable: boolean | undefined;
+  /** Why not, in one sentence for the operator. */
+  fault?: string;
+}
+
 /**
  * The store every authentic message enters before it is acknowledged. The key of a message is (station key,
- * `messageId`): never the id alone, or one station could swallow the alarm of another.
+ * `messageId`): never the id alone, or one station could swallow the alarm of another. Written so that a store that
+ * several processes share can stand behind it.
  */
 export interface Inbox {
   /**
-   * Resolves when the message is as durable as this inbox makes it. Calling it again with the same message is safe.
+   * Resolves when the message is on the disk. Calling it again with the same message is safe.
    * @throws RvmError `STORE_FAILED` where it cannot be kept; then it must not be acknowledged.
    */
   accept(message: ProvenMessage): Promise<Acceptance>;
@@ -83,12 +184,43 @@ export interface Inbox {
   acceptDeadLetter(letter: DeadLetter): Promise<Acceptance>;
 
   /**
-   * Registers the one consumer of an endpoint; a later one replaces it. Events come in order of acceptance; those that
-   * arrive while there is no consumer wait for it. An event counts as handled a moment after `deliver` has returned; one
-   * whose consumer goes before that is delivered again to the next, with a higher `attempt`.
-   * Returns the way to unsubscribe.
+   * Registers the one consumer of an endpoint, paused; a later one replaces it. Security events come before those of
+   * class `health`, each in order of acceptance. What arrives while there is no consumer waits for it.
    */
-  consume(endpointId: string, deliver: (delivery: Delivery) => void): () => void;
+  consume(consumer: Consumer): Consumption;
+
+  /**
+   * Resolves when the settlement is durable: false where this inbox does not know the id. Of an event that is settled
+   * already nothing changes.
+   * @throws RvmError `STORE_FAILED`
+   */
+  settle(deliveryId: string, settlement: Settlement): Promise<boolean>;
+
+  /** Newest first. @throws RvmError `STORE_FAILED` */
+  list(query: ListQuery): Promise<ListedMessage[]>;
+
+  /** Keeps a message that nothing proved, within bounds; nothing else waits for it. */
+  quarantine(message: QuarantinedMessage): void;
+
+  /**
+   * The quarantined messages of an endpoint, oldest first, each with its id.
+   * @throws RvmError `STORE_FAILED`
+   */
+  quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]>;
+
+  /** Lets quarantined messages go. @throws RvmError `STORE_FAILED` */
+  release(ids: readonly number[]): Promise<void>;
+
+  /** Key for `tokenDigest`; it stays in the inbox. @throws RvmError `STORE_FAILED` */
+  quarantineKey(): Promise<Uint8Array>;
+
+  /** Events of an endpoint that wait for their first delivery. */
+  waiting(endpointId: string): number;
+
+  state(): InboxState;
+
+  /** Calls back when `state` or `waiting` has changed. Returns the way to end that. */
+  watch(changed: () => void): () => void;
 
   /** Ends deliveries. What is durable stays; messages are no longer accepted. */
   close(): Promise<void>;

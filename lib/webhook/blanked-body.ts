@@ -5,8 +5,8 @@ import type { JsonReading } from './json-reading';
  * Without a token, the bytes themselves.
  */
 export function blankedBody(body: Uint8Array, json: JsonReading): Uint8Array {
-  const { spans } = json.token;
-  if (json.text === undefined || spans.length === 0) return body;
+  const { spans, kind } = json.token;
+  if (json.text === undefined || kind === 'absent') return body;
   const pieces: string[] = [];
   let from = 0;
   for (const { start, end } of spans) {

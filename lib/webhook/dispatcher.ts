@@ -105,6 +105,14 @@ export class Dispatcher {
     return [...this.#endpoints.keys()];
   }
 
+  /**
+   * Judges once more what nothing had proved when it arrived at an endpoint, for its phrases may have changed.
+   * @throws RvmError STORE_FAILED
+   */
+  judgeAgain(endpoint: Endpoint): Promise<void> {
+    return this.#receiver.judgeAgain(endpoint);
+  }
+
   /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
   close(): void {
     this.#closed = true;

@@ -1,5 +1,12 @@
 import type { RvmEvent } from '../event';
-import type { DeadLetterReason, Delivery } from '../inbox/inbox';
+import type {
+  Acceptance,
+  DeadLetter,
+  DeadLetterReason,
+  Delivery,
+  InboxRecord,
+  ProvenMessage,
+} from '../inbox/inbox';
 import type { ProofReason } from './verify';
 
 export type ProblemKind =
@@ -29,34 +36,100 @@ export interface Problem {
   alarmId?: string;
   deliveryId?: string;
   remoteAddress?: string;
-  /** Length of the body. */
+  /** Length of the body, in bytes. */
   bytes?: number;
   /** Requests this problem stands for: those held back since the last of its kind count in the next. */
   count: number;
+  /** What the flow gave as its reason, of a rejected event. */
+  note?: string;
   /** Only of an authentic message. */
   event?: RvmEvent;
 }
 
-/** What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery. */
-export function uncertainProblem({ attempt, deliveryId, message }: Delivery): Problem | undefined {
-  if (attempt === 1) return undefined;
+/**
+ * What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery, and
+ * where the flow asked for another.
+ */
+export function uncertainProblem(delivery: Delivery): Problem | undefined {
+  const { again } = delivery;
+  if (again !== 'lease' && again !== 'restart') return undefined;
+  return { kind: 'uncertain', reason: again, ...describeDelivery(delivery) };
+}
+
+/** What tells that an event is a dead letter from now on. `note`: what the flow gave as its reason. */
+export function deadProblem(delivery: Delivery, reason: 'attempts' | 'rejected', note?: string): Problem {
   return {
-    kind: 'uncertain',
-    reason: 'restart',
-    station: message.stationKey,
-    stationName: message.stationName,
-    receivedTime: message.receivedTime,
-    messageId: message.envelope.messageId,
+    kind: 'dead-letter',
+    reason,
+    ...describeDelivery(delivery),
+    ...(note !== undefined && note !== '' && { note }),
+  };
+}
+
+/** What tells that events wait because too many are unsettled. `station`: where the endpoint has but one. */
+export function blockedProblem(
+  waiting: number,
+  station: { key: string; name: string } | undefined,
+  now: Date,
+): Problem {
+  return {
+    kind: 'blocked',
+    reason: 'window',
+    station: station?.key ?? null,
+    stationName: station?.name ?? null,
+    receivedTime: now.toISOString(),
+    count: waiting,
+  };
+}
+
+/**
+ * What tells of a message in the inbox that no output for events takes: dead letter, stale, conflict, unknown type.
+ * Undefined for an event that is delivered, for a repeat, and for what is spilled: what that is, shows later.
+ */
+export function acceptanceProblem(
+  record: ProvenMessage | DeadLetter,
+  { outcome, deliveryId }: Acceptance,
+): Problem | undefined {
+  if (outcome === 'repeat' || outcome === 'spilled') return undefined;
+  if (outcome === 'new' && record.kind === 'event') return undefined;
+  const messageId = 'envelope' in record ? record.envelope.messageId : record.messageId;
+  return {
+    kind: outcome === 'conflict' || record.kind === 'event' ? 'conflict' : record.kind,
+    reason: 'reason' in record ? record.reason : null,
+    ...describeRecord(record),
+    ...(deliveryId !== undefined && { deliveryId }),
+    ...(messageId !== undefined && { messageId }),
+    ...describeEvent(record.event),
+  };
+}
+
+function describeDelivery({
+  deliveryId,
+  message,
+}: Delivery): ReturnType<typeof describeRecord> & Partial<Problem> {
+  return {
+    ...describeRecord(message),
     deliveryId,
-    ...(message.remoteAddress !== undefined && { remoteAddress: message.remoteAddress }),
-    bytes: message.body.byteLength,
-    count: 1,
+    messageId: message.envelope.messageId,
     ...describeEvent(message.event),
   };
 }
 
+function describeRecord(
+  record: InboxRecord,
+): Pick<Problem, 'station' | 'stationName' | 'receivedTime' | 'remoteAddress' | 'bytes' | 'count'> {
+  return {
+    station: record.stationKey,
+    stationName: record.stationName,
+    receivedTime: record.receivedTime,
+    ...(record.remoteAddress !== undefined && { remoteAddress: record.remoteAddress }),
+    bytes: record.body.byteLength,
+    count: 1,
+  };
+}
+
 /** The fields of a problem that tell of an authentic event. */
-export function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | 'event'> {
+function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | 'event'> {
   if (event === undefined) return {};
   return {
     ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),

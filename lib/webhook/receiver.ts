@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Acceptance } from '../inbox/inbox';
+import type { Acceptance, Inbox } from '../inbox/inbox';
 import { Admission } from './admission';
+import { Allowance } from './allowance';
 import { answer, cut } from './answer';
 import { authorizationLines } from './authorization-header';
 import type { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
 import { holdFor, pause, within } from './hold';
 import { jsonOf } from './json-reading';
-import { judge, type Judgement } from './judge';
+import { judge, type Court, type Judgement } from './judge';
+import { quarantinedMessage, receivedAgain } from './quarantine';
 import { readRawBody } from './raw-body';
 import { refusalOf } from './refusal';
 import type { Reporter } from './reporter';
@@ -58,6 +60,8 @@ interface Arrived extends Exchange {
 }
 
 const STORE_RETRY = 250;
+/** Unproven messages of one endpoint that are looked at for quarantine in a second. */
+const QUARANTINED_PER_SECOND = 20;
 /** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
 const BODY_BYTES = 32 * 1024 * 1024;
 
@@ -69,9 +73,11 @@ export class Receiver {
   /** By path. */
   readonly #admissions = new Map<string, Admission>();
   readonly #unfinished: UnfinishedRequests;
+  readonly #quarantineAllowance: Allowance;
   #closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
+    this.#quarantineAllowance = new Allowance(QUARANTINED_PER_SECOND, options.steady);
     this.#unfinished = new UnfinishedRequests({
       maxHeld: BODY_BYTES,
       steady: options.steady,
@@ -172,19 +178,77 @@ export class Receiver {
     const authorization = authorizationLines(req.rawHeaders);
     const judgement = judge(
       { body, authorization, json: jsonOf(body) },
-      {
-        endpointId: endpoint.id,
-        stations: judges.able,
-        stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
-        clockGuard: this.options.clockGuard,
-        received,
-        remoteAddress: req.socket.remoteAddress,
-      },
+      this.#courtOf(endpoint, judges.able, received, req.socket.remoteAddress),
     );
     if (judgement.kind !== 'unauthentic') return this.#store(arrived, endpoint, judgement);
     if (judges.waiting) return this.#giveUp(req, 'a station of its webhook has no phrase to judge it by');
     answer(req, res, 'unauthentic');
     this.#refuse(arrived, endpoint, judgement);
+    await this.#quarantine(arrived, endpoint);
+  }
+
+  /**
+   * Judges once more, with the phrases of now, what nothing had proved when it arrived at an endpoint: a phrase may have
+   * been wrong on our side. What is proven now is accepted as of its arrival.
+   * @throws RvmError STORE_FAILED
+   */
+  async judgeAgain(endpoint: Endpoint): Promise<void> {
+    const { inbox } = endpoint;
+    const { able } = judgesAmong(endpoint.stations());
+    const messages = able.length === 0 ? [] : await inbox.quarantined(endpoint.id);
+    if (messages.length === 0) return;
+    const key = await inbox.quarantineKey();
+    let count = 0;
+    for (const message of messages) {
+      // One by one: an alarm that arrives must not wait for all of them.
+      await pause(0);
+      if (this.#closed) return;
+      const court = this.#courtOf(endpoint, able, new Date(message.receivedTime), message.remoteAddress);
+      const judgement = judge(receivedAgain(message, able, key), court);
+      if (judgement.kind === 'unauthentic') continue;
+      const record = judgement.kind === 'usable' ? judgement.message : judgement.letter;
+      const acceptance = await accept(inbox, judgement);
+      await inbox.release([message.id]);
+      this.options.reporter.accepted(endpoint, record, acceptance, message.body.byteLength);
+      count++;
+    }
+    if (count > 0)
+      this.options.reporter.log(
+        `proven ${endpoint.id}`,
+        `${count} webhook messages that nothing had proved are proved by a phrase that was corrected, and were accepted.`,
+      );
+  }
+
+  /** For the day on which the phrase is corrected; the sender has its answer already. */
+  async #quarantine(arrived: Arrived, endpoint: Endpoint): Promise<void> {
+    const { req, body, received } = arrived;
+    if (!this.#quarantineAllowance.pass(endpoint.id)) return;
+    const request = {
+      endpointId: endpoint.id,
+      receivedTime: received.toISOString(),
+      ...(req.socket.remoteAddress !== undefined && { remoteAddress: req.socket.remoteAddress }),
+    };
+    const proof = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
+    // Without the store nothing is kept; a real alarm has more right to what is left of it.
+    const key = await endpoint.inbox.quarantineKey().catch(() => undefined);
+    const message = key && quarantinedMessage(proof, request, key);
+    if (message !== undefined) endpoint.inbox.quarantine(message);
+  }
+
+  #courtOf(
+    endpoint: Endpoint,
+    stations: Judges['able'],
+    received: Date,
+    remoteAddress: string | undefined,
+  ): Court {
+    return {
+      endpointId: endpoint.id,
+      stations,
+      stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
+      clockGuard: this.options.clockGuard,
+      received,
+      remoteAddress,
+    };
   }
 
   #refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {
@@ -198,23 +262,12 @@ export class Receiver {
     );
   }
 
-  async #store(
-    arrived: Arrived,
-    endpoint: Endpoint,
-    judgement: Exclude<Judgement, { kind: 'unauthentic' }>,
-  ): Promise<void> {
-    const { inbox } = endpoint;
-    const acceptance = await this.#accepted(arrived, () =>
-      judgement.kind === 'usable'
-        ? inbox.accept(judgement.message)
-        : inbox.acceptDeadLetter(judgement.letter),
-    );
+  async #store(arrived: Arrived, endpoint: Endpoint, judgement: Proven): Promise<void> {
+    const acceptance = await this.#accepted(arrived, () => accept(endpoint.inbox, judgement));
     if (acceptance === undefined) return this.#giveUp(arrived.req, 'the inbox could not store it in time');
     answer(arrived.req, arrived.res, 'accepted');
-    const { reporter } = this.options;
-    const bytes = arrived.body.length;
-    if (judgement.kind === 'usable') reporter.accepted(endpoint, judgement.message, acceptance, bytes);
-    else reporter.kept(endpoint, judgement.letter, acceptance, bytes);
+    const record = judgement.kind === 'usable' ? judgement.message : judgement.letter;
+    this.options.reporter.accepted(endpoint, record, acceptance, arrived.body.length);
   }
 
   /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */
@@ -262,6 +315,14 @@ export class Receiver {
     const source = req.socket.remoteAddress ?? 'an unknown address';
     this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
   }
+}
+
+type Proven = Exclude<Judgement, { kind: 'unauthentic' }>;
+
+function accept(inbox: Inbox, judgement: Proven): Promise<Acceptance> {
+  return judgement.kind === 'usable'
+    ? inbox.accept(judgement.message)
+    : inbox.acceptDeadLetter(judgement.letter);
 }
 
 /** The endpoint with the stations that can judge, once there is one. */

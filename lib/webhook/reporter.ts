@@ -1,6 +1,6 @@
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import type { Endpoint } from './endpoint';
-import { describeEvent, type Problem, type ProblemReason } from './problem';
+import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
 import { Throttle } from './throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -51,30 +51,15 @@ export class Reporter {
     });
   }
 
-  /** A dead letter, stale, or of a known id with other content; nothing for a repeat. */
-  kept(endpoint: Endpoint, letter: DeadLetter, acceptance: Acceptance, bytes: number): void {
-    if (acceptance.outcome === 'repeat') return;
-    const isConflict = acceptance.outcome === 'conflict';
-    this.#send(endpoint, {
-      kind: isConflict ? 'conflict' : letter.kind,
-      reason: letter.reason,
-      ...describeRecord(letter, acceptance, bytes),
-      ...(letter.messageId !== undefined && { messageId: letter.messageId }),
-      ...describeEvent(letter.event),
-    });
-  }
-
-  /** An accepted message that no output for events takes: a conflict, or an unknown type. */
-  accepted(endpoint: Endpoint, message: ProvenMessage, acceptance: Acceptance, bytes: number): void {
-    const isOther = message.kind === 'other' && acceptance.outcome === 'new';
-    if (acceptance.outcome !== 'conflict' && !isOther) return;
-    this.#send(endpoint, {
-      kind: isOther ? 'other' : 'conflict',
-      reason: null,
-      ...describeRecord(message, acceptance, bytes),
-      messageId: message.envelope.messageId,
-      ...describeEvent(message.event),
-    });
+  /** An accepted message that no output for events takes. */
+  accepted(
+    endpoint: Endpoint,
+    record: ProvenMessage | DeadLetter,
+    acceptance: Acceptance,
+    bytes: number,
+  ): void {
+    const problem = acceptanceProblem(record, acceptance);
+    if (problem !== undefined) this.#send(endpoint, { ...problem, bytes });
   }
 
   #send(endpoint: Endpoint, problem: Problem): void {
@@ -84,23 +69,4 @@ export class Reporter {
       this.log('problem-consumer', 'A problem of a webhook could not be shown, because its node failed.');
     }
   }
-}
-
-function describeRecord(
-  record: DeadLetter | ProvenMessage,
-  acceptance: Acceptance,
-  bytes: number,
-): Pick<
-  Problem,
-  'station' | 'stationName' | 'receivedTime' | 'deliveryId' | 'remoteAddress' | 'bytes' | 'count'
-> {
-  return {
-    station: record.stationKey,
-    stationName: record.stationName,
-    receivedTime: record.receivedTime,
-    deliveryId: acceptance.deliveryId,
-    ...(record.remoteAddress !== undefined && { remoteAddress: record.remoteAddress }),
-    bytes,
-    count: 1,
-  };
 }

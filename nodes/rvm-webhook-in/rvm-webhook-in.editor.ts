@@ -1,5 +1,5 @@
 import { fillAbsent } from '../support/editor/fill-absent';
-import { isVariable, reasoned, trimmed } from '../support/editor/validate';
+import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
 
 const PREFIX = '/remote-monitoring/';
@@ -38,6 +38,8 @@ function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
     node._('rvm-webhook-in.errors.publicUrl')
   );
 }
+
+const atLeastOne = reasoned((node, value) => numberOrReason(node, value, 1));
 
 /** The node whose dialog was opened last. */
 let edited: string | undefined;
@@ -102,11 +104,11 @@ RED.nodes.registerType('rvm-webhook-in', {
       value: '',
       validate: reasoned(publicUrlOrReason),
     },
-    inbox: { value: '' },
+    inbox: { value: '', type: 'rvm-inbox', required: false },
     handledWhen: { value: 'sent' },
-    redeliverAfter: { value: 120 },
-    maxAttempts: { value: 12 },
-    maxInFlight: { value: 100 },
+    redeliverAfter: { value: 120, validate: atLeastOne },
+    maxAttempts: { value: 12, validate: atLeastOne },
+    maxInFlight: { value: 100, validate: atLeastOne },
   },
   paletteLabel() {
     return this._('rvm-webhook-in.label.node');
@@ -135,6 +137,9 @@ RED.nodes.registerType('rvm-webhook-in', {
     $('#rvm-webhook-new-path').on('click', (event) => {
       event.preventDefault();
       $('#node-input-path').val(randomPath()).trigger('change');
+    });
+    $('#node-input-handledWhen').on('change', () => {
+      $('.rvm-webhook-settled').toggle($('#node-input-handledWhen').val() !== 'sent');
     });
     showUrl(this);
   },

@@ -1,36 +1,59 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
-import type { Delivery, Inbox } from '../../lib/inbox/inbox';
+import type { Consumption, Delivery, DeliveryTerms, Inbox } from '../../lib/inbox/inbox';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { messageOf } from '../../lib/webhook/message';
-import { uncertainProblem, type Problem } from '../../lib/webhook/problem';
+import {
+  acceptanceProblem,
+  blockedProblem,
+  deadProblem,
+  uncertainProblem,
+  type Problem,
+} from '../../lib/webhook/problem';
 import { judgesAmong, type ReceivingStation } from '../../lib/webhook/station';
 import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
+import { DEFAULTS, hasSettler, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
+import type { InboxNode } from '../rvm-inbox/rvm-inbox';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
+import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
 import { clockTime, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
-import { defaultInbox } from './default-inbox';
 import { nodeRedServer, type NodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
 import { isReservedPath } from './reserved-path';
 
 const PROBLEMS_OUTPUT = 2;
+/** Between two statuses, in milliseconds. */
+const STATUS_EVERY = 250;
+
+function termsOf(properties: Properties): DeliveryTerms {
+  return {
+    handledWhen: textOf(properties, 'handledWhen') === 'settled' ? 'settled' : 'sent',
+    redeliverAfter: numberOf(properties, 'redeliverAfter', 120, 1) * 1000,
+    maxAttempts: Math.floor(numberOf(properties, 'maxAttempts', 12, 1)),
+    maxInFlight: Math.floor(numberOf(properties, 'maxInFlight', 100, 1)),
+  };
+}
 
 /** One `webhook in` node: an endpoint of the dispatcher, the consumer of its events, and its status. */
 class WebhookIn {
   readonly #properties: Properties;
+  readonly #inboxNode: InboxNode | undefined;
   readonly #inbox: Inbox;
+  readonly #consumption: Consumption;
   readonly #endpoint: Endpoint | undefined;
   /** The Central Stations this node serves, from one start of the flows to their stop. */
   #stations: readonly Station[] = [];
-  /** Set while the flows run: ends the delivery of events to this node. */
-  #unsubscribe: (() => void) | undefined;
+  /** True while the flows run: only then are events delivered. */
+  #running = false;
   readonly #sandboxEndpoints = new Map<string, Station>();
   readonly #endRun: (() => void)[];
   #unwatch: (() => void)[] = [];
+  readonly #unwatchInbox: () => void;
+  #statusTimer: NodeJS.Timeout | undefined;
+  #statusShownAt = -Infinity;
   #fault: StatusName | undefined;
   #lastAt: Date | undefined;
   #unseenProblems = 0;
@@ -42,20 +65,55 @@ class WebhookIn {
     private readonly server: NodeRedServer,
   ) {
     this.#properties = { ...config };
-    this.#inbox = defaultInbox(RED);
+    this.#inboxNode = this.#findInboxNode();
+    this.#inbox = useInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS, this);
+    this.#consumption = this.#consume();
     this.#endpoint = this.#open();
     this.#endRun = [
       onFlows(RED, 'started', () => this.#flowsStarted()),
       onFlows(RED, 'stopping', () => this.#flowsStopping()),
     ];
+    this.#unwatchInbox = this.#inbox.watch(() => this.#showStatusSoon());
     this.#showStatus();
   }
 
   close(): void {
     for (const end of this.#endRun) end();
     this.#flowsStopping();
+    this.#unwatchInbox();
+    this.#consumption.end();
+    leaveInbox(this);
+    clearTimeout(this.#statusTimer);
     if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
     for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
+  }
+
+  #findInboxNode(): InboxNode | undefined {
+    const id = textOf(this.#properties, 'inbox');
+    if (id === '') return undefined;
+    const node = this.RED.nodes.getNode(id) as InboxNode | null | undefined;
+    // The default one takes its place: better there than nowhere.
+    if (!node) this.node.error(this.RED._('rvm-webhook-in.errors.noInbox'));
+    return node ?? undefined;
+  }
+
+  #consume(): Consumption {
+    return this.#inbox.consume({
+      endpointId: this.node.id,
+      ...termsOf(this.#properties),
+      deliver: (delivery) => this.#deliver(delivery),
+      onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
+      onBlocked: (waiting) => this.#problem(blockedProblem(waiting, this.#loneStation(), new Date())),
+      onReadBack: (record, acceptance) => {
+        const problem = acceptanceProblem(record, acceptance);
+        if (problem !== undefined) this.#problem(problem);
+      },
+    });
+  }
+
+  /** The station that is meant where nothing says so; of several nobody can say. */
+  #loneStation(): Station | undefined {
+    return this.#stations.length === 1 ? this.#stations[0] : undefined;
   }
 
   #open(): Endpoint | undefined {
@@ -95,9 +153,10 @@ class WebhookIn {
    * no node behind the wire; and the sandbox can be told where to post for which stations.
    */
   #flowsStarted(): void {
-    this.#unsubscribe ??= this.#inbox.consume(this.node.id, (delivery) => this.#deliver(delivery));
+    this.#running = true;
     const stations = this.#findStations();
     this.#stations = stations;
+    this.#consumption.resume();
     this.#unwatch = stations.map((station) => station.watch(() => this.#showStatus()));
     const path = this.#endpoint?.path;
     if (path !== undefined) {
@@ -107,19 +166,20 @@ class WebhookIn {
         station.setSandboxEndpoint(id, () => this.#loopbackUrl(path));
       }
     }
+    if (this.#endpoint !== undefined) this.#judgeAgain(this.#endpoint);
     this.#showStatus();
   }
 
   /** From here on events wait: the nodes behind the wires may close before this one. */
   #flowsStopping(): void {
-    this.#unsubscribe?.();
-    this.#unsubscribe = undefined;
+    this.#running = false;
+    this.#consumption.pause();
     for (const unwatch of this.#unwatch) unwatch();
     this.#unwatch = [];
   }
 
-  get #running(): boolean {
-    return this.#unsubscribe !== undefined;
+  #unsetVariable(): string | undefined {
+    return firstUnsetVariable(this.#properties) ?? this.#inboxNode?.unsetVariable;
   }
 
   #loopbackUrl(path: string): string | undefined {
@@ -136,7 +196,7 @@ class WebhookIn {
 
   #receivingStations(): readonly ReceivingStation[] {
     // Between two runs of the flows a station may not be built yet, and its alarm would be taken for a forgery.
-    if (!this.#running || firstUnsetVariable(this.#properties) !== undefined) return [];
+    if (!this.#running || this.#unsetVariable() !== undefined) return [];
     return this.#stations.map((station) => station.receiving());
   }
 
@@ -147,14 +207,24 @@ class WebhookIn {
     return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
   }
 
-  #deliver(delivery: Delivery): void {
+  /** What nothing had proved, the phrases of now may prove. */
+  #judgeAgain(endpoint: Endpoint): void {
+    this.server.dispatcher.judgeAgain(endpoint).catch(() => {
+      // The store fails, which is shown already; the next deploy tries again.
+    });
+  }
+
+  /** False where nothing is wired to the output of the event: then it is handled. */
+  #deliver(delivery: Delivery): boolean {
     const uncertain = uncertainProblem(delivery);
     if (uncertain !== undefined) this.#problem(uncertain);
     const now = new Date();
     const { output, msg } = messageOf(delivery, now);
     this.#lastAt = now;
-    this.#showStatus();
+    this.#showStatusSoon();
+    if (!isWired(this.node, output)) return false;
     this.#sendTo(output, { ...msg });
+    return true;
   }
 
   #problem(problem: Problem): void {
@@ -166,7 +236,7 @@ class WebhookIn {
     this.node.warn(
       this.RED._('rvm-webhook-in.log.problem', { kind: problem.kind, reason: problem.reason ?? '' }),
     );
-    this.#showStatus();
+    this.#showStatusSoon();
   }
 
   #sendTo(output: number, msg: NodeMessage): void {
@@ -175,14 +245,24 @@ class WebhookIn {
     this.node.send(messages);
   }
 
+  /** A hundred events in a second are one change of the status, not a hundred. */
+  #showStatusSoon(): void {
+    const wait = this.#statusShownAt + STATUS_EVERY - performance.now();
+    if (wait <= 0) return this.#showStatus();
+    this.#statusTimer ??= setTimeout(() => this.#showStatus(), wait);
+  }
+
   #showStatus(): void {
+    clearTimeout(this.#statusTimer);
+    this.#statusTimer = undefined;
+    this.#statusShownAt = performance.now();
     this.node.status(this.#status());
   }
 
   #status(): ReturnType<typeof status> {
     const { RED } = this;
     if (this.#fault !== undefined) return status(RED, this.#fault);
-    const unset = firstUnsetVariable(this.#properties);
+    const unset = this.#unsetVariable();
     if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
     const stations = this.#running ? this.#stations : this.#findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
@@ -197,8 +277,14 @@ class WebhookIn {
     const waiting = !this.#running || stations.some((station) => station.notReceiving() === 'not-ready');
     if (!waiting && judgesAmong(this.#receivingStations()).able.length === 0)
       return status(RED, 'notConfigured');
-    if (textOf(this.#properties, 'handledWhen', 'sent') === 'settled') return status(RED, 'noSettleEvent');
+    if (this.#inbox.state().durable === false) return status(RED, 'notDurable');
+    if (this.#inboxNode?.differs ?? textOf(this.#properties, 'inbox') !== '')
+      return status(RED, 'wrongSetting');
+    if (this.#running && termsOf(this.#properties).handledWhen === 'settled' && !hasSettler())
+      return status(RED, 'noSettleEvent');
     if (this.#unseenProblems > 0) return status(RED, 'problems', { count: this.#unseenProblems });
+    const backlog = this.#inbox.waiting(this.node.id);
+    if (backlog > 0) return status(RED, 'backlog', { count: backlog });
     // An alarm of the sandbox never looks like a real one.
     const isSandbox = stations.some((station) => station.isSandbox);
     if (this.#lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};

@@ -30,6 +30,8 @@ const TABLE = {
   pathReserved: ['red', 'ring'],
   noHttpNodes: ['red', 'ring'],
   noSettleEvent: ['red', 'ring'],
+  notDurable: ['red', 'ring'],
+  backlog: ['yellow', 'dot'],
   needsNode: ['red', 'ring'],
 } as const;
 

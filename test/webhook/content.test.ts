@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { messageOf } from '../../lib/webhook/message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
+import { InlineInbox } from '../support/inline-inbox';
 import { type Answer, ReceiverUnderTest } from './receiver-under-test';
 
 describe('content of a proven message', () => {
   let receiver: ReceiverUnderTest;
-  let inbox: MemoryInbox;
+  let inbox: InlineInbox;
   beforeEach(async () => {
-    inbox = new MemoryInbox();
+    inbox = new InlineInbox();
     receiver = await ReceiverUnderTest.start({ inbox });
   });
   afterEach(() => receiver.close());

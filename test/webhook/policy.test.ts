@@ -3,13 +3,13 @@ import http from 'node:http';
 import { once } from 'node:events';
 import { RvmError } from '../../lib/error';
 import type { Acceptance, ProvenMessage } from '../../lib/inbox/inbox';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
 import { signed, station } from './sample';
+import { InlineInbox } from '../support/inline-inbox';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 
 /** An inbox whose store fails as often as told. */
-class FailingInbox extends MemoryInbox {
+class FailingInbox extends InlineInbox {
   tries = 0;
   constructor(public failures: number) {
     super();
@@ -22,7 +22,7 @@ class FailingInbox extends MemoryInbox {
 }
 
 /** An inbox whose commit comes when told, and fails where told. */
-class SlowInbox extends MemoryInbox {
+class SlowInbox extends InlineInbox {
   readonly #commits: (() => void)[] = [];
   readonly #failed = new RvmError('STORE_FAILED', 'The disk is full; make room.');
   isBroken = false;
@@ -389,7 +389,7 @@ describe('a body that something in front has read', () => {
   it('is never judged by what is left of it', async () => {
     const problems: (string | null)[] = [];
     const dispatcher = new Dispatcher({ holdMs: 50 });
-    const inbox = new MemoryInbox();
+    const inbox = new InlineInbox();
     dispatcher.add({
       id: 'webhook-in',
       path: PATH,
@@ -420,5 +420,6 @@ describe('a body that something in front has read', () => {
     assert.deepEqual(problems, ['raw-body-missing']);
     dispatcher.close();
     server.close();
+    await inbox.close();
   });
 });

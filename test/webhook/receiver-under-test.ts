@@ -2,12 +2,12 @@ import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
 import type { Delivery, Inbox } from '../../lib/inbox/inbox';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
 import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
+import { InlineInbox } from '../support/inline-inbox';
 import { station } from './sample';
 
 export const PATH = '/remote-monitoring/abc';
@@ -49,7 +49,18 @@ export class ReceiverUnderTest {
       onProblem: (problem) => this.problems.push(problem),
       ...changes,
     };
-    inbox.consume(this.endpoint.id, (delivery) => this.deliveries.push(delivery));
+    const consumption = inbox.consume({
+      endpointId: this.endpoint.id,
+      handledWhen: 'sent',
+      redeliverAfter: 120_000,
+      maxAttempts: 12,
+      maxInFlight: 100,
+      deliver: (delivery) => this.deliveries.push(delivery) > 0,
+      onDead: () => undefined,
+      onBlocked: () => undefined,
+      onReadBack: () => undefined,
+    });
+    consumption.resume();
     this.#server = http.createServer((req, res) => {
       if (!this.dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
     });
@@ -63,7 +74,7 @@ export class ReceiverUnderTest {
   static async start(
     options: DispatcherOptions & { inbox?: Inbox; endpoint?: Partial<Endpoint>; absent?: boolean } = {},
   ): Promise<ReceiverUnderTest> {
-    const { inbox = new MemoryInbox(), endpoint = {}, absent = false, ...dispatcherOptions } = options;
+    const { inbox = new InlineInbox(), endpoint = {}, absent = false, ...dispatcherOptions } = options;
     const receiver = new ReceiverUnderTest({ holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
     receiver.#server.listen(0, '127.0.0.1');
@@ -86,6 +97,7 @@ export class ReceiverUnderTest {
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, 'close');
+    await this.endpoint.inbox.close();
   }
 
   /** Posts over a connection of its own; status 0 where it is cut. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { messageOf } from '../../lib/webhook/message';
 import { authorizationFor, envelope, minutesAgo, payload, signed, station, type Signed } from './sample';
+import { InlineInbox } from '../support/inline-inbox';
 import { ReceiverUnderTest } from './receiver-under-test';
 
 const HOUR = 60;
@@ -111,7 +111,7 @@ describe('repeats, conflicts and age of messages', () => {
   it('C-67 knows a replay after two hours', async () => {
     let steady = 0;
     await receiver.close();
-    receiver = await ReceiverUnderTest.start({ inbox: new MemoryInbox({ clock: () => steady }) });
+    receiver = await ReceiverUnderTest.start({ inbox: new InlineInbox({ steady: () => steady }) });
     const message = signed();
     await post(message);
     steady = 2 * HOUR * 60_000;

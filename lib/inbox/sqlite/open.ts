@@ -5,6 +5,8 @@ import { migrate } from './schema';
 
 /** Time to wait for a lock that another process holds for a moment, in milliseconds. */
 const BUSY_TIMEOUT = 2000;
+/** Memory for pages of the file, in KiB. Ids are random, so their index wants room. */
+const CACHE = 16 * 1024;
 
 /** What the pragmas must read after they were set: anything else is not durable. */
 const REQUIRED: readonly [pragma: string, value: string][] = [
@@ -36,12 +38,20 @@ function prepare(database: DatabaseSync, file: string): void {
   database.exec('PRAGMA journal_mode = WAL');
   database.exec('PRAGMA synchronous = FULL');
   database.exec('PRAGMA foreign_keys = ON');
+  database.exec(`PRAGMA cache_size = -${CACHE}`);
   for (const [pragma, value] of REQUIRED) {
-    const found = String(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
-    if (found !== value) throw new Error(`The inbox cannot be made durable: ${pragma} is ${found}.`);
+    const found = valueOf(database, pragma);
+    if (found !== value) throw new Error(`it cannot be made durable, for ${pragma} is ${found}`);
   }
   fs.chmodSync(file, 0o600);
   migrate(database);
-  const check = String(Object.values(database.prepare('PRAGMA quick_check(message)').get() ?? {})[0]);
-  if (check !== 'ok') throw new Error(`The inbox is damaged: ${check.slice(0, 200)}.`);
+  // Not the bodies, which are many times as large: a start has to be quick.
+  const check = valueOf(database, 'quick_check(message)');
+  if (check !== 'ok') throw new Error(`it is damaged (${check.slice(0, 200)})`);
+  // After a failed sync nobody knows what of the log is on the disk: written into the file, it is.
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+function valueOf(database: DatabaseSync, pragma: string): string {
+  return String(Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {})[0]);
 }

@@ -1,13 +1,108 @@
-import type { Accepted, NewMessage, OpenEvent } from './store';
+import type { ListQuery, MessageState } from '../inbox';
 
-/** What the main thread asks of the thread of the store. Each call is one transaction. */
+/** A message on its way into the store: plain values only, for it goes to another thread. */
+export interface NewMessage {
+  station: string;
+  /** The message id, or a digest of the content where it has none. */
+  id: string;
+  fingerprint: string;
+  endpoint: string;
+  /** What becomes of it where its id is new. */
+  state: 'received' | 'other' | 'dead' | 'stale';
+  /** 0 security and unknown classes, 1 health. */
+  rank: 0 | 1;
+  /** Absent where the event names none, and of what is no event. */
+  alarm?: string;
+  isEnd: boolean;
+  /** Milliseconds since 1970. */
+  received: number;
+  /** JSON of what else is needed to deliver it. */
+  facts: string;
+  bytes: Uint8Array;
+}
+
+export interface Accepted {
+  outcome: 'new' | 'repeat' | 'conflict';
+  deliveryId: string;
+  sequence: number;
+  first: boolean;
+  ended: boolean;
+  /** True where it was leased at once, as was wished. */
+  leased: boolean;
+}
+
+/** A message as it is stored. */
+export interface StoredMessage {
+  sequence: number;
+  deliveryId: string;
+  station: string;
+  id: string;
+  fingerprint: string;
+  endpoint: string;
+  state: MessageState;
+  attempt: number;
+  cutOff: number;
+  again: 'lease' | 'restart' | 'retry' | undefined;
+  first: boolean;
+  ended: boolean;
+  received: number;
+  /** Absent where it is kept no more. */
+  facts?: string;
+  bytes?: Uint8Array;
+}
+
+/** What of the leased events of a consumer goes back to those that wait. */
+export interface GivenBack {
+  /** Not handed to the flow: as if never leased. */
+  unsent: string[];
+  /** The flow may have had them: their next delivery is a further attempt, which does not count. */
+  cutOff: string[];
+}
+
+export interface Finish {
+  deliveryId: string;
+  state: 'delivered' | 'dead';
+  /** Returns the message, too. */
+  give: boolean;
+}
+
+export interface Quarantined {
+  endpoint: string;
+  address: string;
+  facts: string;
+  bytes: Uint8Array;
+}
+
+/** What the main thread asks of the thread of the store. Those of one batch are one transaction. */
 export interface StoreCalls {
-  accept: { take: NewMessage[]; give: Accepted[] };
-  openEvents: { take: { endpoint: string; after: number; limit: number }; give: OpenEvent[] };
-  lease: { take: string[]; give: void };
-  release: { take: string[]; give: void };
-  settle: { take: { deliveryIds: string[]; state: 'delivered' | 'dead' }; give: void };
-  close: { take: undefined; give: void };
+  /** `ordered`: leased only where no other event of its alarm is open. */
+  accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
+  /** Leases the next events that wait. `ordered`: of each alarm only the first. */
+  lease: { take: { endpoint: string; limit: number; ordered: boolean }; give: StoredMessage[] };
+  giveBack: { take: GivenBack; give: void };
+  /** A lease has ended without settlement. Undefined where the event is settled. */
+  lapse: {
+    take: { deliveryId: string; again: 'lease' | 'retry'; maxAttempts: number };
+    give: { dead: boolean; counted: number } | undefined;
+  };
+  /** The next attempt of an event whose lease had ended. Undefined where it is settled. */
+  again: { take: string; give: number | undefined };
+  markDelivered: { take: string[]; give: void };
+  /** Ends an event for good. Undefined where the id is unknown; `was` is its state until now. */
+  finish: {
+    take: Finish;
+    give: { was: MessageState; endpoint: string; message?: StoredMessage } | undefined;
+  };
+  stateOf: { take: string; give: MessageState | undefined };
+  list: { take: ListQuery; give: StoredMessage[] };
+  quarantine: { take: Quarantined; give: void };
+  quarantined: { take: string; give: (Quarantined & { id: number })[] };
+  release: { take: number[]; give: void };
+  quarantineKey: { take: undefined; give: Uint8Array };
+  /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
+  tidy: { take: { keys: number; bodies: number }; give: boolean };
+  /** Nothing: asks whether the store works. */
+  ping: { take: undefined; give: void };
 }
 
 export type CallName = keyof StoreCalls;
@@ -18,10 +113,29 @@ export interface Request<Name extends CallName = CallName> {
   take: StoreCalls[Name]['take'];
 }
 
-/** `id` 0: the store is open, or could not be opened. */
 export interface Reply {
   id: number;
   give?: unknown;
   /** What failed; nothing of any message is in it. */
   error?: string;
 }
+
+/** What is known of a store once it is open. */
+export interface Opened {
+  /** By endpoint: events that wait. */
+  waiting: Record<string, number>;
+  /** True where the file is older than one that was open here before: a backup was put back. */
+  restored: boolean;
+}
+
+/** From the main thread: a batch of requests, or the wish to end. */
+export type ToStore = { batch: Request[] } | 'close';
+
+/** From the store. `opened` also after it was opened once more. */
+export type FromStore =
+  { opened: Opened } | { fault: string } | { warning: StoreWarning } | { replies: Reply[] };
+
+export type StoreWarning =
+  | { kind: 'volatile' | 'network'; fileSystem: string }
+  | { kind: 'disk-low'; freeBytes: number }
+  | { kind: 'reserve-used' };

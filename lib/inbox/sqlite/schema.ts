@@ -1,76 +1,88 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 /** Steps from one schema version to the next; the version of a file is `user_version`. Steps are only ever added. */
-const MIGRATIONS: readonly string[] = [
+export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
   -- One row for each accepted message and each dead letter. Small, so that it is checked quickly at every start.
   CREATE TABLE message (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    delivery_id TEXT NOT NULL,
+    delivery_id TEXT NOT NULL UNIQUE,
     station TEXT NOT NULL,
     -- The message id, or a digest of the content where it has none.
     id TEXT NOT NULL,
+    -- 0 for the first message of this id, counted up for those with other content.
+    copy INTEGER NOT NULL,
     fingerprint TEXT NOT NULL,
     endpoint TEXT NOT NULL,
     -- received, leased, delivered, dead, conflict, stale, other
     state TEXT NOT NULL,
+    -- 0 security and unknown classes, 1 health: the order of delivery.
+    rank INTEGER NOT NULL,
+    -- Deliveries so far, and those of them that a restart cut off.
     attempt INTEGER NOT NULL DEFAULT 0,
-    first INTEGER NOT NULL DEFAULT 0,
-    ended INTEGER NOT NULL DEFAULT 0,
+    cut_off INTEGER NOT NULL DEFAULT 0,
+    -- 1 while the flow has it: a lease is running.
+    at_flow INTEGER NOT NULL DEFAULT 0,
+    -- Why it comes again: lease, restart, retry.
+    again TEXT,
+    first INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    -- Of events alone: the alarm, and whether this is its end.
     alarm TEXT,
-    received INTEGER NOT NULL
+    is_end INTEGER NOT NULL,
+    -- Wall clock at receipt, in milliseconds, to be shown; and the clock of this file, in milliseconds, to age by.
+    received INTEGER NOT NULL,
+    stored INTEGER NOT NULL,
+    UNIQUE (station, id, copy)
   ) STRICT;
-  CREATE UNIQUE INDEX message_delivery ON message (delivery_id);
-  CREATE INDEX message_key ON message (station, id);
-  CREATE INDEX message_open ON message (endpoint, sequence) WHERE state IN ('received', 'leased');
+  CREATE INDEX message_waiting ON message (endpoint, rank, sequence) WHERE state = 'received';
+  CREATE INDEX message_leased ON message (endpoint) WHERE state = 'leased';
+  CREATE INDEX message_alarm ON message (station, alarm, is_end) WHERE alarm IS NOT NULL;
+  CREATE INDEX message_open_alarm ON message (station, alarm, sequence)
+    WHERE alarm IS NOT NULL AND state IN ('received', 'leased');
+  CREATE INDEX message_dead ON message (sequence) WHERE state IN ('dead', 'conflict', 'stale');
 
-  -- What is needed to deliver, and the bytes as received. Kept for a shorter time than the keys.
+  -- What is needed to deliver, and the bytes as received.
   CREATE TABLE body (
     sequence INTEGER PRIMARY KEY REFERENCES message (sequence) ON DELETE CASCADE,
-    record TEXT NOT NULL,
+    facts TEXT NOT NULL,
     bytes BLOB NOT NULL
   ) STRICT;
 
-  -- Whether an alarm has been seen, and whether its end has.
-  CREATE TABLE alarm (
-    station TEXT NOT NULL,
-    id TEXT NOT NULL,
-    ended INTEGER NOT NULL,
-    seen INTEGER NOT NULL,
-    PRIMARY KEY (station, id)
-  ) STRICT, WITHOUT ROWID;
+  -- Unproven, well-formed messages, until a phrase proves them.
+  CREATE TABLE quarantine (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    endpoint TEXT NOT NULL,
+    address TEXT NOT NULL,
+    facts TEXT NOT NULL,
+    bytes BLOB NOT NULL
+  ) STRICT;
+  CREATE INDEX quarantine_address ON quarantine (address, id);
   `,
 ];
 
-/** The schema version that this package writes. */
-export const SCHEMA_VERSION = MIGRATIONS.length;
-
 /**
  * Brings a file to the schema of this package, in one transaction.
+ * @param steps those of this package; the version of a file is how many of them it has seen
  * @throws Error where a newer version of the package has written it
  */
-export function migrate(database: DatabaseSync): void {
+export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRATIONS): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
-  if (version > SCHEMA_VERSION) throw new NewerSchemaError(version);
-  if (version === SCHEMA_VERSION) return;
+  if (version > steps.length) {
+    throw new Error(
+      `it was written by a newer version of this package (schema ${version}, this one knows ${steps.length}): install that version again`,
+    );
+  }
+  if (version === steps.length) return;
   database.exec('BEGIN IMMEDIATE');
   try {
-    for (const step of MIGRATIONS.slice(version)) database.exec(step);
-    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    for (const step of steps.slice(version)) database.exec(step);
+    database.exec(`PRAGMA user_version = ${steps.length}`);
     database.exec('COMMIT');
   } catch (error) {
     database.exec('ROLLBACK');
     throw error;
-  }
-}
-
-/** The file was written by a newer version of the package, which knows things that this one would lose. */
-export class NewerSchemaError extends Error {
-  constructor(version: number) {
-    super(
-      `The inbox was written by a newer version of this package (schema ${version}, this one knows ${SCHEMA_VERSION}): install that version again.`,
-    );
   }
 }

@@ -1,43 +1,57 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { RvmError } from '../../error';
-import type { CallName, Reply, Request, StoreCalls } from './protocol';
+import type { CallName, FromStore, Opened, Request, StoreCalls, StoreWarning, ToStore } from './protocol';
+
+/** Asks of the store. Calls take effect in the order in which they are made. */
+export interface StorePort {
+  /** @throws RvmError STORE_FAILED where nothing was changed */
+  call<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']>;
+  /** Ends it after what was asked of it; the file is free then. */
+  close(): Promise<void>;
+}
+
+export interface StoreNews {
+  onOpened(opened: Opened): void;
+  /** Told why it cannot store. */
+  onFault(reason: string): void;
+  onWarning(warning: StoreWarning): void;
+}
 
 interface Pending {
   resolve: (give: unknown) => void;
   reject: (error: Error) => void;
 }
 
-const OPENED = 0;
+/** Requests of one transaction: enough to share a sync, few enough to keep it short. */
+const BATCH = 500;
+/** Before a thread that has ended by itself is followed by another, in milliseconds. */
+const PAUSE = 1000;
 
-/** The store in its thread, as the main thread sees it. */
-export class StoreThread {
-  readonly #worker: Worker;
+/**
+ * The store in its thread, as the main thread sees it. What is asked while a batch is under way goes into the next one
+ * together: a sync to the disk costs the same for one as for hundreds.
+ */
+export class StoreThread implements StorePort {
   readonly #pending = new Map<number, Pending>();
-  #lastId = OPENED;
-  #failure: RvmError | undefined;
+  #worker: Worker | undefined;
+  #queue: Request[] = [];
+  #underWay = false;
+  #lastId = 0;
+  #wasOpen = false;
+  #closing: Promise<void> | undefined;
+  #closed: () => void = () => undefined;
+  #pause: NodeJS.Timeout | undefined;
 
-  private constructor(file: string) {
-    this.#worker = new Worker(path.join(__dirname, `worker${path.extname(__filename)}`), {
-      workerData: file,
-    });
-    // A thread that waits for work keeps no process alive; one that has work does, by what waits for its answer.
-    this.#worker.unref();
-    this.#worker.on('message', (reply: Reply) => this.#settle(reply));
-    this.#worker.on('error', (error) => this.#fail(error.message));
-    this.#worker.on('exit', () => this.#fail('its thread has ended'));
+  constructor(
+    private readonly file: string,
+    private readonly news: StoreNews,
+  ) {
+    this.#start();
   }
 
-  /** @throws RvmError STORE_FAILED where the file cannot be opened, or not for this process alone */
-  static async open(file: string): Promise<StoreThread> {
-    const thread = new StoreThread(file);
-    await new Promise<unknown>((resolve, reject) => thread.#pending.set(OPENED, { resolve, reject }));
-    return thread;
-  }
-
-  /** @throws RvmError STORE_FAILED where nothing was changed */
   call<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#closing !== undefined) return Promise.reject(storeFailed('it is closed'));
     this.#lastId += 1;
     const request: Request<Name> = { id: this.#lastId, name, take };
     return new Promise((resolve, reject) => {
@@ -45,32 +59,84 @@ export class StoreThread {
         resolve: (give) => resolve(give as StoreCalls[Name]['give']),
         reject,
       });
-      this.#worker.postMessage(request);
+      this.#queue.push(request);
+      this.#send();
     });
   }
 
-  /** Ends the thread after what was asked of it; the file is free then. */
-  async close(): Promise<void> {
-    if (this.#failure !== undefined) return;
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
-    await this.call('close', undefined);
-    await ended;
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#closed = resolve;
+      clearTimeout(this.#pause);
+      if (this.#worker === undefined) resolve();
+    });
+    this.#send();
+    return this.#closing;
   }
 
-  #settle({ id, give, error }: Reply): void {
-    const pending = this.#pending.get(id);
-    this.#pending.delete(id);
-    if (error === undefined) pending?.resolve(give);
-    else pending?.reject(failed(error));
+  #start(): void {
+    this.#pause = undefined;
+    const worker = new Worker(path.join(__dirname, `worker${path.extname(__filename)}`), {
+      workerData: { file: this.file, resumed: this.#wasOpen },
+    });
+    this.#worker = worker;
+    // A thread that waits for work keeps no process alive; one that has work does, by what waits for its answer.
+    worker.unref();
+    let reason = 'its thread has ended';
+    worker.on('message', (news: FromStore) => this.#hear(news));
+    worker.on('error', (error) => {
+      reason = error.message;
+    });
+    worker.on('exit', () => this.#lost(reason));
+    this.#send();
   }
 
-  #fail(reason: string): void {
-    this.#failure ??= failed(reason);
-    for (const { reject } of this.#pending.values()) reject(this.#failure);
+  #send(): void {
+    if (this.#underWay || this.#worker === undefined) return;
+    const batch = this.#queue.splice(0, BATCH);
+    if (batch.length > 0) {
+      this.#underWay = true;
+      this.#post({ batch });
+    } else if (this.#closing !== undefined) this.#post('close');
+  }
+
+  #post(message: ToStore): void {
+    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#worker?.postMessage(message);
+  }
+
+  #hear(news: FromStore): void {
+    if ('replies' in news) {
+      this.#underWay = false;
+      this.#send();
+      for (const { id, give, error } of news.replies) {
+        const pending = this.#pending.get(id);
+        this.#pending.delete(id);
+        if (error === undefined) pending?.resolve(give);
+        else pending?.reject(storeFailed(error));
+      }
+    } else if ('opened' in news) {
+      this.#wasOpen = true;
+      this.news.onOpened(news.opened);
+    } else if ('fault' in news) this.news.onFault(news.fault);
+    else this.news.onWarning(news.warning);
+  }
+
+  /** A thread that ended by itself, for want of memory say, is followed by another; what it was asked has failed. */
+  #lost(reason: string): void {
+    this.#worker = undefined;
+    this.#underWay = false;
+    this.#queue = [];
+    for (const { reject } of this.#pending.values()) reject(storeFailed(reason));
     this.#pending.clear();
+    if (this.#closing !== undefined) return this.#closed();
+    this.news.onFault(reason);
+    this.#pause = setTimeout(() => this.#start(), PAUSE);
+    this.#pause.unref();
   }
 }
 
-function failed(reason: string): RvmError {
-  return new RvmError('STORE_FAILED', `The inbox could not store: ${reason}`);
+/** @param reason what failed, without anything of a message */
+export function storeFailed(reason: string): RvmError {
+  return new RvmError('STORE_FAILED', `The inbox cannot store: ${reason}.`);
 }

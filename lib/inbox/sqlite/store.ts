@@ -1,172 +1,56 @@
-import { randomUUID } from 'node:crypto';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { Messages } from './messages';
 import { openDatabase } from './open';
+import type { CallName, Opened, StoreCalls } from './protocol';
+import { Quarantine } from './quarantine';
+import { Retention } from './retention';
 
-/** A message on its way into the store: plain values only, for it comes from another thread. */
-export interface NewMessage {
-  station: string;
-  /** The message id, or a digest of the content where it has none. */
-  id: string;
-  fingerprint: string;
-  endpoint: string;
-  /** What becomes of it where its id is new. */
-  state: 'received' | 'other' | 'dead' | 'stale';
-  /** Absent where the event names none. */
-  alarm?: string;
-  isEnd: boolean;
-  /** Milliseconds since 1970. */
-  received: number;
-  /** JSON of what is needed to deliver it. */
-  record: string;
-  bytes: Uint8Array;
+type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
+
+export interface StoreOptions {
+  file: string;
+  /** True where this process had the file open before: its leases go on. */
+  resumed: boolean;
+  /** Milliseconds of a clock that never jumps. */
+  steady?: () => number;
 }
 
-export interface Accepted {
-  outcome: 'new' | 'repeat' | 'conflict';
-  deliveryId: string;
-}
-
-/** An event that is not settled yet. */
-export interface OpenEvent {
-  sequence: number;
-  deliveryId: string;
-  attempt: number;
-  first: boolean;
-  ended: boolean;
-  record: string;
-  bytes: Uint8Array;
-}
-
-/** The tables of an inbox, one transaction a call. Synchronous: it belongs into a thread of its own. */
+/**
+ * One SQLite file with the tables of an inbox. Synchronous: it belongs into a thread of its own. It ages by a clock of
+ * its own, which runs while the file is open: a wall clock that was set wrong, or right, ages nothing.
+ */
 export class Store {
+  readonly opened: Opened;
+  /** What may be asked of it, by name. */
+  readonly work: Work;
   readonly #database: DatabaseSync;
-  readonly #known: StatementSync;
-  readonly #insert: StatementSync;
-  readonly #insertBody: StatementSync;
-  readonly #alarm: StatementSync;
-  readonly #noteAlarm: StatementSync;
-  readonly #open: StatementSync;
-  readonly #lease: StatementSync;
-  readonly #release: StatementSync;
-  readonly #settle: StatementSync;
+  readonly #steady: () => number;
+  readonly #clockAtOpen: number;
 
   /** @throws Error as `openDatabase` does */
-  constructor(file: string) {
+  constructor({ file, resumed, steady = () => performance.now() }: StoreOptions) {
     this.#database = openDatabase(file);
-    const prepare = (sql: string): StatementSync => this.#database.prepare(sql);
-    this.#known = prepare('SELECT delivery_id, fingerprint FROM message WHERE station = ? AND id = ?');
-    this.#insert = prepare(
-      `INSERT INTO message (delivery_id, station, id, fingerprint, endpoint, state, first, ended, alarm, received)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#insertBody = prepare('INSERT INTO body (sequence, record, bytes) VALUES (?, ?, ?)');
-    this.#alarm = prepare('SELECT ended FROM alarm WHERE station = ? AND id = ?');
-    this.#noteAlarm = prepare(
-      `INSERT INTO alarm (station, id, ended, seen) VALUES (?, ?, ?, ?)
-       ON CONFLICT (station, id) DO UPDATE SET ended = max(ended, excluded.ended), seen = excluded.seen`,
-    );
-    this.#open = prepare(
-      `SELECT sequence, delivery_id, attempt, first, ended, record, bytes FROM message JOIN body USING (sequence)
-       WHERE endpoint = ? AND state IN ('received', 'leased') AND sequence > ? ORDER BY sequence LIMIT ?`,
-    );
-    this.#lease = prepare(
-      `UPDATE message SET state = 'leased', attempt = attempt + 1 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
-    );
-    this.#release = prepare(
-      `UPDATE message SET state = 'received', attempt = attempt - 1 WHERE delivery_id = ? AND state = 'leased'`,
-    );
-    this.#settle = prepare(
-      `UPDATE message SET state = ? WHERE delivery_id = ? AND state IN ('received', 'leased')`,
-    );
-  }
-
-  /** Stores a batch in one transaction: all of it is on the disk when this returns, or nothing is. */
-  accept(messages: readonly NewMessage[]): Accepted[] {
-    return this.#transaction(() => messages.map((message) => this.#acceptOne(message)));
-  }
-
-  /** Events of an endpoint that are not settled, oldest first, behind a sequence number. */
-  openEvents(endpoint: string, after: number, limit: number): OpenEvent[] {
-    return this.#open.all(endpoint, after, limit).map((row) => ({
-      sequence: Number(row['sequence']),
-      deliveryId: String(row['delivery_id']),
-      attempt: Number(row['attempt']),
-      first: row['first'] === 1,
-      ended: row['ended'] === 1,
-      record: String(row['record']),
-      bytes: row['bytes'] instanceof Uint8Array ? row['bytes'] : new Uint8Array(),
-    }));
-  }
-
-  /** Notes that events go to the flow: after a crash their next delivery counts as a further attempt. */
-  lease(deliveryIds: readonly string[]): void {
-    this.#transaction(() => {
-      for (const id of deliveryIds) this.#lease.run(id);
-    });
-  }
-
-  /** Takes back what was leased and did not go to the flow after all. */
-  release(deliveryIds: readonly string[]): void {
-    this.#transaction(() => {
-      for (const id of deliveryIds) this.#release.run(id);
-    });
-  }
-
-  /** Ends deliveries. What is ended already stays as it is. */
-  settle(deliveryIds: readonly string[], state: 'delivered' | 'dead'): void {
-    this.#transaction(() => {
-      for (const id of deliveryIds) this.#settle.run(state, id);
-    });
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-
-  #acceptOne(message: NewMessage): Accepted {
-    const known = this.#known.all(message.station, message.id);
-    const copy = known.find((row) => row['fingerprint'] === message.fingerprint);
-    if (copy !== undefined) return { outcome: 'repeat', deliveryId: String(copy['delivery_id']) };
-    const deliveryId = randomUUID();
-    if (known.length > 0) {
-      this.#store(message, deliveryId, 'conflict', { first: false, ended: false });
-      return { outcome: 'conflict', deliveryId };
+    try {
+      const openedAt = steady();
+      this.#steady = () => steady() - openedAt;
+      this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
+      const messages = new Messages(this.#database, () => this.#clock());
+      this.opened = this.transaction(() => {
+        if (!resumed) messages.forgetLeases();
+        return { waiting: messages.waiting(), restored: this.#countOpening(file) };
+      });
+      this.work = this.#workOf(messages);
+    } catch (error) {
+      this.#database.close();
+      throw error;
     }
-    const phase = message.state === 'received' ? this.#notePhase(message) : { first: false, ended: false };
-    this.#store(message, deliveryId, message.state, phase);
-    return { outcome: 'new', deliveryId };
   }
 
-  #store(
-    message: NewMessage,
-    deliveryId: string,
-    state: string,
-    { first, ended }: { first: boolean; ended: boolean },
-  ): void {
-    const { station, id, fingerprint, endpoint, alarm, received, record, bytes } = message;
-    const { lastInsertRowid } = this.#insert.run(
-      deliveryId,
-      station,
-      id,
-      fingerprint,
-      endpoint,
-      state,
-      Number(first),
-      Number(ended),
-      alarm ?? null,
-      received,
-    );
-    this.#insertBody.run(lastInsertRowid, record, bytes);
-  }
-
-  #notePhase({ station, alarm, isEnd, received }: NewMessage): { first: boolean; ended: boolean } {
-    if (alarm === undefined) return { first: true, ended: false };
-    const before = this.#alarm.get(station, alarm);
-    this.#noteAlarm.run(station, alarm, Number(isEnd), received);
-    return { first: before === undefined, ended: before?.['ended'] === 1 };
-  }
-
-  #transaction<Result>(work: () => Result): Result {
+  /** All of it is on the disk when this returns, or nothing is. */
+  transaction<Result>(work: () => Result): Result {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       const result = work();
@@ -177,5 +61,84 @@ export class Store {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #workOf(messages: Messages): Work {
+    const quarantine = new Quarantine(this.#database);
+    const retention = new Retention(this.#database);
+    return {
+      accept: (take) => messages.accept(take),
+      lease: (take) => messages.lease(take),
+      giveBack: (take) => messages.giveBack(take),
+      lapse: (take) => messages.lapse(take),
+      again: (take) => messages.again(take),
+      markDelivered: (take) => messages.markDelivered(take),
+      finish: (take) => messages.finish(take),
+      stateOf: (take) => messages.stateOf(take),
+      list: (take) => messages.list(take),
+      quarantine: (take) => quarantine.add(take),
+      quarantined: (take) => quarantine.ofEndpoint(take),
+      release: (take) => quarantine.release(take),
+      quarantineKey: () => this.#quarantineKey(),
+      tidy: ({ keys, bodies }) => this.#tidy(retention, keys, bodies),
+      ping: () => undefined,
+    };
+  }
+
+  /** Milliseconds that the file has been open, over all its openings. */
+  #clock(): number {
+    return this.#clockAtOpen + this.#steady();
+  }
+
+  #tidy(retention: Retention, keys: number, bodies: number): boolean {
+    const now = this.#clock();
+    this.#setMeta('clock', String(Math.round(now)));
+    return retention.tidy(now - bodies, now - keys);
+  }
+
+  #quarantineKey(): Uint8Array {
+    const known = this.#meta('quarantine-key');
+    if (known !== undefined) return Buffer.from(known, 'hex');
+    const key = randomBytes(32);
+    this.#setMeta('quarantine-key', key.toString('hex'));
+    return key;
+  }
+
+  /**
+   * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the
+   * copy was made is not known to it.
+   */
+  #countOpening(file: string): boolean {
+    const beside = path.join(path.dirname(file), 'inbox.openings');
+    const inFile = Number(this.#meta('openings') ?? 0);
+    const seen = openingsIn(beside);
+    const count = Math.max(inFile, seen) + 1;
+    this.#setMeta('openings', String(count));
+    fs.writeFileSync(beside, `${count}\n`, { mode: 0o600 });
+    return inFile < seen;
+  }
+
+  #meta(name: string): string | undefined {
+    const row = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get(name);
+    return row === undefined ? undefined : String(row['value']);
+  }
+
+  #setMeta(name: string, value: string): void {
+    this.#database
+      .prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+      .run(name, value);
+  }
+}
+
+function openingsIn(file: string): number {
+  try {
+    const count = Number(fs.readFileSync(file, 'utf8'));
+    return Number.isSafeInteger(count) ? count : 0;
+  } catch {
+    return 0;
   }
 }

@@ -1,41 +1,125 @@
+import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CallName, Reply, Request, StoreCalls } from './protocol';
+import { checkDisk, fileSystemWarning, Reserve } from './disk';
+import { isBroken, isFull, textOf } from './fault';
+import type { FromStore, Reply, Request, StoreWarning, ToStore } from './protocol';
 import { Store } from './store';
 
-/** The thread of a store: SQLite is synchronous, and a sync to the disk would stop all of Node-RED. */
-function serve(port: NonNullable<typeof parentPort>, store: Store): void {
-  const calls: { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] } = {
-    accept: (messages) => store.accept(messages),
-    openEvents: ({ endpoint, after, limit }) => store.openEvents(endpoint, after, limit),
-    lease: (deliveryIds) => store.lease(deliveryIds),
-    release: (deliveryIds) => store.release(deliveryIds),
-    settle: ({ deliveryIds, state }) => store.settle(deliveryIds, state),
-    close: () => store.close(),
-  };
-  port.on('message', <Name extends CallName>({ id, name, take }: Request<Name>) => {
-    port.postMessage(answer(id, () => calls[name](take)));
-    if (name === 'close') port.close();
-  });
+/** Between two attempts to open the file, in milliseconds. */
+const RETRY = 1000;
+
+interface WorkerData {
+  file: string;
+  /** Longer than a thread lives: the process had the file open in another one. */
+  resumed: boolean;
 }
 
-function answer(id: number, work: () => unknown): Reply {
-  try {
-    return { id, give: work() };
-  } catch (error) {
-    return { id, error: error instanceof Error ? error.message : 'unknown error' };
+/**
+ * The thread of a store: SQLite is synchronous, and a sync to the disk would stop all of Node-RED. Each batch is one
+ * transaction, with one sync. After a fault of the disk the file is closed and opened again, checked as at a start.
+ */
+class StoreServer {
+  readonly #reserve: Reserve;
+  #store: Store | undefined;
+  #resumed: boolean;
+  #triedAt = -Infinity;
+  #fault = '';
+
+  constructor(
+    private readonly file: string,
+    resumed: boolean,
+    private readonly tell: (news: FromStore) => void,
+  ) {
+    this.#resumed = resumed;
+    this.#reserve = new Reserve(path.dirname(file));
+    this.#open();
+  }
+
+  run(batch: readonly Request[]): void {
+    if (this.#store === undefined) this.#open();
+    this.tell({ replies: this.#answer(batch) });
+    if (batch.some(({ name }) => name === 'tidy')) this.#lookAtDisk();
+  }
+
+  close(): void {
+    this.#store?.close();
+  }
+
+  #open(): void {
+    if (performance.now() - this.#triedAt < RETRY) return;
+    this.#triedAt = performance.now();
+    try {
+      this.#store = new Store({ file: this.file, resumed: this.#resumed });
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
+    this.#resumed = true;
+    this.tell({ opened: this.#store.opened });
+  }
+
+  #answer(batch: readonly Request[]): Reply[] {
+    const store = this.#store;
+    if (store === undefined) return batch.map(({ id }) => ({ id, error: this.#fault }));
+    try {
+      return this.#commit(store, batch);
+    } catch (error) {
+      if (isFull(error) && this.#reserve.release()) {
+        this.#warn({ kind: 'reserve-used' });
+        return this.#answer(batch);
+      }
+      if (isBroken(error)) this.#close(error);
+      // What the store refuses for its own sake keeps no other out.
+      else if (!isFull(error) && batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
+      return batch.map(({ id }) => ({ id, error: textOf(error) }));
+    }
+  }
+
+  #commit(store: Store, batch: readonly Request[]): Reply[] {
+    return store.transaction(() =>
+      batch.map((request) => ({ id: request.id, give: perform(store, request) })),
+    );
+  }
+
+  #close(error: unknown): void {
+    try {
+      this.#store?.close();
+    } catch {
+      // What it could not write any more, it will find in its log.
+    }
+    this.#store = undefined;
+    this.#failed(error);
+  }
+
+  #failed(error: unknown): void {
+    this.#fault = textOf(error);
+    this.tell({ fault: this.#fault });
+  }
+
+  #lookAtDisk(): void {
+    this.#reserve.keep();
+    this.#warn(checkDisk(path.dirname(this.file)));
+  }
+
+  #warn(warning: StoreWarning | undefined): void {
+    if (warning !== undefined) this.tell({ warning });
   }
 }
 
-function main(): void {
-  if (parentPort === null) return;
-  let store: Store | undefined;
-  const file = String(workerData);
-  const opened = answer(0, () => {
-    store = new Store(file);
-  });
-  parentPort.postMessage(opened);
-  if (store === undefined) parentPort.close();
-  else serve(parentPort, store);
+function perform(store: Store, { name, take }: Request): unknown {
+  // A name and its argument belong together; across the threads the compiler cannot see that.
+  const work = store.work[name] as (argument: unknown) => unknown;
+  return work(take);
 }
 
-main();
+if (parentPort !== null) {
+  const port = parentPort;
+  const { file, resumed } = workerData as WorkerData;
+  const server = new StoreServer(file, resumed, (news) => port.postMessage(news));
+  port.on('message', (message: ToStore) => {
+    if (message !== 'close') return server.run(message.batch);
+    server.close();
+    port.close();
+  });
+}

@@ -38,6 +38,24 @@ interface EditorType {
   oneditsave?(this: EditorNode): void;
 }
 
+interface TypedInputType {
+  value: string;
+  label: string;
+  options?: { value: string; label: string }[];
+}
+
+interface TypedInputOptions {
+  default: string;
+  /** Hidden field that takes the type. */
+  typeField: JQuery;
+  types: (string | TypedInputType)[];
+}
+
+interface JQuery {
+  typedInput(options: TypedInputOptions): this;
+  typedInput(ask: 'type' | 'value'): string;
+}
+
 declare const RED: {
   nodes: {
     registerType(type: string, definition: EditorType): void;

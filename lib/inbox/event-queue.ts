@@ -1,0 +1,384 @@
+import { backOff } from './back-off';
+import type { Consumer, Delivery, ProvenMessage } from './inbox';
+import type { Accepted } from './sqlite/protocol';
+import type { StorePort } from './sqlite/store-thread';
+import { deliveryOf } from './stored-message';
+
+/** An event that is leased. */
+interface Held {
+  delivery: Delivery;
+  /**
+   * `next`: about to be handed to the flow. `at-flow`: the flow has it. `paused`: its lease has ended, and it comes again
+   * after a pause. `asking`: the store is being told.
+   */
+  phase: 'next' | 'at-flow' | 'paused' | 'asking';
+  /** Steady time at which the lease, or the pause, ends. */
+  due: number;
+}
+
+/** Events fetched in one go, and handed over between two turns of the event loop. */
+const BATCH = 50;
+/** Turns of the event loop that a flow needs to hand an event on, if it does so asynchronously. */
+const TURNS_TO_LEAVE = 3;
+/** The longest time that `setTimeout` takes, in milliseconds. */
+const MAX_TIMER = 2 ** 31 - 1;
+/** Before the store is asked again after it failed, in milliseconds. */
+const RETRY = 1000;
+
+/** The events of one endpoint on their way to its consumer: the window of those leased, their leases, their order. */
+export class EventQueue {
+  readonly #window = new Map<string, Held>();
+  /** Leased, and not handed over yet; in order. */
+  #next: Held[] = [];
+  /** Handed over a moment ago, where that is all it takes. */
+  readonly #leaving = new Set<Held>();
+  #consumer: Consumer | undefined;
+  #running = false;
+  /** Places of the window kept for events that the store is just leasing. */
+  #reserved = 0;
+  /** True where events may wait in the store. */
+  #more = true;
+  #waiting = 0;
+  #looking = false;
+  #toldBlocked = false;
+  #turn: NodeJS.Immediate | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param changed told when `waiting` has changed
+   * @param log told what an operator should know; nothing of an event
+   */
+  constructor(
+    private readonly store: StorePort,
+    private readonly endpointId: string,
+    private readonly changed: () => void,
+    private readonly log: (line: string) => void,
+  ) {}
+
+  /** Events that wait for their first delivery. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** What the store knows, once it is open. */
+  set waiting(count: number) {
+    this.#countWaiting(count - this.#waiting);
+    this.#more = true;
+    this.#look();
+  }
+
+  attach(consumer: Consumer): void {
+    this.detach();
+    this.#consumer = consumer;
+  }
+
+  /** Gives everything back, for the next consumer. */
+  detach(): void {
+    this.#running = false;
+    this.#giveBack([...this.#window.values()]);
+    this.#consumer = undefined;
+  }
+
+  get consumer(): Consumer | undefined {
+    return this.#consumer;
+  }
+
+  resume(): void {
+    this.#running = true;
+    this.#look();
+    this.#schedule();
+  }
+
+  /** What the flow has and has to settle stays leased: a deploy of other nodes does not touch it. */
+  pause(): void {
+    this.#running = false;
+    this.#giveBack(
+      [...this.#window.values()].filter((held) => held.phase === 'next' || this.#leaving.has(held)),
+    );
+  }
+
+  /** How the store should take the next event: leased at once where nothing waits before it and there is room. */
+  lease(): 'no' | 'any' | 'ordered' {
+    if (!this.#running || this.#more || this.#room() <= 0) {
+      this.#more = true;
+      return 'no';
+    }
+    this.#reserved += 1;
+    return this.#isOrdered() ? 'ordered' : 'any';
+  }
+
+  /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
+  stored(message: ProvenMessage, lease: 'no' | 'any' | 'ordered', accepted: Accepted | undefined): void {
+    if (lease !== 'no') this.#reserved -= 1;
+    if (accepted?.leased === true) {
+      const { deliveryId, sequence, first, ended } = accepted;
+      this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
+    } else if (accepted?.outcome === 'new') {
+      this.#more = true;
+      this.#countWaiting(1);
+    }
+    this.#look();
+  }
+
+  /** Whether this is where an event is leased. */
+  holds(deliveryId: string): boolean {
+    return this.#window.has(deliveryId);
+  }
+
+  /** The flow wants more time for an event. */
+  extend(deliveryId: string): void {
+    const held = this.#window.get(deliveryId);
+    if (held === undefined || (held.phase !== 'at-flow' && held.phase !== 'paused')) return;
+    held.phase = 'at-flow';
+    held.due = performance.now() + (this.#consumer?.redeliverAfter ?? 0);
+    this.#schedule();
+  }
+
+  /** The flow wants an event again. @throws RvmError STORE_FAILED */
+  async retry(deliveryId: string): Promise<void> {
+    const held = this.#window.get(deliveryId);
+    if (held?.phase === 'at-flow') await this.#lapse(held, 'retry');
+  }
+
+  /** An event is settled, in the store already. `wasWaiting`: it was not leased. */
+  settled(deliveryId: string, wasWaiting: boolean): void {
+    this.#forget(deliveryId);
+    if (wasWaiting) this.#countWaiting(-1);
+    this.#look();
+  }
+
+  #isOrdered(): boolean {
+    return this.#consumer?.handledWhen === 'settled';
+  }
+
+  #room(): number {
+    return (this.#consumer?.maxInFlight ?? 0) - this.#window.size - this.#reserved;
+  }
+
+  #countWaiting(change: number): void {
+    if (change === 0) return;
+    this.#waiting = Math.max(0, this.#waiting + change);
+    this.changed();
+  }
+
+  /** Leases what waits, as far as there is room. */
+  #look(): void {
+    if (!this.#running || !this.#more || this.#looking) return;
+    const limit = Math.min(BATCH, this.#room());
+    if (limit <= 0) return this.#tellBlocked();
+    this.#looking = true;
+    this.#reserved += limit;
+    this.#more = false;
+    const asked = { endpoint: this.endpointId, limit, ordered: this.#isOrdered() };
+    this.store
+      .call('lease', asked)
+      .finally(() => {
+        this.#looking = false;
+        this.#reserved -= limit;
+      })
+      .then(
+        (events) => {
+          this.#countWaiting(-events.length);
+          for (const event of events) this.#take(deliveryOf(event) ?? this.#unreadable(event.deliveryId));
+          if (events.length === limit) this.#more = true;
+          this.#look();
+        },
+        () => {
+          this.#more = true;
+          this.#lookLater();
+        },
+      );
+  }
+
+  #lookLater(): void {
+    setTimeout(() => this.#look(), RETRY).unref();
+  }
+
+  #tellBlocked(): void {
+    const isFull = this.#window.size >= (this.#consumer?.maxInFlight ?? Infinity);
+    if (!isFull || !this.#isOrdered() || this.#waiting === 0 || this.#toldBlocked) return;
+    this.#toldBlocked = true;
+    this.#consumer?.onBlocked(this.#waiting);
+  }
+
+  /** Only a change of the package, or of the file by hand, can bring this about. */
+  #unreadable(deliveryId: string): undefined {
+    this.log(`The stored event ${deliveryId} cannot be read; it is kept as a dead letter.`);
+    void this.store.call('finish', { deliveryId, state: 'dead', give: false }).catch(() => undefined);
+  }
+
+  #take(delivery: Delivery | undefined): void {
+    if (delivery === undefined) return;
+    const held: Held = { delivery, phase: 'next', due: Infinity };
+    this.#window.set(delivery.deliveryId, held);
+    if (!this.#running) return this.#giveBack([held]);
+    this.#handSoon(held);
+  }
+
+  /** In a later turn of the event loop, so that the sender has its answer first. */
+  #handSoon(held: Held): void {
+    this.#next.push(held);
+    this.#turn ??= setImmediate(() => this.#handSome());
+  }
+
+  #handSome(): void {
+    this.#turn = undefined;
+    const batch = this.#next.splice(0, BATCH);
+    for (const held of batch) this.#hand(held);
+    if (this.#next.length > 0) this.#turn = setImmediate(() => this.#handSome());
+    const leaving = batch.filter((held) => this.#leaving.has(held));
+    if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
+    this.#schedule();
+  }
+
+  #hand(held: Held): void {
+    const consumer = this.#consumer;
+    // It may have been settled, or given back, since.
+    if (consumer === undefined || this.#window.get(held.delivery.deliveryId) !== held) return;
+    held.phase = 'at-flow';
+    held.due = performance.now() + consumer.redeliverAfter;
+    if (!this.#handTo(consumer, held.delivery) || consumer.handledWhen === 'sent') {
+      held.due = Infinity;
+      this.#leaving.add(held);
+    }
+  }
+
+  #handTo(consumer: Consumer, delivery: Delivery): boolean {
+    try {
+      return consumer.deliver(delivery);
+    } catch {
+      this.log(`The flow could not take delivery ${delivery.deliveryId}.`);
+      return true;
+    }
+  }
+
+  #haveLeft(batch: readonly Held[]): void {
+    const left = batch.filter((held) => this.#leaving.delete(held));
+    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
+    if (deliveryIds.length > 0) this.#markDelivered(deliveryIds);
+  }
+
+  #markDelivered(deliveryIds: string[]): void {
+    this.store.call('markDelivered', deliveryIds).then(
+      () => {
+        for (const deliveryId of deliveryIds) this.#forget(deliveryId);
+        this.#look();
+      },
+      () => {
+        // Not delivered again meanwhile: only a restart in this time would do so.
+        setTimeout(() => this.#markDelivered(deliveryIds), RETRY).unref();
+      },
+    );
+  }
+
+  #forget(deliveryId: string): void {
+    const held = this.#window.get(deliveryId);
+    if (held === undefined) return;
+    this.#window.delete(deliveryId);
+    this.#leaving.delete(held);
+    if (this.#window.size < (this.#consumer?.maxInFlight ?? 0)) this.#toldBlocked = false;
+    // The next event of its alarm may go now.
+    if (this.#isOrdered() && this.#waiting > 0) this.#more = true;
+  }
+
+  #giveBack(given: readonly Held[]): void {
+    if (given.length === 0) return;
+    const ids = (phases: readonly Held['phase'][]): string[] =>
+      given.filter(({ phase }) => phases.includes(phase)).map(({ delivery }) => delivery.deliveryId);
+    const back = { unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) };
+    for (const held of given) {
+      this.#window.delete(held.delivery.deliveryId);
+      this.#leaving.delete(held);
+    }
+    this.#next = this.#next.filter((held) => !given.includes(held));
+    this.#more = true;
+    this.#countWaiting(given.length);
+    this.#tellGivenBack(back);
+  }
+
+  #tellGivenBack(back: { unsent: string[]; cutOff: string[] }): void {
+    this.store.call('giveBack', back).then(
+      () => {
+        this.#more = true;
+        this.#look();
+      },
+      () => {
+        setTimeout(() => this.#tellGivenBack(back), RETRY).unref();
+      },
+    );
+  }
+
+  /** One timer, for what is due next. */
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    const due = Math.min(...[...this.#window.values()].map((held) => held.due));
+    if (!Number.isFinite(due) || !this.#running) return;
+    this.#timer = setTimeout(
+      () => this.#dealWithDue(),
+      Math.min(Math.max(1, due - performance.now()), MAX_TIMER),
+    );
+    this.#timer.unref();
+  }
+
+  #dealWithDue(): void {
+    const now = performance.now();
+    for (const held of this.#window.values()) {
+      if (held.due > now) continue;
+      const work = held.phase === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held);
+      work.catch(() => undefined);
+    }
+    this.#schedule();
+  }
+
+  /** A lease has ended: the event comes again after a pause, or is a dead letter. */
+  async #lapse(held: Held, again: 'lease' | 'retry'): Promise<void> {
+    const { deliveryId } = held.delivery;
+    const maxAttempts = this.#consumer?.maxAttempts ?? Infinity;
+    const lapsed = await this.#ask(held, () => this.store.call('lapse', { deliveryId, again, maxAttempts }));
+    if (!this.#isHeld(held)) return;
+    if (lapsed === undefined || lapsed.dead) {
+      this.#forget(deliveryId);
+      if (lapsed?.dead === true) this.#consumer?.onDead(held.delivery, 'attempts');
+      return this.#look();
+    }
+    held.delivery = { ...held.delivery, again };
+    held.phase = 'paused';
+    held.due = performance.now() + backOff(lapsed.counted);
+    this.#schedule();
+  }
+
+  /** The pause is over. */
+  async #again(held: Held): Promise<void> {
+    const { deliveryId } = held.delivery;
+    const attempt = await this.#ask(held, () => this.store.call('again', deliveryId));
+    if (!this.#isHeld(held)) return;
+    if (attempt === undefined) return this.#forget(deliveryId);
+    held.delivery = { ...held.delivery, attempt };
+    held.phase = 'next';
+    this.#handSoon(held);
+  }
+
+  #isHeld(held: Held): boolean {
+    return this.#window.get(held.delivery.deliveryId) === held;
+  }
+
+  /** Where the store fails, the event stays as it is, and the store is asked again later. */
+  async #ask<Answer>(held: Held, ask: () => Promise<Answer>): Promise<Answer> {
+    const { phase } = held;
+    held.phase = 'asking';
+    held.due = Infinity;
+    try {
+      return await ask();
+    } catch (error) {
+      held.phase = phase;
+      held.due = performance.now() + RETRY;
+      this.#schedule();
+      throw error;
+    }
+  }
+}
+
+function afterTurns(turns: number, act: () => void): void {
+  if (turns === 0) act();
+  else setImmediate(() => afterTurns(turns - 1, act));
+}

@@ -1,0 +1,164 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import zlib from 'node:zlib';
+import type { NewMessage } from './sqlite/protocol';
+
+/** Length and CRC-32 of a frame, each 32 bits, big-endian. */
+const HEAD = 8;
+/** What is spilled at most, in bytes; beyond it the senders keep their messages. */
+const MAX_BYTES = 256 * 1024 * 1024;
+const NAME = /^spill-(\d+)$/;
+
+interface Waiting {
+  frame: Buffer;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * The second chance of a message that the store cannot take: files of frames that only grow, each frame on the disk when
+ * `append` resolves. Read back into the store when that works again, then removed.
+ */
+export class SpillFile {
+  #handle: fs.FileHandle | undefined;
+  #number = 0;
+  #bytes = 0;
+  #queue: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(readonly folder: string) {}
+
+  /** Resolves when the message is on the disk. @throws Error where it cannot be written */
+  append(message: NewMessage): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ frame: frameOf(message), resolve, reject });
+      this.#writing ??= this.#writeAll().finally(() => {
+        this.#writing = undefined;
+      });
+    });
+  }
+
+  /**
+   * Hands everything that was spilled to `take`, in order, a file at a time, and removes each file that was taken whole.
+   * A message may be handed over twice, after a crash in between.
+   * @throws what `take` throws; what it did not take stays
+   */
+  async readBack(take: (messages: NewMessage[]) => Promise<void>): Promise<void> {
+    await this.#leaveFile();
+    for (const number of await this.#numbers()) {
+      const file = this.#file(number);
+      const messages = messagesIn(await fs.readFile(file));
+      if (messages.length > 0) await take(messages);
+      await fs.unlink(file);
+    }
+  }
+
+  /** Ends writing; what is there stays. */
+  async close(): Promise<void> {
+    await this.#leaveFile();
+  }
+
+  /** What comes from now on goes into a new file. */
+  async #leaveFile(): Promise<void> {
+    await this.#writing;
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      try {
+        await this.#write(Buffer.concat(batch.map(({ frame }) => frame)));
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        // A torn frame would hide those behind it.
+        await this.#abandonFile();
+        for (const { reject } of batch) reject(error);
+      }
+    }
+  }
+
+  async #write(frames: Buffer): Promise<void> {
+    this.#handle ??= await this.#newFile();
+    if (this.#bytes + frames.length > MAX_BYTES) throw new Error('the spill file is full');
+    await this.#handle.appendFile(frames);
+    await this.#handle.datasync();
+    this.#bytes += frames.length;
+  }
+
+  async #newFile(): Promise<fs.FileHandle> {
+    await fs.mkdir(this.folder, { recursive: true, mode: 0o700 });
+    const numbers = await this.#numbers();
+    this.#number = Math.max(this.#number, ...numbers) + 1;
+    this.#bytes = await this.#spilledBytes(numbers);
+    const handle = await fs.open(this.#file(this.#number), 'wx', 0o600);
+    await syncFolder(this.folder);
+    return handle;
+  }
+
+  async #abandonFile(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close().catch(() => undefined);
+  }
+
+  async #spilledBytes(numbers: readonly number[]): Promise<number> {
+    const sizes = await Promise.all(numbers.map(async (number) => (await fs.stat(this.#file(number))).size));
+    return sizes.reduce((sum, size) => sum + size, 0);
+  }
+
+  /** Numbers of the files that are there, oldest first. */
+  async #numbers(): Promise<number[]> {
+    const names = await fs.readdir(this.folder).catch(() => []);
+    return names
+      .map((name) => Number(NAME.exec(name)?.[1] ?? NaN))
+      .filter((number) => Number.isSafeInteger(number))
+      .sort((one, other) => one - other);
+  }
+
+  #file(number: number): string {
+    return path.join(this.folder, `spill-${number}`);
+  }
+}
+
+/** Without it the name of a new file may be gone after a power loss, and its content with it. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await fs.open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function frameOf({ bytes, ...rest }: NewMessage): Buffer {
+  const columns = Buffer.from(`${JSON.stringify(rest)}\n`);
+  const content = Buffer.concat([columns, bytes]);
+  const head = Buffer.alloc(HEAD);
+  head.writeUInt32BE(content.length, 0);
+  head.writeUInt32BE(zlib.crc32(content), 4);
+  return Buffer.concat([head, content]);
+}
+
+/** The whole frames of a file. What follows a torn one was never acknowledged. */
+function messagesIn(file: Buffer): NewMessage[] {
+  const messages: NewMessage[] = [];
+  for (let at = 0; at + HEAD <= file.length;) {
+    const end = at + HEAD + file.readUInt32BE(at);
+    const content = file.subarray(at + HEAD, end);
+    if (end > file.length || zlib.crc32(content) !== file.readUInt32BE(at + 4)) break;
+    messages.push(messageOf(content));
+    at = end;
+  }
+  return messages;
+}
+
+function messageOf(content: Buffer): NewMessage {
+  const split = content.indexOf('\n');
+  const columns = JSON.parse(content.toString('utf8', 0, split)) as Omit<NewMessage, 'bytes'>;
+  return { ...columns, bytes: new Uint8Array(content.subarray(split + 1)) };
+}

@@ -1,0 +1,248 @@
+import { randomUUID } from 'node:crypto';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { ListQuery, MessageState } from '../inbox';
+import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from './protocol';
+
+type Row = Record<string, SQLOutputValue>;
+
+const COLUMNS = `sequence, delivery_id, station, id, fingerprint, endpoint, state, attempt, cut_off, again, first, ended,
+  received, facts, bytes`;
+/** The partial indexes are used only where a query has their condition in these words. */
+const LISTED: Record<ListQuery['state'], string> = {
+  open: `state IN ('received', 'leased')`,
+  settled: `state = 'delivered'`,
+  dead: `state IN ('dead', 'conflict', 'stale')`,
+  all: 'TRUE',
+};
+const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
+  SELECT 1 FROM message AS former WHERE former.station = message.station AND former.alarm = message.alarm
+  AND former.endpoint = message.endpoint AND former.state IN ('received', 'leased') AND former.sequence < message.sequence))`;
+
+/** The messages of an inbox and their states. No transactions of its own. */
+export class Messages {
+  readonly #known: StatementSync;
+  readonly #insert: StatementSync;
+  readonly #insertBody: StatementSync;
+  readonly #alarm: StatementSync;
+  readonly #openOfAlarm: StatementSync;
+  readonly #next: StatementSync;
+  readonly #nextOrdered: StatementSync;
+  readonly #lease: StatementSync;
+  readonly #unsend: StatementSync;
+  readonly #cutOff: StatementSync;
+  readonly #attempts: StatementSync;
+  readonly #lapse: StatementSync;
+  readonly #again: StatementSync;
+  readonly #end: StatementSync;
+  readonly #find: StatementSync;
+  readonly #lists: Record<ListQuery['state'], StatementSync>;
+
+  /** @param clock the clock of the file, in milliseconds */
+  constructor(
+    private readonly database: DatabaseSync,
+    private readonly clock: () => number,
+  ) {
+    const prepare = (sql: string): StatementSync => database.prepare(sql);
+    this.#known = prepare(
+      'SELECT delivery_id, sequence, fingerprint, copy FROM message WHERE station = ? AND id = ? ORDER BY copy',
+    );
+    this.#insert = prepare(
+      `INSERT INTO message (delivery_id, station, id, copy, fingerprint, endpoint, state, rank, attempt, at_flow, first,
+       ended, alarm, is_end, received, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#insertBody = prepare('INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)');
+    this.#alarm = prepare(
+      'SELECT is_end FROM message WHERE station = ? AND alarm = ? ORDER BY is_end DESC LIMIT 1',
+    );
+    this.#openOfAlarm = prepare(
+      `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND state IN ('received', 'leased') LIMIT 1`,
+    );
+    const next = `SELECT ${COLUMNS} FROM message JOIN body USING (sequence) WHERE endpoint = ? AND state = 'received'`;
+    this.#next = prepare(`${next} ORDER BY rank, sequence LIMIT ?`);
+    this.#nextOrdered = prepare(`${next} AND ${NONE_OPEN_BEFORE} ORDER BY rank, sequence LIMIT ?`);
+    this.#lease = prepare(
+      `UPDATE message SET state = 'leased', at_flow = 1, attempt = attempt + 1 WHERE sequence = ?`,
+    );
+    this.#unsend = prepare(
+      `UPDATE message SET state = 'received', at_flow = 0, attempt = attempt - 1
+       WHERE delivery_id = ? AND state = 'leased' AND at_flow = 1`,
+    );
+    this.#cutOff = prepare(
+      `UPDATE message SET state = 'received', cut_off = cut_off + at_flow,
+       again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0 WHERE delivery_id = ? AND state = 'leased'`,
+    );
+    this.#attempts = prepare(
+      `SELECT attempt - cut_off AS counted FROM message WHERE delivery_id = ? AND state = 'leased'`,
+    );
+    this.#lapse = prepare('UPDATE message SET state = ?, at_flow = 0, again = ? WHERE delivery_id = ?');
+    this.#again = prepare(
+      `UPDATE message SET at_flow = 1, attempt = attempt + 1 WHERE delivery_id = ? AND state = 'leased' RETURNING attempt`,
+    );
+    this.#end = prepare(
+      `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
+    );
+    this.#find = prepare(
+      `SELECT ${COLUMNS} FROM message LEFT JOIN body USING (sequence) WHERE delivery_id = ?`,
+    );
+    const list = (condition: string): StatementSync =>
+      prepare(
+        `SELECT ${COLUMNS} FROM message LEFT JOIN body USING (sequence) WHERE ${condition} AND received >= ?
+         ORDER BY sequence DESC LIMIT ?`,
+      );
+    this.#lists = {
+      open: list(LISTED.open),
+      settled: list(LISTED.settled),
+      dead: list(LISTED.dead),
+      all: list(LISTED.all),
+    };
+  }
+
+  accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
+    const known = this.#known.all(message.station, message.id);
+    const copy = known.find((row) => row['fingerprint'] === message.fingerprint);
+    if (copy !== undefined) return repeated(copy);
+    if (known.length > 0) return this.#store(message, 'conflict', known.length, NO_PHASE);
+    if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
+    const phase = this.#phaseOf(message);
+    const leased = lease === 'any' || (lease === 'ordered' && !this.#isOpen(message));
+    return this.#store(message, leased ? 'leased' : 'received', 0, phase);
+  }
+
+  lease({ endpoint, limit, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
+    const rows = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
+    for (const row of rows) this.#lease.run(row['sequence'] ?? null);
+    return rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
+  }
+
+  giveBack({ unsent, cutOff }: GivenBack): void {
+    for (const id of unsent) this.#unsend.run(id);
+    for (const id of cutOff) this.#cutOff.run(id);
+  }
+
+  lapse({ deliveryId, again, maxAttempts }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
+    const row = this.#attempts.get(deliveryId);
+    if (row === undefined) return undefined;
+    const counted = Number(row['counted']);
+    const dead = counted >= maxAttempts;
+    this.#lapse.run(dead ? 'dead' : 'leased', again, deliveryId);
+    return { dead, counted };
+  }
+
+  again(deliveryId: string): number | undefined {
+    const row = this.#again.get(deliveryId);
+    return row === undefined ? undefined : Number(row['attempt']);
+  }
+
+  markDelivered(deliveryIds: readonly string[]): void {
+    for (const id of deliveryIds) this.#end.run('delivered', id);
+  }
+
+  finish({ deliveryId, state, give }: Finish): StoreCalls['finish']['give'] {
+    const row = this.#find.get(deliveryId);
+    if (row === undefined) return undefined;
+    const message = storedMessage(row);
+    this.#end.run(state, deliveryId);
+    return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
+  }
+
+  stateOf(deliveryId: string): MessageState | undefined {
+    const row = this.#find.get(deliveryId);
+    return row === undefined ? undefined : storedMessage(row).state;
+  }
+
+  list({ state, since = 0, limit }: ListQuery): StoredMessage[] {
+    return this.#lists[state].all(since, limit).map(storedMessage);
+  }
+
+  /** What an earlier process had leased waits again: its leases ended with it. */
+  forgetLeases(): void {
+    this.database.exec(
+      `UPDATE message SET state = 'received', cut_off = cut_off + at_flow,
+       again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0 WHERE state = 'leased'`,
+    );
+  }
+
+  /** By endpoint: events that wait. */
+  waiting(): Record<string, number> {
+    const rows = this.database
+      .prepare(`SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`)
+      .all();
+    return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
+  }
+
+  #store(
+    message: NewMessage,
+    state: MessageState,
+    copy: number,
+    { first, ended }: { first: boolean; ended: boolean },
+  ): Accepted {
+    const deliveryId = randomUUID();
+    const isLeased = state === 'leased';
+    const isEvent = isLeased || state === 'received';
+    const { lastInsertRowid } = this.#insert.run(
+      deliveryId,
+      message.station,
+      message.id,
+      copy,
+      message.fingerprint,
+      message.endpoint,
+      state,
+      message.rank,
+      Number(isLeased),
+      Number(isLeased),
+      Number(first),
+      Number(ended),
+      isEvent ? (message.alarm ?? null) : null,
+      Number(message.isEnd),
+      message.received,
+      Math.round(this.clock()),
+    );
+    this.#insertBody.run(lastInsertRowid, message.facts, message.bytes);
+    const outcome = state === 'conflict' ? 'conflict' : 'new';
+    return { outcome, deliveryId, sequence: Number(lastInsertRowid), first, ended, leased: isLeased };
+  }
+
+  #phaseOf({ station, alarm }: NewMessage): { first: boolean; ended: boolean } {
+    if (alarm === undefined) return { first: true, ended: false };
+    const before = this.#alarm.get(station, alarm);
+    return { first: before === undefined, ended: before?.['is_end'] === 1 };
+  }
+
+  #isOpen({ station, alarm, endpoint }: NewMessage): boolean {
+    return alarm !== undefined && this.#openOfAlarm.get(station, alarm, endpoint) !== undefined;
+  }
+}
+
+const NO_PHASE = { first: false, ended: false };
+
+function repeated(copy: Row): Accepted {
+  const { delivery_id: deliveryId, sequence } = copy;
+  return {
+    outcome: 'repeat',
+    deliveryId: String(deliveryId),
+    sequence: Number(sequence),
+    ...NO_PHASE,
+    leased: false,
+  };
+}
+
+function storedMessage(row: Row): StoredMessage {
+  const { facts, bytes } = row;
+  return {
+    sequence: Number(row['sequence']),
+    deliveryId: String(row['delivery_id']),
+    station: String(row['station']),
+    id: String(row['id']),
+    fingerprint: String(row['fingerprint']),
+    endpoint: String(row['endpoint']),
+    state: String(row['state']) as MessageState,
+    attempt: Number(row['attempt']),
+    cutOff: Number(row['cut_off']),
+    again: (row['again'] ?? undefined) as StoredMessage['again'],
+    first: row['first'] === 1,
+    ended: row['ended'] === 1,
+    received: Number(row['received']),
+    ...(typeof facts === 'string' && { facts }),
+    ...(bytes instanceof Uint8Array && { bytes }),
+  };
+}

@@ -1,0 +1,69 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Quarantined } from './protocol';
+
+/** Messages kept of one address, and of all: a flood of forgeries from one place leaves room for others. */
+const MAX_OF_ADDRESS = 200;
+const MAX_MESSAGES = 1000;
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Messages that nothing proved, the oldest of which make room for new ones. */
+export class Quarantine {
+  readonly #insert: StatementSync;
+  readonly #ofEndpoint: StatementSync;
+  readonly #delete: StatementSync;
+  readonly #trimAddress: StatementSync;
+  readonly #trim: StatementSync;
+  readonly #size: StatementSync;
+  #bytes: number;
+
+  constructor(database: DatabaseSync) {
+    this.#insert = database.prepare(
+      'INSERT INTO quarantine (endpoint, address, facts, bytes) VALUES (?, ?, ?, ?)',
+    );
+    this.#ofEndpoint = database.prepare(
+      'SELECT id, endpoint, address, facts, bytes FROM quarantine WHERE endpoint = ? ORDER BY id',
+    );
+    this.#delete = database.prepare('DELETE FROM quarantine WHERE id = ?');
+    this.#trimAddress = database.prepare(
+      `DELETE FROM quarantine WHERE id IN
+       (SELECT id FROM quarantine WHERE address = ? ORDER BY id DESC LIMIT -1 OFFSET ${MAX_OF_ADDRESS})`,
+    );
+    this.#trim = database.prepare(
+      `DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY id DESC LIMIT -1 OFFSET ?)`,
+    );
+    this.#size = database.prepare('SELECT count(*) AS count, total(length(bytes)) AS bytes FROM quarantine');
+    this.#bytes = this.#measure().bytes;
+  }
+
+  add({ endpoint, address, facts, bytes }: Quarantined): void {
+    this.#insert.run(endpoint, address, facts, bytes);
+    this.#trimAddress.run(address);
+    this.#trim.run(MAX_MESSAGES);
+    this.#bytes += bytes.byteLength;
+    // Measured anew only when it may be too much: what was trimmed is counted out then, too.
+    while (this.#bytes > MAX_BYTES) {
+      const { count, bytes: held } = this.#measure();
+      this.#bytes = held;
+      if (held > MAX_BYTES) this.#trim.run(Math.floor(count * 0.9));
+    }
+  }
+
+  ofEndpoint(endpoint: string): (Quarantined & { id: number })[] {
+    return this.#ofEndpoint.all(endpoint).map((row) => ({
+      id: Number(row['id']),
+      endpoint: String(row['endpoint']),
+      address: String(row['address']),
+      facts: String(row['facts']),
+      bytes: row['bytes'] instanceof Uint8Array ? row['bytes'] : new Uint8Array(),
+    }));
+  }
+
+  release(ids: readonly number[]): void {
+    for (const id of ids) this.#delete.run(id);
+  }
+
+  #measure(): { count: number; bytes: number } {
+    const row = this.#size.get();
+    return { count: Number(row?.['count'] ?? 0), bytes: Number(row?.['bytes'] ?? 0) };
+  }
+}

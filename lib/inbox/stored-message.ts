@@ -1,0 +1,111 @@
+import { readEnvelope } from '../webhook/envelope';
+import { jsonOf } from '../webhook/json-reading';
+import { isEnd } from '../webhook/phase';
+import type { DeadLetter, Delivery, ListedMessage, ProvenMessage } from './inbox';
+import type { NewMessage, StoredMessage } from './sqlite/protocol';
+
+/** What a message carries besides its body and its columns. The event itself is in the body. */
+type Facts = RecordFacts & OwnFacts;
+type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress'>;
+type OwnFacts =
+  Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings'> | Pick<DeadLetter, 'kind' | 'reason'>;
+
+const HEALTH = 'health';
+
+/** A proven message as it goes into the store. */
+export function newMessage(message: ProvenMessage): NewMessage {
+  const { kind, event, envelope, proof, secret, warnings } = message;
+  const { alarmId } = event;
+  const hasAlarm = kind === 'event' && typeof alarmId === 'string' && alarmId !== '';
+  return {
+    ...columns(message, { kind, proof, secret, warnings }),
+    id: envelope.messageId,
+    state: kind === 'event' ? 'received' : 'other',
+    rank: event.eventClass === HEALTH ? 1 : 0,
+    isEnd: isEnd(event),
+    ...(hasAlarm && { alarm: alarmId }),
+  };
+}
+
+/** An authentic message that cannot be used, as it goes into the store. */
+export function newDeadLetter(letter: DeadLetter): NewMessage {
+  const { kind, reason, messageId, fingerprint } = letter;
+  return {
+    ...columns(letter, { kind, reason }),
+    // A space cannot begin the id of a message, so the two cannot be taken for each other.
+    id: messageId ?? ` ${fingerprint}`,
+    state: kind === 'stale' ? 'stale' : 'dead',
+    rank: 0,
+    isEnd: false,
+  };
+}
+
+function columns(
+  record: ProvenMessage | DeadLetter,
+  own: OwnFacts,
+): Pick<NewMessage, 'station' | 'fingerprint' | 'endpoint' | 'received' | 'facts' | 'bytes'> {
+  const { stationName, sandbox, remoteAddress } = record;
+  return {
+    station: record.stationKey,
+    fingerprint: record.fingerprint,
+    endpoint: record.endpointId,
+    received: Date.parse(record.receivedTime),
+    facts: JSON.stringify({ stationName, sandbox, remoteAddress, ...own }),
+    // A copy of just these bytes: what a view lies in, all of it, would go to the other thread.
+    bytes: new Uint8Array(record.body),
+  };
+}
+
+type Kept = Pick<
+  StoredMessage,
+  'endpoint' | 'station' | 'received' | 'fingerprint' | 'id' | 'facts' | 'bytes'
+>;
+
+/** A stored message as it was accepted; undefined where its body cannot be read any more. */
+export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | undefined {
+  const { facts: text, bytes: body } = stored;
+  if (text === undefined || body === undefined) return undefined;
+  const facts = JSON.parse(text) as Facts;
+  const record = {
+    endpointId: stored.endpoint,
+    stationKey: stored.station,
+    stationName: facts.stationName,
+    sandbox: facts.sandbox,
+    receivedTime: new Date(stored.received).toISOString(),
+    fingerprint: stored.fingerprint,
+    body,
+    ...(facts.remoteAddress !== undefined && { remoteAddress: facts.remoteAddress }),
+  };
+  const reading = readEnvelope(jsonOf(body)());
+  if ('reason' in facts) {
+    const { kind, reason } = facts;
+    const messageId = stored.id.startsWith(' ') ? {} : { messageId: stored.id };
+    return { ...record, kind, reason, ...messageId, ...(reading.event && { event: reading.event }) };
+  }
+  if (!reading.usable) return undefined;
+  const { kind, proof, secret, warnings } = facts;
+  const { envelope, event } = reading;
+  return { ...record, kind, proof, secret, warnings, envelope, event };
+}
+
+/** An event as it is delivered; undefined where its body cannot be read. */
+export function deliveryOf(stored: StoredMessage): Delivery | undefined {
+  const message = acceptedMessage(stored);
+  if (message === undefined || !('envelope' in message)) return undefined;
+  const { deliveryId, sequence, attempt, again, first, ended } = stored;
+  return { deliveryId, sequence, attempt, ...(again && { again }), first, ended, message };
+}
+
+/** A stored message as a list shows it. */
+export function listed(stored: StoredMessage): ListedMessage {
+  const message = acceptedMessage(stored);
+  return {
+    receivedTime: new Date(stored.received).toISOString(),
+    station: stored.station,
+    state: stored.state,
+    attempts: stored.attempt,
+    messageId: stored.id.startsWith(' ') ? null : stored.id,
+    deliveryId: stored.deliveryId,
+    event: message?.event ?? {},
+  };
+}

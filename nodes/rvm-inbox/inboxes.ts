@@ -1,0 +1,168 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { NodeAPI } from 'node-red';
+import type { DurableInbox, InboxNews } from '../../lib/inbox/durable-inbox';
+import { onFlows } from '../support/flow-run';
+
+type InboxModule = typeof import('../../lib/inbox/durable-inbox');
+
+export interface InboxSettings {
+  /** '' = `remote-monitoring` in the user directory. */
+  folder: string;
+  /** '' = `spill` in the folder. */
+  spillFolder: string;
+  keyDays: number;
+  bodyDays: number;
+}
+
+export const DEFAULTS: InboxSettings = { folder: '', spillFolder: '', keyDays: 7, bodyDays: 30 };
+
+interface Entry {
+  folder: string;
+  inbox: DurableInbox;
+  /** What its folder is used by: inbox nodes and webhook nodes. */
+  users: Set<object>;
+  /** Of the inbox node whose settings count: the first. */
+  claim: { by: object; settings: InboxSettings } | undefined;
+}
+
+/** After the start of the flows, in milliseconds. */
+const ABANDONED_AFTER = 3000;
+const DAY = 24 * 60 * 60 * 1000;
+
+/** By folder. They stay open over deploys: what arrives meanwhile is stored all the same. */
+const entries = new Map<string, Entry>();
+/** Live *settle event* nodes. */
+const settlers = new Set<object>();
+const watched = new WeakSet<NodeAPI['events']>();
+
+/** The inbox of a folder, opened at its first use; `user` lets go of it with `leaveInbox`. */
+export function useInbox(RED: NodeAPI, settings: Pick<InboxSettings, 'folder'>, user: object): DurableInbox {
+  const entry = entryOf(RED, settings.folder);
+  entry.users.add(user);
+  return entry.inbox;
+}
+
+/** Lays down how an inbox is kept; false where another inbox node has laid down otherwise for the same folder. */
+export function claimInbox(RED: NodeAPI, settings: InboxSettings, by: object): boolean {
+  const entry = entryOf(RED, settings.folder);
+  entry.users.add(by);
+  if (entry.claim === undefined) {
+    entry.claim = { by, settings };
+    entry.inbox.configure(optionsOf(entry.folder, settings));
+    return true;
+  }
+  const { settings: kept } = entry.claim;
+  return (['spillFolder', 'keyDays', 'bodyDays'] as const).every((name) => kept[name] === settings[name]);
+}
+
+export function leaveInbox(user: object): void {
+  for (const entry of entries.values()) {
+    entry.users.delete(user);
+    if (entry.claim?.by === user) entry.claim = undefined;
+  }
+}
+
+/** Every inbox of this process. */
+export function allInboxes(): DurableInbox[] {
+  return [...entries.values()].map(({ inbox }) => inbox);
+}
+
+/** Notes that a *settle event* node lives; returns the way to end that. */
+export function addSettler(settler: object): () => void {
+  settlers.add(settler);
+  return () => settlers.delete(settler);
+}
+
+export function hasSettler(): boolean {
+  return settlers.size > 0;
+}
+
+function entryOf(RED: NodeAPI, setting: string): Entry {
+  const folder = realFolder(RED, setting);
+  const known = entries.get(folder);
+  if (known !== undefined) return known;
+  closeUnusedLater(RED);
+  // Loaded here and not above: registering types must not start a thread.
+  const { DurableInbox } = require('../../lib/inbox/durable-inbox') as InboxModule;
+  const inbox = new DurableInbox({
+    file: path.join(folder, 'inbox.sqlite'),
+    ...optionsOf(folder, DEFAULTS),
+    log: (news) => tell(RED, folder, news),
+  });
+  const entry: Entry = { folder, inbox, users: new Set(), claim: undefined };
+  entries.set(folder, entry);
+  return entry;
+}
+
+/** One name for one folder, whatever links lead to it. */
+function realFolder(RED: NodeAPI, setting: string): string {
+  const folder = path.resolve(RED.settings.userDir ?? process.cwd(), setting || 'remote-monitoring');
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return fs.realpathSync(folder);
+  } catch {
+    // The store will say what is wrong with it.
+    return folder;
+  }
+}
+
+function optionsOf(
+  folder: string,
+  { spillFolder, keyDays, bodyDays }: InboxSettings,
+): Parameters<DurableInbox['configure']>[0] {
+  return {
+    spillFolder: spillFolder === '' ? path.join(folder, 'spill') : path.resolve(folder, spillFolder),
+    keep: { keys: keyDays * DAY, bodies: bodyDays * DAY },
+  };
+}
+
+/** After a deploy an inbox that no node uses any more lets go of its file. */
+function closeUnusedLater(RED: NodeAPI): void {
+  if (watched.has(RED.events)) return;
+  watched.add(RED.events);
+  onFlows(RED, 'started', () => {
+    for (const [folder, { users, inbox }] of entries) {
+      if (users.size > 0) continue;
+      entries.delete(folder);
+      inbox.close().catch(() => undefined);
+    }
+    // At the first start the store is not open yet.
+    setTimeout(() => reportAbandoned(RED), ABANDONED_AFTER).unref();
+  });
+}
+
+/** Events whose webhook node is gone for good wait in vain; somebody should know. */
+function reportAbandoned(RED: NodeAPI): void {
+  for (const { inbox, folder } of entries.values()) {
+    const count = inbox.abandoned().reduce((sum, endpoint) => sum + inbox.waiting(endpoint), 0);
+    if (count > 0) RED.log.warn(RED._('rvm-inbox.log.abandoned', { count, folder }));
+  }
+}
+
+function tell(RED: NodeAPI, folder: string, news: InboxNews): void {
+  switch (news.kind) {
+    case 'line':
+      return RED.log.error(news.line);
+    case 'fault':
+      return RED.log.error(RED._('rvm-inbox.log.fault', { folder, reason: news.reason }));
+    case 'spilling':
+      return RED.log.error(RED._('rvm-inbox.log.spilling', { folder }));
+    case 'read-back':
+      return RED.log.warn(RED._('rvm-inbox.log.readBack', { count: news.count }));
+    case 'restored':
+      return RED.log.warn(RED._('rvm-inbox.log.restored', { folder }));
+    case 'volatile':
+      return RED.log.warn(RED._('rvm-inbox.log.volatile', { folder, fileSystem: news.fileSystem }));
+    case 'network':
+      return RED.log.warn(RED._('rvm-inbox.log.network', { folder, fileSystem: news.fileSystem }));
+    case 'disk-low':
+      return RED.log.warn(
+        RED._('rvm-inbox.log.diskLow', { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
+      );
+    case 'reserve-used':
+      return RED.log.error(RED._('rvm-inbox.log.reserveUsed', { folder }));
+    default:
+      return news satisfies never;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { registerNode } from '../support/register';
+import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
+import { claimInbox, DEFAULTS, leaveInbox, type InboxSettings } from './inboxes';
+
+/** Ids must be known longer than resends last. */
+const LEAST_KEY_DAYS = 2;
+
+/** The config node, as webhook nodes see it. */
+export interface InboxNode extends Node {
+  /** None while a variable is not set. */
+  usableSettings(): InboxSettings | undefined;
+  /** The variable that it lacks. */
+  unsetVariable: string | undefined;
+  /** True where another inbox node of the same folder has other settings, which count. */
+  differs: boolean;
+}
+
+function settingsOf(properties: Properties): InboxSettings {
+  return {
+    folder: textOf(properties, 'folder').trim(),
+    spillFolder: textOf(properties, 'spillFolder').trim(),
+    keyDays: numberOf(properties, 'keyDays', DEFAULTS.keyDays, LEAST_KEY_DAYS),
+    bodyDays: numberOf(properties, 'bodyDays', DEFAULTS.bodyDays),
+  };
+}
+
+function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
+  node.unsetVariable = firstUnsetVariable(config);
+  const settings = node.unsetVariable === undefined ? settingsOf({ ...config }) : undefined;
+  node.usableSettings = () => settings;
+  node.differs = settings !== undefined && !claimInbox(RED, settings, node);
+  if (node.differs) node.error(RED._('rvm-inbox.errors.differs'));
+  node.on('close', () => leaveInbox(node));
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode<InboxNode, NodeDef>(RED, 'rvm-inbox', (node, config) => build(RED, node, config));
+};

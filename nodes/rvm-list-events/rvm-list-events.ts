@@ -1,0 +1,59 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { RvmError } from '../../lib/error';
+import { eventRow } from '../../lib/inbox/event-row';
+import type { ListQuery } from '../../lib/inbox/inbox';
+import { readTime } from '../../lib/time';
+import { allInboxes } from '../rvm-inbox/inboxes';
+import { onInput } from '../support/input';
+import { registerNode } from '../support/register';
+import {
+  choiceOf,
+  firstUnsetVariable,
+  numberOf,
+  unsetVariableError,
+  type Properties,
+} from '../support/settings';
+import { showFromStart, status } from '../support/status';
+import { typedValue } from '../support/typed-input';
+
+const SINCE = { value: '', type: 'str' };
+const LIMIT = 100;
+/** Rows are read and sent as one message. */
+const MOST = 10_000;
+
+/** @returns milliseconds since 1970; undefined = from the beginning. @throws RvmError BAD_INPUT */
+function sinceOf(value: unknown): number | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const time = value instanceof Date ? value : (readTime(value) ?? new Date(Number(value)));
+  if (!Number.isNaN(time.getTime())) return time.getTime();
+  throw new RvmError(
+    'BAD_INPUT',
+    'The time to list events from cannot be read: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds.',
+  );
+}
+
+async function listAll(query: ListQuery): Promise<Record<string, unknown>[]> {
+  const lists = await Promise.all(allInboxes().map((inbox) => inbox.list(query)));
+  const messages = lists.flat();
+  // Each list is in order of receipt already; of several, the clock has to tell.
+  if (lists.length > 1) messages.sort((one, other) => (one.receivedTime < other.receivedTime ? 1 : -1));
+  return messages.slice(0, query.limit).map((message) => ({ ...eventRow(message) }));
+}
+
+function build(RED: NodeAPI, node: Node, config: NodeDef): void {
+  const properties: Properties = { ...config };
+  const variable = firstUnsetVariable(config);
+  if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
+
+  onInput(node, async (msg) => {
+    if (variable !== undefined) throw unsetVariableError(variable);
+    const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'all']);
+    const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
+    const since = sinceOf(await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg));
+    msg.payload = await listAll({ state, limit, ...(since !== undefined && { since }) });
+  });
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode(RED, 'rvm-list-events', (node, config: NodeDef) => build(RED, node, config));
+};

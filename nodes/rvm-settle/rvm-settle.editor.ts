@@ -1,0 +1,62 @@
+import { fillAbsent } from '../support/editor/fill-absent';
+
+const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
+
+/** Shows the reason where the event may be rejected: it is the fixed action, or the message decides. */
+function showReason(): void {
+  const input = $('#node-input-action');
+  const isFixed = input.typedInput('type') === 'str';
+  $('.rvm-settle-reason').toggle(!isFixed || input.typedInput('value') === 'reject');
+}
+
+RED.nodes.registerType('rvm-settle', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-settle.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    action: { value: 'done' },
+    actionType: { value: 'str' },
+    reason: { value: '' },
+    delivery: { value: 'webhook.deliveryId' },
+    deliveryType: { value: 'msg' },
+  },
+  paletteLabel() {
+    return this._('rvm-settle.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-settle.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-settle.action.${value}`) }));
+    $('#node-input-action').typedInput({
+      default: 'str',
+      typeField: $('#node-input-actionType'),
+      types: [
+        { value: 'str', label: this._('rvm-settle.label.fixed'), options },
+        'msg',
+        'flow',
+        'global',
+        'env',
+        'jsonata',
+      ],
+    });
+    $('#node-input-delivery').typedInput({
+      default: 'msg',
+      typeField: $('#node-input-deliveryType'),
+      types: ['msg', 'flow', 'global', 'str', 'env', 'jsonata'],
+    });
+    $('#node-input-action').on('change', showReason);
+    showReason();
+  },
+});

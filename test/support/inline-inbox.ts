@@ -1,0 +1,67 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DurableInbox, type DurableInboxOptions } from '../../lib/inbox/durable-inbox';
+import type { DeadLetter, ProvenMessage } from '../../lib/inbox/inbox';
+import type { CallName, StoreCalls } from '../../lib/inbox/sqlite/protocol';
+import { Store } from '../../lib/inbox/sqlite/store';
+import type { StoreNews, StorePort } from '../../lib/inbox/sqlite/store-thread';
+import { acceptedMessage } from '../../lib/inbox/stored-message';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/** The store in the thread of the test, because a thread takes long to start. Each call is a transaction of its own. */
+class InlineStore implements StorePort {
+  readonly store: Store;
+
+  constructor(
+    private readonly folder: string,
+    news: StoreNews,
+    steady?: () => number,
+  ) {
+    const file = path.join(folder, 'inbox.sqlite');
+    this.store = new Store({ file, resumed: false, ...(steady && { steady }) });
+    queueMicrotask(() => news.onOpened(this.store.opened));
+  }
+
+  async call<Name extends CallName>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    return this.store.transaction(() => this.store.work[name](take));
+  }
+
+  async close(): Promise<void> {
+    this.store.close();
+    fs.rmSync(this.folder, { recursive: true });
+  }
+}
+
+/** The inbox with its store in a folder that is gone when it is closed. */
+export class InlineInbox extends DurableInbox {
+  readonly #port: InlineStore;
+
+  constructor(options: Partial<DurableInboxOptions> & { steady?: () => number } = {}) {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inline-'));
+    let port: InlineStore | undefined;
+    super({
+      file: path.join(folder, 'inbox.sqlite'),
+      spillFolder: path.join(folder, 'spill'),
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      open: (news) => (port = new InlineStore(folder, news, options.steady)),
+      ...options,
+    });
+    if (port === undefined) throw new Error('The store was not opened.');
+    this.#port = port;
+  }
+
+  get store(): Store {
+    return this.#port.store;
+  }
+
+  /** Dead letters, stale messages and conflicts, oldest first. */
+  deadLetters(): (ProvenMessage | DeadLetter)[] {
+    const rows = this.store.work.list({ state: 'dead', limit: 10_000 }).reverse();
+    return rows.map(acceptedMessage).filter((message) => message !== undefined);
+  }
+}
