@@ -27,7 +27,11 @@ export interface DurableInboxOptions {
   keep: Retention;
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxNews) => void;
-  /** Opens the store; for tests. */
+  /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
+  spillAfter?: number;
+  /** Between two looks at a store that fails, in milliseconds. Default 5,000. */
+  lookAgain?: number;
+  /** The store behind it. Default: the file, in a thread of its own. */
   open?: (news: StoreNews) => StorePort;
 }
 
@@ -46,10 +50,6 @@ export type InboxNews =
 
 type Lease = ReturnType<EventQueue['lease']>;
 
-/** The store is given this time to take a message before it is spilled, in milliseconds. */
-const SPILL_AFTER = 2000;
-/** Between two looks at a store that fails, in milliseconds. */
-const LOOK_AGAIN = 5000;
 /** Between two rounds of removing what is old, in milliseconds; the first comes a minute after the start. */
 const TIDY_EVERY = 10 * 60 * 1000;
 const TIDY_FIRST = 60 * 1000;
@@ -67,6 +67,8 @@ export class DurableInbox implements Inbox {
   readonly #queues = new Map<string, EventQueue>();
   readonly #watchers = new Set<() => void>();
   readonly #log: (news: InboxNews) => void;
+  readonly #spillAfter: number;
+  readonly #lookAgain: number;
   #keep: Retention;
   #state: InboxState = { durable: undefined };
   #waiting: Record<string, number> = {};
@@ -79,6 +81,8 @@ export class DurableInbox implements Inbox {
 
   constructor(options: DurableInboxOptions) {
     this.#log = options.log ?? (() => undefined);
+    this.#spillAfter = options.spillAfter ?? 2000;
+    this.#lookAgain = options.lookAgain ?? 5000;
     this.#keep = options.keep;
     this.#spill = new SpillFile(options.spillFolder);
     const news: StoreNews = {
@@ -240,7 +244,7 @@ export class DurableInbox implements Inbox {
     const storing = this.#store.call('accept', { message, lease });
     storing.then(entered, () => entered(undefined));
     try {
-      const accepted = await within(storing, SPILL_AFTER);
+      const accepted = await within(storing, this.#spillAfter);
       if (accepted !== undefined) {
         this.#works();
         return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
@@ -295,7 +299,7 @@ export class DurableInbox implements Inbox {
         () => this.#works(),
         () => this.#lookLater(),
       );
-    }, LOOK_AGAIN);
+    }, this.#lookAgain);
     this.#lookTimer.unref();
   }
 
