@@ -308,6 +308,8 @@ export class DurableInbox implements Inbox {
       .catch((error: unknown) => this.#failed(reasonOf(error)))
       .finally(() => {
         this.#readingBack = undefined;
+        // What was spilled meanwhile.
+        if (this.#isSpilling && this.#state.durable === true) this.#readBack();
       });
   }
 
@@ -317,8 +319,8 @@ export class DurableInbox implements Inbox {
     try {
       for (const spill of [...this.#formerSpills, this.#spill])
         await spill.readBack(async (messages) => {
-          await this.#storeAllAgain(messages);
           count += messages.length;
+          return this.#storeAllAgain(messages);
         });
     } catch (error) {
       this.#isSpilling = true;
@@ -327,20 +329,31 @@ export class DurableInbox implements Inbox {
     if (count > 0) this.#log({ kind: 'read-back', count });
   }
 
-  async #storeAllAgain(messages: readonly NewMessage[]): Promise<void> {
+  /** False where some were refused by a store that works. */
+  async #storeAllAgain(messages: readonly NewMessage[]): Promise<boolean> {
+    const stored: boolean[] = [];
     for (let at = 0; at < messages.length; at += READ_BACK_BATCH) {
       const batch = messages.slice(at, at + READ_BACK_BATCH);
-      await Promise.all(batch.map((message) => this.#storeAgain(message)));
+      stored.push(...(await Promise.all(batch.map((message) => this.#storeAgain(message)))));
     }
+    return stored.every(Boolean);
   }
 
-  async #storeAgain(message: NewMessage): Promise<void> {
-    const accepted = await this.#store.call('accept', { message, lease: 'no' });
+  async #storeAgain(message: NewMessage): Promise<boolean> {
+    let accepted: Accepted;
+    try {
+      accepted = await this.#store.call('accept', { message, lease: 'no' });
+    } catch {
+      // One that cannot be stored must not keep those behind it; unless nothing can be.
+      await this.#store.call('ping', undefined);
+      return false;
+    }
     const { outcome, deliveryId } = accepted;
     const record = acceptedMessage(message);
     const queue = this.#queue(message.endpoint);
     if (record?.kind === 'event') queue.stored(record, 'no', accepted);
     if (record !== undefined) queue.consumer?.onReadBack(record, { outcome, deliveryId });
+    return true;
   }
 
   #tidyLater(pause: number): void {
