@@ -234,10 +234,13 @@ export class EventQueue {
   #hand(held: Held): void {
     const consumer = this.#consumer;
     // It may have been settled, or given back, since.
-    if (consumer === undefined || this.#window.get(held.delivery.deliveryId) !== held) return;
+    if (consumer === undefined || !this.#isHeld(held)) return;
     held.phase = 'at-flow';
     held.due = performance.now() + consumer.redeliverAfter;
-    if (!this.#handTo(consumer, held.delivery) || consumer.handledWhen === 'sent') {
+    const isAwaited = this.#handTo(consumer, held.delivery);
+    // The consumer may have gone just then.
+    if (!this.#isHeld(held)) return;
+    if (!isAwaited || consumer.handledWhen === 'sent') {
       held.due = Infinity;
       this.#leaving.add(held);
     }

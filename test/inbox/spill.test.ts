@@ -21,7 +21,7 @@ describe('an inbox whose store fails', () => {
     await until(() => inbox.state().durable === true, 'the store to be open');
   });
   afterEach(async () => {
-    inbox.isBroken = false;
+    inbox.fails = false;
     await inbox.close();
     fs.rmSync(folder, { recursive: true, force: true });
   });
@@ -29,12 +29,12 @@ describe('an inbox whose store fails', () => {
 
   it('C-125 spills what arrives, and delivers it in order when the store works again', async () => {
     const taker = new Taker(inbox);
-    inbox.isBroken = true;
+    inbox.fails = true;
     const messages = Array.from({ length: 30 }, () => proven());
     for (const message of messages) assert.deepEqual(await inbox.accept(message), { outcome: 'spilled' });
     assert.deepEqual(inbox.state(), { durable: false, fault: 'the disk is gone' });
     assert.deepEqual(taker.ids, []);
-    inbox.isBroken = false;
+    inbox.fails = false;
     await until(() => taker.ids.length === 30, 'all deliveries');
     assert.deepEqual(
       taker.ids,
@@ -50,9 +50,9 @@ describe('an inbox whose store fails', () => {
     const taker = new Taker(inbox);
     const message = proven();
     const conflict = proven({}, { messageId: message.envelope.messageId });
-    inbox.isBroken = true;
+    inbox.fails = true;
     for (const each of [message, message, conflict]) await inbox.accept(each);
-    inbox.isBroken = false;
+    inbox.fails = false;
     await until(() => taker.readBack.length === 3, 'all three');
     assert.deepEqual(taker.readBack, ['new', 'repeat', 'conflict']);
     assert.equal((await inbox.accept(message)).outcome, 'repeat');
@@ -61,7 +61,7 @@ describe('an inbox whose store fails', () => {
 
   it('rejects what it can neither store nor spill, and says why', async () => {
     inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder: path.join(process.execPath, 'spill') });
-    inbox.isBroken = true;
+    inbox.fails = true;
     await assert.rejects(inbox.accept(proven()), {
       code: 'STORE_FAILED',
       message: /the disk is gone; neither can it spill: /,
@@ -70,11 +70,11 @@ describe('an inbox whose store fails', () => {
 
   it('reads back what was spilled elsewhere before its setting changed', async () => {
     const taker = new Taker(inbox);
-    inbox.isBroken = true;
+    inbox.fails = true;
     await inbox.accept(proven());
     inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder: path.join(folder, 'another') });
     await inbox.accept(proven());
-    inbox.isBroken = false;
+    inbox.fails = false;
     await until(() => taker.ids.length === 2, 'both');
   });
 

@@ -14,7 +14,7 @@ const DAY = 24 * 60 * 60 * 1000;
 class InlineStore implements StorePort {
   readonly store: Store;
   /** True = it fails whatever is asked of it. */
-  isBroken = false;
+  fails = false;
 
   constructor(
     private readonly folder: string,
@@ -30,7 +30,7 @@ class InlineStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.isBroken) {
+    if (this.fails) {
       this.news.onFault('the disk is gone');
       throw storeFailed('the disk is gone');
     }
@@ -65,8 +65,8 @@ export class InlineInbox extends DurableInbox {
     return this.#port.store;
   }
 
-  set isBroken(isBroken: boolean) {
-    this.#port.isBroken = isBroken;
+  set fails(fails: boolean) {
+    this.#port.fails = fails;
   }
 
   /** Dead letters, stale messages and conflicts, oldest first. */
