@@ -12,10 +12,11 @@ import { registerNode } from '../support/register';
 import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
 import { clockTime, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
+import { chosenServer } from './chosen-server';
 import { defaultInbox } from './default-inbox';
-import { nodeRedServer, type NodeRedServer } from './node-red-server';
+import { nodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
-import { isReservedPath } from './reserved-path';
+import type { WebhookServer } from './webhook-server';
 
 const PROBLEMS_OUTPUT = 2;
 
@@ -39,7 +40,7 @@ class WebhookIn {
     private readonly RED: NodeAPI,
     private readonly node: Node,
     config: NodeDef,
-    private readonly server: NodeRedServer,
+    private readonly server: WebhookServer,
   ) {
     this.#properties = { ...config };
     this.#inbox = defaultInbox(RED);
@@ -82,7 +83,7 @@ class WebhookIn {
     if (path === undefined) return this.#refuse('noHttpNodes');
     if (own.replace(/\//g, '') === '') return this.#refuse('notConfigured');
     if (!POSSIBLE_PATH.test(own)) return this.#refuse('pathImpossible');
-    return isReservedPath(this.RED, path) ? this.#refuse('pathReserved') : path;
+    return this.server.isReserved(path) ? this.#refuse('pathReserved') : path;
   }
 
   #refuse(fault: StatusName): undefined {
@@ -98,7 +99,7 @@ class WebhookIn {
     this.#unsubscribe ??= this.#inbox.consume(this.node.id, (delivery) => this.#deliver(delivery));
     const stations = this.#findStations();
     this.#stations = stations;
-    this.#unwatch = stations.map((station) => station.watch(() => this.#showStatus()));
+    this.#unwatch = [this.server, ...stations].map((watched) => watched.watch(() => this.#showStatus()));
     const path = this.#endpoint?.path;
     if (path !== undefined) {
       for (const station of stations) {
@@ -184,6 +185,8 @@ class WebhookIn {
     if (this.#fault !== undefined) return status(RED, this.#fault);
     const unset = firstUnsetVariable(this.#properties);
     if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
+    const ofServer = this.server.status();
+    if (ofServer !== undefined) return ofServer;
     const stations = this.#running ? this.#stations : this.#findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
@@ -207,11 +210,12 @@ class WebhookIn {
 }
 
 export = (RED: NodeAPI): void => {
-  const server = nodeIsNewEnough() ? nodeRedServer(RED) : undefined;
+  if (nodeIsNewEnough()) nodeRedServer(RED);
 
   registerNode(RED, 'rvm-webhook-in', (node: Node, config: NodeDef) => {
+    const server = chosenServer(RED, node, config);
     if (server === undefined) return;
-    const webhook = new WebhookIn(RED, node, config, nodeRedServer(RED));
+    const webhook = new WebhookIn(RED, node, config, server);
     node.on('close', (_removed: boolean, done: () => void) => {
       webhook.close();
       done();

@@ -4,8 +4,10 @@ import { once } from 'node:events';
 import type { Delivery, Inbox } from '../../lib/inbox/inbox';
 import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
-import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
 import type { Endpoint } from '../../lib/webhook/endpoint';
+import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
+import { Listener } from '../../lib/webhook/listener';
+import type { ListenerLimits } from '../../lib/webhook/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { station } from './sample';
@@ -26,6 +28,64 @@ export interface Post {
   method?: string;
 }
 
+/** The servers that a webhook may be on: one as Node-RED has it, with the dispatcher in front; and a listener. */
+export type ServerKind = 'node-red' | 'listener';
+export const SERVERS: Record<ServerKind, string> = {
+  'node-red': 'a server like that of Node-RED',
+  listener: 'a listener of its own',
+};
+
+interface TestedServer {
+  dispatcher: Dispatcher;
+  port(): number;
+  open(): Promise<unknown>;
+  closeConnections(): void;
+  close(): Promise<unknown>;
+}
+
+function likeNodeRed(options: DispatcherOptions): TestedServer {
+  const dispatcher = new Dispatcher(options);
+  const sockets = new Set<net.Socket>();
+  const server = http.createServer((req, res) => {
+    if (!dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  ignoreUpgrades(server, (target) => dispatcher.owns(target));
+  const closeConnections = (): void => {
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+  };
+  return {
+    dispatcher,
+    port: () => portOf(server.address()),
+    open: () => once(server.listen(0, '127.0.0.1'), 'listening'),
+    closeConnections,
+    close: () => {
+      closeConnections();
+      return once(server.close(), 'close');
+    },
+  };
+}
+
+function ownListener(dispatcher: DispatcherOptions, limits: Partial<ListenerLimits>): TestedServer {
+  const log = dispatcher.log ?? (() => undefined);
+  const listener = new Listener({ port: 0, host: '127.0.0.1' }, { dispatcher, limits, log });
+  return {
+    dispatcher: listener.dispatcher,
+    port: () => Number(new URL(listener.origin ?? '').port),
+    open: () => listener.listen({ proxies: [] }),
+    closeConnections: () => void listener.close(),
+    close: () => listener.close(),
+  };
+}
+
+function portOf(address: net.AddressInfo | string | null): number {
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
 /** A dispatcher on a real server, with one endpoint, and what came out of it. */
 export class ReceiverUnderTest {
   readonly deliveries: Delivery[] = [];
@@ -35,11 +95,16 @@ export class ReceiverUnderTest {
   agentUsers: Record<string, string> = {};
   readonly dispatcher: Dispatcher;
   readonly endpoint: Endpoint;
-  readonly #server: http.Server;
-  readonly #sockets = new Set<net.Socket>();
+  readonly #server: TestedServer;
 
-  private constructor(options: DispatcherOptions, inbox: Inbox, changes: Partial<Endpoint>) {
-    this.dispatcher = new Dispatcher({ log: (line) => this.lines.push(line), ...options });
+  private constructor(
+    start: (options: DispatcherOptions) => TestedServer,
+    options: DispatcherOptions,
+    inbox: Inbox,
+    changes: Partial<Endpoint>,
+  ) {
+    this.#server = start({ log: (line) => this.lines.push(line), ...options });
+    this.dispatcher = this.#server.dispatcher;
     this.endpoint = {
       id: 'webhook-in',
       path: PATH,
@@ -50,42 +115,38 @@ export class ReceiverUnderTest {
       ...changes,
     };
     inbox.consume(this.endpoint.id, (delivery) => this.deliveries.push(delivery));
-    this.#server = http.createServer((req, res) => {
-      if (!this.dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
-    });
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    ignoreUpgrades(this.#server, (target) => this.dispatcher.owns(target));
   }
 
   static async start(
-    options: DispatcherOptions & { inbox?: Inbox; endpoint?: Partial<Endpoint>; absent?: boolean } = {},
+    options: DispatcherOptions & {
+      inbox?: Inbox;
+      endpoint?: Partial<Endpoint>;
+      absent?: boolean;
+      on?: ServerKind;
+      limits?: Partial<ListenerLimits>;
+    } = {},
   ): Promise<ReceiverUnderTest> {
-    const { inbox = new MemoryInbox(), endpoint = {}, absent = false, ...dispatcherOptions } = options;
-    const receiver = new ReceiverUnderTest({ holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
+    const { inbox = new MemoryInbox(), endpoint = {}, absent = false, ...others } = options;
+    const { on = 'node-red', limits = {}, ...dispatcherOptions } = others;
+    const start = (settings: DispatcherOptions): TestedServer =>
+      on === 'node-red' ? likeNodeRed(settings) : ownListener(settings, limits);
+    const receiver = new ReceiverUnderTest(start, { holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
-    receiver.#server.listen(0, '127.0.0.1');
-    await once(receiver.#server, 'listening');
+    await receiver.#server.open();
     return receiver;
   }
 
   get port(): number {
-    const address = this.#server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
+    return this.#server.port();
   }
 
   closeConnections(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    this.#server.closeConnections();
   }
 
   async close(): Promise<void> {
-    this.closeConnections();
     this.dispatcher.close();
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await this.#server.close();
   }
 
   /** Posts over a connection of its own; status 0 where it is cut. */
