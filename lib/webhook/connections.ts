@@ -81,6 +81,12 @@ export class Connections {
     return connection.broken;
   }
 
+  /** True where no answer has begun on a connection. */
+  isUnanswered(socket: Socket): boolean {
+    const responses = this.#open.get(keyOf(socket))?.responses ?? [];
+    return [...responses].every(({ headersSent }) => !headersSent);
+  }
+
   /** Closes all; those with a request under way once they have their answer. */
   end(): void {
     this.#ending = true;

@@ -149,7 +149,7 @@ export class ListenerServer {
     // An error status here would be taken for the answer to the request before.
     if (this.#connections.endsBehindAnswer(socket)) return;
     const status = REFUSALS[code] ?? '400 Bad Request';
-    if (this.#connections.isSilent(socket))
+    if (this.#connections.isUnanswered(socket))
       socket.write(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
     socket.destroySoon();
   }

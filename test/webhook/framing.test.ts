@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { authorizationFor, envelope, signed } from './sample';
-import { PATH, ReceiverUnderTest, SERVERS, type ServerKind } from './receiver-under-test';
+import { PATH, ReceiverUnderTest, SERVERS } from './receiver-under-test';
 
 const STATUS_LINE = /HTTP\/1\.1 (\d{3})/g;
 
@@ -23,8 +23,8 @@ function signedRequest(body: string, lines: readonly string[] = [], target = PAT
   return request(body, [`Authorization: ${authorizationFor(body)}`, ...lines], target);
 }
 
-for (const on of Object.keys(SERVERS) as ServerKind[]) {
-  describe(`framing of a request to a webhook on ${SERVERS[on]}`, () => {
+for (const [on, where] of SERVERS) {
+  describe(`framing of a request to a webhook on ${where}`, () => {
     let receiver: ReceiverUnderTest;
     beforeEach(async () => {
       receiver = await ReceiverUnderTest.start({ on, bodyDeadlineMs: 300 });
@@ -111,6 +111,29 @@ for (const on of Object.keys(SERVERS) as ServerKind[]) {
       });
     }
 
+    const spoilt: [string, (text: string) => string][] = [
+      ['C-42 bare LF line ends', (text) => text.replaceAll('\r\n', '\n')],
+      ['C-42 a space before the colon', (text) => text.replace('Authorization:', 'Authorization :')],
+      ['C-42 a folded header', (text) => text.replace('HMAC-SHA256 ', 'HMAC-SHA256\r\n ')],
+      ['C-42 a NUL in a header', (text) => text.replace('Host: ', 'Host: \0')],
+    ];
+    for (const [title, spoil] of spoilt) {
+      it(`${title} is refused by the parser`, async () => {
+        const { body } = signed();
+        const text = await receiver.raw([spoil(signedRequest(body, ['Connection: close']))]);
+        assert.deepEqual(statuses(text), [400]);
+        assert.deepEqual([receiver.deliveries.length, receiver.problems.length], [0, 0]);
+      });
+    }
+
+    it('C-50 refuses a head above 16 KiB, and takes one below', async () => {
+      const { body } = signed();
+      const filled = (length: number): string =>
+        signedRequest(body, [`X-Filler: ${'x'.repeat(length)}`, 'Connection: close']);
+      assert.deepEqual(statuses(await receiver.raw([filled(15 * 1024)])), [200]);
+      assert.deepEqual(statuses(await receiver.raw([filled(16 * 1024)])), [431]);
+    });
+
     it('C-45 C-57 stores nothing when the sender goes away in the middle of the body', async () => {
       const { body, headers } = signed();
       const head = request('', [
@@ -137,8 +160,8 @@ for (const on of Object.keys(SERVERS) as ServerKind[]) {
         `Content-Length: ${body.length - 10}`,
       ]);
       const found = statuses(await receiver.raw([short]));
-      // The parser may meet the broken rest before the answer to the first request is out.
-      assert.ok(['401,400', '400'].includes(found.join()), found.join());
+      // The parser may meet the broken rest before the answer to the first request is out; a listener lets it out.
+      assert.ok((on === 'listener' ? ['401'] : ['401,400', '400']).includes(found.join()), found.join());
       assert.equal((await receiver.post(signed())).status, 200);
       await receiver.delivered(1);
       assert.equal(receiver.deliveries.length, 1);

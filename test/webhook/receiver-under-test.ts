@@ -30,10 +30,10 @@ export interface Post {
 
 /** The servers that a webhook may be on: one as Node-RED has it, with the dispatcher in front; and a listener. */
 export type ServerKind = 'node-red' | 'listener';
-export const SERVERS: Record<ServerKind, string> = {
-  'node-red': 'a server like that of Node-RED',
-  listener: 'a listener of its own',
-};
+export const SERVERS: readonly [ServerKind, string][] = [
+  ['node-red', 'a server like that of Node-RED'],
+  ['listener', 'a listener of its own'],
+];
 
 interface TestedServer {
   dispatcher: Dispatcher;
@@ -84,6 +84,28 @@ function ownListener(dispatcher: DispatcherOptions, limits: Partial<ListenerLimi
 
 function portOf(address: net.AddressInfo | string | null): number {
   return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Writes bytes by hand to a socket that connects, and reads until the other side ends it, or `enough` says so. */
+export async function exchange(
+  socket: net.Socket,
+  pieces: readonly (string | Uint8Array)[],
+  enough = /$^/,
+): Promise<string> {
+  socket.setNoDelay(true);
+  let text = '';
+  const done = new Promise<void>((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (enough.test(text)) resolve();
+    });
+    socket.on('close', () => resolve());
+    socket.on('error', () => resolve());
+  });
+  for (const piece of pieces) await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
+  await done;
+  socket.destroy();
+  return text;
 }
 
 /** A dispatcher on a real server, with one endpoint, and what came out of it. */
@@ -178,23 +200,8 @@ export class ReceiverUnderTest {
   }
 
   /** Writes bytes by hand and reads until the server ends the connection, or `enough` says so. */
-  async raw(pieces: readonly (string | Uint8Array)[], enough = /$^/): Promise<string> {
-    const socket = net.connect(this.port, '127.0.0.1');
-    socket.setNoDelay(true);
-    let text = '';
-    const done = new Promise<void>((resolve) => {
-      socket.on('data', (chunk: Buffer) => {
-        text += chunk.toString('latin1');
-        if (enough.test(text)) resolve();
-      });
-      socket.on('close', () => resolve());
-      socket.on('error', () => resolve());
-    });
-    await once(socket, 'connect');
-    for (const piece of pieces) await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
-    await done;
-    socket.destroy();
-    return text;
+  raw(pieces: readonly (string | Uint8Array)[], enough = /$^/): Promise<string> {
+    return exchange(net.connect(this.port, '127.0.0.1'), pieces, enough);
   }
 
   /** Waits until a condition holds; fails after two seconds. */
