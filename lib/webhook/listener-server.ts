@@ -69,7 +69,8 @@ export class ListenerServer {
       maxWaiting: limits.maxWaiting,
       senders,
       steady,
-      onCut: () => this.#log('waiting', 'A connection without a request was closed, to make room for others'),
+      onCut: () =>
+        this.#log('waiting', 'A connection without a request was closed, to make room for others.'),
     });
     const settings = httpOptions(limits);
     this.#server =
@@ -110,7 +111,7 @@ export class ListenerServer {
     this.#server.unref();
     // A connection that cannot be accepted, for want of file descriptors for one: without a listener, the end of all.
     this.#server.on('error', (error) =>
-      this.#log('accept', `A connection was not accepted (${error.message})`),
+      this.#log('accept', `A connection was not accepted: ${error.message}`),
     );
   }
 
@@ -156,7 +157,7 @@ export class ListenerServer {
 
   #log(kind: string, line: string): void {
     const count = this.#lines.pass(kind);
-    if (count > 0) this.options.log(count === 1 ? `${line}.` : `${line} (${count} times).`);
+    if (count > 0) this.options.log(count === 1 ? line : `${line} (${count} times)`);
   }
 }
 

@@ -105,7 +105,7 @@ export class Listener {
       senders: this.#senders,
       limits: { ...DEFAULT_LIMITS, ...this.options.limits },
       tls: settings.tls,
-      log: this.#log,
+      log: (line) => this.#log(`Listener on port ${this.place.port}: ${line}`),
       steady: this.#steady,
     });
     try {

@@ -24,7 +24,7 @@ function isTaken(node: EditorNode, path: string): boolean {
   let taken = false;
   RED.nodes.eachNode((other) => {
     if (other.type !== node.type || other.id === node.id || other.d === true) return;
-    if (other.listener === node.listener && same(other.path) === same(path)) taken = true;
+    if (trimmed(other.listener) === trimmed(node.listener) && same(other.path) === same(path)) taken = true;
   });
   return taken;
 }

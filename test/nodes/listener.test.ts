@@ -92,7 +92,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       });
       await nodeRed.deploy(listening({ port, host: '${RVM_TEST_HOST}' }, second, probe('other')));
       const [one, other] = [alarmMessage(), alarmMessage()];
-      assert.equal(await post(url, one), 200);
+      assert.equal(await eventually(() => post(url, one)), 200);
       assert.equal(await post(`${origin}/flows`, other), 200);
       await delivered(one);
       await delivered(other, 'other');
