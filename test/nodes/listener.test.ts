@@ -186,10 +186,10 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       ['no port', {}, [], 'status.wrongSetting', /Enter a port/],
       [
         'a host that is not of this machine',
-        { port: 1, host: '192.0.2.1' },
+        { port: 1, host: '203.0.113.7' },
         [],
         'status.wrongSetting',
-        /no address "192.0.2.1"/,
+        /no address "203.0.113.7"/,
       ],
       [
         'a proxy that is none',

@@ -159,10 +159,10 @@ describe('a listener', () => {
   });
 
   it('says that the machine has no such address', async () => {
-    prepare({}, '192.0.2.1');
+    prepare({}, '203.0.113.7');
     await listener.listen(PLAIN);
     assert.equal(listener.fault?.code, 'BAD_INPUT');
-    assert.match(listener.fault.message, /no address "192\.0\.2\.1".*leave the host empty/);
+    assert.match(listener.fault.message, /no address "203\.0\.113\.7".*leave the host empty/);
   });
 
   it('says what to do about a port below 1024 that it may not open', () => {
