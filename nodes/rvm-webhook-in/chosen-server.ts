@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { ListenerNode } from '../rvm-listener/listener-node';
-import { textOf } from '../support/settings';
+import { firstUnsetVariable, textOf } from '../support/settings';
 import { showFromStart, status } from '../support/status';
 import { nodeRedServer } from './node-red-server';
 import type { WebhookServer } from './webhook-server';
@@ -14,7 +14,10 @@ export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): Webhook
   if (id === '') return nodeRedServer(RED);
   const listener = RED.nodes.getNode(id) as ListenerNode | null | undefined;
   if (listener?.server !== undefined) return listener.server;
+  const variable = firstUnsetVariable({ id });
   node.error(RED._('rvm-webhook-in.errors.listenerMissing'));
-  showFromStart(RED, node, () => status(RED, 'notConfigured'));
+  showFromStart(RED, node, () =>
+    variable === undefined ? status(RED, 'notConfigured') : status(RED, 'variableNotSet', { variable }),
+  );
   return undefined;
 }

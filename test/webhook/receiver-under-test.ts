@@ -7,7 +7,6 @@ import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
 import { Listener } from '../../lib/webhook/listener';
-import type { ListenerLimits } from '../../lib/webhook/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { station } from './sample';
@@ -70,9 +69,8 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
   };
 }
 
-function ownListener(dispatcher: DispatcherOptions, limits: Partial<ListenerLimits>): TestedServer {
-  const log = dispatcher.log ?? (() => undefined);
-  const listener = new Listener({ port: 0, host: '127.0.0.1' }, { dispatcher, limits, log });
+function ownListener(dispatcher: DispatcherOptions): TestedServer {
+  const listener = new Listener({ port: 0, host: '127.0.0.1' }, { dispatcher });
   return {
     dispatcher: listener.dispatcher,
     port: () => Number(new URL(listener.origin ?? '').port),
@@ -145,13 +143,10 @@ export class ReceiverUnderTest {
       endpoint?: Partial<Endpoint>;
       absent?: boolean;
       on?: ServerKind;
-      limits?: Partial<ListenerLimits>;
     } = {},
   ): Promise<ReceiverUnderTest> {
-    const { inbox = new MemoryInbox(), endpoint = {}, absent = false, ...others } = options;
-    const { on = 'node-red', limits = {}, ...dispatcherOptions } = others;
-    const start = (settings: DispatcherOptions): TestedServer =>
-      on === 'node-red' ? likeNodeRed(settings) : ownListener(settings, limits);
+    const { inbox = new MemoryInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
+    const start = on === 'listener' ? ownListener : likeNodeRed;
     const receiver = new ReceiverUnderTest(start, { holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
     await receiver.#server.open();
