@@ -118,7 +118,7 @@ describe('the package that npm pack makes', function () {
         assert.equal(response.status, 200, `${text}\n${nodeRed.log.slice(-2000)}`);
         const installed = JSON.parse(text) as { name: string; nodes: { types: string[]; err?: string }[] };
         assert.equal(installed.name, NAME);
-        assert.equal(installed.nodes.length, 6);
+        assert.equal(installed.nodes.length, 5);
         assert.deepEqual(
           installed.nodes.filter((set) => set.err !== undefined),
           [],
