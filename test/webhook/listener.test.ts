@@ -4,7 +4,6 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
-import { MemoryInbox } from '../../lib/inbox/memory-inbox';
 import type { Dispatcher } from '../../lib/webhook/dispatcher';
 import { Listener, type ListenerOptions, type ListenerSettings } from '../../lib/webhook/listener';
 import { listenFault } from '../../lib/webhook/listener-fault';
@@ -12,7 +11,7 @@ import { Listeners, type ListenerClaim } from '../../lib/webhook/listeners';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { freePort } from '../support/node-red';
 import { opensslAvailable, selfSigned } from '../support/self-signed';
-import { PATH } from './receiver-under-test';
+import { newInbox, PATH } from './receiver-under-test';
 import { signed, station } from './sample';
 
 const HOST = '127.0.0.1';
@@ -28,7 +27,7 @@ function addWebhook(
     path: PATH,
     stations,
     stationOfAgentUser: () => undefined,
-    inbox: new MemoryInbox(),
+    inbox: newInbox(),
     onProblem: () => undefined,
   };
   assert.ok(dispatcher.add(endpoint));

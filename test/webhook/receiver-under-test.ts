@@ -13,6 +13,11 @@ import { station } from './sample';
 
 export const PATH = '/remote-monitoring/abc';
 
+/** An inbox of nothing but this test. */
+export function newInbox(): Inbox {
+  return new MemoryInbox();
+}
+
 export interface Answer {
   /** 0 = the connection ended without an answer. */
   status: number;
@@ -145,7 +150,7 @@ export class ReceiverUnderTest {
       on?: ServerKind;
     } = {},
   ): Promise<ReceiverUnderTest> {
-    const { inbox = new MemoryInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
+    const { inbox = newInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
     const start = on === 'listener' ? ownListener : likeNodeRed;
     const receiver = new ReceiverUnderTest(start, { holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
