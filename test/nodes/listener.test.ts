@@ -284,6 +284,42 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
   });
 }
 
+describe('a listener of its own', function () {
+  this.timeout(60_000);
+
+  it('takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts', async () => {
+    const settings = 'httpNodeRoot: false,';
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}${PATH}`;
+    let nodeRed = await NodeRed.start({ settings });
+    await nodeRed.deploy(listening({ port }));
+    assert.equal(await eventually(() => post(url)), 200);
+    await nodeRed.stop();
+
+    const answers = new Set<number | string>();
+    const started = new AbortController();
+    const knocking = (async () => {
+      while (!started.signal.aborted) {
+        answers.add(await post(url));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    nodeRed = await NodeRed.start({ settings, userDir: nodeRed.userDir, port: nodeRed.port });
+    try {
+      assert.equal(await eventually(() => post(url)), 200);
+    } finally {
+      started.abort();
+      await knocking;
+      await nodeRed.stopAndRemove();
+    }
+    assert.ok(answers.has('refused') && answers.has(200));
+    assert.deepEqual(
+      [...answers].filter((answer) => ![200, 'cut', 'refused'].includes(answer)),
+      [],
+    );
+  });
+});
+
 /** Asks again for up to 5 s until the answer is 200: ports are opened a moment after a deploy. */
 async function eventually(ask: () => Promise<number | string>): Promise<number | string> {
   const end = Date.now() + 5000;
