@@ -13,7 +13,7 @@ export function assertUsable(tls: SecureContextOptions): void {
   if (tls.pfx === undefined && (tls.cert === undefined || tls.key === undefined)) {
     throw new RvmError(
       'CONFIG_MISSING',
-      'The listener has no certificate with a private key: enter both in its TLS configuration, and see that their files can be read.',
+      'The listener has no certificate with a private key: choose a TLS configuration that is enabled and has both, and see that their files can be read.',
     );
   }
   try {

@@ -83,16 +83,14 @@ class OwnServer {
     throw new RvmError('BAD_INPUT', this.RED._('rvm-listener.errors.port'));
   }
 
-  /** @throws RvmError CONFIG_MISSING where the chosen TLS node is gone: phrases must not come in clear then. */
+  /** A chosen TLS node that is gone counts as one without a certificate: phrases must not come in clear then. */
   #settings(): ListenerSettings {
     const proxies = listOf(this.#properties, 'proxies');
     const id = textOf(this.#properties, 'tls');
     if (id === '') return { proxies };
-    const tlsNode = this.RED.nodes.getNode(id) as TlsNode | null | undefined;
-    if (typeof tlsNode?.addTLSOptions !== 'function')
-      throw new RvmError('CONFIG_MISSING', this.RED._('rvm-listener.errors.tlsMissing'));
+    const tlsNode = this.RED.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
     // What else it sets is for clients.
-    const { key, cert, ca, pfx, passphrase } = tlsNode.addTLSOptions({});
+    const { key, cert, ca, pfx, passphrase } = tlsNode?.addTLSOptions?.({}) ?? {};
     return { proxies, tls: { key, cert, ca, pfx, passphrase } };
   }
 
