@@ -21,6 +21,9 @@ const ANSWERS = {
   method: { status: 405, body: '{"error":"only POST"}', headers: { Allow: 'POST' } },
   large: { status: 413, body: '{"error":"body too large"}', headers: { Connection: 'close' } },
   compressed: { status: 415, body: '{"error":"compressed body"}' },
+  malformed: { status: 400, body: '{"error":"malformed request"}', headers: { Connection: 'close' } },
+  unknown: { status: 404, body: '{"error":"not found"}' },
+  head: { status: 431, body: '{"error":"too many headers"}', headers: { Connection: 'close' } },
 } satisfies Record<string, Answer>;
 
 export type AnswerName = keyof typeof ANSWERS;

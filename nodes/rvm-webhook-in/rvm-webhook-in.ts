@@ -20,9 +20,10 @@ import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
 import { clockTime, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
-import { nodeRedServer, type NodeRedServer } from './node-red-server';
+import { chosenServer } from './chosen-server';
+import { nodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
-import { isReservedPath } from './reserved-path';
+import type { WebhookServer } from './webhook-server';
 
 const PROBLEMS_OUTPUT = 2;
 /** Between two statuses, in milliseconds. */
@@ -62,7 +63,7 @@ class WebhookIn {
     private readonly RED: NodeAPI,
     private readonly node: Node,
     config: NodeDef,
-    private readonly server: NodeRedServer,
+    private readonly server: WebhookServer,
   ) {
     this.#properties = { ...config };
     this.#inboxNode = this.#findInboxNode();
@@ -140,7 +141,7 @@ class WebhookIn {
     if (path === undefined) return this.#refuse('noHttpNodes');
     if (own.replace(/\//g, '') === '') return this.#refuse('notConfigured');
     if (!POSSIBLE_PATH.test(own)) return this.#refuse('pathImpossible');
-    return isReservedPath(this.RED, path) ? this.#refuse('pathReserved') : path;
+    return this.server.isReserved(path) ? this.#refuse('pathReserved') : path;
   }
 
   #refuse(fault: StatusName): undefined {
@@ -157,7 +158,7 @@ class WebhookIn {
     const stations = this.#findStations();
     this.#stations = stations;
     this.#consumption.resume();
-    this.#unwatch = stations.map((station) => station.watch(() => this.#showStatus()));
+    this.#unwatch = [this.server, ...stations].map((watched) => watched.watch(() => this.#showStatus()));
     const path = this.#endpoint?.path;
     if (path !== undefined) {
       for (const station of stations) {
@@ -264,6 +265,8 @@ class WebhookIn {
     if (this.#fault !== undefined) return status(RED, this.#fault);
     const unset = this.#unsetVariable();
     if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
+    const ofServer = this.server.status();
+    if (ofServer !== undefined) return ofServer;
     const stations = this.#running ? this.#stations : this.#findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
@@ -293,11 +296,12 @@ class WebhookIn {
 }
 
 export = (RED: NodeAPI): void => {
-  const server = nodeIsNewEnough() ? nodeRedServer(RED) : undefined;
+  if (nodeIsNewEnough()) nodeRedServer(RED);
 
   registerNode(RED, 'rvm-webhook-in', (node: Node, config: NodeDef) => {
+    const server = chosenServer(RED, node, config);
     if (server === undefined) return;
-    const webhook = new WebhookIn(RED, node, config, nodeRedServer(RED));
+    const webhook = new WebhookIn(RED, node, config, server);
     node.on('close', (_removed: boolean, done: () => void) => {
       webhook.close();
       done();

@@ -25,6 +25,7 @@ const TABLE = {
   lastSandboxAlarm: ['yellow', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
+  portInUse: ['red', 'ring'],
   pathInUse: ['red', 'ring'],
   pathImpossible: ['red', 'ring'],
   pathReserved: ['red', 'ring'],

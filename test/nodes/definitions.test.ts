@@ -51,4 +51,34 @@ describe('the definitions that the editor gets', () => {
     assert.equal(tls?.type, 'tls-config');
     assert.equal(proxy?.type, 'http proxy');
   });
+
+  it('rvm-webhook-in and rvm-listener let Node-RED keep track of what they use, so that a change of it restarts them', () => {
+    assert.equal(definitionOf('rvm-webhook-in').defaults.listener?.type, 'rvm-listener');
+    assert.equal(definitionOf('rvm-listener').defaults.tls?.type, 'tls-config');
+  });
+
+  it('rvm-listener takes a port from 1 to 65535 and addresses of proxies, or variables for them', () => {
+    const takes = (property: string, value: string): boolean =>
+      verdict('rvm-listener', property, value) === true;
+    const ports = {
+      '1': true,
+      '65535': true,
+      ' 8443 ': true,
+      '${P}': true,
+      '': false,
+      '0': false,
+      '65536': false,
+      '8e3': false,
+    };
+    for (const [port, expected] of Object.entries(ports)) assert.equal(takes('port', port), expected, port);
+    const proxies = {
+      '': true,
+      '10.0.0.5, 2001:db8::1': true,
+      '${P}': true,
+      'proxy.example': false,
+      '10.0.0.5,': false,
+    };
+    for (const [list, expected] of Object.entries(proxies))
+      assert.equal(takes('proxies', list), expected, list);
+  });
 });
