@@ -1,5 +1,6 @@
 import type { RvmEvent } from '../event';
-import type { DeadLetterReason, Delivery } from '../inbox/inbox';
+import type { DeadLetter, DeadLetterReason, Delivery, ProvenMessage } from '../inbox/inbox';
+import type { Refusal } from './refusal';
 import type { ProofReason } from './verify';
 
 export type ProblemKind =
@@ -8,6 +9,8 @@ export type ProblemKind =
 export type ProblemReason =
   | ProofReason
   | DeadLetterReason
+  /** *verify webhook* only: of others the receiver tells no flow. */
+  | Refusal
   | 'raw-body-missing'
   | 'attempts'
   | 'rejected'
@@ -15,7 +18,7 @@ export type ProblemReason =
   | 'restart'
   | 'window';
 
-/** What leaves output 3 of *webhook in*. Never holds a secret, a token or an `Authorization` value. */
+/** What leaves output 3 of *webhook in* and output 2 of *verify webhook*. Never holds a secret, a token or an `Authorization` value. */
 export interface Problem {
   kind: ProblemKind;
   /** Null where the kind says it all. */
@@ -40,26 +43,32 @@ export interface Problem {
 /** What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery. */
 export function uncertainProblem({ attempt, deliveryId, message }: Delivery): Problem | undefined {
   if (attempt === 1) return undefined;
-  return {
-    kind: 'uncertain',
-    reason: 'restart',
-    station: message.stationKey,
-    stationName: message.stationName,
-    receivedTime: message.receivedTime,
-    messageId: message.envelope.messageId,
-    deliveryId,
-    ...(message.remoteAddress !== undefined && { remoteAddress: message.remoteAddress }),
-    bytes: message.body.byteLength,
-    count: 1,
-    ...describeEvent(message.event),
-  };
+  const described = describeRecord(message, message.body.byteLength, deliveryId);
+  return { kind: 'uncertain', reason: 'restart', ...described };
 }
 
-/** The fields of a problem that tell of an authentic event. */
-export function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | 'event'> {
-  if (event === undefined) return {};
+/**
+ * What a problem tells of an authentic message.
+ * @param bytes length of the body as it came
+ * @param deliveryId absent where no inbox has the message
+ */
+export function describeRecord(
+  record: DeadLetter | ProvenMessage,
+  bytes: number,
+  deliveryId?: string,
+): Omit<Problem, 'kind' | 'reason'> {
+  const { stationKey, stationName, receivedTime, remoteAddress, event } = record;
+  const messageId = 'envelope' in record ? record.envelope.messageId : record.messageId;
   return {
-    ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
-    event: structuredClone(event),
+    station: stationKey,
+    stationName,
+    receivedTime,
+    ...(messageId !== undefined && { messageId }),
+    ...(typeof event?.alarmId === 'string' && { alarmId: event.alarmId }),
+    ...(deliveryId !== undefined && { deliveryId }),
+    ...(remoteAddress !== undefined && { remoteAddress }),
+    bytes,
+    count: 1,
+    ...(event && { event: structuredClone(event) }),
   };
 }

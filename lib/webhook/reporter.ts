@@ -1,6 +1,7 @@
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import type { Endpoint } from './endpoint';
-import { describeEvent, type Problem, type ProblemReason } from './problem';
+import { describeRecord, type Problem, type ProblemReason } from './problem';
+import type { ReceivingStation } from './station';
 import { Throttle } from './throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -33,6 +34,14 @@ export class Reporter {
     if (count > 0) this.writeLine(count === 1 ? line : `${line} (${count} times)`);
   }
 
+  /** A phrase that a stranger may have read. */
+  burnt({ key }: ReceivingStation): void {
+    this.log(
+      `burnt ${key}`,
+      `The Shared Secret Phrase of station ${key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,
+    );
+  }
+
   unauthentic(endpoint: Endpoint, reason: ProblemReason, request: Described): void {
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
@@ -58,9 +67,7 @@ export class Reporter {
     this.#send(endpoint, {
       kind: isConflict ? 'conflict' : letter.kind,
       reason: letter.reason,
-      ...describeRecord(letter, acceptance, bytes),
-      ...(letter.messageId !== undefined && { messageId: letter.messageId }),
-      ...describeEvent(letter.event),
+      ...describeRecord(letter, bytes, acceptance.deliveryId),
     });
   }
 
@@ -71,9 +78,7 @@ export class Reporter {
     this.#send(endpoint, {
       kind: isOther ? 'other' : 'conflict',
       reason: null,
-      ...describeRecord(message, acceptance, bytes),
-      messageId: message.envelope.messageId,
-      ...describeEvent(message.event),
+      ...describeRecord(message, bytes, acceptance.deliveryId),
     });
   }
 
@@ -84,23 +89,4 @@ export class Reporter {
       this.log('problem-consumer', 'A problem of a webhook could not be shown, because its node failed.');
     }
   }
-}
-
-function describeRecord(
-  record: DeadLetter | ProvenMessage,
-  acceptance: Acceptance,
-  bytes: number,
-): Pick<
-  Problem,
-  'station' | 'stationName' | 'receivedTime' | 'deliveryId' | 'remoteAddress' | 'bytes' | 'count'
-> {
-  return {
-    station: record.stationKey,
-    stationName: record.stationName,
-    receivedTime: record.receivedTime,
-    deliveryId: acceptance.deliveryId,
-    ...(record.remoteAddress !== undefined && { remoteAddress: record.remoteAddress }),
-    bytes,
-    count: 1,
-  };
 }
