@@ -11,8 +11,11 @@ export type BodyReading =
   /** Something in front read the stream: the exact bytes are gone. */
   | { kind: 'missing' };
 
+/** Longest body, in bytes: events are about 2 kB. */
+export const BODY_LIMIT = 1024 * 1024;
+
 /** Length a request declares, in bytes; undefined where it declares none. */
-export function declaredLength(req: IncomingMessage): number | undefined {
+export function declaredLength(req: Pick<IncomingMessage, 'headers'>): number | undefined {
   const header = req.headers['content-length'];
   return header === undefined ? undefined : Number(header);
 }

@@ -4,11 +4,14 @@ import { declaredLength } from './raw-body';
 /** Why a request is refused by its head alone, before a byte of its body is read. */
 export type Refusal = 'method' | 'compressed' | 'large';
 
+/** The head of a request, as far as it can refuse one. */
+export type RequestHead = Pick<IncomingMessage, 'method' | 'headers'>;
+
 /**
  * Judges the head of a request on a webhook path. Any content type is taken; only a compressed body is not, because it
  * would have to be inflated before it is proven.
  */
-export function refusalOf(req: IncomingMessage, bodyLimit: number): Refusal | undefined {
+export function refusalOf(req: RequestHead, bodyLimit: number): Refusal | undefined {
   if (req.method !== 'POST') return 'method';
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding !== '' && coding !== 'identity') return 'compressed';
