@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 export type BodyReading =
   | { kind: 'complete'; body: Buffer }
@@ -15,8 +15,12 @@ export type BodyReading =
 export const BODY_LIMIT = 1024 * 1024;
 
 /** Length a request declares, in bytes; undefined where it declares none. */
-export function declaredLength(req: Pick<IncomingMessage, 'headers'>): number | undefined {
-  const header = req.headers['content-length'];
+export function declaredLength({
+  headers,
+}: {
+  headers: Pick<IncomingHttpHeaders, 'content-length'>;
+}): number | undefined {
+  const header = headers['content-length'];
   return header === undefined ? undefined : Number(header);
 }
 

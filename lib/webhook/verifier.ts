@@ -30,7 +30,7 @@ export type Verification =
 export interface VerifierOptions {
   id: string;
   /** Key of the station of this process that an Agent User belongs to. */
-  stationOfAgentUser(agentUserId: string): string | undefined;
+  stationOfAgentUser: (agentUserId: string) => string | undefined;
   /** Told of a phrase that came in clear text. */
   reporter: Reporter;
   /** Wall clock, in milliseconds. */

@@ -8,6 +8,7 @@ import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../
 
 const DIALOGS: Record<string, string[]> = {
   webhook: ['#node-input-name', '#node-input-path', '#node-input-publicUrl', '#rvm-webhook-url'],
+  verify: ['#node-input-name', '#node-input-station'],
   rtsp: ['#node-input-name', '#node-input-quality'],
   list: ['#node-input-name', '#node-input-show'],
   station: ['#node-config-input-key', '#node-config-input-username', '#node-config-input-secret'],
@@ -17,6 +18,7 @@ const DIALOGS: Record<string, string[]> = {
 function flow(): FlowNode[] {
   return webhookFlow(
     {},
+    { id: 'verify', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 300, wires: [[], []] },
     { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', x: 300, y: 100, wires: [[], []] },
     { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 300, y: 200, wires: [[], []] },
   );
