@@ -15,11 +15,7 @@ export type BodyReading =
 export const BODY_LIMIT = 1024 * 1024;
 
 /** Length a request declares, in bytes; undefined where it declares none. */
-export function declaredLength({
-  headers,
-}: {
-  headers: Pick<IncomingHttpHeaders, 'content-length'>;
-}): number | undefined {
+export function declaredLength(headers: Pick<IncomingHttpHeaders, 'content-length'>): number | undefined {
   const header = headers['content-length'];
   return header === undefined ? undefined : Number(header);
 }

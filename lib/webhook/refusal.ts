@@ -20,6 +20,6 @@ export function refusalOf(head: RequestHead, bodyLimit: number): Refusal | undef
   if (coding !== '' && coding !== 'identity') return 'compressed';
   // Node's parser undoes chunks alone, and lets what is inside them pass; anything else it refuses by itself.
   if (/,\s*chunked\s*$/i.test(head.headers['transfer-encoding'] ?? '')) return 'compressed';
-  const length = declaredLength(head);
+  const length = declaredLength(head.headers);
   return length !== undefined && length > bodyLimit ? 'large' : undefined;
 }

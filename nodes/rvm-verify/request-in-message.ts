@@ -48,7 +48,10 @@ function headerList({ rawHeaders, headers }: JsonRecord): string[] {
 function linesOf(headers: unknown): [name: string, value: string][] {
   const entries = Object.entries(isRecord(headers) ? headers : {});
   return entries.flatMap(([name, value]) =>
-    [value].flat().map((line): [string, string] => [name, String(line)]),
+    [value]
+      .flat()
+      .filter((line) => typeof line === 'string')
+      .map((line): [string, string] => [name, line]),
   );
 }
 
