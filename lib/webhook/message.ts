@@ -50,7 +50,7 @@ export interface EventMessage {
 }
 
 /** A delivery of the inbox, or what was never in one and so has neither id nor number. */
-export interface Handover extends Omit<Delivery, 'deliveryId' | 'sequence'> {
+export interface Handover extends Pick<Delivery, 'message' | 'attempt' | 'first' | 'ended'> {
   deliveryId: string | null;
   sequence: number | null;
 }

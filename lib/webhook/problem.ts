@@ -1,5 +1,12 @@
 import type { RvmEvent } from '../event';
-import type { DeadLetter, DeadLetterReason, Delivery, ProvenMessage } from '../inbox/inbox';
+import type {
+  Acceptance,
+  DeadLetter,
+  DeadLetterReason,
+  Delivery,
+  InboxRecord,
+  ProvenMessage,
+} from '../inbox/inbox';
 import type { Refusal } from './refusal';
 import type { ProofReason } from './verify';
 
@@ -41,34 +48,62 @@ export interface Problem {
 }
 
 /** What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery. */
-export function uncertainProblem({ attempt, deliveryId, message }: Delivery): Problem | undefined {
-  if (attempt === 1) return undefined;
-  const described = describeRecord(message, message.body.byteLength, deliveryId);
-  return { kind: 'uncertain', reason: 'restart', ...described };
+export function uncertainProblem(delivery: Delivery): Problem | undefined {
+  if (delivery.attempt === 1) return undefined;
+  return { kind: 'uncertain', reason: 'restart', ...describeDelivery(delivery) };
 }
 
 /**
- * What a problem tells of an authentic message.
- * @param bytes length of the body as it came
- * @param deliveryId absent where no inbox has the message
+ * What tells of an authentic message that no output for events takes: dead letter, stale, conflict, unknown type.
+ * Undefined for an event that is delivered and for a repeat. Without an id it is in no inbox.
  */
-export function describeRecord(
-  record: DeadLetter | ProvenMessage,
-  bytes: number,
-  deliveryId?: string,
-): Omit<Problem, 'kind' | 'reason'> {
-  const { stationKey, stationName, receivedTime, remoteAddress, event } = record;
+export function acceptanceProblem(
+  record: ProvenMessage | DeadLetter,
+  { outcome, deliveryId }: Pick<Acceptance, 'outcome'> & Partial<Acceptance>,
+): Problem | undefined {
+  if (outcome === 'repeat') return undefined;
+  if (outcome === 'new' && record.kind === 'event') return undefined;
   const messageId = 'envelope' in record ? record.envelope.messageId : record.messageId;
   return {
-    station: stationKey,
-    stationName,
-    receivedTime,
-    ...(messageId !== undefined && { messageId }),
-    ...(typeof event?.alarmId === 'string' && { alarmId: event.alarmId }),
+    kind: outcome === 'conflict' || record.kind === 'event' ? 'conflict' : record.kind,
+    reason: 'reason' in record ? record.reason : null,
+    ...describeRecord(record),
     ...(deliveryId !== undefined && { deliveryId }),
-    ...(remoteAddress !== undefined && { remoteAddress }),
-    bytes,
+    ...(messageId !== undefined && { messageId }),
+    ...describeEvent(record.event),
+  };
+}
+
+function describeDelivery({
+  deliveryId,
+  message,
+}: Delivery): ReturnType<typeof describeRecord> & Partial<Problem> {
+  return {
+    ...describeRecord(message),
+    deliveryId,
+    messageId: message.envelope.messageId,
+    ...describeEvent(message.event),
+  };
+}
+
+function describeRecord(
+  record: InboxRecord,
+): Pick<Problem, 'station' | 'stationName' | 'receivedTime' | 'remoteAddress' | 'bytes' | 'count'> {
+  return {
+    station: record.stationKey,
+    stationName: record.stationName,
+    receivedTime: record.receivedTime,
+    ...(record.remoteAddress !== undefined && { remoteAddress: record.remoteAddress }),
+    bytes: record.body.byteLength,
     count: 1,
-    ...(event && { event: structuredClone(event) }),
+  };
+}
+
+/** The fields of a problem that tell of an authentic event. */
+function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | 'event'> {
+  if (event === undefined) return {};
+  return {
+    ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
+    event: structuredClone(event),
   };
 }

@@ -207,10 +207,8 @@ export class Receiver {
     );
     if (acceptance === undefined) return this.#giveUp(arrived.req, 'the inbox could not store it in time');
     answer(arrived.req, arrived.res, 'accepted');
-    const { reporter } = this.options;
-    const bytes = arrived.body.length;
-    if (judgement.kind === 'usable') reporter.accepted(endpoint, judgement.message, acceptance, bytes);
-    else reporter.kept(endpoint, judgement.letter, acceptance, bytes);
+    const record = judgement.kind === 'usable' ? judgement.message : judgement.letter;
+    this.options.reporter.accepted(endpoint, record, acceptance, arrived.body.length);
   }
 
   /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */

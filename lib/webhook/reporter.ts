@@ -1,6 +1,6 @@
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import type { Endpoint } from './endpoint';
-import { describeRecord, type Problem, type ProblemReason } from './problem';
+import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
 import type { ReceivingStation } from './station';
 import { Throttle } from './throttle';
 
@@ -60,26 +60,15 @@ export class Reporter {
     });
   }
 
-  /** A dead letter, stale, or of a known id with other content; nothing for a repeat. */
-  kept(endpoint: Endpoint, letter: DeadLetter, acceptance: Acceptance, bytes: number): void {
-    if (acceptance.outcome === 'repeat') return;
-    const isConflict = acceptance.outcome === 'conflict';
-    this.#send(endpoint, {
-      kind: isConflict ? 'conflict' : letter.kind,
-      reason: letter.reason,
-      ...describeRecord(letter, bytes, acceptance.deliveryId),
-    });
-  }
-
-  /** An accepted message that no output for events takes: a conflict, or an unknown type. */
-  accepted(endpoint: Endpoint, message: ProvenMessage, acceptance: Acceptance, bytes: number): void {
-    const isOther = message.kind === 'other' && acceptance.outcome === 'new';
-    if (acceptance.outcome !== 'conflict' && !isOther) return;
-    this.#send(endpoint, {
-      kind: isOther ? 'other' : 'conflict',
-      reason: null,
-      ...describeRecord(message, bytes, acceptance.deliveryId),
-    });
+  /** An accepted message that no output for events takes. */
+  accepted(
+    endpoint: Endpoint,
+    record: ProvenMessage | DeadLetter,
+    acceptance: Acceptance,
+    bytes: number,
+  ): void {
+    const problem = acceptanceProblem(record, acceptance);
+    if (problem !== undefined) this.#send(endpoint, { ...problem, bytes });
   }
 
   #send(endpoint: Endpoint, problem: Problem): void {

@@ -1,10 +1,10 @@
-import type { ProvenMessage } from '../inbox/inbox';
+import type { DeadLetter, ProvenMessage } from '../inbox/inbox';
 import type { AnswerName } from './answer';
 import { ClockGuard } from './clock-guard';
 import { jsonOf } from './json-reading';
 import { judge, type Judgement } from './judge';
 import { messageOf, type EventMessage } from './message';
-import { describeRecord, type Problem } from './problem';
+import { acceptanceProblem, type Problem } from './problem';
 import { BODY_LIMIT } from './raw-body';
 import { refusalOf, type RequestHead } from './refusal';
 import type { Reporter } from './reporter';
@@ -60,7 +60,8 @@ export class Verifier {
     if (body.length > BODY_LIMIT) return refused('large', { ...problem, reason: 'large' });
 
     const judgement = this.#judge({ ...request, body }, stations, received);
-    if (judgement.kind !== 'unauthentic') return found(judgement, received, body.length);
+    if (judgement.kind === 'usable') return found(judgement.message, received, problem);
+    if (judgement.kind === 'unusable') return found(judgement.letter, received, problem);
     if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
     return refused('unauthentic', { ...problem, reason: judgement.reason });
   }
@@ -107,19 +108,13 @@ function refused(answer: AnswerName, problem: Problem): Verification {
   return { outcome: 'refused', answer, problem };
 }
 
-function found(
-  judgement: Exclude<Judgement, { kind: 'unauthentic' }>,
-  received: Date,
-  bytes: number,
-): Verification {
-  if (judgement.kind === 'unusable') {
-    const { kind, reason } = judgement.letter;
-    return refused('accepted', { kind, reason, ...describeRecord(judgement.letter, bytes) });
-  }
-  const { message } = judgement;
-  if (message.kind === 'event')
-    return { outcome: 'authentic', answer: 'accepted', msg: eventMessage(message, received) };
-  return refused('accepted', { kind: 'other', reason: null, ...describeRecord(message, bytes) });
+/** @param unproven what was known of the request before it was proven, the length of its body among it */
+function found(record: ProvenMessage | DeadLetter, received: Date, unproven: Problem): Verification {
+  if (record.kind === 'event')
+    return { outcome: 'authentic', answer: 'accepted', msg: eventMessage(record, received) };
+  const { bytes } = unproven;
+  const problem = acceptanceProblem(record, { outcome: 'new' });
+  return refused('accepted', { ...unproven, ...problem, ...(bytes !== undefined && { bytes }) });
 }
 
 /** Nothing is remembered of earlier messages, so each is the first of its alarm, and its first attempt. */
