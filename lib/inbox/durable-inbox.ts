@@ -131,18 +131,12 @@ export class DurableInbox implements Inbox {
   }
 
   async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
-    switch (settlement.action) {
-      case 'done':
-        return this.#finish(deliveryId, 'delivered');
-      case 'reject':
-        return this.#finish(deliveryId, 'dead', settlement.note ?? '');
-      case 'retry':
-        await this.#holder(deliveryId)?.retry(deliveryId);
-        return this.#isKnown(deliveryId);
-      case 'extend':
-        this.#holder(deliveryId)?.extend(deliveryId);
-        return this.#isKnown(deliveryId);
-    }
+    if (settlement.action === 'done') return this.#finish(deliveryId, 'delivered');
+    if (settlement.action === 'reject') return this.#finish(deliveryId, 'dead', settlement.note);
+    const holder = this.#holder(deliveryId);
+    if (settlement.action === 'retry') await holder?.retry(deliveryId);
+    else holder?.extend(deliveryId);
+    return (await this.#store.call('stateOf', deliveryId)) !== undefined;
   }
 
   async list(query: ListQuery): Promise<ListedMessage[]> {
@@ -219,11 +213,7 @@ export class DurableInbox implements Inbox {
     return [...this.#queues.values()].find((queue) => queue.holds(deliveryId));
   }
 
-  async #isKnown(deliveryId: string): Promise<boolean> {
-    return (await this.#store.call('stateOf', deliveryId)) !== undefined;
-  }
-
-  async #finish(deliveryId: string, state: 'delivered' | 'dead', note = ''): Promise<boolean> {
+  async #finish(deliveryId: string, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
     const finished = await this.#store.call('finish', { deliveryId, state, give: state === 'dead' });
     if (finished === undefined) return false;
     const { was, endpoint, message } = finished;

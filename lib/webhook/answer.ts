@@ -28,6 +28,11 @@ const ANSWERS = {
 
 export type AnswerName = keyof typeof ANSWERS;
 
+/** Status and headers of an answer, for a flow that answers by itself. */
+export function headOf(name: AnswerName): Pick<Answer, 'status' | 'headers'> {
+  return ANSWERS[name];
+}
+
 /** Answers a request. Where its body was not read to the end, the connection closes after the answer. */
 export function answer(req: IncomingMessage, res: ServerResponse, name: AnswerName): void {
   if (res.headersSent || res.destroyed) return;

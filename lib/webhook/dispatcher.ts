@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
 import { matchingPath } from './path';
+import { BODY_LIMIT } from './raw-body';
 import { Receiver } from './receiver';
 import { Reporter } from './reporter';
 import { Senders } from './senders';
@@ -55,7 +56,7 @@ export class Dispatcher {
       steady: this.#steady,
       holdMs: options.holdMs ?? 3000,
       commitMs: options.commitMs ?? 4000,
-      bodyLimit: options.bodyLimit ?? 1024 * 1024,
+      bodyLimit: options.bodyLimit ?? BODY_LIMIT,
       bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
       capacity: options.capacity ?? 100,
       senders: options.senders ?? new Senders(),

@@ -259,11 +259,7 @@ export class Receiver {
     const { req, body, received } = arrived;
     const request = { received, bytes: body.length, remoteAddress: this.#senderOf(req) };
     this.options.reporter.unauthentic(endpoint, judgement.reason, request);
-    if (judgement.burnt === undefined) return;
-    this.options.reporter.log(
-      `burnt ${judgement.burnt.key}`,
-      `The Shared Secret Phrase of station ${judgement.burnt.key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,
-    );
+    if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
   }
 
   async #store(arrived: Arrived, endpoint: Endpoint, judgement: Proven): Promise<void> {

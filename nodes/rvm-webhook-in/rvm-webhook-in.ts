@@ -10,15 +10,16 @@ import {
   type Problem,
 } from '../../lib/webhook/problem';
 import { judgesAmong, type ReceivingStation } from '../../lib/webhook/station';
-import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
+import { stationById, stationOfAgentUser, stationsOfCloud } from '../rvm-central-station/find-station';
+import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
+import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { DEFAULTS, hasSettler, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
-import type { InboxNode } from '../rvm-inbox/rvm-inbox';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
-import { clockTime, status, type StatusName } from '../support/status';
+import { lastAlarmStatus, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
 import { chosenServer } from './chosen-server';
 import { nodeRedServer } from './node-red-server';
@@ -124,7 +125,7 @@ class WebhookIn {
       id: this.node.id,
       path,
       stations: () => this.#receivingStations(),
-      stationOfAgentUser: (id) => this.#stationOfAgentUser(id),
+      stationOfAgentUser: (agentUserId) => stationOfAgentUser(this.RED, agentUserId),
       inbox: this.#inbox,
       middleware: this.server.middleware(),
       onProblem: (problem) => this.#problem(problem),
@@ -201,13 +202,6 @@ class WebhookIn {
     return this.#stations.map((station) => station.receiving());
   }
 
-  #stationOfAgentUser(agentUserId: string): string | undefined {
-    const wanted = agentUserId.toLowerCase();
-    if (wanted === '') return undefined;
-    const receiving = allStations(this.RED).map((station) => station.receiving());
-    return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
-  }
-
   /** What nothing had proved, the phrases of now may prove. */
   #judgeAgain(endpoint: Endpoint): void {
     this.server.dispatcher.judgeAgain(endpoint).catch(() => {
@@ -270,11 +264,8 @@ class WebhookIn {
     const stations = this.#running ? this.#stations : this.#findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
-      const lack = station.notReceiving();
-      if (lack === 'no-secret') return status(RED, 'noSecret');
-      if (lack === 'refused') return station.status();
-      if (lack === 'not-configured') return status(RED, 'notConfigured');
-      if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
+      const lack = lackStatus(RED, station);
+      if (lack !== undefined) return lack;
     }
     // Stations that share a phrase cannot be told apart, so that none may be left to judge.
     const waiting = !this.#running || stations.some((station) => station.notReceiving() === 'not-ready');
@@ -288,10 +279,8 @@ class WebhookIn {
     if (this.#unseenProblems > 0) return status(RED, 'problems', { count: this.#unseenProblems });
     const backlog = this.#inbox.waiting(this.node.id);
     if (backlog > 0) return status(RED, 'backlog', { count: backlog });
-    // An alarm of the sandbox never looks like a real one.
     const isSandbox = stations.some((station) => station.isSandbox);
-    if (this.#lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
-    return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(this.#lastAt) });
+    return lastAlarmStatus(RED, this.#lastAt, isSandbox);
   }
 }
 

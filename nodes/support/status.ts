@@ -95,6 +95,12 @@ export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: b
   }
 }
 
+/** What a node shows that alarms come to. One of the sandbox never looks like a real one. */
+export function lastAlarmStatus(RED: NodeAPI, lastAt: Date | undefined, isSandbox: boolean): NodeStatus {
+  if (lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
+  return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(lastAt) });
+}
+
 /** Local time of day, as the person in front of the editor reads it. */
 export function clockTime(time: Date): string {
   return time.toLocaleTimeString(undefined, { hour12: false });

@@ -9,6 +9,7 @@ import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../
 const DIALOGS: Record<string, string[]> = {
   webhook: ['#node-input-path', '#node-input-listener', '#node-input-publicUrl', '#rvm-webhook-url'],
   listener: ['#node-config-input-port', '#node-config-input-host', '#node-config-input-tls'],
+  verify: ['#node-input-name', '#node-input-station'],
   rtsp: ['#node-input-name', '#node-input-quality'],
   list: ['#node-input-name', '#node-input-show'],
   station: ['#node-config-input-key', '#node-config-input-username', '#node-config-input-secret'],
@@ -18,6 +19,7 @@ const DIALOGS: Record<string, string[]> = {
 function flow(): FlowNode[] {
   return webhookFlow(
     {},
+    { id: 'verify', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 300, wires: [[], []] },
     { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', x: 300, y: 100, wires: [[], []] },
     { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 300, y: 200, wires: [[], []] },
     { id: 'listener', type: 'rvm-listener', name: '', port: '8443', host: '', tls: '', proxies: '' },

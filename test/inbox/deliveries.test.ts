@@ -123,7 +123,7 @@ describe('deliveries of the inbox', () => {
     const lines: unknown[] = [];
     await inbox.close();
     inbox = new InlineInbox({ log: (news) => lines.push(news) });
-    new Taker(inbox, {
+    const taker = new Taker(inbox, {
       deliver: () => {
         calls += 1;
         throw new Error('secret content');
@@ -132,6 +132,7 @@ describe('deliveries of the inbox', () => {
     const ids = await accept(proven(), proven());
     await allSettled(inbox);
     assert.equal(calls, 2);
+    assert.deepEqual(taker.dead, []);
     assert.match(JSON.stringify(lines), new RegExp(ids[0] ?? ''));
     assert.doesNotMatch(JSON.stringify(lines), /secret content/);
   });

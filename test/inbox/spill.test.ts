@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { InboxNews } from '../../lib/inbox/durable-inbox';
 import { SpillFile } from '../../lib/inbox/spill-file';
 import type { NewMessage } from '../../lib/inbox/sqlite/protocol';

@@ -29,7 +29,7 @@ function verdict(type: string, property: string, value: unknown): unknown {
 }
 
 describe('the definitions that the editor gets', () => {
-  for (const type of ['rvm-webhook-in', 'rvm-get-rtsp', 'rvm-list-devices']) {
+  for (const type of ['rvm-webhook-in', 'rvm-verify', 'rvm-get-rtsp', 'rvm-list-devices']) {
     it(`${type} has its name in the palette from the texts, as its label has`, () => {
       const definition = definitionOf(type);
       assert.ok(typeof definition.paletteLabel === 'function');
