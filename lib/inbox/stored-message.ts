@@ -22,6 +22,7 @@ function newProvenMessage(message: ProvenMessage): NewMessage {
   return {
     ...columns(message, { kind, proof, secret, warnings }),
     id: envelope.messageId,
+    named: true,
     state: kind === 'event' ? 'received' : 'other',
     rank: event.eventClass === 'health' ? 1 : 0,
     isEnd: isEnd(event),
@@ -33,8 +34,8 @@ function newDeadLetter(letter: DeadLetter): NewMessage {
   const { kind, reason, messageId, fingerprint } = letter;
   return {
     ...columns(letter, { kind, reason }),
-    // A space cannot begin the id of a message, so the two cannot be taken for each other.
-    id: messageId ?? ` ${fingerprint}`,
+    id: messageId ?? fingerprint,
+    named: messageId !== undefined,
     state: kind === 'stale' ? 'stale' : 'dead',
     rank: 0,
     isEnd: false,
@@ -59,7 +60,7 @@ function columns(
 
 type Kept = Pick<
   StoredMessage,
-  'endpoint' | 'station' | 'received' | 'fingerprint' | 'id' | 'facts' | 'bytes'
+  'endpoint' | 'station' | 'received' | 'fingerprint' | 'id' | 'named' | 'facts' | 'bytes'
 >;
 
 /** A stored message as it was accepted; undefined where its body cannot be read any more. */
@@ -80,7 +81,7 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
   const reading = readEnvelope(jsonOf(body)());
   if ('reason' in facts) {
     const { kind, reason } = facts;
-    const messageId = stored.id.startsWith(' ') ? {} : { messageId: stored.id };
+    const messageId = stored.named ? { messageId: stored.id } : {};
     return { ...record, kind, reason, ...messageId, ...(reading.event && { event: reading.event }) };
   }
   if (!reading.usable) return undefined;
@@ -105,7 +106,7 @@ export function listed(stored: StoredMessage): ListedMessage {
     station: stored.station,
     state: stored.state,
     attempts: stored.attempt,
-    messageId: stored.id.startsWith(' ') ? null : stored.id,
+    messageId: stored.named ? stored.id : null,
     deliveryId: stored.deliveryId,
     event: message?.event ?? {},
   };

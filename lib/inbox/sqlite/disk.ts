@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { StoreWarning } from './protocol';
@@ -22,10 +23,13 @@ const NETWORK: Readonly<Record<number, string>> = {
   0x01021997: '9p',
   0x00c36400: 'Ceph',
   0x5346414f: 'AFS',
+  0x65735546: 'FUSE',
 };
 
 /** Warns where a folder lies on a file system that forgets, or whose locks and syncs cannot be relied on. */
 export function fileSystemWarning(folder: string): StoreWarning | undefined {
+  // A share of Windows; there the type of a file system says nothing.
+  if (/^[\\/]{2}[^\\/?.]/.test(folder)) return { kind: 'network', fileSystem: 'SMB' };
   const type = statOf(folder)?.type ?? 0;
   const volatile = VOLATILE[type];
   if (volatile !== undefined) return { kind: 'volatile', fileSystem: volatile };
@@ -39,7 +43,7 @@ export function checkDisk(folder: string): StoreWarning | undefined {
   return freeBytes < LOW ? { kind: 'disk-low', freeBytes } : undefined;
 }
 
-/** A file of nothing, given up for the last messages when the disk is full: it buys the time to make room. */
+/** A file of noise, which no file system can squeeze, given up for the last messages when the disk is full: it buys the time to make room. */
 export class Reserve {
   readonly #file: string;
 
@@ -61,7 +65,7 @@ export class Reserve {
   keep(): void {
     if (fs.existsSync(this.#file) || freeOf(this.folder) < LOW) return;
     try {
-      fs.writeFileSync(this.#file, Buffer.alloc(RESERVE), { mode: 0o600 });
+      fs.writeFileSync(this.#file, randomBytes(RESERVE), { mode: 0o600 });
     } catch {
       this.release();
     }

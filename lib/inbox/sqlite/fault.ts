@@ -1,17 +1,27 @@
+import { DamagedError } from './open';
+
 /** Primary result codes of SQLite: https://sqlite.org/rescode.html */
-const SQLITE_READONLY = 8;
-const SQLITE_IOERR = 10;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
-const SQLITE_CANTOPEN = 14;
-const SQLITE_NOTADB = 26;
-const BROKEN: ReadonlySet<number> = new Set([
-  SQLITE_READONLY,
-  SQLITE_IOERR,
-  SQLITE_CORRUPT,
-  SQLITE_CANTOPEN,
-  SQLITE_NOTADB,
-]);
+const BUSY = 5;
+const READONLY = 8;
+const IOERR = 10;
+const CORRUPT = 11;
+const FULL = 13;
+const CANTOPEN = 14;
+const NOTADB = 26;
+const BROKEN: ReadonlySet<number> = new Set([READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB]);
+
+const MOVE_AWAY =
+  'stop Node-RED, move inbox.sqlite and inbox.sqlite-wal out of the folder and keep them, and start it again';
+/** What is wrong, and what to do. */
+const CURES: Readonly<Record<number, string>> = {
+  [BUSY]: 'another Node-RED has its file: give each a folder of its own',
+  [READONLY]: 'its file cannot be written: give Node-RED the right to write it',
+  [IOERR]: 'the disk reports errors: see to the disk',
+  [CORRUPT]: `its file is damaged: ${MOVE_AWAY}`,
+  [FULL]: 'the disk is full: make room',
+  [CANTOPEN]: 'its file cannot be opened or made: check the folder, and the right to write there',
+  [NOTADB]: `inbox.sqlite is not a database: ${MOVE_AWAY}`,
+};
 
 function codeOf(error: unknown): number {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
@@ -25,11 +35,17 @@ export function isBroken(error: unknown): boolean {
 }
 
 export function isFull(error: unknown): boolean {
-  return codeOf(error) === SQLITE_FULL;
+  return codeOf(error) === FULL;
 }
 
-/** What failed, with the code of SQLite where there is one. Texts of SQLite hold nothing of a message. */
-export function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  return 'errcode' in error ? `${error.message} (SQLite ${String(error.errcode)})` : error.message;
+export function isDamaged(error: unknown): boolean {
+  return codeOf(error) === CORRUPT;
+}
+
+/** What failed and what to do, as the end of a sentence. Texts of SQLite and of the system hold nothing of a message. */
+export function faultText(error: unknown): string {
+  if (error instanceof DamagedError) return `${CURES[CORRUPT]} (${error.message})`;
+  if (!(error instanceof Error)) return 'unknown fault';
+  if (!('errcode' in error)) return error.message;
+  return `${CURES[codeOf(error)] ?? error.message} (SQLite ${String(error.errcode)})`;
 }

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { ListQuery, MessageState } from '../inbox';
+import { isDamaged } from './fault';
 import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from './protocol';
 
 type Row = Record<string, SQLOutputValue>;
 
-const COLUMNS = `sequence, delivery_id, station, id, fingerprint, endpoint, state, attempt, cut_off, again, first, ended,
-  received, facts, bytes`;
+const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, attempt, again, first, ended,
+  received`;
+/** What a list reads at most, in bytes; beyond it the rows come without their bodies. */
+const MAX_LISTED = 32 * 1024 * 1024;
 /** The partial indexes are used only where a query has their condition in these words. */
 const LISTED: Record<ListQuery['state'], string> = {
   open: `state IN ('received', 'leased')`,
@@ -35,6 +38,7 @@ export class Messages {
   readonly #again: StatementSync;
   readonly #end: StatementSync;
   readonly #find: StatementSync;
+  readonly #body: StatementSync;
   readonly #lists: Record<ListQuery['state'], StatementSync>;
 
   /** @param clock the clock of the file, in milliseconds */
@@ -44,11 +48,11 @@ export class Messages {
   ) {
     const prepare = (sql: string): StatementSync => database.prepare(sql);
     this.#known = prepare(
-      'SELECT delivery_id, sequence, fingerprint, copy FROM message WHERE station = ? AND id = ? ORDER BY copy',
+      'SELECT delivery_id, sequence, fingerprint, copy FROM message WHERE station = ? AND id = ? AND named = ? ORDER BY copy',
     );
     this.#insert = prepare(
-      `INSERT INTO message (delivery_id, station, id, copy, fingerprint, endpoint, state, rank, attempt, at_flow, first,
-       ended, alarm, is_end, received, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO message (delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt, at_flow, first,
+       ended, alarm, is_end, received, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertBody = prepare('INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)');
     this.#alarm = prepare(
@@ -57,7 +61,7 @@ export class Messages {
     this.#openOfAlarm = prepare(
       `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND state IN ('received', 'leased') LIMIT 1`,
     );
-    const next = `SELECT ${COLUMNS} FROM message JOIN body USING (sequence) WHERE endpoint = ? AND state = 'received'`;
+    const next = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
     this.#next = prepare(`${next} ORDER BY rank, sequence LIMIT ?`);
     this.#nextOrdered = prepare(`${next} AND ${NONE_OPEN_BEFORE} ORDER BY rank, sequence LIMIT ?`);
     this.#lease = prepare(
@@ -81,14 +85,13 @@ export class Messages {
     this.#end = prepare(
       `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
     );
-    this.#find = prepare(
-      `SELECT ${COLUMNS} FROM message LEFT JOIN body USING (sequence) WHERE delivery_id = ?`,
-    );
+    this.#find = prepare(`SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`);
     const list = (condition: string): StatementSync =>
       prepare(
-        `SELECT ${COLUMNS} FROM message LEFT JOIN body USING (sequence) WHERE ${condition} AND received >= ?
-         ORDER BY sequence DESC LIMIT ?`,
+        `SELECT ${COLUMNS} FROM message WHERE ${condition} AND received >= ?
+         ORDER BY received DESC, sequence DESC LIMIT ?`,
       );
+    this.#body = prepare('SELECT facts, bytes FROM body WHERE sequence = ?');
     this.#lists = {
       open: list(LISTED.open),
       settled: list(LISTED.settled),
@@ -98,7 +101,7 @@ export class Messages {
   }
 
   accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
-    const known = this.#known.all(message.station, message.id);
+    const known = this.#known.all(message.station, message.id, Number(message.named));
     const copy = known.find((row) => row['fingerprint'] === message.fingerprint);
     if (copy !== undefined) return repeated(copy);
     if (known.length > 0) return this.#store(message, 'conflict', known.length, NO_PHASE);
@@ -111,12 +114,15 @@ export class Messages {
   lease({ endpoint, limit, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
     const rows = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
     for (const row of rows) this.#lease.run(row['sequence'] ?? null);
-    return rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
+    return rows.map((row) => {
+      const message = this.#withBody(storedMessage(row));
+      return { ...message, attempt: message.attempt + 1 };
+    });
   }
 
-  giveBack({ unsent, cutOff }: GivenBack): void {
-    for (const id of unsent) this.#unsend.run(id);
-    for (const id of cutOff) this.#cutOff.run(id);
+  giveBack({ unsent, cutOff }: GivenBack): number {
+    const runs = [...unsent.map((id) => this.#unsend.run(id)), ...cutOff.map((id) => this.#cutOff.run(id))];
+    return runs.reduce((sum, { changes }) => sum + Number(changes), 0);
   }
 
   lapse({ deliveryId, again, maxAttempts }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
@@ -142,16 +148,34 @@ export class Messages {
     if (row === undefined) return undefined;
     const message = storedMessage(row);
     this.#end.run(state, deliveryId);
-    return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
+    return {
+      was: message.state,
+      endpoint: message.endpoint,
+      ...(give && { message: this.#withBody(message) }),
+    };
   }
 
   stateOf(deliveryId: string): MessageState | undefined {
     const row = this.#find.get(deliveryId);
-    return row === undefined ? undefined : storedMessage(row).state;
+    return row && storedMessage(row).state;
   }
 
   list({ state, since = 0, limit }: ListQuery): StoredMessage[] {
-    return this.#lists[state].all(since, limit).map(storedMessage);
+    let bytes = 0;
+    return this.#lists[state].all(since, limit).map((row) => {
+      const message = storedMessage(row);
+      if (bytes > MAX_LISTED) return message;
+      const whole = this.#withBody(message);
+      bytes += whole.bytes?.byteLength ?? 0;
+      return whole;
+    });
+  }
+
+  leased(): { deliveryId: string; endpoint: string }[] {
+    const rows = this.database
+      .prepare(`SELECT delivery_id, endpoint FROM message WHERE state = 'leased'`)
+      .all();
+    return rows.map((row) => ({ deliveryId: String(row['delivery_id']), endpoint: String(row['endpoint']) }));
   }
 
   /** What an earlier process had leased waits again: its leases ended with it. */
@@ -183,6 +207,7 @@ export class Messages {
       deliveryId,
       message.station,
       message.id,
+      Number(message.named),
       copy,
       message.fingerprint,
       message.endpoint,
@@ -200,6 +225,18 @@ export class Messages {
     this.#insertBody.run(lastInsertRowid, message.facts, message.bytes);
     const outcome = state === 'conflict' ? 'conflict' : 'new';
     return { outcome, deliveryId, sequence: Number(lastInsertRowid), first, ended, leased: isLeased };
+  }
+
+  /** One page that is damaged keeps nothing else back: such a message comes without its body. */
+  #withBody(message: StoredMessage): StoredMessage {
+    try {
+      const { facts, bytes } = this.#body.get(message.sequence) ?? {};
+      if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return message;
+      return { ...message, facts, bytes };
+    } catch (error) {
+      if (isDamaged(error)) return message;
+      throw error;
+    }
   }
 
   #phaseOf({ station, alarm }: NewMessage): { first: boolean; ended: boolean } {
@@ -227,22 +264,19 @@ function repeated(copy: Row): Accepted {
 }
 
 function storedMessage(row: Row): StoredMessage {
-  const { facts, bytes } = row;
   return {
     sequence: Number(row['sequence']),
     deliveryId: String(row['delivery_id']),
     station: String(row['station']),
     id: String(row['id']),
+    named: row['named'] === 1,
     fingerprint: String(row['fingerprint']),
     endpoint: String(row['endpoint']),
     state: String(row['state']) as MessageState,
     attempt: Number(row['attempt']),
-    cutOff: Number(row['cut_off']),
     again: (row['again'] ?? undefined) as StoredMessage['again'],
     first: row['first'] === 1,
     ended: row['ended'] === 1,
     received: Number(row['received']),
-    ...(typeof facts === 'string' && { facts }),
-    ...(bytes instanceof Uint8Array && { bytes }),
   };
 }

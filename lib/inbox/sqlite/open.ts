@@ -22,9 +22,11 @@ const REQUIRED: readonly [pragma: string, value: string][] = [
  */
 export function openDatabase(file: string): DatabaseSync {
   fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT });
+  // Nothing in the log: the last process ended in peace, and a million rows need no reading.
+  const mustCheck = sizeOf(`${file}-wal`) > 0;
+  const database = new DatabaseSync(file);
   try {
-    prepare(database, file);
+    prepare(database, file, mustCheck);
     return database;
   } catch (error) {
     database.close();
@@ -32,7 +34,8 @@ export function openDatabase(file: string): DatabaseSync {
   }
 }
 
-function prepare(database: DatabaseSync, file: string): void {
+function prepare(database: DatabaseSync, file: string, mustCheck: boolean): void {
+  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
   // Before the journal mode, so that no shared memory is needed.
   database.exec('PRAGMA locking_mode = EXCLUSIVE');
   database.exec('PRAGMA journal_mode = WAL');
@@ -45,11 +48,22 @@ function prepare(database: DatabaseSync, file: string): void {
   }
   fs.chmodSync(file, 0o600);
   migrate(database);
-  // Not the bodies, which are many times as large: a start has to be quick.
-  const check = valueOf(database, 'quick_check(message)');
-  if (check !== 'ok') throw new Error(`it is damaged (${check.slice(0, 200)})`);
+  if (mustCheck) check(database);
   // After a failed sync nobody knows what of the log is on the disk: written into the file, it is.
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+/** Not the bodies, which are many times as large: a start has to be quick. */
+function check(database: DatabaseSync): void {
+  const found = valueOf(database, 'quick_check(message)');
+  if (found !== 'ok') throw new DamagedError(found.slice(0, 200));
+}
+
+/** The file is no longer what was written. */
+export class DamagedError extends Error {}
+
+function sizeOf(file: string): number {
+  return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function valueOf(database: DatabaseSync, pragma: string): string {

@@ -3,8 +3,9 @@ import type { ListQuery, MessageState } from '../inbox';
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
   station: string;
-  /** The message id, or a digest of the content where it has none. */
+  /** The message id; where it has none, a digest of the content, and `named` is false. */
   id: string;
+  named: boolean;
   fingerprint: string;
   endpoint: string;
   /** What becomes of it where its id is new. */
@@ -37,16 +38,16 @@ export interface StoredMessage {
   deliveryId: string;
   station: string;
   id: string;
+  named: boolean;
   fingerprint: string;
   endpoint: string;
   state: MessageState;
   attempt: number;
-  cutOff: number;
   again: 'lease' | 'restart' | 'retry' | undefined;
   first: boolean;
   ended: boolean;
   received: number;
-  /** Absent where it is kept no more. */
+  /** Absent where it is kept no more, or cannot be read. */
   facts?: string;
   bytes?: Uint8Array;
 }
@@ -79,7 +80,8 @@ export interface StoreCalls {
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
   /** Leases the next events that wait. `ordered`: of each alarm only the first. */
   lease: { take: { endpoint: string; limit: number; ordered: boolean }; give: StoredMessage[] };
-  giveBack: { take: GivenBack; give: void };
+  /** How many wait again; the others were settled meanwhile. */
+  giveBack: { take: GivenBack; give: number };
   /** A lease has ended without settlement. Undefined where the event is settled. */
   lapse: {
     take: { deliveryId: string; again: 'lease' | 'retry'; maxAttempts: number };
@@ -101,7 +103,7 @@ export interface StoreCalls {
   quarantineKey: { take: undefined; give: Uint8Array };
   /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
   tidy: { take: { keys: number; bodies: number }; give: boolean };
-  /** Nothing: asks whether the store works. */
+  /** Writes a little: asks whether the store works. */
   ping: { take: undefined; give: void };
 }
 
@@ -124,6 +126,8 @@ export interface Reply {
 export interface Opened {
   /** By endpoint: events that wait. */
   waiting: Record<string, number>;
+  /** Events that were leased when it was opened, by id. */
+  leased: { deliveryId: string; endpoint: string }[];
   /** True where the file is older than one that was open here before: a backup was put back. */
   restored: boolean;
 }

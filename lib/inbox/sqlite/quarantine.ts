@@ -10,19 +10,25 @@ const MAX_BYTES = 16 * 1024 * 1024;
 export class Quarantine {
   readonly #insert: StatementSync;
   readonly #ofEndpoint: StatementSync;
+  readonly #deleteOld: StatementSync;
   readonly #delete: StatementSync;
   readonly #trimAddress: StatementSync;
   readonly #trim: StatementSync;
   readonly #size: StatementSync;
   #bytes: number;
 
-  constructor(database: DatabaseSync) {
+  /** @param clock the clock of the file, in milliseconds */
+  constructor(
+    database: DatabaseSync,
+    private readonly clock: () => number,
+  ) {
     this.#insert = database.prepare(
-      'INSERT INTO quarantine (endpoint, address, facts, bytes) VALUES (?, ?, ?, ?)',
+      'INSERT INTO quarantine (endpoint, address, facts, bytes, stored) VALUES (?, ?, ?, ?, ?)',
     );
     this.#ofEndpoint = database.prepare(
       'SELECT id, endpoint, address, facts, bytes FROM quarantine WHERE endpoint = ? ORDER BY id',
     );
+    this.#deleteOld = database.prepare('DELETE FROM quarantine WHERE stored < ?');
     this.#delete = database.prepare('DELETE FROM quarantine WHERE id = ?');
     this.#trimAddress = database.prepare(
       `DELETE FROM quarantine WHERE id IN
@@ -36,7 +42,7 @@ export class Quarantine {
   }
 
   add({ endpoint, address, facts, bytes }: Quarantined): void {
-    this.#insert.run(endpoint, address, facts, bytes);
+    this.#insert.run(endpoint, address, facts, bytes, Math.round(this.clock()));
     this.#trimAddress.run(address);
     this.#trim.run(MAX_MESSAGES);
     this.#bytes += bytes.byteLength;
@@ -60,6 +66,11 @@ export class Quarantine {
 
   release(ids: readonly number[]): void {
     for (const id of ids) this.#delete.run(id);
+  }
+
+  /** @param before what was stored before this time, in milliseconds of the clock of the file, goes */
+  tidy(before: number): void {
+    this.#deleteOld.run(before);
   }
 
   #measure(): { count: number; bytes: number } {

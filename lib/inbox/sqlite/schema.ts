@@ -10,8 +10,9 @@ export const MIGRATIONS: readonly string[] = [
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
     delivery_id TEXT NOT NULL UNIQUE,
     station TEXT NOT NULL,
-    -- The message id, or a digest of the content where it has none.
+    -- The message id; where it has none, a digest of the content, and \`named\` is 0.
     id TEXT NOT NULL,
+    named INTEGER NOT NULL,
     -- 0 for the first message of this id, counted up for those with other content.
     copy INTEGER NOT NULL,
     fingerprint TEXT NOT NULL,
@@ -35,14 +36,16 @@ export const MIGRATIONS: readonly string[] = [
     -- Wall clock at receipt, in milliseconds, to be shown; and the clock of this file, in milliseconds, to age by.
     received INTEGER NOT NULL,
     stored INTEGER NOT NULL,
-    UNIQUE (station, id, copy)
+    UNIQUE (station, id, named, copy)
   ) STRICT;
   CREATE INDEX message_waiting ON message (endpoint, rank, sequence) WHERE state = 'received';
+  CREATE INDEX message_received ON message (received);
+  CREATE INDEX message_open ON message (received) WHERE state IN ('received', 'leased');
   CREATE INDEX message_leased ON message (endpoint) WHERE state = 'leased';
   CREATE INDEX message_alarm ON message (station, alarm, is_end) WHERE alarm IS NOT NULL;
   CREATE INDEX message_open_alarm ON message (station, alarm, sequence)
     WHERE alarm IS NOT NULL AND state IN ('received', 'leased');
-  CREATE INDEX message_dead ON message (sequence) WHERE state IN ('dead', 'conflict', 'stale');
+  CREATE INDEX message_dead ON message (received) WHERE state IN ('dead', 'conflict', 'stale');
 
   -- What is needed to deliver, and the bytes as received.
   CREATE TABLE body (
@@ -57,8 +60,10 @@ export const MIGRATIONS: readonly string[] = [
     endpoint TEXT NOT NULL,
     address TEXT NOT NULL,
     facts TEXT NOT NULL,
-    bytes BLOB NOT NULL
+    bytes BLOB NOT NULL,
+    stored INTEGER NOT NULL
   ) STRICT;
+  CREATE INDEX quarantine_endpoint ON quarantine (endpoint, id);
   CREATE INDEX quarantine_address ON quarantine (address, id);
   `,
 ];

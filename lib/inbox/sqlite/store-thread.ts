@@ -80,7 +80,7 @@ export class StoreThread implements StorePort {
       workerData: { file: this.file, resumed: this.#wasOpen },
     });
     this.#worker = worker;
-    // A thread that waits for work keeps no process alive; one that has work does, by what waits for its answer.
+    // A thread that waits for work keeps no process alive; one that has work does.
     worker.unref();
     let reason = 'its thread has ended';
     worker.on('message', (news: FromStore) => this.#hear(news));
@@ -96,8 +96,12 @@ export class StoreThread implements StorePort {
     const batch = this.#queue.splice(0, BATCH);
     if (batch.length > 0) {
       this.#underWay = true;
+      this.#worker.ref();
       this.#post({ batch });
-    } else if (this.#closing !== undefined) this.#post('close');
+    } else if (this.#closing !== undefined) {
+      this.#worker.ref();
+      this.#post('close');
+    }
   }
 
   #post(message: ToStore): void {
@@ -108,6 +112,7 @@ export class StoreThread implements StorePort {
   #hear(news: FromStore): void {
     if ('replies' in news) {
       this.#underWay = false;
+      this.#worker?.unref();
       this.#send();
       for (const { id, give, error } of news.replies) {
         const pending = this.#pending.get(id);
@@ -136,7 +141,16 @@ export class StoreThread implements StorePort {
   }
 }
 
-/** @param reason what failed, without anything of a message */
+const PREFIX = 'The inbox cannot store: ';
+
+/** @param reason what failed and what to do, without anything of a message */
 export function storeFailed(reason: string): RvmError {
-  return new RvmError('STORE_FAILED', `The inbox cannot store: ${reason}.`);
+  return new RvmError('STORE_FAILED', `${PREFIX}${reason}.`);
+}
+
+/** The reason within an error of the store. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown fault';
+  const { message } = error;
+  return message.startsWith(PREFIX) ? message.slice(PREFIX.length, -1) : message;
 }

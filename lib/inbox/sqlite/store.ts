@@ -38,10 +38,18 @@ export class Store {
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
       const messages = new Messages(this.#database, () => this.#clock());
+      const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        return { waiting: messages.waiting(), restored: this.#countOpening(file) };
+        const inFile = Number(this.#meta('openings') ?? 0);
+        this.#setMeta('openings', String(openings.next(inFile)));
+        return {
+          waiting: messages.waiting(),
+          leased: messages.leased(),
+          restored: inFile < openings.seen,
+        };
       });
+      openings.write();
       this.work = this.#workOf(messages);
     } catch (error) {
       this.#database.close();
@@ -57,18 +65,31 @@ export class Store {
       this.#database.exec('COMMIT');
       return result;
     } catch (error) {
-      // A failed commit may have ended the transaction by itself.
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#rollBack();
       throw error;
     }
+  }
+
+  /** Empties the log into the file. After an end in such a moment the next start has nothing to check. */
+  checkpoint(): void {
+    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   close(): void {
     this.#database.close();
   }
 
+  /** A failed commit may have ended the transaction by itself; `isTransaction` comes with Node.js 22.16. */
+  #rollBack(): void {
+    try {
+      this.#database.exec('ROLLBACK');
+    } catch {
+      // There is none.
+    }
+  }
+
   #workOf(messages: Messages): Work {
-    const quarantine = new Quarantine(this.#database);
+    const quarantine = new Quarantine(this.#database, () => this.#clock());
     const retention = new Retention(this.#database);
     return {
       accept: (take) => messages.accept(take),
@@ -84,8 +105,13 @@ export class Store {
       quarantined: (take) => quarantine.ofEndpoint(take),
       release: (take) => quarantine.release(take),
       quarantineKey: () => this.#quarantineKey(),
-      tidy: ({ keys, bodies }) => this.#tidy(retention, keys, bodies),
-      ping: () => undefined,
+      tidy: ({ keys, bodies }) => {
+        const now = this.#clock();
+        this.#setMeta('clock', String(Math.round(now)));
+        quarantine.tidy(now - bodies);
+        return retention.tidy(now - bodies, now - keys);
+      },
+      ping: () => this.#setMeta('clock', String(Math.round(this.#clock()))),
     };
   }
 
@@ -94,32 +120,12 @@ export class Store {
     return this.#clockAtOpen + this.#steady();
   }
 
-  #tidy(retention: Retention, keys: number, bodies: number): boolean {
-    const now = this.#clock();
-    this.#setMeta('clock', String(Math.round(now)));
-    return retention.tidy(now - bodies, now - keys);
-  }
-
   #quarantineKey(): Uint8Array {
     const known = this.#meta('quarantine-key');
     if (known !== undefined) return Buffer.from(known, 'hex');
     const key = randomBytes(32);
     this.#setMeta('quarantine-key', key.toString('hex'));
     return key;
-  }
-
-  /**
-   * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the
-   * copy was made is not known to it.
-   */
-  #countOpening(file: string): boolean {
-    const beside = path.join(path.dirname(file), 'inbox.openings');
-    const inFile = Number(this.#meta('openings') ?? 0);
-    const seen = openingsIn(beside);
-    const count = Math.max(inFile, seen) + 1;
-    this.#setMeta('openings', String(count));
-    fs.writeFileSync(beside, `${count}\n`, { mode: 0o600 });
-    return inFile < seen;
   }
 
   #meta(name: string): string | undefined {
@@ -134,7 +140,33 @@ export class Store {
   }
 }
 
-function openingsIn(file: string): number {
+/**
+ * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
+ * was made is not known to it.
+ */
+class Openings {
+  readonly #file: string;
+  /** As counted beside the file. */
+  readonly seen: number;
+  #count = 0;
+
+  constructor(file: string) {
+    this.#file = path.join(path.dirname(file), 'inbox.openings');
+    this.seen = numberIn(this.#file);
+  }
+
+  next(inFile: number): number {
+    this.#count = Math.max(inFile, this.seen) + 1;
+    return this.#count;
+  }
+
+  /** Only what the file knows is written beside it: otherwise it would seem older than it is. */
+  write(): void {
+    fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
+  }
+}
+
+function numberIn(file: string): number {
   try {
     const count = Number(fs.readFileSync(file, 'utf8'));
     return Number.isSafeInteger(count) ? count : 0;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkDisk, fileSystemWarning, Reserve } from './disk';
-import { isBroken, isFull, textOf } from './fault';
+import { faultText, isBroken, isFull } from './fault';
 import type { FromStore, Reply, Request, StoreWarning, ToStore } from './protocol';
 import { Store } from './store';
 
@@ -37,8 +37,10 @@ class StoreServer {
 
   run(batch: readonly Request[]): void {
     if (this.#store === undefined) this.#open();
-    this.tell({ replies: this.#answer(batch) });
-    if (batch.some(({ name }) => name === 'tidy')) this.#lookAtDisk();
+    const replies = this.#answer(batch);
+    this.tell({ replies });
+    const isTidy = batch.some(({ name, id }) => name === 'tidy' && isGiven(replies, id, false));
+    if (isTidy) this.#rest();
   }
 
   close(): void {
@@ -70,9 +72,10 @@ class StoreServer {
         return this.#answer(batch);
       }
       if (isBroken(error)) this.#close(error);
+      else if (isFull(error)) this.#failed(error);
       // What the store refuses for its own sake keeps no other out.
-      else if (!isFull(error) && batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
-      return batch.map(({ id }) => ({ id, error: textOf(error) }));
+      else if (batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
+      return batch.map(({ id }) => ({ id, error: faultText(error) }));
     }
   }
 
@@ -93,11 +96,17 @@ class StoreServer {
   }
 
   #failed(error: unknown): void {
-    this.#fault = textOf(error);
+    this.#fault = faultText(error);
     this.tell({ fault: this.#fault });
   }
 
-  #lookAtDisk(): void {
+  /** Nothing is left to remove: time to see to the log and the disk. */
+  #rest(): void {
+    try {
+      this.#store?.checkpoint();
+    } catch (error) {
+      this.#close(error);
+    }
     this.#reserve.keep();
     this.#warn(checkDisk(path.dirname(this.file)));
   }
@@ -105,6 +114,10 @@ class StoreServer {
   #warn(warning: StoreWarning | undefined): void {
     if (warning !== undefined) this.tell({ warning });
   }
+}
+
+function isGiven(replies: readonly Reply[], id: number, give: unknown): boolean {
+  return replies.some((reply) => reply.id === id && reply.error === undefined && reply.give === give);
 }
 
 function perform(store: Store, { name, take }: Request): unknown {
