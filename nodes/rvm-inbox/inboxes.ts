@@ -26,6 +26,8 @@ interface Entry {
   claim: { by: object; settings: InboxSettings } | undefined;
 }
 
+/** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
+const LOG = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox.log';
 /** After the start of the flows, in milliseconds. */
 const ABANDONED_AFTER = 3000;
 const DAY = 24 * 60 * 60 * 1000;
@@ -136,7 +138,7 @@ function closeUnusedLater(RED: NodeAPI): void {
 function reportAbandoned(RED: NodeAPI): void {
   for (const { inbox, folder } of entries.values()) {
     const count = inbox.abandoned().reduce((sum, endpoint) => sum + inbox.waiting(endpoint), 0);
-    if (count > 0) RED.log.warn(RED._('rvm-inbox.log.abandoned', { count, folder }));
+    if (count > 0) RED.log.warn(RED._(`${LOG}.abandoned`, { count, folder }));
   }
 }
 
@@ -145,23 +147,23 @@ function tell(RED: NodeAPI, folder: string, news: InboxNews): void {
     case 'line':
       return RED.log.error(news.line);
     case 'fault':
-      return RED.log.error(RED._('rvm-inbox.log.fault', { folder, reason: news.reason }));
+      return RED.log.error(RED._(`${LOG}.fault`, { folder, reason: news.reason }));
     case 'spilling':
-      return RED.log.error(RED._('rvm-inbox.log.spilling', { folder }));
+      return RED.log.error(RED._(`${LOG}.spilling`, { folder }));
     case 'read-back':
-      return RED.log.warn(RED._('rvm-inbox.log.readBack', { count: news.count }));
+      return RED.log.warn(RED._(`${LOG}.readBack`, { count: news.count }));
     case 'restored':
-      return RED.log.warn(RED._('rvm-inbox.log.restored', { folder }));
+      return RED.log.warn(RED._(`${LOG}.restored`, { folder }));
     case 'volatile':
-      return RED.log.warn(RED._('rvm-inbox.log.volatile', { folder, fileSystem: news.fileSystem }));
+      return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
     case 'network':
-      return RED.log.warn(RED._('rvm-inbox.log.network', { folder, fileSystem: news.fileSystem }));
+      return RED.log.warn(RED._(`${LOG}.network`, { folder, fileSystem: news.fileSystem }));
     case 'disk-low':
       return RED.log.warn(
-        RED._('rvm-inbox.log.diskLow', { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
+        RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
       );
     case 'reserve-used':
-      return RED.log.error(RED._('rvm-inbox.log.reserveUsed', { folder }));
+      return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
     default:
       return news satisfies never;
   }
