@@ -38,7 +38,6 @@ export class StoreThread implements StorePort {
   #queue: Request[] = [];
   #underWay = false;
   #lastId = 0;
-  #wasOpen = false;
   #closing: Promise<void> | undefined;
   #closed: () => void = () => undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -77,7 +76,7 @@ export class StoreThread implements StorePort {
   #start(): void {
     this.#pause = undefined;
     const worker = new Worker(path.join(__dirname, `worker${path.extname(__filename)}`), {
-      workerData: { file: this.file, resumed: this.#wasOpen },
+      workerData: { file: this.file },
     });
     this.#worker = worker;
     // A thread that waits for work keeps no process alive; one that has work does, by what waits for its answer.
@@ -116,7 +115,6 @@ export class StoreThread implements StorePort {
         else pending?.reject(storeFailed(error));
       }
     } else if ('opened' in news) {
-      this.#wasOpen = true;
       this.news.onOpened(news.opened);
     } else if ('fault' in news) this.news.onFault(news.fault);
     else this.news.onWarning(news.warning);

@@ -12,8 +12,10 @@ type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls
 
 export interface StoreOptions {
   file: string;
-  /** True where this process had the file open before: its leases go on. */
+  /** True where this thread had the file open before: its leases go on. */
   resumed: boolean;
+  /** Delivery ids of leases that go on in no case. */
+  doubtful?: string[];
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
 }
@@ -31,7 +33,7 @@ export class Store {
   readonly #clockAtOpen: number;
 
   /** @throws Error as `openDatabase` does */
-  constructor({ file, resumed, steady = () => performance.now() }: StoreOptions) {
+  constructor({ file, resumed, doubtful = [], steady = () => performance.now() }: StoreOptions) {
     this.#database = openDatabase(file);
     try {
       const openedAt = steady();
@@ -39,6 +41,7 @@ export class Store {
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
       const messages = new Messages(this.#database, () => this.#clock());
       this.opened = this.transaction(() => {
+        messages.giveBack({ unsent: doubtful, cutOff: [] });
         if (!resumed) messages.forgetLeases();
         return { waiting: messages.waiting(), restored: this.#countOpening(file) };
       });
@@ -94,9 +97,13 @@ export class Store {
     return this.#clockAtOpen + this.#steady();
   }
 
+  #keepClock(): void {
+    this.#setMeta('clock', String(Math.round(this.#clock())));
+  }
+
   #tidy(retention: Retention, keys: number, bodies: number): boolean {
+    this.#keepClock();
     const now = this.#clock();
-    this.#setMeta('clock', String(Math.round(now)));
     return retention.tidy(now - bodies, now - keys);
   }
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { checkDisk, fileSystemWarning, Reserve } from './disk';
 import { isBroken, isFull, textOf } from './fault';
-import type { FromStore, Reply, Request, StoreWarning, ToStore } from './protocol';
+import type { Accepted, FromStore, Reply, Request, StoredMessage, StoreWarning, ToStore } from './protocol';
 import { Store } from './store';
 
 /** Between two attempts to open the file, in milliseconds. */
@@ -10,8 +10,6 @@ const RETRY = 1000;
 
 interface WorkerData {
   file: string;
-  /** Longer than a thread lives: the process had the file open in another one. */
-  resumed: boolean;
 }
 
 /**
@@ -21,16 +19,16 @@ interface WorkerData {
 class StoreServer {
   readonly #reserve: Reserve;
   #store: Store | undefined;
-  #resumed: boolean;
+  #wasOpen = false;
+  /** Leases of a commit that failed: the main thread knows nothing of them, but they may be on the disk. */
+  #doubtful: string[] = [];
   #triedAt = -Infinity;
   #fault = '';
 
   constructor(
     private readonly file: string,
-    resumed: boolean,
     private readonly tell: (news: FromStore) => void,
   ) {
-    this.#resumed = resumed;
     this.#reserve = new Reserve(path.dirname(file));
     this.#open();
   }
@@ -49,37 +47,39 @@ class StoreServer {
     if (performance.now() - this.#triedAt < RETRY) return;
     this.#triedAt = performance.now();
     try {
-      this.#store = new Store({ file: this.file, resumed: this.#resumed });
+      this.#store = new Store({ file: this.file, resumed: this.#wasOpen, doubtful: this.#doubtful });
     } catch (error) {
       this.#failed(error);
       return;
     }
-    if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
-    this.#resumed = true;
+    this.#doubtful = [];
+    if (!this.#wasOpen) this.#warn(fileSystemWarning(path.dirname(this.file)));
+    this.#wasOpen = true;
     this.tell({ opened: this.#store.opened });
   }
 
   #answer(batch: readonly Request[]): Reply[] {
     const store = this.#store;
     if (store === undefined) return batch.map(({ id }) => ({ id, error: this.#fault }));
+    const gives: unknown[] = [];
     try {
-      return this.#commit(store, batch);
+      store.transaction(() => {
+        for (const request of batch) gives.push(perform(store, request));
+      });
+      return batch.map(({ id }, index) => ({ id, give: gives[index] }));
     } catch (error) {
       if (isFull(error) && this.#reserve.release()) {
         this.#warn({ kind: 'reserve-used' });
         return this.#answer(batch);
       }
-      if (isBroken(error)) this.#close(error);
+      if (isBroken(error)) {
+        this.#doubtful = gives.flatMap((give, index) => leasedBy(batch[index], give));
+        this.#close(error);
+      }
       // What the store refuses for its own sake keeps no other out.
       else if (!isFull(error) && batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
       return batch.map(({ id }) => ({ id, error: textOf(error) }));
     }
-  }
-
-  #commit(store: Store, batch: readonly Request[]): Reply[] {
-    return store.transaction(() =>
-      batch.map((request) => ({ id: request.id, give: perform(store, request) })),
-    );
   }
 
   #close(error: unknown): void {
@@ -113,10 +113,19 @@ function perform(store: Store, { name, take }: Request): unknown {
   return work(take);
 }
 
+/** Delivery ids that a request leased. */
+function leasedBy(request: Request | undefined, give: unknown): string[] {
+  if (request?.name === 'accept') {
+    const { leased, deliveryId } = give as Accepted;
+    return leased ? [deliveryId] : [];
+  }
+  return request?.name === 'lease' ? (give as StoredMessage[]).map(({ deliveryId }) => deliveryId) : [];
+}
+
 if (parentPort !== null) {
   const port = parentPort;
-  const { file, resumed } = workerData as WorkerData;
-  const server = new StoreServer(file, resumed, (news) => port.postMessage(news));
+  const { file } = workerData as WorkerData;
+  const server = new StoreServer(file, (news) => port.postMessage(news));
   port.on('message', (message: ToStore) => {
     if (message !== 'close') return server.run(message.batch);
     server.close();
