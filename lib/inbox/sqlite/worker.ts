@@ -75,9 +75,9 @@ class StoreServer {
       if (isBroken(error)) {
         this.#doubtful = gives.flatMap((give, index) => leasedBy(batch[index], give));
         this.#close(error);
-      }
+      } else if (isFull(error)) this.#failed(error);
       // What the store refuses for its own sake keeps no other out.
-      else if (!isFull(error) && batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
+      else if (batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
       return batch.map(({ id }) => ({ id, error: textOf(error) }));
     }
   }
