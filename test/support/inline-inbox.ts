@@ -61,7 +61,8 @@ export class InlineInbox extends DurableInbox {
 
   /** Dead letters, stale messages and conflicts, oldest first. */
   deadLetters(): (ProvenMessage | DeadLetter)[] {
-    const rows = this.store.work.list({ state: 'dead', limit: 10_000 }).reverse();
+    const { store } = this;
+    const rows = store.transaction(() => store.work.list({ state: 'dead', limit: 10_000 })).reverse();
     return rows.map(acceptedMessage).filter((message) => message !== undefined);
   }
 }

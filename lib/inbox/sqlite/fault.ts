@@ -24,6 +24,11 @@ export function isBroken(error: unknown): boolean {
   return BROKEN.has(codeOf(error));
 }
 
+/** True where a page cannot be read; the others can. */
+export function isDamaged(error: unknown): boolean {
+  return codeOf(error) === SQLITE_CORRUPT;
+}
+
 export function isFull(error: unknown): boolean {
   return codeOf(error) === SQLITE_FULL;
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { ListQuery, MessageState } from '../inbox';
+import { isDamaged } from './fault';
 import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from './protocol';
 
 type Row = Record<string, SQLOutputValue>;
 
 const COLUMNS = `sequence, delivery_id, station, id, fingerprint, endpoint, state, attempt, cut_off, again, first, ended,
-  received, facts, bytes`;
+  received`;
 /** The partial indexes are used only where a query has their condition in these words. */
 const LISTED: Record<ListQuery['state'], string> = {
   open: `state IN ('received', 'leased')`,
@@ -35,6 +36,9 @@ export class Messages {
   readonly #again: StatementSync;
   readonly #end: StatementSync;
   readonly #find: StatementSync;
+  readonly #body: StatementSync;
+  /** Given by the transaction under way, still without their bodies. */
+  readonly #unread: StoredMessage[] = [];
   readonly #lists: Record<ListQuery['state'], StatementSync>;
 
   /** @param clock the clock of the file, in milliseconds */
@@ -57,7 +61,7 @@ export class Messages {
     this.#openOfAlarm = prepare(
       `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND state IN ('received', 'leased') LIMIT 1`,
     );
-    const next = `SELECT ${COLUMNS} FROM message JOIN body USING (sequence) WHERE endpoint = ? AND state = 'received'`;
+    const next = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
     this.#next = prepare(`${next} ORDER BY rank, sequence LIMIT ?`);
     this.#nextOrdered = prepare(`${next} AND ${NONE_OPEN_BEFORE} ORDER BY rank, sequence LIMIT ?`);
     this.#lease = prepare(
@@ -81,13 +85,11 @@ export class Messages {
     this.#end = prepare(
       `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
     );
-    this.#find = prepare(
-      `SELECT ${COLUMNS} FROM message LEFT JOIN body USING (sequence) WHERE delivery_id = ?`,
-    );
+    this.#find = prepare(`SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`);
+    this.#body = prepare('SELECT facts, bytes FROM body WHERE sequence = ?');
     const list = (condition: string): StatementSync =>
       prepare(
-        `SELECT ${COLUMNS} FROM message LEFT JOIN body USING (sequence) WHERE ${condition} AND received >= ?
-         ORDER BY sequence DESC LIMIT ?`,
+        `SELECT ${COLUMNS} FROM message WHERE ${condition} AND received >= ? ORDER BY sequence DESC LIMIT ?`,
       );
     this.#lists = {
       open: list(LISTED.open),
@@ -111,7 +113,9 @@ export class Messages {
   lease({ endpoint, limit, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
     const rows = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
     for (const row of rows) this.#lease.run(row['sequence'] ?? null);
-    return rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
+    const messages = rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
+    this.#unread.push(...messages);
+    return messages;
   }
 
   giveBack({ unsent, cutOff }: GivenBack): void {
@@ -142,6 +146,7 @@ export class Messages {
     if (row === undefined) return undefined;
     const message = storedMessage(row);
     this.#end.run(state, deliveryId);
+    if (give) this.#unread.push(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }
 
@@ -151,7 +156,25 @@ export class Messages {
   }
 
   list({ state, since = 0, limit }: ListQuery): StoredMessage[] {
-    return this.#lists[state].all(since, limit).map(storedMessage);
+    const messages = this.#lists[state].all(since, limit).map(storedMessage);
+    this.#unread.push(...messages);
+    return messages;
+  }
+
+  /**
+   * Adds the bodies to what a transaction has given, once it is over: after a look at a damaged page it could not be
+   * committed. Those that cannot be read stay away, so that the others need not wait for them.
+   */
+  readBodies(): void {
+    for (const message of this.#unread.splice(0)) {
+      try {
+        const { facts, bytes } = this.#body.get(message.sequence) ?? {};
+        if (typeof facts === 'string') message.facts = facts;
+        if (bytes instanceof Uint8Array) message.bytes = bytes;
+      } catch (error) {
+        if (!isDamaged(error)) throw error;
+      }
+    }
   }
 
   /** What an earlier process had leased waits again: its leases ended with it. */
@@ -227,7 +250,6 @@ function repeated(copy: Row): Accepted {
 }
 
 function storedMessage(row: Row): StoredMessage {
-  const { facts, bytes } = row;
   return {
     sequence: Number(row['sequence']),
     deliveryId: String(row['delivery_id']),
@@ -242,7 +264,5 @@ function storedMessage(row: Row): StoredMessage {
     first: row['first'] === 1,
     ended: row['ended'] === 1,
     received: Number(row['received']),
-    ...(typeof facts === 'string' && { facts }),
-    ...(bytes instanceof Uint8Array && { bytes }),
   };
 }

@@ -29,6 +29,7 @@ export class Store {
   /** What may be asked of it, by name. */
   readonly work: Work;
   readonly #database: DatabaseSync;
+  readonly #messages: Messages;
   readonly #steady: () => number;
   readonly #clockAtOpen: number;
 
@@ -40,6 +41,7 @@ export class Store {
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
       const messages = new Messages(this.#database, () => this.#clock());
+      this.#messages = messages;
       this.opened = this.transaction(() => {
         messages.giveBack({ unsent: doubtful, cutOff: [] });
         if (!resumed) messages.forgetLeases();
@@ -58,6 +60,7 @@ export class Store {
     try {
       const result = work();
       this.#database.exec('COMMIT');
+      this.#messages.readBodies();
       return result;
     } catch (error) {
       // A failed commit may have ended the transaction by itself.
