@@ -184,6 +184,22 @@ describe('an inbox of a Node-RED that runs', function () {
     assert.equal(await send(next), 200);
     await eventually(() => count(next) === 1, 'the event');
   });
+
+  it('C-128 delivers the events around a damaged page of bodies', async () => {
+    await start();
+    await nodeRed.stop();
+    fs.rmSync(folder(), { recursive: true });
+    fill(file(folder()), 500);
+    damage(file(folder()), 'body');
+    await start(nodeRed.userDir);
+    const message = alarmMessage();
+    assert.equal(await send(message), 200);
+    await eventually(() => count(message) === 1, 'the event');
+    await nodeRed.logged(/stored event .* cannot be read/);
+    await eventually(() => sink.events().length > 490, 'the others');
+    assert.equal(count(message), 1);
+    assert.doesNotMatch(nodeRed.log, /cannot store/);
+  });
 });
 
 /** A store with events that wait for the node `webhook`. */
