@@ -27,7 +27,11 @@ export interface DurableInboxOptions {
   keep: Retention;
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxNews) => void;
-  /** Opens the store; for tests. */
+  /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
+  spillAfter?: number;
+  /** Between two looks at a store that fails, in milliseconds. Default 5,000. */
+  lookAgain?: number;
+  /** The store behind it. Default: the file, in a thread of its own. */
   open?: (news: StoreNews) => StorePort;
 }
 
@@ -46,10 +50,6 @@ export type InboxNews =
 
 type Lease = ReturnType<EventQueue['lease']>;
 
-/** The store is given this time to take a message before it is spilled, in milliseconds. */
-const SPILL_AFTER = 2000;
-/** Between two looks at a store that fails, in milliseconds. */
-const LOOK_AGAIN = 5000;
 /** Between two rounds of removing what is old, in milliseconds; the first comes a minute after the start. */
 const TIDY_EVERY = 10 * 60 * 1000;
 const TIDY_FIRST = 60 * 1000;
@@ -67,6 +67,8 @@ export class DurableInbox implements Inbox {
   readonly #queues = new Map<string, EventQueue>();
   readonly #watchers = new Set<() => void>();
   readonly #log: (news: InboxNews) => void;
+  readonly #spillAfter: number;
+  readonly #lookAgain: number;
   #keep: Retention;
   #state: InboxState = { durable: undefined };
   #waiting: Record<string, number> = {};
@@ -79,6 +81,8 @@ export class DurableInbox implements Inbox {
 
   constructor(options: DurableInboxOptions) {
     this.#log = options.log ?? (() => undefined);
+    this.#spillAfter = options.spillAfter ?? 2000;
+    this.#lookAgain = options.lookAgain ?? 5000;
     this.#keep = options.keep;
     this.#spill = new SpillFile(options.spillFolder);
     const news: StoreNews = {
@@ -127,18 +131,12 @@ export class DurableInbox implements Inbox {
   }
 
   async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
-    switch (settlement.action) {
-      case 'done':
-        return this.#finish(deliveryId, 'delivered');
-      case 'reject':
-        return this.#finish(deliveryId, 'dead', settlement.note ?? '');
-      case 'retry':
-        await this.#holder(deliveryId)?.retry(deliveryId);
-        return this.#isKnown(deliveryId);
-      case 'extend':
-        this.#holder(deliveryId)?.extend(deliveryId);
-        return this.#isKnown(deliveryId);
-    }
+    if (settlement.action === 'done') return this.#finish(deliveryId, 'delivered');
+    if (settlement.action === 'reject') return this.#finish(deliveryId, 'dead', settlement.note);
+    const holder = this.#holder(deliveryId);
+    if (settlement.action === 'retry') await holder?.retry(deliveryId);
+    else holder?.extend(deliveryId);
+    return (await this.#store.call('stateOf', deliveryId)) !== undefined;
   }
 
   async list(query: ListQuery): Promise<ListedMessage[]> {
@@ -215,11 +213,7 @@ export class DurableInbox implements Inbox {
     return [...this.#queues.values()].find((queue) => queue.holds(deliveryId));
   }
 
-  async #isKnown(deliveryId: string): Promise<boolean> {
-    return (await this.#store.call('stateOf', deliveryId)) !== undefined;
-  }
-
-  async #finish(deliveryId: string, state: 'delivered' | 'dead', note = ''): Promise<boolean> {
+  async #finish(deliveryId: string, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
     const finished = await this.#store.call('finish', { deliveryId, state, give: state === 'dead' });
     if (finished === undefined) return false;
     const { was, endpoint, message } = finished;
@@ -240,7 +234,7 @@ export class DurableInbox implements Inbox {
     const storing = this.#store.call('accept', { message, lease });
     storing.then(entered, () => entered(undefined));
     try {
-      const accepted = await within(storing, SPILL_AFTER);
+      const accepted = await within(storing, this.#spillAfter);
       if (accepted !== undefined) {
         this.#works();
         return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
@@ -295,7 +289,7 @@ export class DurableInbox implements Inbox {
         () => this.#works(),
         () => this.#lookLater(),
       );
-    }, LOOK_AGAIN);
+    }, this.#lookAgain);
     this.#lookTimer.unref();
   }
 
@@ -304,6 +298,8 @@ export class DurableInbox implements Inbox {
       .catch((error: unknown) => this.#failed(reasonOf(error)))
       .finally(() => {
         this.#readingBack = undefined;
+        // What was spilled meanwhile.
+        if (this.#isSpilling && this.#state.durable === true) this.#readBack();
       });
   }
 
@@ -313,8 +309,8 @@ export class DurableInbox implements Inbox {
     try {
       for (const spill of [...this.#formerSpills, this.#spill])
         await spill.readBack(async (messages) => {
-          await this.#storeAllAgain(messages);
           count += messages.length;
+          return this.#storeAllAgain(messages);
         });
     } catch (error) {
       this.#isSpilling = true;
@@ -323,20 +319,31 @@ export class DurableInbox implements Inbox {
     if (count > 0) this.#log({ kind: 'read-back', count });
   }
 
-  async #storeAllAgain(messages: readonly NewMessage[]): Promise<void> {
+  /** False where some were refused by a store that works. */
+  async #storeAllAgain(messages: readonly NewMessage[]): Promise<boolean> {
+    const stored: boolean[] = [];
     for (let at = 0; at < messages.length; at += READ_BACK_BATCH) {
       const batch = messages.slice(at, at + READ_BACK_BATCH);
-      await Promise.all(batch.map((message) => this.#storeAgain(message)));
+      stored.push(...(await Promise.all(batch.map((message) => this.#storeAgain(message)))));
     }
+    return stored.every(Boolean);
   }
 
-  async #storeAgain(message: NewMessage): Promise<void> {
-    const accepted = await this.#store.call('accept', { message, lease: 'no' });
+  async #storeAgain(message: NewMessage): Promise<boolean> {
+    let accepted: Accepted;
+    try {
+      accepted = await this.#store.call('accept', { message, lease: 'no' });
+    } catch {
+      // One that cannot be stored must not keep those behind it; unless nothing can be.
+      await this.#store.call('ping', undefined);
+      return false;
+    }
     const { outcome, deliveryId } = accepted;
     const record = acceptedMessage(message);
     const queue = this.#queue(message.endpoint);
     if (record?.kind === 'event') queue.stored(record, 'no', accepted);
     if (record !== undefined) queue.consumer?.onReadBack(record, { outcome, deliveryId });
+    return true;
   }
 
   #tidyLater(pause: number): void {

@@ -41,7 +41,7 @@ export class EventQueue {
   #waiting = 0;
   #looking = false;
   #toldBlocked = false;
-  #turn: NodeJS.Immediate | undefined;
+  #isHanding = false;
   #timer: NodeJS.Timeout | undefined;
 
   /**
@@ -218,14 +218,15 @@ export class EventQueue {
   /** In a later turn of the event loop, so that the sender has its answer first. */
   #handSoon(held: Held): void {
     this.#next.push(held);
-    this.#turn ??= setImmediate(() => this.#handSome());
+    if (!this.#isHanding) setImmediate(() => this.#handSome());
+    this.#isHanding = true;
   }
 
   #handSome(): void {
-    this.#turn = undefined;
     const batch = this.#next.splice(0, BATCH);
     for (const held of batch) this.#hand(held);
-    if (this.#next.length > 0) this.#turn = setImmediate(() => this.#handSome());
+    this.#isHanding = this.#next.length > 0;
+    if (this.#isHanding) setImmediate(() => this.#handSome());
     const leaving = batch.filter((held) => this.#leaving.has(held));
     if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
     this.#schedule();
@@ -234,10 +235,13 @@ export class EventQueue {
   #hand(held: Held): void {
     const consumer = this.#consumer;
     // It may have been settled, or given back, since.
-    if (consumer === undefined || this.#window.get(held.delivery.deliveryId) !== held) return;
+    if (consumer === undefined || !this.#isHeld(held)) return;
     held.phase = 'at-flow';
     held.due = performance.now() + consumer.redeliverAfter;
-    if (!this.#handTo(consumer, held.delivery) || consumer.handledWhen === 'sent') {
+    const isAwaited = this.#handTo(consumer, held.delivery);
+    // The consumer may have gone just then.
+    if (!this.#isHeld(held)) return;
+    if (!isAwaited || consumer.handledWhen === 'sent') {
       held.due = Infinity;
       this.#leaving.add(held);
     }

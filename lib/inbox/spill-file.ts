@@ -24,7 +24,8 @@ export class SpillFile {
   #number = 0;
   #bytes = 0;
   #queue: Waiting[] = [];
-  #writing: Promise<void> | undefined;
+  #isWriting = false;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(readonly folder: string) {}
 
@@ -32,24 +33,23 @@ export class SpillFile {
   append(message: NewMessage): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ frame: frameOf(message), resolve, reject });
-      this.#writing ??= this.#writeAll().finally(() => {
-        this.#writing = undefined;
-      });
+      if (!this.#isWriting) this.#writing = this.#writeAll();
     });
   }
 
   /**
-   * Hands everything that was spilled to `take`, in order, a file at a time, and removes each file that was taken whole.
-   * A message may be handed over twice, after a crash in between.
-   * @throws what `take` throws; what it did not take stays
+   * Hands everything that was spilled to `take`, in order, a file at a time. A file that was taken whole is removed; where
+   * `take` says false, it stays under another name. A message may be handed over twice, after a crash in between.
+   * @throws what `take` throws; that file, and those behind it, stay for the next time
    */
-  async readBack(take: (messages: NewMessage[]) => Promise<void>): Promise<void> {
+  async readBack(take: (messages: NewMessage[]) => Promise<boolean>): Promise<void> {
     await this.#leaveFile();
     for (const number of await this.#numbers()) {
       const file = this.#file(number);
       const messages = messagesIn(await fs.readFile(file));
-      if (messages.length > 0) await take(messages);
-      await fs.unlink(file);
+      const isTaken = messages.length === 0 || (await take(messages));
+      if (isTaken) await fs.unlink(file);
+      else await fs.rename(file, `${file}.refused`);
     }
   }
 
@@ -67,6 +67,7 @@ export class SpillFile {
   }
 
   async #writeAll(): Promise<void> {
+    this.#isWriting = true;
     while (this.#queue.length > 0) {
       const batch = this.#queue;
       this.#queue = [];
@@ -79,6 +80,8 @@ export class SpillFile {
         for (const { reject } of batch) reject(error);
       }
     }
+    // At once, and not when the promise has settled: what is appended in between would wait for ever.
+    this.#isWriting = false;
   }
 
   async #write(frames: Buffer): Promise<void> {

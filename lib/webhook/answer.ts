@@ -21,9 +21,17 @@ const ANSWERS = {
   method: { status: 405, body: '{"error":"only POST"}', headers: { Allow: 'POST' } },
   large: { status: 413, body: '{"error":"body too large"}', headers: { Connection: 'close' } },
   compressed: { status: 415, body: '{"error":"compressed body"}' },
+  malformed: { status: 400, body: '{"error":"malformed request"}', headers: { Connection: 'close' } },
+  unknown: { status: 404, body: '{"error":"not found"}' },
+  head: { status: 431, body: '{"error":"too many headers"}', headers: { Connection: 'close' } },
 } satisfies Record<string, Answer>;
 
 export type AnswerName = keyof typeof ANSWERS;
+
+/** Status and headers of an answer, for a flow that answers by itself. */
+export function headOf(name: AnswerName): Pick<Answer, 'status' | 'headers'> {
+  return ANSWERS[name];
+}
 
 /** Answers a request. Where its body was not read to the end, the connection closes after the answer. */
 export function answer(req: IncomingMessage, res: ServerResponse, name: AnswerName): void {

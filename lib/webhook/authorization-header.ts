@@ -18,9 +18,17 @@ const OUTER_SPACE = /^[ \t]+|[ \t]+$/g;
  * of several, while a proxy in front may have looked at the other.
  */
 export function authorizationLines(rawHeaders: readonly string[]): string[] {
-  return rawHeaders.filter(
-    (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization',
-  );
+  return rawHeaders.filter((_, index) => index % 2 === 1 && isAuthorization(rawHeaders[index - 1]));
+}
+
+/** The raw header list without its `Authorization` lines. */
+export function withoutAuthorization(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_, index) => !isAuthorization(rawHeaders[index - (index % 2)]));
+}
+
+/** Names of headers have no case. */
+export function isAuthorization(name: string | undefined): boolean {
+  return name?.toLowerCase() === 'authorization';
 }
 
 /** Reads `Authorization: HMAC-SHA256 <BASE64_HMAC>` (specification, section 5). Schemes have no case in HTTP. */

@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
 import { matchingPath } from './path';
+import { BODY_LIMIT } from './raw-body';
 import { Receiver } from './receiver';
 import { Reporter } from './reporter';
+import { Senders } from './senders';
 
 export interface DispatcherOptions {
   /** Paths of the last run: held until the flows run, because no node is built yet. */
@@ -14,6 +16,8 @@ export interface DispatcherOptions {
   steady?: () => number;
   /** Told what an operator should know, at most one line of a kind in 10 s; nothing secret. */
   log?: (line: string) => void;
+  /** Who sent a request. Default: the peers of the connections. */
+  senders?: Senders;
   /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
   holdMs?: number;
   /** Latest time for the inbox to store a message, in milliseconds. Default 4,000. */
@@ -52,9 +56,10 @@ export class Dispatcher {
       steady: this.#steady,
       holdMs: options.holdMs ?? 3000,
       commitMs: options.commitMs ?? 4000,
-      bodyLimit: options.bodyLimit ?? 1024 * 1024,
+      bodyLimit: options.bodyLimit ?? BODY_LIMIT,
       bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
       capacity: options.capacity ?? 100,
+      senders: options.senders ?? new Senders(),
       clockGuard: new ClockGuard(now, this.#steady),
       reporter: new Reporter(this.#steady, options.log ?? (() => undefined)),
     });

@@ -36,11 +36,13 @@ export function readEnvelope(json: JsonReading): EnvelopeReading {
   const { payload, payloadType, messageId, version } = fields;
   const event = isRecord(payload) ? withSpecifiedNames(payload, EVENT_FIELDS) : {};
   if (event === undefined) return { usable: false, reason: 'duplicate-key' };
+  // Without a payload the whole body tells a repeat: to an empty event all of them would look alike.
+  const known = isRecord(payload) ? { event } : {};
   if (!isReadableType(payloadType) || !isReadableVersion(version))
-    return { usable: false, reason: 'not-json', event };
+    return { usable: false, reason: 'not-json', ...known };
   const isAlarm = payloadType.toLowerCase() === ALARM_TYPE;
   if (isAlarm && !isRecord(payload)) return { usable: false, reason: 'not-json' };
-  if (!isUsableId(messageId)) return { usable: false, reason: 'no-message-id', event };
+  if (!isUsableId(messageId)) return { usable: false, reason: 'no-message-id', ...known };
   const envelope = {
     messageId,
     payloadType,

@@ -7,7 +7,7 @@ interface AskedServer extends Server {
 }
 
 /** As many header lines as Node keeps (1,000): with more, some are missing among the raw ones. */
-const KEPT_RAW_HEADERS = 2000;
+export const KEPT_RAW_HEADERS = 2000;
 
 /**
  * Lets a server take requests that ask for another protocol as ordinary ones, where they are ours: it is free to ignore

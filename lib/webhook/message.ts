@@ -28,8 +28,9 @@ export interface WebhookFacts {
   stationName: string;
   proof: 'hmac' | 'token';
   secret: 'current' | 'previous';
-  deliveryId: string;
-  sequence: number;
+  /** Null where no inbox has it. */
+  deliveryId: string | null;
+  sequence: number | null;
   attempt: number;
   sandbox: boolean;
   warnings: Warning[];
@@ -37,7 +38,7 @@ export interface WebhookFacts {
   text: string;
 }
 
-/** A message on output 1 or 2 of *webhook in*. */
+/** A message on output 1 or 2 of *webhook in*, and on output 1 of *verify webhook*. */
 export interface EventMessage {
   payload: RvmEvent;
   /** A copy, so that later nodes may replace `payload`. */
@@ -48,12 +49,18 @@ export interface EventMessage {
   [property: string]: unknown;
 }
 
+/** A delivery of the inbox, or what was never in one and so has neither id nor number. */
+export interface Handover extends Pick<Delivery, 'message' | 'attempt' | 'first' | 'ended'> {
+  deliveryId: string | null;
+  sequence: number | null;
+}
+
 const LATE_AFTER = 5 * 60 * 1000;
 const ALARMS = 0;
 const HEALTH = 1;
 
-/** The message of a delivery, and the output it leaves by: `health` the second, any other class the first. */
-export function messageOf(delivery: Delivery, now: Date): { output: 0 | 1; msg: EventMessage } {
+/** The message of an event, and the output of *webhook in* it leaves by: `health` the second, any other class the first. */
+export function messageOf(delivery: Handover, now: Date): { output: 0 | 1; msg: EventMessage } {
   const { event } = delivery.message;
   const { eventClass } = event;
   const msg: EventMessage = {
@@ -65,7 +72,7 @@ export function messageOf(delivery: Delivery, now: Date): { output: 0 | 1; msg: 
   return { output: eventClass === 'health' ? HEALTH : ALARMS, msg };
 }
 
-function factsOf(delivery: Delivery, now: Date): WebhookFacts {
+function factsOf(delivery: Handover, now: Date): WebhookFacts {
   const { message, deliveryId, sequence, attempt, first, ended } = delivery;
   const { event, envelope, receivedTime, proof, secret, sandbox } = message;
   return {

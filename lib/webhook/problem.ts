@@ -7,6 +7,7 @@ import type {
   InboxRecord,
   ProvenMessage,
 } from '../inbox/inbox';
+import type { Refusal } from './refusal';
 import type { ProofReason } from './verify';
 
 export type ProblemKind =
@@ -15,6 +16,8 @@ export type ProblemKind =
 export type ProblemReason =
   | ProofReason
   | DeadLetterReason
+  /** *verify webhook* only: of others the receiver tells no flow. */
+  | Refusal
   | 'raw-body-missing'
   | 'attempts'
   | 'rejected'
@@ -22,7 +25,7 @@ export type ProblemReason =
   | 'restart'
   | 'window';
 
-/** What leaves output 3 of *webhook in*. Never holds a secret, a token or an `Authorization` value. */
+/** What leaves output 3 of *webhook in* and output 2 of *verify webhook*. Never holds a secret, a token or an `Authorization` value. */
 export interface Problem {
   kind: ProblemKind;
   /** Null where the kind says it all. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 export type BodyReading =
   | { kind: 'complete'; body: Buffer }
@@ -11,9 +11,12 @@ export type BodyReading =
   /** Something in front read the stream: the exact bytes are gone. */
   | { kind: 'missing' };
 
+/** Longest body, in bytes: events are about 2 kB. */
+export const BODY_LIMIT = 1024 * 1024;
+
 /** Length a request declares, in bytes; undefined where it declares none. */
-export function declaredLength(req: IncomingMessage): number | undefined {
-  const header = req.headers['content-length'];
+export function declaredLength(headers: Pick<IncomingHttpHeaders, 'content-length'>): number | undefined {
+  const header = headers['content-length'];
   return header === undefined ? undefined : Number(header);
 }
 

@@ -14,6 +14,7 @@ import { readRawBody } from './raw-body';
 import { refusalOf } from './refusal';
 import type { Reporter } from './reporter';
 import { runMiddleware } from './run-middleware';
+import type { Senders } from './senders';
 import { judgesAmong, type Judges } from './station';
 import { UnfinishedRequests } from './unfinished';
 
@@ -32,6 +33,7 @@ export interface ReceiverOptions {
   bodyDeadlineMs: number;
   /** Complete requests judged or stored at a time. */
   capacity: number;
+  senders: Senders;
   clockGuard: ClockGuard;
   reporter: Reporter;
 }
@@ -80,6 +82,7 @@ export class Receiver {
     this.#quarantineAllowance = new Allowance(QUARANTINED_PER_SECOND, options.steady);
     this.#unfinished = new UnfinishedRequests({
       maxHeld: BODY_BYTES,
+      isShared: (address) => options.senders.isShared(address),
       steady: options.steady,
       onCut: () =>
         options.reporter.log(
@@ -108,7 +111,7 @@ export class Receiver {
   async #read(exchange: Exchange): Promise<void> {
     const { req, res, target } = exchange;
     const { bodyLimit, bodyDeadlineMs } = this.options;
-    const unfinished = this.#unfinished.add(req.socket);
+    const unfinished = this.#unfinished.add(req.socket, this.#senderOf(req));
     const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
     const reading = await readRawBody(req, limits, (held) => this.#unfinished.grow(unfinished, held));
     this.#unfinished.remove(unfinished);
@@ -178,7 +181,7 @@ export class Receiver {
     const authorization = authorizationLines(req.rawHeaders);
     const judgement = judge(
       { body, authorization, json: jsonOf(body) },
-      this.#courtOf(endpoint, judges.able, received, req.socket.remoteAddress),
+      this.#courtOf(endpoint, judges.able, received, this.#senderOf(req)),
     );
     if (judgement.kind !== 'unauthentic') return this.#store(arrived, endpoint, judgement);
     if (judges.waiting) return this.#giveUp(req, 'a station of its webhook has no phrase to judge it by');
@@ -223,10 +226,11 @@ export class Receiver {
   async #quarantine(arrived: Arrived, endpoint: Endpoint): Promise<void> {
     const { req, body, received } = arrived;
     if (!this.#quarantineAllowance.pass(endpoint.id)) return;
+    const remoteAddress = this.#senderOf(req);
     const request = {
       endpointId: endpoint.id,
       receivedTime: received.toISOString(),
-      ...(req.socket.remoteAddress !== undefined && { remoteAddress: req.socket.remoteAddress }),
+      ...(remoteAddress !== undefined && { remoteAddress }),
     };
     const proof = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
     // Without the store nothing is kept; a real alarm has more right to what is left of it.
@@ -253,13 +257,9 @@ export class Receiver {
 
   #refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {
     const { req, body, received } = arrived;
-    const request = { received, bytes: body.length, remoteAddress: req.socket.remoteAddress };
+    const request = { received, bytes: body.length, remoteAddress: this.#senderOf(req) };
     this.options.reporter.unauthentic(endpoint, judgement.reason, request);
-    if (judgement.burnt === undefined) return;
-    this.options.reporter.log(
-      `burnt ${judgement.burnt.key}`,
-      `The Shared Secret Phrase of station ${judgement.burnt.key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,
-    );
+    if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
   }
 
   async #store(arrived: Arrived, endpoint: Endpoint, judgement: Proven): Promise<void> {
@@ -297,7 +297,7 @@ export class Receiver {
     const request = {
       received: new Date(this.options.now()),
       bytes: 0,
-      remoteAddress: req.socket.remoteAddress,
+      remoteAddress: this.#senderOf(req),
     };
     if (endpoint !== undefined) this.options.reporter.unauthentic(endpoint, 'raw-body-missing', request);
     this.#giveUp(req, 'something in front of the webhook has read its body');
@@ -311,8 +311,12 @@ export class Receiver {
     }
   }
 
+  #senderOf(req: IncomingMessage): string | undefined {
+    return this.options.senders.addressOf(req);
+  }
+
   #logLarge(req: IncomingMessage, size: string): void {
-    const source = req.socket.remoteAddress ?? 'an unknown address';
+    const source = this.#senderOf(req) ?? 'an unknown address';
     this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
   }
 }

@@ -1,19 +1,25 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { declaredLength } from './raw-body';
 
 /** Why a request is refused by its head alone, before a byte of its body is read. */
 export type Refusal = 'method' | 'compressed' | 'large';
 
+/** The head of a request, as far as it can refuse one. */
+export interface RequestHead {
+  method?: string | undefined;
+  headers: Pick<IncomingHttpHeaders, 'content-encoding' | 'content-length' | 'transfer-encoding'>;
+}
+
 /**
  * Judges the head of a request on a webhook path. Any content type is taken; only a compressed body is not, because it
  * would have to be inflated before it is proven.
  */
-export function refusalOf(req: IncomingMessage, bodyLimit: number): Refusal | undefined {
-  if (req.method !== 'POST') return 'method';
-  const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? '';
+export function refusalOf(head: RequestHead, bodyLimit: number): Refusal | undefined {
+  if (head.method !== 'POST') return 'method';
+  const coding = head.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (coding !== '' && coding !== 'identity') return 'compressed';
   // Node's parser undoes chunks alone, and lets what is inside them pass; anything else it refuses by itself.
-  if (/,\s*chunked\s*$/i.test(req.headers['transfer-encoding'] ?? '')) return 'compressed';
-  const length = declaredLength(req);
+  if (/,\s*chunked\s*$/i.test(head.headers['transfer-encoding'] ?? '')) return 'compressed';
+  const length = declaredLength(head.headers);
   return length !== undefined && length > bodyLimit ? 'large' : undefined;
 }

@@ -1,6 +1,7 @@
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import type { Endpoint } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
+import type { ReceivingStation } from './station';
 import { Throttle } from './throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -31,6 +32,14 @@ export class Reporter {
   log(kind: string, line: string): void {
     const count = this.#lines.pass(kind);
     if (count > 0) this.writeLine(count === 1 ? line : `${line} (${count} times)`);
+  }
+
+  /** A phrase that a stranger may have read. */
+  burnt({ key }: ReceivingStation): void {
+    this.log(
+      `burnt ${key}`,
+      `The Shared Secret Phrase of station ${key} came over http in clear text: change it, and check that the endpoint is registered with http:// at the service.`,
+    );
   }
 
   unauthentic(endpoint: Endpoint, reason: ProblemReason, request: Described): void {

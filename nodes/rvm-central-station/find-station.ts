@@ -21,19 +21,33 @@ export function stationsOfCloud(RED: NodeAPI, cloudId: string): Station[] {
   return stationsWhere(RED, (config) => config.cloud === cloudId);
 }
 
+/** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
+export function stationOfAgentUser(RED: NodeAPI, agentUserId: string): string | undefined {
+  const wanted = agentUserId.toLowerCase();
+  if (wanted === '') return undefined;
+  const receiving = allStations(RED).map((station) => station.receiving());
+  return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
+}
+
+/**
+ * The station that is chosen in a node.
+ * @throws RvmError CONFIG_MISSING where it is not there.
+ */
+export function chosenStation(RED: NodeAPI, id: string): Station {
+  const station = stationById(RED, id);
+  if (station !== undefined) return station;
+  throw new RvmError(
+    'CONFIG_MISSING',
+    'The Central Station of this node is missing or disabled: choose another.',
+  );
+}
+
 /**
  * The station a message is for: the node's property, else `msg.station` (a key), else the station of the event.
  * @throws RvmError CONFIG_MISSING where none of them names one.
  */
 export function stationOfMessage(RED: NodeAPI, configuredId: string, msg: NodeMessage): Station {
-  if (configuredId !== '') {
-    const station = stationById(RED, configuredId);
-    if (station !== undefined) return station;
-    throw new RvmError(
-      'CONFIG_MISSING',
-      'The Central Station of this node is missing or disabled: choose another.',
-    );
-  }
+  if (configuredId !== '') return chosenStation(RED, configuredId);
   const key = textIn(msg, 'station') ?? textIn(msg.webhook, 'station');
   if (key === undefined) {
     throw new RvmError(

@@ -1,20 +1,11 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { NodeAPI, NodeDef } from 'node-red';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
+import type { InboxNode } from './inbox-node';
 import { claimInbox, DEFAULTS, leaveInbox, type InboxSettings } from './inboxes';
 
 /** Ids must be known longer than resends last. */
 const LEAST_KEY_DAYS = 2;
-
-/** The config node, as webhook nodes see it. */
-export interface InboxNode extends Node {
-  /** None while a variable is not set. */
-  usableSettings(): InboxSettings | undefined;
-  /** The variable that it lacks. */
-  unsetVariable: string | undefined;
-  /** True where another inbox node of the same folder has other settings, which count. */
-  differs: boolean;
-}
 
 function settingsOf(properties: Properties): InboxSettings {
   return {

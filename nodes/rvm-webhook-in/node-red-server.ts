@@ -3,9 +3,11 @@ import type { NodeAPI } from 'node-red';
 import { Dispatcher } from '../../lib/webhook/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
 import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
+import { loopbackOrigin } from '../../lib/webhook/loopback-origin';
 import { onFlows } from '../support/flow-run';
 import { RememberedPaths } from './remembered-paths';
 import { isReservedPath } from './reserved-path';
+import type { WebhookServer } from './webhook-server';
 
 type Next = (error?: unknown) => void;
 type Handler = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
@@ -24,20 +26,11 @@ interface ExpressApp {
   path(): string;
 }
 
-/** One per process, as long as the process lives: a redeploy changes its map of paths and no Express route. */
-export interface NodeRedServer {
-  dispatcher: Dispatcher;
-  /** Full path of a webhook node below `httpNodeRoot`; undefined where Node-RED serves no flows by HTTP. */
-  fullPath(path: string): string | undefined;
-  /** Address of this Node-RED as seen from itself, once it listens. */
-  loopbackOrigin(): string | undefined;
-  middleware(): Middleware | undefined;
-}
+/** As long as the process lives: a redeploy changes its map of paths and no Express route. */
+let server: WebhookServer | undefined;
 
-let server: NodeRedServer | undefined;
-
-/** The webhook entrance of this process, put in place when the type registers: before any flow runs. */
-export function nodeRedServer(RED: NodeAPI): NodeRedServer {
+/** Node-RED's own server; the entrance is put in place when the type registers: before any flow runs. */
+export function nodeRedServer(RED: NodeAPI): WebhookServer {
   if (server !== undefined) {
     capture(RED, server.dispatcher);
     return server;
@@ -60,8 +53,11 @@ export function nodeRedServer(RED: NodeAPI): NodeRedServer {
   server = {
     dispatcher,
     fullPath: (path) => fullPath(RED, path),
-    loopbackOrigin: () => loopbackOrigin(RED),
+    loopbackOrigin: () => loopbackOrigin(schemeOf(RED), RED.server.address()),
     middleware: () => middleware(RED),
+    isReserved: (path) => isReservedPath(RED, path),
+    status: () => undefined,
+    watch: () => () => undefined,
   };
   return server;
 }
@@ -104,13 +100,8 @@ function fullPath(RED: NodeAPI, path: string): string | undefined {
   return `${RED.httpNode.path()}/${path}`.replace(/\/{2,}/g, '/');
 }
 
-function loopbackOrigin(RED: NodeAPI): string | undefined {
-  const address = RED.server.address();
-  if (address === null || typeof address === 'string') return undefined;
-  const scheme = RED.settings.get('https') === undefined ? 'http' : 'https';
-  const everywhere = address.address === '::' || address.address === '0.0.0.0';
-  const host = everywhere ? '127.0.0.1' : address.address;
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${address.port}`;
+function schemeOf(RED: NodeAPI): 'http' | 'https' {
+  return RED.settings.get('https') === undefined ? 'http' : 'https';
 }
 
 /** `httpNodeMiddleware` of settings.js: one function or several, run in turn. */

@@ -24,7 +24,7 @@ function isTaken(node: EditorNode, path: string): boolean {
   let taken = false;
   RED.nodes.eachNode((other) => {
     if (other.type !== node.type || other.id === node.id || other.d === true) return;
-    if (same(other.path) === same(path)) taken = true;
+    if (trimmed(other.listener) === trimmed(node.listener) && same(other.path) === same(path)) taken = true;
   });
   return taken;
 }
@@ -59,16 +59,28 @@ function sourceOrReason(node: EditorNode, value: unknown): boolean | string {
   return station.valid !== false || node._('rvm-webhook-in.errors.stationInvalid');
 }
 
+/** The listener that the dialog has chosen; undefined for Node-RED's own server. */
+function chosenListener() {
+  return RED.nodes.node(String($('#node-input-listener').val())) ?? undefined;
+}
+
+function originOf({ tls, host, port }: EditorNode): string {
+  const name = trimmed(host) || location.hostname;
+  return `${tls ? 'https' : 'http'}://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${trimmed(port)}`;
+}
+
 /** The address to register with the service. */
 function fullUrl(): string {
-  const base = trimmed($('#node-input-publicUrl').val()) || location.origin;
-  const root = RED.settings.httpNodeRoot || '/';
+  const listener = chosenListener();
+  const own = listener === undefined ? location.origin : originOf(listener);
+  const base = trimmed($('#node-input-publicUrl').val()) || own;
+  const root = listener === undefined ? RED.settings.httpNodeRoot || '/' : '/';
   const path = trimmed($('#node-input-path').val());
   return base.replace(/\/+$/, '') + `/${root}/${path}`.replace(/\/{2,}/g, '/');
 }
 
 function showUrl(node: EditorNode): void {
-  const disabled = RED.settings.httpNodeRoot === false;
+  const disabled = RED.settings.httpNodeRoot === false && chosenListener() === undefined;
   $('#rvm-webhook-url').val(disabled ? node._('rvm-webhook-in.tip.noHttpNodes') : fullUrl());
 }
 
@@ -99,7 +111,7 @@ RED.nodes.registerType('rvm-webhook-in', {
       value: '',
       validate: reasoned(pathOrReason),
     },
-    listener: { value: '' },
+    listener: { value: '', type: 'rvm-listener', required: false },
     publicUrl: {
       value: '',
       validate: reasoned(publicUrlOrReason),
@@ -129,7 +141,9 @@ RED.nodes.registerType('rvm-webhook-in', {
     fillAbsent(this, 'node');
     edited = this.id;
     $('#node-input-cloud').on('change', () => void $('#node-input-station').trigger('change'));
-    $('#node-input-path, #node-input-publicUrl').on('input change', () => showUrl(this));
+    $('#node-input-path, #node-input-publicUrl, #node-input-listener').on('input change', () =>
+      showUrl(this),
+    );
     $('#rvm-webhook-copy').on('click', (event) => {
       event.preventDefault();
       copyUrl(this);

@@ -10,19 +10,21 @@ import {
   type Problem,
 } from '../../lib/webhook/problem';
 import { judgesAmong, type ReceivingStation } from '../../lib/webhook/station';
-import { allStations, stationById, stationsOfCloud } from '../rvm-central-station/find-station';
+import { stationById, stationOfAgentUser, stationsOfCloud } from '../rvm-central-station/find-station';
+import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
+import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { DEFAULTS, hasSettler, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
-import type { InboxNode } from '../rvm-inbox/rvm-inbox';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
-import { clockTime, status, type StatusName } from '../support/status';
+import { lastAlarmStatus, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
-import { nodeRedServer, type NodeRedServer } from './node-red-server';
+import { chosenServer } from './chosen-server';
+import { nodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
-import { isReservedPath } from './reserved-path';
+import type { WebhookServer } from './webhook-server';
 
 const PROBLEMS_OUTPUT = 2;
 /** Between two statuses, in milliseconds. */
@@ -62,7 +64,7 @@ class WebhookIn {
     private readonly RED: NodeAPI,
     private readonly node: Node,
     config: NodeDef,
-    private readonly server: NodeRedServer,
+    private readonly server: WebhookServer,
   ) {
     this.#properties = { ...config };
     this.#inboxNode = this.#findInboxNode();
@@ -123,7 +125,7 @@ class WebhookIn {
       id: this.node.id,
       path,
       stations: () => this.#receivingStations(),
-      stationOfAgentUser: (id) => this.#stationOfAgentUser(id),
+      stationOfAgentUser: (agentUserId) => stationOfAgentUser(this.RED, agentUserId),
       inbox: this.#inbox,
       middleware: this.server.middleware(),
       onProblem: (problem) => this.#problem(problem),
@@ -140,7 +142,7 @@ class WebhookIn {
     if (path === undefined) return this.#refuse('noHttpNodes');
     if (own.replace(/\//g, '') === '') return this.#refuse('notConfigured');
     if (!POSSIBLE_PATH.test(own)) return this.#refuse('pathImpossible');
-    return isReservedPath(this.RED, path) ? this.#refuse('pathReserved') : path;
+    return this.server.isReserved(path) ? this.#refuse('pathReserved') : path;
   }
 
   #refuse(fault: StatusName): undefined {
@@ -157,7 +159,7 @@ class WebhookIn {
     const stations = this.#findStations();
     this.#stations = stations;
     this.#consumption.resume();
-    this.#unwatch = stations.map((station) => station.watch(() => this.#showStatus()));
+    this.#unwatch = [this.server, ...stations].map((watched) => watched.watch(() => this.#showStatus()));
     const path = this.#endpoint?.path;
     if (path !== undefined) {
       for (const station of stations) {
@@ -198,13 +200,6 @@ class WebhookIn {
     // Between two runs of the flows a station may not be built yet, and its alarm would be taken for a forgery.
     if (!this.#running || this.#unsetVariable() !== undefined) return [];
     return this.#stations.map((station) => station.receiving());
-  }
-
-  #stationOfAgentUser(agentUserId: string): string | undefined {
-    const wanted = agentUserId.toLowerCase();
-    if (wanted === '') return undefined;
-    const receiving = allStations(this.RED).map((station) => station.receiving());
-    return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
   }
 
   /** What nothing had proved, the phrases of now may prove. */
@@ -264,14 +259,13 @@ class WebhookIn {
     if (this.#fault !== undefined) return status(RED, this.#fault);
     const unset = this.#unsetVariable();
     if (unset !== undefined) return status(RED, 'variableNotSet', { variable: unset });
+    const ofServer = this.server.status();
+    if (ofServer !== undefined) return ofServer;
     const stations = this.#running ? this.#stations : this.#findStations();
     if (stations.length === 0) return status(RED, 'notConfigured');
     for (const station of stations) {
-      const lack = station.notReceiving();
-      if (lack === 'no-secret') return status(RED, 'noSecret');
-      if (lack === 'refused') return station.status();
-      if (lack === 'not-configured') return status(RED, 'notConfigured');
-      if (typeof lack === 'object') return status(RED, 'variableNotSet', lack);
+      const lack = lackStatus(RED, station);
+      if (lack !== undefined) return lack;
     }
     // Stations that share a phrase cannot be told apart, so that none may be left to judge.
     const waiting = !this.#running || stations.some((station) => station.notReceiving() === 'not-ready');
@@ -285,19 +279,18 @@ class WebhookIn {
     if (this.#unseenProblems > 0) return status(RED, 'problems', { count: this.#unseenProblems });
     const backlog = this.#inbox.waiting(this.node.id);
     if (backlog > 0) return status(RED, 'backlog', { count: backlog });
-    // An alarm of the sandbox never looks like a real one.
     const isSandbox = stations.some((station) => station.isSandbox);
-    if (this.#lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
-    return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(this.#lastAt) });
+    return lastAlarmStatus(RED, this.#lastAt, isSandbox);
   }
 }
 
 export = (RED: NodeAPI): void => {
-  const server = nodeIsNewEnough() ? nodeRedServer(RED) : undefined;
+  if (nodeIsNewEnough()) nodeRedServer(RED);
 
   registerNode(RED, 'rvm-webhook-in', (node: Node, config: NodeDef) => {
+    const server = chosenServer(RED, node, config);
     if (server === undefined) return;
-    const webhook = new WebhookIn(RED, node, config, nodeRedServer(RED));
+    const webhook = new WebhookIn(RED, node, config, server);
     node.on('close', (_removed: boolean, done: () => void) => {
       webhook.close();
       done();

@@ -21,20 +21,21 @@ interface MessageError {
 }
 
 /**
- * Runs a node that calls the service: output 1 carries the result, output 2 the failure where it is wired, else Catch
- * nodes get it. `work` changes the message it is given; it is told by `signal` that the node is closing.
+ * Runs a node with two outputs: a failure leaves output 2 where that is wired, else Catch nodes get it. `work` changes the
+ * message it is given, and returns the output it leaves by, counted from 0; the first unless said. It is told by `signal`
+ * that the node is closing.
  */
 export function onInput(
   node: Node,
-  work: (msg: NodeMessageInFlow, signal: AbortSignal) => Promise<void>,
+  work: (msg: NodeMessageInFlow, signal: AbortSignal) => Promise<number | void>,
 ): void {
   const closing = new AbortController();
 
   const handle = async (msg: NodeMessageInFlow, send: Send, done: Done): Promise<void> => {
     try {
-      await work(msg, closing.signal);
+      const output = (await work(msg, closing.signal)) ?? 0;
       // An answer for a node that has been redeployed goes nowhere.
-      if (!closing.signal.aborted) send(msg);
+      if (!closing.signal.aborted) send([...Array<null>(output).fill(null), msg]);
     } catch (error) {
       return fail(node, asRvmError(error), { msg, send, done });
     }

@@ -25,6 +25,7 @@ const TABLE = {
   lastSandboxAlarm: ['yellow', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
+  portInUse: ['red', 'ring'],
   pathInUse: ['red', 'ring'],
   pathImpossible: ['red', 'ring'],
   pathReserved: ['red', 'ring'],
@@ -92,6 +93,12 @@ export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: b
     default:
       return state satisfies never;
   }
+}
+
+/** What a node shows that alarms come to. One of the sandbox never looks like a real one. */
+export function lastAlarmStatus(RED: NodeAPI, lastAt: Date | undefined, isSandbox: boolean): NodeStatus {
+  if (lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
+  return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(lastAt) });
 }
 
 /** Local time of day, as the person in front of the editor reads it. */

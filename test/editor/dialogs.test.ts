@@ -7,7 +7,9 @@ import { webhookFlow } from '../support/flows';
 import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
 
 const DIALOGS: Record<string, string[]> = {
-  webhook: ['#node-input-name', '#node-input-path', '#node-input-publicUrl', '#rvm-webhook-url'],
+  webhook: ['#node-input-path', '#node-input-listener', '#node-input-publicUrl', '#rvm-webhook-url'],
+  listener: ['#node-config-input-port', '#node-config-input-host', '#node-config-input-tls'],
+  verify: ['#node-input-name', '#node-input-station'],
   rtsp: ['#node-input-name', '#node-input-quality'],
   list: ['#node-input-name', '#node-input-show'],
   station: ['#node-config-input-key', '#node-config-input-username', '#node-config-input-secret'],
@@ -17,8 +19,10 @@ const DIALOGS: Record<string, string[]> = {
 function flow(): FlowNode[] {
   return webhookFlow(
     {},
+    { id: 'verify', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 300, wires: [[], []] },
     { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', x: 300, y: 100, wires: [[], []] },
     { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 300, y: 200, wires: [[], []] },
+    { id: 'listener', type: 'rvm-listener', name: '', port: '8443', host: '', tls: '', proxies: '' },
   );
 }
 
@@ -74,6 +78,25 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       await closeDialog(page, 'cancel');
     });
 
+    it('of webhook in shows the address of the listener that is chosen, unless a public one is set', async () => {
+      await openDialog(page, 'webhook');
+      await page.selectOption('#node-input-listener', 'listener');
+      assert.equal(await page.inputValue('#rvm-webhook-url'), 'http://127.0.0.1:8443/remote-monitoring/test');
+      await page.evaluate(`Object.assign(RED.nodes.node('listener'), { tls: 'some', host: 'alarms.local' })`);
+      await page.locator('#node-input-listener').dispatchEvent('change');
+      assert.equal(
+        await page.inputValue('#rvm-webhook-url'),
+        'https://alarms.local:8443/remote-monitoring/test',
+      );
+      await page.evaluate(`Object.assign(RED.nodes.node('listener'), { tls: '', host: '' })`);
+      await page.fill('#node-input-publicUrl', 'https://alarms.example.com');
+      assert.equal(
+        await page.inputValue('#rvm-webhook-url'),
+        'https://alarms.example.com/remote-monitoring/test',
+      );
+      await closeDialog(page, 'cancel');
+    });
+
     it('of the cloud shows the API key for a real service, and the alarms per minute for the sandbox', async () => {
       await openDialog(page, 'cloud');
       assert.ok(await page.locator('#node-config-input-apiKey').isVisible());
@@ -115,6 +138,8 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       ['cloud', '#node-config-input-versionLow', 'x', /version/i],
       ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
       ['station', '#node-config-input-key', 'Not Good!', /small letters/],
+      ['listener', '#node-config-input-port', '70000', /from 1 to 65535/],
+      ['listener', '#node-config-input-proxies', 'proxy.example', /IP addresses/],
     ];
     for (const [id, field, value, reason] of WRONG) {
       it(`marks ${JSON.stringify(value)} in ${field} while it is typed, says why, and counts the node as invalid`, async () => {

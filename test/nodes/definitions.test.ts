@@ -29,7 +29,7 @@ function verdict(type: string, property: string, value: unknown): unknown {
 }
 
 describe('the definitions that the editor gets', () => {
-  for (const type of ['rvm-webhook-in', 'rvm-get-rtsp', 'rvm-list-devices']) {
+  for (const type of ['rvm-webhook-in', 'rvm-verify', 'rvm-get-rtsp', 'rvm-list-devices']) {
     it(`${type} has its name in the palette from the texts, as its label has`, () => {
       const definition = definitionOf(type);
       assert.ok(typeof definition.paletteLabel === 'function');
@@ -50,5 +50,35 @@ describe('the definitions that the editor gets', () => {
     const { tls, proxy } = definitionOf('rvm-cloud').defaults;
     assert.equal(tls?.type, 'tls-config');
     assert.equal(proxy?.type, 'http proxy');
+  });
+
+  it('rvm-webhook-in and rvm-listener let Node-RED keep track of what they use, so that a change of it restarts them', () => {
+    assert.equal(definitionOf('rvm-webhook-in').defaults.listener?.type, 'rvm-listener');
+    assert.equal(definitionOf('rvm-listener').defaults.tls?.type, 'tls-config');
+  });
+
+  it('rvm-listener takes a port from 1 to 65535 and addresses of proxies, or variables for them', () => {
+    const takes = (property: string, value: string): boolean =>
+      verdict('rvm-listener', property, value) === true;
+    const ports = {
+      '1': true,
+      '65535': true,
+      ' 8443 ': true,
+      '${P}': true,
+      '': false,
+      '0': false,
+      '65536': false,
+      '8e3': false,
+    };
+    for (const [port, expected] of Object.entries(ports)) assert.equal(takes('port', port), expected, port);
+    const proxies = {
+      '': true,
+      '10.0.0.5, 2001:db8::1': true,
+      '${P}': true,
+      'proxy.example': false,
+      '10.0.0.5,': false,
+    };
+    for (const [list, expected] of Object.entries(proxies))
+      assert.equal(takes('proxies', list), expected, list);
   });
 });

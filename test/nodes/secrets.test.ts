@@ -61,6 +61,27 @@ describe('planted secrets', function () {
       },
       { id: 'list', type: 'rvm-list-devices', wires: [['listed'], ['failed']], ...uses },
       { id: 'rtsp', type: 'rvm-get-rtsp', wires: [['video'], ['failed']], ...uses },
+      {
+        id: 'http',
+        type: 'http in',
+        url: '/verify',
+        method: 'post',
+        skipBodyParsing: true,
+        wires: [['verify']],
+        ...uses,
+      },
+      {
+        id: 'verify',
+        type: 'rvm-verify',
+        wires: [
+          ['verified', 'answer'],
+          ['refused', 'answer'],
+        ],
+        ...uses,
+      },
+      { id: 'answer', type: 'http response', statusCode: '', headers: {}, wires: [], ...uses },
+      probe('verified'),
+      probe('refused'),
       probe('listed'),
       probe('video'),
       probe('failed'),
@@ -72,14 +93,10 @@ describe('planted secrets', function () {
   /** Good and bad input of every kind, so that every place that could write a secret gets its chance. */
   async function useEverything(): Promise<void> {
     await nodeRed.deploy(flow());
-    const url = nodeRed.url + PATH;
-    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.phrase }))).status, 200);
-    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.previous }))).status, 200);
-    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.wrong }))).status, 401);
-    await post(url, `{"authenticationToken":"${PLANTED.phrase}", broken`);
-    await post(url, alarmMessage({}, { authenticationToken: PLANTED.phrase, messageId: null }));
-    await post(url, alarmMessage(), PLANTED.phrase, { 'X-Secret': PLANTED.wrong });
+    for (const url of [nodeRed.url + PATH, `${nodeRed.url}/verify`]) await postEverything(url);
     await nodeRed.message('alarms');
+    await nodeRed.message('verified');
+    await nodeRed.message('refused');
 
     await inject(nodeRed, 'in', {});
     const listed = await nodeRed.message('listed');
@@ -96,6 +113,15 @@ describe('planted secrets', function () {
       event: { cameraId: camera?.id, eventStartTime: '2026-03-04T05:06:07' },
     });
     await nodeRed.until(() => nodeRed.at('failed').length > 1, 'the second failure');
+  }
+
+  async function postEverything(url: string): Promise<void> {
+    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.phrase }))).status, 200);
+    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.previous }))).status, 200);
+    assert.equal((await post(url, alarmMessage({}, { authenticationToken: PLANTED.wrong }))).status, 401);
+    await post(url, `{"authenticationToken":"${PLANTED.phrase}", broken`);
+    await post(url, alarmMessage({}, { authenticationToken: PLANTED.phrase, messageId: null }));
+    await post(url, alarmMessage(), PLANTED.phrase, { 'X-Secret': PLANTED.wrong });
   }
 
   async function control(what: string, body: object): Promise<void> {

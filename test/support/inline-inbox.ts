@@ -5,7 +5,7 @@ import { DurableInbox, type DurableInboxOptions } from '../../lib/inbox/durable-
 import type { DeadLetter, ProvenMessage } from '../../lib/inbox/inbox';
 import type { CallName, StoreCalls } from '../../lib/inbox/sqlite/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
-import type { StoreNews, StorePort } from '../../lib/inbox/sqlite/store-thread';
+import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/sqlite/store-thread';
 import { acceptedMessage } from '../../lib/inbox/stored-message';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -13,10 +13,12 @@ const DAY = 24 * 60 * 60 * 1000;
 /** The store in the thread of the test, because a thread takes long to start. Each call is a transaction of its own. */
 class InlineStore implements StorePort {
   readonly store: Store;
+  /** True = it fails whatever is asked of it. */
+  fails = false;
 
   constructor(
     private readonly folder: string,
-    news: StoreNews,
+    private readonly news: StoreNews,
     steady?: () => number,
   ) {
     const file = path.join(folder, 'inbox.sqlite');
@@ -28,6 +30,10 @@ class InlineStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
+    if (this.fails) {
+      this.news.onFault('the disk is gone');
+      throw storeFailed('the disk is gone');
+    }
     return this.store.transaction(() => this.store.work[name](take));
   }
 
@@ -57,6 +63,10 @@ export class InlineInbox extends DurableInbox {
 
   get store(): Store {
     return this.#port.store;
+  }
+
+  set fails(fails: boolean) {
+    this.#port.fails = fails;
   }
 
   /** Dead letters, stale messages and conflicts, oldest first. */

@@ -8,6 +8,13 @@ import path from 'node:path';
 
 export const ROOT = path.join(__dirname, '..', '..');
 
+/** The types of the package, as package.json names them to Node-RED. */
+export function typesOfPackage(): string[] {
+  const text = fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8');
+  const { 'node-red': nodeRed } = JSON.parse(text) as { 'node-red': { nodes: object } };
+  return Object.keys(nodeRed.nodes);
+}
+
 /** The Node-RED versions that the package supports, as installed for the tests. */
 export const VERSIONS = { '4.1': 'node-red-4', '5': 'node-red' } as const;
 export type NodeRedVersion = keyof typeof VERSIONS;

@@ -138,6 +138,12 @@ describe('content of a proven message', () => {
     assert.deepEqual(receiver.reasons(), ['no-message-id']);
   });
 
+  it('C-119 keeps different documents that have neither an id nor a payload', async () => {
+    for (const body of ['{"a":1}', '{"a":2}', '{"a":1}']) assert.equal((await postSigned(body)).status, 200);
+    await accept(signed().body);
+    assert.deepEqual(receiver.reasons(), ['not-json', 'not-json']);
+  });
+
   it('C-111 strips keys that reach into prototypes, in escapes too', async () => {
     const text = JSON.stringify(envelope());
     const body = text.replace(

@@ -3,14 +3,20 @@ import net from 'node:net';
 import { once } from 'node:events';
 import type { Delivery, Inbox } from '../../lib/inbox/inbox';
 import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
-import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
 import type { Endpoint } from '../../lib/webhook/endpoint';
+import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
+import { Listener } from '../../lib/webhook/listener';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/station';
 import { InlineInbox } from '../support/inline-inbox';
 import { station } from './sample';
 
 export const PATH = '/remote-monitoring/abc';
+
+/** An inbox of nothing but this test. */
+export function newInbox(): Inbox {
+  return new InlineInbox();
+}
 
 export interface Answer {
   /** 0 = the connection ended without an answer. */
@@ -26,6 +32,85 @@ export interface Post {
   method?: string;
 }
 
+/** The servers that a webhook may be on: one as Node-RED has it, with the dispatcher in front; and a listener. */
+export type ServerKind = 'node-red' | 'listener';
+export const SERVERS: readonly [ServerKind, string][] = [
+  ['node-red', 'a server like that of Node-RED'],
+  ['listener', 'a listener of its own'],
+];
+
+interface TestedServer {
+  dispatcher: Dispatcher;
+  port(): number;
+  open(): Promise<unknown>;
+  closeConnections(): void;
+  close(): Promise<unknown>;
+}
+
+function likeNodeRed(options: DispatcherOptions): TestedServer {
+  const dispatcher = new Dispatcher(options);
+  const sockets = new Set<net.Socket>();
+  const server = http.createServer((req, res) => {
+    if (!dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  ignoreUpgrades(server, (target) => dispatcher.owns(target));
+  const closeConnections = (): void => {
+    for (const socket of sockets) socket.destroy();
+    server.closeAllConnections();
+  };
+  return {
+    dispatcher,
+    port: () => portOf(server.address()),
+    open: () => once(server.listen(0, '127.0.0.1'), 'listening'),
+    closeConnections,
+    close: () => {
+      closeConnections();
+      return once(server.close(), 'close');
+    },
+  };
+}
+
+function ownListener(dispatcher: DispatcherOptions): TestedServer {
+  const listener = new Listener({ port: 0, host: '127.0.0.1' }, { dispatcher });
+  return {
+    dispatcher: listener.dispatcher,
+    port: () => Number(new URL(listener.origin ?? '').port),
+    open: () => listener.listen({ proxies: [] }),
+    closeConnections: () => void listener.close(),
+    close: () => listener.close(),
+  };
+}
+
+function portOf(address: net.AddressInfo | string | null): number {
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Writes bytes by hand to a socket that connects, and reads until the other side ends it, or `enough` says so. */
+export async function exchange(
+  socket: net.Socket,
+  pieces: readonly (string | Uint8Array)[],
+  enough = /$^/,
+): Promise<string> {
+  socket.setNoDelay(true);
+  let text = '';
+  const done = new Promise<void>((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (enough.test(text)) resolve();
+    });
+    socket.on('close', () => resolve());
+    socket.on('error', () => resolve());
+  });
+  for (const piece of pieces) await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
+  await done;
+  socket.destroy();
+  return text;
+}
+
 /** A dispatcher on a real server, with one endpoint, and what came out of it. */
 export class ReceiverUnderTest {
   readonly deliveries: Delivery[] = [];
@@ -35,11 +120,16 @@ export class ReceiverUnderTest {
   agentUsers: Record<string, string> = {};
   readonly dispatcher: Dispatcher;
   readonly endpoint: Endpoint;
-  readonly #server: http.Server;
-  readonly #sockets = new Set<net.Socket>();
+  readonly #server: TestedServer;
 
-  private constructor(options: DispatcherOptions, inbox: Inbox, changes: Partial<Endpoint>) {
-    this.dispatcher = new Dispatcher({ log: (line) => this.lines.push(line), ...options });
+  private constructor(
+    start: (options: DispatcherOptions) => TestedServer,
+    options: DispatcherOptions,
+    inbox: Inbox,
+    changes: Partial<Endpoint>,
+  ) {
+    this.#server = start({ log: (line) => this.lines.push(line), ...options });
+    this.dispatcher = this.#server.dispatcher;
     this.endpoint = {
       id: 'webhook-in',
       path: PATH,
@@ -61,42 +151,35 @@ export class ReceiverUnderTest {
       onReadBack: () => undefined,
     });
     consumption.resume();
-    this.#server = http.createServer((req, res) => {
-      if (!this.dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
-    });
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    ignoreUpgrades(this.#server, (target) => this.dispatcher.owns(target));
   }
 
   static async start(
-    options: DispatcherOptions & { inbox?: Inbox; endpoint?: Partial<Endpoint>; absent?: boolean } = {},
+    options: DispatcherOptions & {
+      inbox?: Inbox;
+      endpoint?: Partial<Endpoint>;
+      absent?: boolean;
+      on?: ServerKind;
+    } = {},
   ): Promise<ReceiverUnderTest> {
-    const { inbox = new InlineInbox(), endpoint = {}, absent = false, ...dispatcherOptions } = options;
-    const receiver = new ReceiverUnderTest({ holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
+    const { inbox = newInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
+    const start = on === 'listener' ? ownListener : likeNodeRed;
+    const receiver = new ReceiverUnderTest(start, { holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
-    receiver.#server.listen(0, '127.0.0.1');
-    await once(receiver.#server, 'listening');
+    await receiver.#server.open();
     return receiver;
   }
 
   get port(): number {
-    const address = this.#server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
+    return this.#server.port();
   }
 
   closeConnections(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    this.#server.closeConnections();
   }
 
   async close(): Promise<void> {
-    this.closeConnections();
     this.dispatcher.close();
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await this.#server.close();
     await this.endpoint.inbox.close();
   }
 
@@ -129,23 +212,8 @@ export class ReceiverUnderTest {
   }
 
   /** Writes bytes by hand and reads until the server ends the connection, or `enough` says so. */
-  async raw(pieces: readonly (string | Uint8Array)[], enough = /$^/): Promise<string> {
-    const socket = net.connect(this.port, '127.0.0.1');
-    socket.setNoDelay(true);
-    let text = '';
-    const done = new Promise<void>((resolve) => {
-      socket.on('data', (chunk: Buffer) => {
-        text += chunk.toString('latin1');
-        if (enough.test(text)) resolve();
-      });
-      socket.on('close', () => resolve());
-      socket.on('error', () => resolve());
-    });
-    await once(socket, 'connect');
-    for (const piece of pieces) await new Promise<void>((resolve) => socket.write(piece, () => resolve()));
-    await done;
-    socket.destroy();
-    return text;
+  raw(pieces: readonly (string | Uint8Array)[], enough = /$^/): Promise<string> {
+    return exchange(net.connect(this.port, '127.0.0.1'), pieces, enough);
   }
 
   /** Waits until a condition holds; fails after two seconds. */

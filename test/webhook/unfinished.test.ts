@@ -3,14 +3,10 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { readRawBody } from '../../lib/webhook/raw-body';
+import { Senders } from '../../lib/webhook/senders';
 import { UnfinishedRequests } from '../../lib/webhook/unfinished';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 import { signed } from './sample';
-
-/** A socket that seems to come from an address. */
-function socketFrom(remoteAddress: string): net.Socket {
-  return Object.defineProperty(new net.Socket(), 'remoteAddress', { value: remoteAddress });
-}
 
 describe('requests that do not come to their end', () => {
   const open: net.Socket[] = [];
@@ -56,33 +52,56 @@ describe('requests that do not come to their end', () => {
     let now = 0;
     const requests = new UnfinishedRequests({
       maxHeld: 1e9,
+      isShared: (address) => new Senders().isShared(address),
       steady: () => now,
       onCut: () => cut.push('cut'),
     });
-    const first = socketFrom('192.0.2.1');
-    requests.add(first);
+    const first = new net.Socket();
+    requests.add(first, '192.0.2.1');
     for (let count = 0; count < 100; count++) {
-      for (const local of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) requests.add(socketFrom(local));
+      for (const local of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) requests.add(new net.Socket(), local);
     }
-    for (let count = 0; count < 49; count++) requests.add(socketFrom('192.0.2.1'));
-    requests.add(socketFrom('192.0.2.2'));
+    for (let count = 0; count < 49; count++) requests.add(new net.Socket(), '192.0.2.1');
+    requests.add(new net.Socket(), '192.0.2.2');
     // An alarm may come from there, too, so that what is young has its time.
     now = 1999;
-    requests.add(socketFrom('192.0.2.1'));
+    requests.add(new net.Socket(), '192.0.2.1');
     assert.deepEqual([first.destroyed, cut.length], [false, 0]);
     now = 2000;
-    requests.add(socketFrom('192.0.2.1'));
+    requests.add(new net.Socket(), '192.0.2.1');
     assert.deepEqual([first.destroyed, cut.length], [true, 2]);
+  });
+
+  it('C-49 are bounded in all, and the address with the most gives its oldest', () => {
+    const requests = new UnfinishedRequests({
+      maxHeld: 1e9,
+      maxCount: 4,
+      isShared: () => false,
+      steady: () => 0,
+      onCut: () => undefined,
+    });
+    const sockets = ['192.0.2.1', '192.0.2.2', '192.0.2.2', '192.0.2.3', '192.0.2.2', '192.0.2.4'].map(
+      (address) => {
+        const socket = new net.Socket();
+        requests.add(socket, address);
+        return socket;
+      },
+    );
+    assert.deepEqual(
+      sockets.map(({ destroyed }) => destroyed),
+      [false, true, true, false, false, false],
+    );
   });
 
   it('count no longer once they are complete', () => {
     const requests = new UnfinishedRequests({
       maxHeld: 10,
+      isShared: () => false,
       steady: () => 0,
       onCut: () => assert.fail('nothing is too much'),
     });
     for (let count = 0; count < 10; count++) {
-      const request = requests.add(socketFrom('192.0.2.1'));
+      const request = requests.add(new net.Socket(), '192.0.2.1');
       requests.grow(request, 8);
       requests.remove(request);
     }

@@ -1,0 +1,133 @@
+import type { SecureContextOptions } from 'node:tls';
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { RvmError } from '../../lib/error';
+import { Dispatcher } from '../../lib/webhook/dispatcher';
+import type { ListenerSettings } from '../../lib/webhook/listener';
+import { Listeners, type ListenerClaim } from '../../lib/webhook/listeners';
+import { onFlows } from '../support/flow-run';
+import { registerNode } from '../support/register';
+import { firstUnsetVariable, listOf, textOf, unsetVariableError, type Properties } from '../support/settings';
+import { status } from '../support/status';
+import type { ListenerNode } from './listener-node';
+import { isPort } from './port-rule';
+
+/** The core node `tls-config`. */
+interface TlsNode extends Node {
+  addTLSOptions(options: SecureContextOptions): SecureContextOptions;
+}
+
+let listeners: Listeners | undefined;
+
+/** All listeners of this process, whose ports stay open while their nodes are built anew. */
+function listenersOf(RED: NodeAPI): Listeners {
+  if (listeners !== undefined) return listeners;
+  const all = new Listeners({ log: (line) => RED.log.warn(line) });
+  onFlows(RED, 'started', () => void all.flowsStarted());
+  onFlows(RED, 'stopping', () => all.flowsStopping());
+  listeners = all;
+  return all;
+}
+
+/** One `rvm-listener` node: its claim on a port, as far as its settings allow one, and what it tells of it. */
+class OwnServer {
+  readonly #properties: Properties;
+  readonly #claim: ListenerClaim | undefined;
+  readonly #end: (() => void)[] = [];
+  #settingFault: RvmError | undefined;
+  #reported: string | undefined;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: ListenerNode,
+    config: NodeDef,
+  ) {
+    this.#properties = { ...config };
+    this.#claim = this.#tryToClaim();
+    const listener = this.#claim?.listener;
+    // Without a claim nothing ever comes by it, but its webhook nodes need something to add their path to.
+    const dispatcher = listener?.dispatcher ?? new Dispatcher();
+    node.server = {
+      dispatcher,
+      fullPath: (path) => `/${path}`.replace(/\/{2,}/g, '/'),
+      isReserved: () => false,
+      loopbackOrigin: () => listener?.origin,
+      middleware: () => undefined,
+      status: () => this.#status(),
+      watch: (changed) => listener?.watch(changed) ?? (() => undefined),
+    };
+    if (listener !== undefined) this.#end.push(listener.watch(() => this.#report()));
+    this.#report();
+  }
+
+  close(): void {
+    for (const end of this.#end) end();
+    this.#claim?.release();
+  }
+
+  #tryToClaim(): ListenerClaim | undefined {
+    try {
+      const place = { port: this.#port(), host: textOf(this.#properties, 'host').trim() };
+      return listenersOf(this.RED).claim(place, this.#settings());
+    } catch (error) {
+      this.#settingFault = error as RvmError;
+      return undefined;
+    }
+  }
+
+  /** @throws RvmError CONFIG_MISSING for a variable that is not set, BAD_INPUT for what is no port. */
+  #port(): number {
+    const unset = firstUnsetVariable(this.#properties);
+    if (unset !== undefined) throw unsetVariableError(unset);
+    const text = textOf(this.#properties, 'port').trim();
+    if (isPort(text)) return Number(text);
+    throw new RvmError('BAD_INPUT', this.RED._('rvm-listener.errors.port'));
+  }
+
+  /** A chosen TLS node that is gone counts as one without a certificate: phrases must not come in clear then. */
+  #settings(): ListenerSettings {
+    const proxies = listOf(this.#properties, 'proxies');
+    const id = textOf(this.#properties, 'tls');
+    if (id === '') return { proxies };
+    const tlsNode = this.RED.nodes.getNode(id) as Partial<TlsNode> | null | undefined;
+    // What else it sets is for clients.
+    const { key, cert, ca, pfx, passphrase } = tlsNode?.addTLSOptions?.({}) ?? {};
+    return { proxies, tls: { key, cert, ca, pfx, passphrase } };
+  }
+
+  #fault(): RvmError | undefined {
+    return this.#settingFault ?? this.#secondFault() ?? this.#claim?.listener.fault;
+  }
+
+  #secondFault(): RvmError | undefined {
+    if (this.#claim?.isFirst() !== false) return undefined;
+    return new RvmError('NETWORK', this.RED._('rvm-listener.errors.second'));
+  }
+
+  #status(): ReturnType<typeof status> | undefined {
+    const unset = firstUnsetVariable(this.#properties);
+    if (unset !== undefined) return status(this.RED, 'variableNotSet', { variable: unset });
+    const fault = this.#fault();
+    return fault && status(this.RED, fault.code === 'NETWORK' ? 'portInUse' : 'wrongSetting');
+  }
+
+  /** Each state once, however often a port is tried. */
+  #report(): void {
+    const fault = this.#fault();
+    const url = this.#claim?.listener.origin ?? '';
+    const text = fault?.message ?? url;
+    if (text === '' || text === this.#reported) return;
+    this.#reported = text;
+    if (fault !== undefined) this.node.error(fault.message);
+    else this.node.log(this.RED._('rvm-listener.log.listening', { url }));
+  }
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode<ListenerNode, NodeDef>(RED, 'rvm-listener', (node, config) => {
+    const server = new OwnServer(RED, node, config);
+    node.on('close', (_removed: boolean, done: () => void) => {
+      server.close();
+      done();
+    });
+  });
+};

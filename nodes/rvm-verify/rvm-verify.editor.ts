@@ -1,0 +1,32 @@
+import { fillAbsent } from '../support/editor/fill-absent';
+
+RED.nodes.registerType('rvm-verify', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-verify.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: true },
+  },
+  paletteLabel() {
+    return this._('rvm-verify.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-verify.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  inputLabels() {
+    return this._('rvm-verify.label.input');
+  },
+  outputLabels(index) {
+    return this._(`rvm-verify.output.${index === 0 ? 'authentic' : 'not'}`);
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+  },
+});

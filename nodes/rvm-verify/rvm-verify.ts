@@ -1,0 +1,106 @@
+import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
+import type { RvmError } from '../../lib/error';
+import { isRecord } from '../../lib/json-record';
+import { headOf } from '../../lib/webhook/answer';
+import { Reporter } from '../../lib/webhook/reporter';
+import { Verifier, type Verification } from '../../lib/webhook/verifier';
+import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-station/find-station';
+import { lackError, lackStatus } from '../rvm-central-station/lack';
+import type { Station } from '../rvm-central-station/station';
+import { onInput } from '../support/input';
+import { registerNode } from '../support/register';
+import { firstUnsetVariable, textOf, unsetVariableError } from '../support/settings';
+import { lastAlarmStatus, showFromStart, status } from '../support/status';
+import { takeRequest } from './request-in-message';
+
+const AUTHENTIC_OUTPUT = 0;
+const REFUSED_OUTPUT = 1;
+/** Only of what cannot be judged. It stands for no promise of a resend: http response has no way to cut a connection. */
+const UNABLE = 500;
+
+/** One `verify webhook` node: takes the request out of each message, and puts the verdict in its place. */
+class VerifyWebhook {
+  readonly #stationId: string;
+  readonly #unsetVariable: string | undefined;
+  readonly #reporter: Reporter;
+  readonly #verifier: Verifier;
+  #lastAt: Date | undefined;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+    config: NodeDef,
+  ) {
+    this.#stationId = textOf({ ...config }, 'station');
+    this.#unsetVariable = firstUnsetVariable(config);
+    const steady = (): number => performance.now();
+    this.#reporter = new Reporter(steady, (line) => node.warn(line));
+    this.#verifier = new Verifier({
+      id: node.id,
+      stationOfAgentUser: (agentUserId) => stationOfAgentUser(RED, agentUserId),
+      reporter: this.#reporter,
+      now: Date.now,
+      steady,
+    });
+    showFromStart(RED, node, () => this.#status());
+    const unwatch = this.#station()?.watch(() => this.#showStatus());
+    if (unwatch !== undefined) node.on('close', unwatch);
+    onInput(node, (msg) => this.#verify(msg));
+  }
+
+  /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by. */
+  async #verify(msg: NodeMessage): Promise<number> {
+    // Whatever happens: without a status http response would answer 200, and the service would never send again.
+    msg.statusCode = UNABLE;
+    const request = takeRequest(msg);
+    const verification = this.#verifier.verify(request, this.#station()?.receiving());
+    putVerdict(msg, verification);
+    if (verification.outcome === 'authentic') {
+      this.#lastAt = new Date();
+      this.#showStatus();
+      return AUTHENTIC_OUTPUT;
+    }
+    const { kind, reason } = verification.problem;
+    if (kind === 'blocked') throw this.#lack();
+    if (reason === 'raw-body-missing')
+      this.#reporter.log(reason, this.RED._('rvm-verify.log.rawBodyMissing'));
+    return REFUSED_OUTPUT;
+  }
+
+  #station(): Station | undefined {
+    return this.#unsetVariable === undefined ? stationById(this.RED, this.#stationId) : undefined;
+  }
+
+  #lack(): RvmError {
+    if (this.#unsetVariable !== undefined) return unsetVariableError(this.#unsetVariable);
+    return lackError(chosenStation(this.RED, this.#stationId));
+  }
+
+  #showStatus(): void {
+    this.node.status(this.#status());
+  }
+
+  #status(): NodeStatus {
+    const { RED } = this;
+    const variable = this.#unsetVariable;
+    if (variable !== undefined) return status(RED, 'variableNotSet', { variable });
+    const station = this.#station();
+    if (station === undefined) return status(RED, 'notConfigured');
+    return lackStatus(RED, station) ?? lastAlarmStatus(RED, this.#lastAt, station.isSandbox);
+  }
+}
+
+/** What the flow gets, and what http response answers with. */
+function putVerdict(msg: NodeMessage, verification: Verification): void {
+  const { outcome } = verification;
+  if (outcome === 'authentic') Object.assign(msg, verification.msg);
+  else Object.assign(msg, { topic: verification.problem.kind, payload: verification.problem });
+  const answer = outcome === 'unable' ? { status: UNABLE } : headOf(verification.answer);
+  msg.statusCode = answer.status;
+  if (msg.res === undefined || answer.headers === undefined) return;
+  msg.headers = { ...(isRecord(msg.headers) && msg.headers), ...answer.headers };
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode(RED, 'rvm-verify', (node: Node, config: NodeDef) => void new VerifyWebhook(RED, node, config));
+};

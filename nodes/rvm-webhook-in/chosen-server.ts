@@ -1,0 +1,23 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { ListenerNode } from '../rvm-listener/listener-node';
+import { firstUnsetVariable, textOf } from '../support/settings';
+import { showFromStart, status } from '../support/status';
+import { nodeRedServer } from './node-red-server';
+import type { WebhookServer } from './webhook-server';
+
+/**
+ * The server that a webhook node listens on: that of its listener node, or Node-RED's own where it names none. Undefined,
+ * and said on the node, where the listener is gone: its alarms must not turn up on another server than was chosen.
+ */
+export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): WebhookServer | undefined {
+  const id = textOf({ ...config }, 'listener');
+  if (id === '') return nodeRedServer(RED);
+  const listener = RED.nodes.getNode(id) as ListenerNode | null | undefined;
+  if (listener?.server !== undefined) return listener.server;
+  const variable = firstUnsetVariable({ id });
+  node.error(RED._('rvm-webhook-in.errors.listenerMissing'));
+  showFromStart(RED, node, () =>
+    variable === undefined ? status(RED, 'notConfigured') : status(RED, 'variableNotSet', { variable }),
+  );
+  return undefined;
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { InlineInbox } from '../support/inline-inbox';
+import { allSettled, proven, Taker, until } from './samples';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+describe('what the inbox keeps', () => {
+  let now: number;
+  let inbox: InlineInbox;
+  beforeEach(() => {
+    now = 0;
+    inbox = new InlineInbox({ steady: () => now });
+  });
+  afterEach(() => inbox.close());
+
+  function tidy(keys: number, bodies: number): void {
+    while (inbox.store.work.tidy({ keys: keys * DAY, bodies: bodies * DAY }));
+  }
+  const rows = async () => inbox.list({ state: 'all', limit: 10_000 });
+
+  async function deliver(count: number, left = 0): Promise<void> {
+    const taker = new Taker(inbox);
+    for (let i = 0; i < count; i += 1) await inbox.accept(proven());
+    await until(() => taker.ids.length >= count, 'the deliveries');
+    await allSettled(inbox, left);
+    taker.consumption.end();
+  }
+
+  it('goes when it is final and old, the body before the id', async () => {
+    await deliver(3);
+    now = 4 * DAY;
+    await deliver(2);
+    now = 8 * DAY;
+    tidy(10, 7);
+    assert.deepEqual(
+      (await rows()).map(({ event }) => event.eventName !== undefined),
+      [true, true, false, false, false],
+    );
+    now = 11 * DAY;
+    tidy(10, 7);
+    assert.equal((await rows()).length, 2);
+  });
+
+  it('keeps an id as long as its body', async () => {
+    await deliver(1);
+    now = 8 * DAY;
+    tidy(7, 30);
+    const [row] = await rows();
+    assert.equal(row?.event.eventName, 'Person in yard');
+    now = 31 * DAY;
+    tidy(7, 30);
+    assert.deepEqual(await rows(), []);
+  });
+
+  it('stays as long as it is not final, and so do dead letters', async () => {
+    await inbox.accept(proven());
+    const { event, envelope, ...record } = proven();
+    await inbox.acceptDeadLetter({ ...record, kind: 'dead-letter', reason: 'not-json' });
+    await inbox.acceptDeadLetter({ ...record, fingerprint: 'x', kind: 'stale', reason: 'too-old' });
+    assert.ok(event && envelope);
+    now = 400 * DAY;
+    tidy(2, 1);
+    assert.deepEqual(
+      (await rows()).map(({ state }) => state),
+      ['dead', 'received'],
+    );
+  });
+
+  it('goes behind what stays, too, once that is final', async () => {
+    const { deliveryId = '' } = await inbox.accept(proven({}, { endpointId: 'another' }));
+    await deliver(1200, 1);
+    now = 40 * DAY;
+    tidy(7, 30);
+    assert.deepEqual(
+      (await rows()).map(({ state }) => state),
+      ['received'],
+    );
+    await inbox.settle(deliveryId, { action: 'done' });
+    now = 42 * DAY;
+    tidy(7, 30);
+    assert.deepEqual(await rows(), []);
+  });
+
+  it('C-72 ages by the time that the inbox was open, whatever the wall clock says', async () => {
+    await deliver(1);
+    await inbox.accept(proven({}, { receivedTime: '1970-01-01T00:00:03.000Z' }));
+    await inbox.accept(proven({}, { receivedTime: '2099-01-01T00:00:00.000Z' }));
+    const taker = new Taker(inbox);
+    await until(() => taker.ids.length === 2, 'both');
+    await allSettled(inbox);
+    now = 6 * DAY;
+    tidy(7, 7);
+    assert.equal((await rows()).length, 3);
+    now = 7.1 * DAY;
+    tidy(7, 7);
+    assert.equal((await rows()).length, 0);
+  });
+});

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { Consumer, Delivery, Inbox, Consumption, ProvenMessage } from '../../lib/inbox/inbox';
+import { readEnvelope } from '../../lib/webhook/envelope';
+import { fingerprintOfValue } from '../../lib/webhook/fingerprint';
+import { jsonOf } from '../../lib/webhook/json-reading';
+import { alarmMessage } from '../support/alarm-message';
+
+export const ENDPOINT = 'webhook-in';
+
+/** A proven message, as the receiver hands it to the inbox. */
+export function proven(
+  payload: Record<string, unknown> = {},
+  changes: Partial<ProvenMessage> & { messageId?: string } = {},
+): ProvenMessage {
+  const { messageId = randomUUID(), ...rest } = changes;
+  const body = Buffer.from(JSON.stringify(alarmMessage(payload, { messageId })));
+  const reading = readEnvelope(jsonOf(body)());
+  if (!reading.usable) throw new Error(reading.reason);
+  const { envelope, event } = reading;
+  return {
+    kind: 'event',
+    endpointId: ENDPOINT,
+    stationKey: 'north',
+    stationName: 'North',
+    sandbox: false,
+    receivedTime: new Date().toISOString(),
+    fingerprint: fingerprintOfValue(event),
+    body,
+    proof: 'hmac',
+    secret: 'current',
+    envelope,
+    event,
+    warnings: [],
+    ...rest,
+  };
+}
+
+type Dead = { deliveryId: string; reason: string; note: string | undefined };
+
+/** A consumer that keeps what it is told. */
+export class Taker {
+  readonly deliveries: Delivery[] = [];
+  readonly dead: Dead[] = [];
+  readonly blocked: number[] = [];
+  readonly readBack: string[] = [];
+  readonly consumption: Consumption;
+
+  constructor(inbox: Inbox, terms: Partial<Consumer> = {}) {
+    this.consumption = inbox.consume({
+      endpointId: ENDPOINT,
+      handledWhen: 'sent',
+      redeliverAfter: 120_000,
+      maxAttempts: 12,
+      maxInFlight: 100,
+      deliver: (delivery) => this.deliveries.push(delivery) > 0,
+      onDead: ({ deliveryId }, reason, note) => this.dead.push({ deliveryId, reason, note }),
+      onBlocked: (waiting) => this.blocked.push(waiting),
+      onReadBack: (_record, { outcome }) => this.readBack.push(outcome),
+      ...terms,
+    });
+    this.consumption.resume();
+  }
+
+  /** Message ids in order of delivery. */
+  get ids(): string[] {
+    return this.deliveries.map(({ message }) => message.envelope.messageId);
+  }
+}
+
+/** Waits until a condition holds; fails after a few seconds. */
+export async function until(condition: () => boolean, what: string, seconds = 5): Promise<void> {
+  const end = performance.now() + seconds * 1000;
+  while (!condition()) {
+    if (performance.now() > end) throw new Error(`never came: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Waits until the inbox has nothing open any more, but for `left` events. */
+export async function allSettled(inbox: Inbox, left = 0): Promise<void> {
+  const end = performance.now() + 5000;
+  while ((await inbox.list({ state: 'open', limit: left + 1 })).length > left) {
+    if (performance.now() > end) throw new Error('never came: the end of all events');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

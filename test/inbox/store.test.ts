@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { DurableInbox, type InboxNews } from '../../lib/inbox/durable-inbox';
+import type { DeadLetter } from '../../lib/inbox/inbox';
+import { fileSystemWarning, Reserve } from '../../lib/inbox/sqlite/disk';
+import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
+import { allSettled, proven, Taker, until } from './samples';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+describe('the store of the inbox, in its thread', function () {
+  this.timeout(20_000);
+  let folder: string;
+  let inbox: DurableInbox;
+  let news: InboxNews[];
+  const file = () => path.join(folder, 'inbox.sqlite');
+
+  function open(): DurableInbox {
+    return new DurableInbox({
+      file: file(),
+      spillFolder: path.join(folder, 'spill'),
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      log: (line) => news.push(line),
+      lookAgain: 100,
+    });
+  }
+
+  async function restart(): Promise<void> {
+    await inbox.close();
+    inbox = open();
+  }
+
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inbox-'));
+    news = [];
+    inbox = open();
+  });
+  afterEach(async () => {
+    await inbox.close();
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('C-75 knows a repeat and a conflict over a restart, and keeps both contents', async () => {
+    const message = proven();
+    const { messageId } = message.envelope;
+    const first = await inbox.accept(message);
+    await restart();
+    assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId: first.deliveryId });
+    const other = proven({}, { messageId });
+    const conflict = await inbox.accept(other);
+    assert.equal(conflict.outcome, 'conflict');
+    assert.notEqual(conflict.deliveryId, first.deliveryId);
+    await restart();
+    assert.deepEqual(await inbox.accept(other), { outcome: 'repeat', deliveryId: conflict.deliveryId });
+    const rows = await inbox.list({ state: 'all', limit: 9 });
+    assert.deepEqual(
+      rows.map(({ state, messageId: id }) => [state, id]),
+      [
+        ['conflict', messageId],
+        ['received', messageId],
+      ],
+    );
+  });
+
+  it('delivers after a restart what waited, and nothing twice', async () => {
+    const messages = [proven(), proven(), proven()];
+    await inbox.accept(messages[0] ?? proven());
+    const taker = new Taker(inbox);
+    await until(() => taker.ids.length === 1, 'the first');
+    await allSettled(inbox);
+    taker.consumption.end();
+    for (const message of messages.slice(1)) await inbox.accept(message);
+    await restart();
+    const next = new Taker(inbox);
+    await until(() => next.ids.length === 2, 'the others');
+    assert.deepEqual(
+      next.ids,
+      messages.slice(1).map(({ envelope }) => envelope.messageId),
+    );
+    assert.deepEqual(
+      next.deliveries.map(({ attempt }) => attempt),
+      [1, 1],
+    );
+  });
+
+  it('C-76 delivers again under the same id what was not settled at a restart', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    await inbox.accept(proven());
+    await until(() => taker.ids.length === 1, 'the delivery');
+    await restart();
+    const next = new Taker(inbox, { handledWhen: 'settled' });
+    await until(() => next.ids.length === 1, 'the delivery after the restart');
+    const [before, after] = [taker.deliveries[0], next.deliveries[0]];
+    assert.equal(after?.deliveryId, before?.deliveryId);
+    assert.equal(after?.sequence, before?.sequence);
+    assert.deepEqual([after?.attempt, after?.again], [2, 'restart']);
+  });
+
+  it('C-65 keeps stations apart, and has one sequence for all', async () => {
+    const messageId = 'the same';
+    const north = await inbox.accept(proven({}, { messageId }));
+    const south = await inbox.accept(proven({}, { messageId, stationKey: 'south' }));
+    assert.deepEqual([north.outcome, south.outcome], ['new', 'new']);
+  });
+
+  it('keeps dead letters with their content, and knows their repeats', async () => {
+    const { event, envelope, body, ...record } = proven();
+    const letter: DeadLetter = { ...record, kind: 'dead-letter', reason: 'no-message-id', body };
+    assert.equal((await inbox.acceptDeadLetter(letter)).outcome, 'new');
+    assert.equal((await inbox.acceptDeadLetter(letter)).outcome, 'repeat');
+    const [row] = await inbox.list({ state: 'dead', limit: 9 });
+    assert.deepEqual([row?.state, row?.messageId, row?.event], ['dead', null, event]);
+    assert.ok(envelope.messageId);
+  });
+
+  it('lists newest first, from a time on, up to a limit', async () => {
+    const at = (hour: number) => ({ receivedTime: `2026-03-04T0${hour}:00:00.000Z` });
+    for (const hour of [1, 2, 3, 4]) await inbox.accept(proven({ eventName: `${hour}` }, at(hour)));
+    const names = async (since: string | undefined, limit: number) => {
+      const query = { state: 'all' as const, limit, ...(since && { since: Date.parse(since) }) };
+      return (await inbox.list(query)).map(({ event }) => event.eventName);
+    };
+    assert.deepEqual(await names(undefined, 9), ['4', '3', '2', '1']);
+    assert.deepEqual(await names('2026-03-04T02:00:00Z', 2), ['4', '3']);
+    assert.deepEqual(await names('2026-03-04T03:30:00Z', 9), ['4']);
+  });
+
+  it('has every pragma that durability needs, and its files to itself', async () => {
+    await inbox.accept(proven());
+    assert.equal(fs.statSync(file()).mode & 0o777, 0o600);
+    assert.equal(fs.existsSync(`${file()}-shm`), false);
+    assert.ok(fs.existsSync(`${file()}-wal`));
+  });
+
+  it('C-129 lets no other open its file, which is tried again until it may', async () => {
+    await inbox.accept(proven());
+    const other = new DurableInbox({
+      file: file(),
+      spillFolder: path.join(folder, 'other-spill'),
+      keep: { keys: DAY, bodies: DAY },
+      lookAgain: 100,
+    });
+    await until(() => other.state().durable === false, 'the refusal');
+    assert.match(other.state().fault ?? '', /locked/);
+    await inbox.close();
+    await until(() => other.state().durable === true, 'the file to be free', 10);
+    await other.close();
+    inbox = open();
+  });
+
+  it('C-135 refuses a file of a newer version, and says what to do', async () => {
+    await inbox.accept(proven());
+    await inbox.close();
+    const database = new DatabaseSync(file());
+    database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+    database.close();
+    inbox = open();
+    await until(() => inbox.state().durable === false, 'the refusal');
+    assert.match(inbox.state().fault ?? '', /newer version.*install that version again/);
+  });
+
+  it('C-135 brings an older file forward in one transaction, or leaves it as it was', () => {
+    const database = new DatabaseSync(':memory:');
+    const steps = [...MIGRATIONS, 'ALTER TABLE message ADD COLUMN operator TEXT'];
+    migrate(database);
+    assert.throws(() => migrate(database, [...steps, 'CREATE TABLE broken (']));
+    assert.throws(() => database.prepare('SELECT operator FROM message'));
+    migrate(database, steps);
+    assert.deepEqual(database.prepare('SELECT operator FROM message').all(), []);
+    migrate(database, steps);
+    assert.throws(() => migrate(database), /newer version/);
+  });
+
+  it('C-77 warns where an older copy of its file was put back', async () => {
+    await inbox.accept(proven());
+    await inbox.close();
+    fs.copyFileSync(file(), `${file()}.copy`);
+    inbox = open();
+    await restart();
+    await inbox.accept(proven());
+    assert.deepEqual(news, []);
+    await inbox.close();
+    fs.copyFileSync(`${file()}.copy`, file());
+    inbox = open();
+    await inbox.accept(proven());
+    assert.deepEqual(news, [{ kind: 'restored' }]);
+  });
+
+  it('C-128 says that a file is damaged, spills meanwhile, and reads back when it is mended', async () => {
+    const messages = [proven(), proven()];
+    await inbox.accept(messages[0] ?? proven());
+    await inbox.close();
+    fs.copyFileSync(file(), `${file()}.whole`);
+    fs.writeFileSync(file(), 'this is no database, whatever its name says'.repeat(300));
+    inbox = open();
+    const taker = new Taker(inbox);
+    assert.deepEqual(await inbox.accept(messages[1] ?? proven()), { outcome: 'spilled' });
+    assert.match(inbox.state().fault ?? '', /not a database/);
+    fs.copyFileSync(`${file()}.whole`, file());
+    await until(() => taker.ids.length === 2, 'both events', 10);
+    assert.deepEqual(
+      taker.ids,
+      messages.map(({ envelope }) => envelope.messageId),
+    );
+    assert.equal(inbox.state().durable, true);
+    assert.deepEqual(fs.readdirSync(path.join(folder, 'spill')), []);
+  });
+});
+
+describe('the disk under the inbox', () => {
+  it('is warned of where it forgets', function () {
+    if (!fs.existsSync('/dev/shm')) this.skip();
+    assert.deepEqual(fileSystemWarning('/dev/shm'), { kind: 'volatile', fileSystem: 'tmpfs' });
+  });
+
+  it('keeps a reserve, which is given up once', () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-reserve-'));
+    const reserve = new Reserve(folder);
+    assert.equal(reserve.release(), false);
+    reserve.keep();
+    reserve.keep();
+    assert.equal(fs.statSync(path.join(folder, 'reserve')).size, 16 * 1024 * 1024);
+    assert.equal(reserve.release(), true);
+    assert.equal(reserve.release(), false);
+    fs.rmSync(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import path from 'node:path';
+import type { TLSSocket } from 'node:tls';
+import { alarmMessage, signature } from '../support/alarm-message';
+import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/flows';
+import { freePort, NodeRed, probe, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
+
+type Message = Record<string, unknown>;
+
+function listenerNode(properties: Record<string, unknown> = {}): FlowNode {
+  return { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', ...properties };
+}
+
+function tlsNode(files: { cert: string; key: string }): FlowNode {
+  const rest = { certname: '', keyname: '', caname: '', servername: '', alpnprotocol: '', ca: '' };
+  return {
+    id: 'tls',
+    type: 'tls-config',
+    name: '',
+    certType: 'files',
+    verifyservercert: false,
+    ...rest,
+    ...files,
+  };
+}
+
+/** A flow file around one webhook in node on a listener. */
+function listening(listener: Record<string, unknown>, ...further: FlowNode[]): FlowNode[] {
+  return webhookFlow({ webhook: { listener: 'listener' } }, listenerNode(listener), ...further);
+}
+
+/** Status, 'cut' without an answer, or 'refused' without a connection. Certificates are not checked. */
+function post(
+  url: string,
+  message: Message = alarmMessage(),
+  { agent = false, phrase = PHRASE }: { agent?: https.Agent | false; phrase?: string } = {},
+): Promise<number | string> {
+  const body = JSON.stringify(message);
+  const send = url.startsWith('https:') ? https.request : http.request;
+  const headers = { Authorization: signature(body, phrase) };
+  return new Promise((resolve) => {
+    const request = send(url, { method: 'POST', headers, agent, rejectUnauthorized: false });
+    request.on('response', (response) => {
+      response.resume();
+      response.once('end', () => resolve(response.statusCode ?? 0));
+      response.once('error', () => resolve('cut'));
+    });
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ECONNREFUSED' ? 'refused' : 'cut'),
+    );
+    request.end(body);
+  });
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`a listener of its own on Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let nodeRed: NodeRed;
+    let port: number;
+    let origin: string;
+    let url: string;
+
+    before(async () => {
+      const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },
+        httpNodeMiddleware: (req, res) => res.status(403).end(),`;
+      nodeRed = await NodeRed.start({ version, settings, env: { RVM_TEST_HOST: '127.0.0.1' } });
+      port = await freePort();
+      origin = `http://127.0.0.1:${port}`;
+      url = origin + PATH;
+    });
+    after(() => nodeRed.stopAndRemove());
+
+    function status(id = 'webhook'): string {
+      return nodeRed.statuses(id).at(-1) ?? '';
+    }
+
+    async function delivered(message: Message, at = 'alarms'): Promise<void> {
+      await nodeRed.message(at, (msg) => (msg.webhook as Message).messageId === message.messageId);
+    }
+
+    it('serves two webhook in nodes, and neither the root, the auth nor the middleware of Node-RED apply', async () => {
+      const second = webhookIn({
+        id: 'second',
+        listener: 'listener',
+        path: '/flows',
+        wires: [['other'], [], []],
+      });
+      await nodeRed.deploy(listening({ port, host: '${RVM_TEST_HOST}' }, second, probe('other')));
+      const [one, other] = [alarmMessage(), alarmMessage()];
+      assert.equal(await eventually(() => post(url, one)), 200);
+      assert.equal(await post(`${origin}/flows`, other), 200);
+      await delivered(one);
+      await delivered(other, 'other');
+      await nodeRed.logged(new RegExp(`listening on ${origin}`));
+    });
+
+    it('answers as Node-RED’s own server does, and 404 on any other path', async () => {
+      assert.equal(await post(url, alarmMessage(), { phrase: 'another' }), 401);
+      const get = await fetch(url);
+      assert.deepEqual([get.status, get.headers.get('allow')], [405, 'POST']);
+      const compressed = await fetch(url, {
+        method: 'POST',
+        body: 'x',
+        headers: { 'Content-Encoding': 'gzip' },
+      });
+      assert.equal(compressed.status, 415);
+      assert.equal(await post(url, { filler: 'x'.repeat(1024 * 1024) }), 413);
+      for (const other of ['/', '/settings', `/api${PATH}`, '/comms'])
+        assert.equal((await fetch(origin + other)).status, 404, other);
+      assert.equal((await fetch(nodeRed.url + PATH)).status, 404);
+    });
+
+    it('C-133 answers 200 or cuts, and refuses nothing, while flows are deployed', async () => {
+      const sent: Message[] = [];
+      const answers = new Set<number | string>();
+      const over = new AbortController();
+      const sending = (async () => {
+        while (!over.signal.aborted) {
+          const message = alarmMessage();
+          sent.push(message);
+          answers.add(await post(url, message));
+        }
+      })();
+      for (let time = 0; time < 3; time++) await nodeRed.deploy(listening({ port, name: `${time}` }));
+      over.abort();
+      await sending;
+      answers.delete('cut');
+      assert.deepEqual([...answers], [200]);
+      // As the service does: a cut connection is tried again.
+      for (const message of sent) assert.equal(await post(url, message), 200);
+      for (const message of sent) await delivered(message);
+    });
+
+    it('moves to another port by a deploy of changes only, and frees the first', async () => {
+      const other = await freePort();
+      await nodeRed.deploy(listening({ port }));
+      await nodeRed.deploy(listening({ port: `${other}` }), 'nodes');
+      assert.equal(await eventually(() => post(`http://127.0.0.1:${other}${PATH}`)), 200);
+      assert.equal(await eventually(() => post(url), 'refused'), 'refused');
+    });
+
+    it('frees its port when a deploy takes its last webhook in away', async () => {
+      await nodeRed.deploy(listening({ port }));
+      assert.equal(await eventually(() => post(url)), 200);
+      await nodeRed.deploy(webhookFlow({}, listenerNode({ port })));
+      assert.equal(await eventually(() => post(url), 'refused'), 'refused');
+      const server = net.createServer().listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      server.close();
+    });
+
+    it('shows "port in use" while another program has it, says so once, and takes it when it is free', async () => {
+      const other = http.createServer().listen(port, '127.0.0.1');
+      await once(other, 'listening');
+      const before = nodeRed.log.length;
+      await nodeRed.deploy(listening({ port }));
+      await nodeRed.until(() => status() === 'status.portInUse', 'the status');
+      const line = new RegExp(`Port ${port} of the listener is in use`, 'g');
+      await nodeRed.logged(line);
+      other.close();
+      await nodeRed.until(() => status() !== 'status.portInUse', 'the end of it');
+      assert.equal(await post(url), 200);
+      assert.equal(nodeRed.log.slice(before).match(line)?.length, 1);
+    });
+
+    it('turns red beside another listener with its port, and its alarms are received all the same', async () => {
+      const twin = { ...listenerNode({ port }), id: 'twin' };
+      const second = webhookIn({ id: 'second', listener: 'twin', path: '/second' });
+      await nodeRed.deploy(listening({ port }, twin, second));
+      await nodeRed.until(() => status('second') === 'status.portInUse', 'the status');
+      await nodeRed.logged(/Another listener node has the same port/);
+      assert.equal(await eventually(() => post(`${origin}/second`)), 200);
+      assert.equal(await post(url), 200);
+    });
+
+    const faults: [string, Record<string, unknown>, FlowNode[], string, RegExp][] = [
+      ['a port that is none', { port: '80000' }, [], 'status.wrongSetting', /Enter a port/],
+      ['no port', {}, [], 'status.wrongSetting', /Enter a port/],
+      [
+        'a host that is not of this machine',
+        { port: 1, host: '203.0.113.7' },
+        [],
+        'status.wrongSetting',
+        /no address "203.0.113.7"/,
+      ],
+      [
+        'a proxy that is none',
+        { port: 1, proxies: '10.0.0.5, x' },
+        [],
+        'status.wrongSetting',
+        /"x" is no address/,
+      ],
+      [
+        'a variable that is not set',
+        { port: '${RVM_NO_PORT}' },
+        [],
+        'RVM_NO_PORT is not set',
+        /RVM_NO_PORT is not set/,
+      ],
+      [
+        'a TLS node that is gone',
+        { port: 1, tls: 'gone' },
+        [],
+        'status.wrongSetting',
+        /no certificate with a private key/,
+      ],
+      [
+        'a certificate without a key',
+        { port: 1, tls: 'tls' },
+        [tlsNode({ cert: __filename, key: '' })],
+        'status.wrongSetting',
+        /no certificate with a private key/,
+      ],
+      [
+        'a certificate that is none',
+        { port: 1, tls: 'tls' },
+        [tlsNode({ cert: __filename, key: __filename })],
+        'status.wrongSetting',
+        /cannot be used \(ERR_/,
+      ],
+    ];
+    for (const [what, properties, further, shown, line] of faults) {
+      it(`says what is wrong with ${what}, on the webhook in too`, async () => {
+        await nodeRed.deploy(listening(properties, ...further));
+        await nodeRed.until(() => status() === shown, `the status, which is ${status()}`);
+        await nodeRed.logged(line);
+      });
+    }
+
+    it('that is disabled leaves its webhook in without any server, and that says so', async () => {
+      await nodeRed.deploy(listening({ port, d: true }));
+      await nodeRed.until(() => status() === 'status.notConfigured', 'the status');
+      await nodeRed.logged(/listener of this webhook in node is missing/);
+      assert.equal(await eventually(() => post(url), 'refused'), 'refused');
+    });
+
+    describe('with TLS', () => {
+      let files: { cert: string; key: string };
+
+      before(function () {
+        if (!opensslAvailable()) this.skip();
+        const inUserDir = (name: string): string => path.join(nodeRed.userDir, name);
+        files = { cert: inUserDir('cert.pem'), key: inUserDir('key.pem') };
+        url = `https://127.0.0.1:${port}${PATH}`;
+      });
+
+      function renewCertificate(name: string): void {
+        const { cert, key } = selfSigned(name);
+        fs.writeFileSync(files.cert, cert);
+        fs.writeFileSync(files.key, key);
+      }
+
+      it('takes over a renewed certificate by a deploy, and closes no connection', async () => {
+        renewCertificate('first');
+        await nodeRed.deploy(listening({ port, tls: 'tls' }, tlsNode(files)));
+        const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+        assert.equal(await eventually(() => post(url, alarmMessage(), { agent })), 200);
+        const [kept] = Object.values(agent.freeSockets).flat();
+        renewCertificate('second');
+        await nodeRed.deploy(listening({ port, tls: 'tls' }, tlsNode(files)));
+        assert.equal(await eventually(() => certificateAt(url), 'second'), 'second');
+        assert.equal(await post(url, alarmMessage(), { agent }), 200);
+        assert.equal(kept?.destroyed, false);
+        agent.destroy();
+      });
+
+      it('is reached by the sandbox, though nobody else has signed its certificate', async () => {
+        const flows = listening({ port, tls: 'tls' }, tlsNode(files)).map((node) => {
+          if (node.id === 'cloud') return cloud({ url: 'sandbox', sandboxEvents: 600, credentials: {} });
+          return node.id === 'station' ? { ...node, scheme: 'https', credentials: {} } : node;
+        });
+        await nodeRed.deploy(flows);
+        await nodeRed.message('alarms', (msg) => (msg.webhook as Message).sandbox === true);
+      });
+    });
+  });
+}
+
+describe('a listener of its own', function () {
+  this.timeout(60_000);
+
+  it('takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts', async () => {
+    const settings = 'httpNodeRoot: false,';
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}${PATH}`;
+    let nodeRed = await NodeRed.start({ settings });
+    await nodeRed.deploy(listening({ port }));
+    assert.equal(await eventually(() => post(url)), 200);
+    await nodeRed.stop();
+
+    const answers = new Set<number | string>();
+    const started = new AbortController();
+    const knocking = (async () => {
+      while (!started.signal.aborted) {
+        answers.add(await post(url));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    nodeRed = await NodeRed.start({ settings, userDir: nodeRed.userDir, port: nodeRed.port });
+    try {
+      assert.equal(await eventually(() => post(url)), 200);
+    } finally {
+      started.abort();
+      await knocking;
+      await nodeRed.stopAndRemove();
+    }
+    assert.ok(answers.has('refused') && answers.has(200));
+    assert.deepEqual(
+      [...answers].filter((answer) => ![200, 'cut', 'refused'].includes(answer)),
+      [],
+    );
+  });
+});
+
+/** Asks again for up to 5 s until the answer is as wanted: ports are opened and closed a moment after a deploy. */
+async function eventually(
+  ask: () => Promise<number | string>,
+  wanted: number | string = 200,
+): Promise<number | string> {
+  const end = Date.now() + 5000;
+  for (;;) {
+    const answer = await ask();
+    if (answer === wanted || Date.now() > end) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function certificateAt(url: string): Promise<string> {
+  const request = https.request(url, { rejectUnauthorized: false, agent: false });
+  request.end();
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.resume();
+  return String((response.socket as TLSSocket).getPeerCertificate().subject.CN);
+}

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { alarmMessage, post, signature } from '../support/alarm-message';
+import { cloud, PHRASE, station } from '../support/flows';
+import {
+  entrance,
+  inject,
+  NodeRed,
+  probe,
+  ROOT,
+  VERSIONS,
+  watched,
+  type FlowNode,
+  type NodeRedVersion,
+} from '../support/node-red';
+
+const PREVIOUS = 'the phrase of last year';
+const PLACE = { z: 'tab', x: 0, y: 0 };
+
+/** Reports what is left of a request, hidden places included. */
+const INSPECTOR = `const { req, res, headers } = msg;
+  const text = util.inspect({ req, res }, { depth: 5, showHidden: true, maxArrayLength: null, maxStringLength: null });
+  const lists = JSON.stringify([req.headers, req.rawHeaders, req.headersDistinct, headers]);
+  const kept = res !== undefined && req.rawHeaders.includes('x-kept') && req.body === undefined;
+  global.get('probe')('inspected', { payload: { text, lists, kept, messageId: msg.webhook?.messageId } });`;
+
+function httpIn(id: string, changes: Record<string, unknown> = {}): FlowNode {
+  return {
+    id,
+    type: 'http in',
+    name: '',
+    url: `/${id}`,
+    method: 'post',
+    skipBodyParsing: true,
+    wires: [['verify']],
+    ...PLACE,
+    ...changes,
+  };
+}
+
+function flow(
+  changes: { station?: Record<string, unknown>; verify?: Record<string, unknown> } = {},
+): FlowNode[] {
+  return watched(
+    cloud(),
+    station({ credentials: { secret: PHRASE, previousSecret: PREVIOUS }, ...changes.station }),
+    httpIn('raw'),
+    httpIn('parsed', { skipBodyParsing: false }),
+    httpIn('put', { method: 'put' }),
+    {
+      id: 'verify',
+      type: 'rvm-verify',
+      name: '',
+      station: 'station',
+      wires: [
+        ['authentic', 'inspector', 'answer'],
+        ['refused', 'inspector', 'answer'],
+      ],
+      ...PLACE,
+      ...changes.verify,
+    },
+    probe('authentic'),
+    probe('refused'),
+    {
+      id: 'inspector',
+      type: 'function',
+      name: '',
+      func: INSPECTOR,
+      outputs: 0,
+      libs: [],
+      wires: [],
+      ...PLACE,
+    },
+    { id: 'answer', type: 'http response', name: '', statusCode: '', headers: {}, wires: [], ...PLACE },
+    ...entrance('source', 'to-buffer'),
+    {
+      id: 'to-buffer',
+      type: 'function',
+      name: '',
+      func: 'msg.payload = Buffer.from(msg.payload); return msg;',
+      outputs: 1,
+      libs: [],
+      wires: [['verify']],
+      ...PLACE,
+    },
+  );
+}
+
+type Message = Record<string, unknown>;
+
+function messageId(msg: Message): unknown {
+  return (msg.webhook as Message | undefined)?.messageId;
+}
+
+function problem(msg: Message): Message {
+  return msg.payload as Message;
+}
+
+function reasonIs(reason: string | null): (msg: Message) => boolean {
+  return (msg) => problem(msg).reason === reason;
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`verify webhook on Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let nodeRed: NodeRed;
+    let url: string;
+
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+      url = `${nodeRed.url}/raw`;
+      await nodeRed.deploy(flow());
+    });
+
+    after(() => nodeRed.stopAndRemove());
+
+    it('sends a signed message behind http in to output 1, in the shape of webhook in, answers 200 and shows the time', async () => {
+      const message = alarmMessage({ eventName: 'Fence climbed' });
+      assert.equal((await post(url, message, PHRASE)).status, 200);
+      const msg = await nodeRed.message('authentic', (seen) => messageId(seen) === message.messageId);
+      assert.equal((msg.payload as Message).eventName, 'Fence climbed');
+      assert.deepEqual(msg.event, msg.payload);
+      assert.equal(msg.topic, 'security');
+      assert.equal(msg.statusCode, 200);
+      const webhook = msg.webhook as Message;
+      assert.equal(webhook.station, 'north');
+      assert.equal(webhook.proof, 'hmac');
+      assert.deepEqual([webhook.deliveryId, webhook.sequence, webhook.attempt], [null, null, 1]);
+      assert.deepEqual([webhook.first, webhook.ended], [true, false]);
+      await nodeRed.until(() => nodeRed.statuses('verify').some((text) => /^last \d/.test(text)), 'the time');
+    });
+
+    it('proves the bytes as they were sent, white space and key order included', async () => {
+      const body = JSON.stringify(alarmMessage(), null, 4).replace('"messageId"', '\n\t"messageId"') + '\n';
+      assert.equal((await post(url, body, PHRASE)).status, 200);
+      assert.equal(
+        (await post(url, `${body} `, undefined, { Authorization: signature(body, PHRASE) })).status,
+        401,
+      );
+    });
+
+    it('C-92 takes the previous phrase, and says so', async () => {
+      const message = alarmMessage();
+      assert.equal((await post(url, message, PREVIOUS)).status, 200);
+      const msg = await nodeRed.message('authentic', (seen) => messageId(seen) === message.messageId);
+      assert.equal((msg.webhook as Message).secret, 'previous');
+    });
+
+    it('answers 401 with WWW-Authenticate to what is not proven, and sends a problem to output 2', async () => {
+      const response = await post(url, alarmMessage());
+      assert.equal(response.status, 401);
+      assert.equal(response.headers.get('www-authenticate'), 'HMAC-SHA256');
+      const msg = await nodeRed.message('refused', reasonIs('no-signature'));
+      assert.equal(msg.topic, 'unauthentic');
+      assert.equal(msg.statusCode, 401);
+      const { kind, station: key, stationName, remoteAddress, count, bytes } = problem(msg);
+      assert.deepEqual(
+        [kind, key, stationName, remoteAddress, count],
+        ['unauthentic', 'north', 'North', '127.0.0.1', 1],
+      );
+      assert.ok(Number(bytes) > 500);
+      for (const name of ['event', 'webhook']) assert.equal(name in msg || name in problem(msg), false);
+    });
+
+    it('C-17 counts all Authorization lines', async () => {
+      const body = JSON.stringify(alarmMessage());
+      const line = signature(body, PHRASE);
+      assert.equal(await statusOf(url, body, [line]), 200);
+      assert.equal(await statusOf(url, body, [line, line]), 401);
+      assert.equal(await statusOf(url, body, [line, 'Bearer x']), 401);
+    });
+
+    it('answers 405, 413 and 415, and says why on output 2', async () => {
+      const put = await fetch(`${nodeRed.url}/put`, { method: 'PUT', body: '{}' });
+      assert.deepEqual([put.status, put.headers.get('allow')], [405, 'POST']);
+      assert.equal((await post(url, 'x'.repeat(1024 * 1024 + 1), PHRASE)).status, 413);
+      const zipped = gzipSync(JSON.stringify(alarmMessage()));
+      const headers = { 'Content-Encoding': 'gzip', Authorization: signature(zipped, PHRASE) };
+      assert.equal((await fetch(url, { method: 'POST', body: zipped, headers })).status, 415);
+      for (const reason of ['method', 'large', 'compressed'])
+        await nodeRed.message('refused', reasonIs(reason));
+    });
+
+    it('answers 200 to what is authentic and of no use, and sends it to output 2 with its event', async () => {
+      assert.equal((await post(url, 'not JSON at all', PHRASE)).status, 200);
+      assert.equal((await post(url, alarmMessage({}, { messageId: null }), PHRASE)).status, 200);
+      assert.equal((await post(url, alarmMessage({}, { payloadType: 'Hello' }), PHRASE)).status, 200);
+      const old = new Date(Date.now() - 27 * 60 * 60 * 1000).toISOString();
+      assert.equal((await post(url, alarmMessage({}, { transmitTime: old }), PHRASE)).status, 200);
+      const kinds = { 'dead-letter': 'no-message-id', other: null, stale: 'too-old' };
+      for (const [kind, reason] of Object.entries(kinds)) {
+        const msg = await nodeRed.message('refused', (seen) => seen.topic === kind && reasonIs(reason)(seen));
+        assert.equal(msg.statusCode, 200);
+        assert.equal((problem(msg).event as Message).cameraName, 'Gate 1');
+        assert.equal('deliveryId' in problem(msg), false);
+      }
+      await nodeRed.message('refused', reasonIs('not-json'));
+    });
+
+    it('says what to do where http in has parsed the body: 500, output 2, and one warning in 10 s', async () => {
+      const before = nodeRed.log.split('Do not parse request body').length;
+      for (let time = 0; time < 3; time++)
+        assert.equal((await post(`${nodeRed.url}/parsed`, alarmMessage(), PHRASE)).status, 500);
+      const msg = await nodeRed.message('refused', reasonIs('raw-body-missing'));
+      assert.equal(msg.topic, 'unauthentic');
+      await nodeRed.logged(/\[rvm-verify:verify\].*Do not parse request body/);
+      assert.equal(nodeRed.log.split('Do not parse request body').length - before, 1);
+    });
+
+    it('judges the bytes of any source by msg.headers, however the header is written', async () => {
+      const message = alarmMessage();
+      const payload = JSON.stringify(message);
+      const Authorization = signature(payload, PHRASE);
+      await inject(nodeRed, 'source', {
+        payload,
+        headers: { Authorization, 'x-other': 'kept', 'content-encoding': null },
+        mine: 7,
+      });
+      const msg = await nodeRed.message('authentic', (seen) => messageId(seen) === message.messageId);
+      assert.deepEqual(msg.headers, { 'x-other': 'kept', 'content-encoding': null });
+      assert.equal(msg.mine, 7);
+      await inject(nodeRed, 'source', { payload, headers: { authorization: [Authorization, 'x'] }, mine: 8 });
+      await nodeRed.message('refused', (seen) => seen.mine === 8 && reasonIs('bad-signature')(seen));
+    });
+
+    it('C-100 leaves the proof in no place of req, res and headers, and keeps the rest', async () => {
+      await nodeRed.deploy(flow({ station: { scheme: 'https' } }));
+      const seen = nodeRed.at('inspected').length;
+      const message = alarmMessage({}, { authenticationToken: PHRASE });
+      const wrong = alarmMessage({}, { authenticationToken: 'planted wrong token' });
+      const header = { 'x-kept': '1', Authorization: 'Basic cGxhbnRlZA==' };
+      assert.equal((await post(url, message, undefined, header)).status, 200);
+      assert.equal((await post(url, wrong, undefined, header)).status, 401);
+      assert.equal((await post(`${nodeRed.url}/parsed`, message, undefined, header)).status, 500);
+      await nodeRed.until(() => nodeRed.at('inspected').length >= seen + 3, 'three looks at a request');
+      for (const msg of nodeRed.at('inspected').slice(seen)) {
+        const { text, lists, kept } = msg.payload as { text: string; lists: string; kept: boolean };
+        assert.ok(kept);
+        assert.doesNotMatch(lists, /authorization/i);
+        for (const secret of [PHRASE, 'planted wrong token', 'cGxhbnRlZA=='])
+          assert.equal(text.includes(secret), false);
+      }
+      const all = JSON.stringify(nodeRed.seen.filter(({ probe: name }) => name !== 'inspected'));
+      assert.doesNotMatch(all, /authenticationToken|planted wrong token|cGxhbnRlZA/);
+      assert.equal((all + nodeRed.log).includes(PHRASE), false);
+    });
+
+    it('sets no property that its help does not name', () => {
+      const help = fs.readFileSync(path.join(ROOT, 'dist/locales/en-US/rvm-verify.html'), 'utf8');
+      const own = ['authentic', 'refused'].flatMap((name) => nodeRed.at(name));
+      const names = own.flatMap((msg) => [
+        ...Object.keys(msg),
+        ...Object.keys((msg.webhook as object | undefined) ?? msg.payload ?? {}),
+      ]);
+      for (const name of new Set(names.filter((each) => !['_msgid', 'mine'].includes(each))))
+        assert.match(help, new RegExp(`\\b${name}\\b`), name);
+    });
+
+    it('C-26 answers 500 without a phrase, and names what is missing on output 2', async () => {
+      await nodeRed.deploy(flow({ station: { credentials: { secret: '' } } }));
+      await nodeRed.until(() => nodeRed.statuses('verify').at(-1) === 'status.noSecret', 'no secret');
+      await assertBlocked(/"North" has no Shared Secret Phrase/);
+    });
+
+    it('C-136 answers 500 where a variable is not set, never judges by its name, and shows it', async () => {
+      await nodeRed.deploy(flow({ station: { credentials: { secret: '${RVM_UNSET}' } } }));
+      await nodeRed.until(() => nodeRed.statuses('verify').at(-1) === 'RVM_UNSET is not set', 'the variable');
+      await assertBlocked(/RVM_UNSET is not set/, '${RVM_UNSET}');
+    });
+
+    it('is CONFIG_MISSING without a Central Station, in Catch nodes where output 2 is not wired', async () => {
+      await nodeRed.deploy(flow({ verify: { station: '' } }));
+      await nodeRed.until(
+        () => nodeRed.statuses('verify').at(-1) === 'status.notConfigured',
+        'not configured',
+      );
+      await assertBlocked(/missing or disabled/);
+      await nodeRed.deploy(flow({ verify: { station: '', wires: [['authentic'], []] } }));
+      const caught = nodeRed.at('caught').length;
+      const gone = AbortSignal.timeout(2000);
+      const request = fetch(url, {
+        method: 'POST',
+        body: `{"authenticationToken":"${PHRASE}"}`,
+        signal: gone,
+      });
+      await nodeRed.until(() => nodeRed.at('caught').length > caught, 'the error');
+      const msg = nodeRed.at('caught').at(-1) ?? {};
+      assert.equal((msg.error as Message).code, 'CONFIG_MISSING');
+      assert.equal(JSON.stringify(msg).includes('authenticationToken'), false);
+      await assert.rejects(request);
+    });
+
+    async function assertBlocked(message: RegExp, phrase = PHRASE): Promise<void> {
+      const before = nodeRed.at('refused').length;
+      assert.equal((await post(url, alarmMessage(), phrase)).status, 500);
+      await nodeRed.until(() => nodeRed.at('refused').length > before, 'a problem');
+      const msg = nodeRed.at('refused').at(-1) ?? {};
+      assert.equal(msg.topic, 'blocked');
+      assert.equal(msg.statusCode, 500);
+      const error = msg.error as Message;
+      assert.equal(error.code, 'CONFIG_MISSING');
+      assert.match(String(error.message), message);
+    }
+  });
+}
+
+/** Posts with header lines that fetch would join. */
+async function statusOf(url: string, body: string, lines: string[]): Promise<number | undefined> {
+  const headers = ['Content-Type', 'application/json', 'Host', new URL(url).host];
+  const request = http.request(url, {
+    method: 'POST',
+    headers: [...headers, ...lines.flatMap((line) => ['Authorization', line])],
+    agent: false,
+  });
+  request.end(body);
+  const [response] = (await once(request, 'response')) as [http.IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}

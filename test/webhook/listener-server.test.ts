@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
+import { Dispatcher } from '../../lib/webhook/dispatcher';
+import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from '../../lib/webhook/listener-server';
+import type { Problem } from '../../lib/webhook/problem';
+import { Senders } from '../../lib/webhook/senders';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { exchange, newInbox, PATH } from './receiver-under-test';
+import { authorizationFor, signed, station } from './sample';
+
+interface Setting {
+  limits?: Partial<ListenerLimits>;
+  tls?: tls.SecureContextOptions;
+  senders?: Senders;
+}
+
+/** A server with a webhook, a clock that only the test moves, and what came of it. */
+class ServerUnderTest {
+  readonly problems: Problem[] = [];
+  readonly lines: string[] = [];
+  now = 0;
+  readonly #server: ListenerServer;
+  readonly #sockets: net.Socket[] = [];
+
+  private constructor({ limits = {}, tls: certificate, senders = new Senders() }: Setting) {
+    const log = (line: string): void => void this.lines.push(line);
+    const dispatcher = new Dispatcher({ senders, log });
+    dispatcher.add({
+      id: 'webhook-in',
+      path: PATH,
+      stations: () => [station()],
+      stationOfAgentUser: () => undefined,
+      inbox: newInbox(),
+      onProblem: (problem) => this.problems.push(problem),
+    });
+    this.#server = new ListenerServer({
+      dispatcher,
+      senders,
+      limits: { ...DEFAULT_LIMITS, ...limits },
+      tls: certificate,
+      log,
+      steady: () => this.now,
+    });
+  }
+
+  static async start(setting: Setting = {}): Promise<ServerUnderTest> {
+    const server = new ServerUnderTest(setting);
+    await server.#server.listen(0, '127.0.0.1');
+    return server;
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+  }
+
+  /** A connection on which nothing is said yet. */
+  async connect(): Promise<net.Socket> {
+    const socket = this.#plain();
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /** What comes back for bytes written by hand. */
+  raw(...pieces: (string | Uint8Array)[]): Promise<string> {
+    return exchange(this.#plain(), pieces);
+  }
+
+  rawOverTls(...pieces: string[]): Promise<string> {
+    return exchange(tls.connect({ socket: this.#plain(), rejectUnauthorized: false }), pieces);
+  }
+
+  #plain(): net.Socket {
+    const address = this.#server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const socket = net.connect(address.port, '127.0.0.1');
+    this.#sockets.push(socket);
+    return socket;
+  }
+}
+
+const HOST = 'Host: receiver';
+
+function head(lines: readonly string[], target = PATH, method = 'POST'): string {
+  return [`${method} ${target} HTTP/1.1`, ...lines, '', ''].join('\r\n');
+}
+
+/** A good alarm, on a connection that ends with it unless said. */
+function alarm(further: readonly string[] = [HOST, 'Connection: close'], target = PATH): string {
+  const { body } = signed();
+  const proof = [`Authorization: ${authorizationFor(body)}`, `Content-Length: ${Buffer.byteLength(body)}`];
+  return head([...further, ...proof], target) + body;
+}
+
+function statusOf(text: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0);
+}
+
+describe('the server of a listener', () => {
+  let server: ServerUnderTest;
+  afterEach(() => server.close());
+
+  async function start(setting: Setting = {}): Promise<void> {
+    server = await ServerUnderTest.start(setting);
+  }
+
+  async function takesAlarms(): Promise<void> {
+    assert.equal(statusOf(await server.raw(alarm())), 200);
+  }
+
+  it('C-44 refuses a request with two Host headers, or none', async () => {
+    await start();
+    for (const hosts of [[HOST, HOST], [HOST, 'hOST: other'], []])
+      assert.equal(statusOf(await server.raw(alarm([...hosts, 'Connection: close']))), 400, hosts.join());
+    await takesAlarms();
+  });
+
+  it('C-47 answers 408 to a head that takes too long, and closes', async () => {
+    await start({ limits: { headMs: 100, checkMs: 20 } });
+    for (const begun of ['', 'P', `POST ${PATH} HTTP/1.1\r\n`, head([HOST]).slice(0, -2)])
+      assert.equal(statusOf(await server.raw(begun)), 408, begun);
+    await takesAlarms();
+  });
+
+  it('C-47 takes a head that was there in time, though the process was too busy to look', async () => {
+    await start({ limits: { headMs: 100, checkMs: 20 } });
+    const text = alarm();
+    const late = exchange(await server.connect(), [text.slice(0, 60)]).catch(String);
+    // Once this one is answered, the first has been read as far as it came.
+    await takesAlarms();
+    const early = await server.connect();
+    early.write(text.slice(0, 60));
+    await takesAlarms();
+    const answered = exchange(early, [text.slice(60)]);
+    const end = performance.now() + 300;
+    while (performance.now() < end);
+    assert.equal(statusOf(await answered), 200);
+    assert.equal(statusOf(await late), 408);
+  });
+
+  it('C-50 refuses more header lines than Node keeps, for one of them might be a second Host', async () => {
+    await start();
+    const filler = Array.from({ length: 1100 }, () => 'a:');
+    assert.equal(statusOf(await server.raw(alarm([HOST, ...filler]))), 431);
+  });
+
+  it('C-55 judges an absolute target by its path alone', async () => {
+    await start();
+    const further = [HOST, 'Connection: close'];
+    assert.equal(statusOf(await server.raw(alarm(further, `http://other.example${PATH}`))), 200);
+    assert.equal(statusOf(await server.raw(alarm(further, 'http://other.example/x'))), 404);
+  });
+
+  it('answers 404 on a path that was never configured, the same to everybody', async () => {
+    await start();
+    const answers = await Promise.all([
+      server.raw(alarm([HOST, 'Connection: close'], '/other')),
+      server.raw(head([HOST, 'Connection: close'], '/flows', 'GET')),
+      server.raw(`${head([HOST, 'Content-Length: 2', 'Connection: close'], '/', 'PUT')}{}`),
+    ]);
+    const withoutDate = answers.map((text) => text.replace(/^Date: .*\r\n/m, ''));
+    assert.equal(new Set(withoutDate).size, 1, withoutDate.join('\n'));
+    assert.match(answers[0] ?? '', /^HTTP\/1\.1 404 [\s\S]*\r\n\r\n{"error":"not found"}$/);
+  });
+
+  it('ignores the wish for another protocol', async () => {
+    await start();
+    const wish = [HOST, 'Connection: Upgrade, close', 'Upgrade: h2c'];
+    assert.equal(statusOf(await server.raw(alarm(wish))), 200);
+  });
+
+  it('lets the answer to an alarm out though junk follows it, and ends the connection behind it', async () => {
+    await start();
+    const text = await server.raw(`${alarm([HOST])}\0junk\r\n\r\n`);
+    assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ['HTTP/1.1 200']);
+  });
+
+  describe('C-49 with connections on which no request comes', () => {
+    /** Counts this machine like any other. */
+    class Strangers extends Senders {
+      override isShared(): boolean {
+        return false;
+      }
+    }
+
+    /** How many of the connections the server has closed, once it has dealt with all before. */
+    async function closedAmong(sockets: readonly net.Socket[]): Promise<number> {
+      await takesAlarms();
+      await new Promise((resolve) => setImmediate(resolve));
+      return sockets.filter((socket) => socket.closed || socket.readableEnded).length;
+    }
+
+    async function closed(sockets: readonly net.Socket[]): Promise<void> {
+      for (const socket of sockets) if (!socket.closed) await once(socket, 'close');
+    }
+
+    async function connections(count: number): Promise<net.Socket[]> {
+      const sockets: net.Socket[] = [];
+      for (let index = 0; index < count; index++) sockets.push((await server.connect()).resume());
+      return sockets;
+    }
+
+    it('closes the oldest above the bound of all, and the sender gets in', async () => {
+      await start({ senders: new Strangers(), limits: { maxWaiting: 10 } });
+      const sockets = await connections(30);
+      await takesAlarms();
+      await closed(sockets.slice(0, 20));
+      assert.equal(sockets.at(-1)?.closed, false);
+      assert.equal(server.lines.filter((line) => line.includes('to make room')).length, 1);
+    });
+
+    it('closes the oldest of one address above 50, where they are older than 2 s', async () => {
+      await start({ senders: new Strangers() });
+      const sockets = await connections(60);
+      assert.equal(await closedAmong(sockets), 0);
+      server.now = 2000;
+      await takesAlarms();
+      await closed(sockets.slice(0, 11));
+      assert.equal(sockets.at(-1)?.closed, false);
+    });
+
+    it('closes none of this machine, which may be a proxy', async () => {
+      await start({ limits: { maxWaiting: 10 } });
+      const sockets = await connections(60);
+      server.now = 10_000;
+      assert.equal(await closedAmong(sockets), 0);
+    });
+
+    it('counts a connection anew once its request is answered, and not while a request waits', async () => {
+      await start({ senders: new Strangers(), limits: { maxWaiting: 2 } });
+      const kept = await server.connect();
+      kept.write(alarm([HOST]));
+      await once(kept, 'data');
+      await connections(2);
+      await closed([kept.resume()]);
+    });
+  });
+
+  describe('C-54 with other protocols', () => {
+    before(function () {
+      if (!opensslAvailable()) this.skip();
+    });
+
+    /** Two tries, of which the log tells once. */
+    async function refuses(attempt: () => Promise<string>, expected: RegExp, line: RegExp): Promise<void> {
+      for (let time = 0; time < 2; time++) assert.match(await attempt(), expected);
+      assert.equal(server.lines.filter((text) => line.test(text)).length, 1, server.lines.join('\n'));
+      server.now += 60_000;
+      await attempt();
+      assert.equal(server.lines.filter((text) => line.test(text)).length, 2);
+    }
+
+    it('refuses TLS without a certificate, and says once a minute what that may mean', async () => {
+      await start();
+      const hello = Buffer.from([0x16, 3, 1, 0, 5, 1, 0, 0, 1, 3, 13, 10, 13, 10]);
+      await refuses(() => server.raw(hello), /^HTTP\/1\.1 400 /, /spoke TLS/);
+      await takesAlarms();
+    });
+
+    it('refuses plain HTTP where TLS is spoken, without a word in clear', async () => {
+      await start({ tls: selfSigned() });
+      await refuses(() => server.raw(alarm()), /^(?!HTTP)/, /plain HTTP/);
+      assert.equal(statusOf(await server.rawOverTls(alarm())), 200);
+    });
+
+    it('refuses the preface of HTTP/2', async () => {
+      await start();
+      await refuses(() => server.raw('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), /^HTTP\/1\.1 400 /, /HTTP\/2/);
+      await takesAlarms();
+    });
+
+    it('lives on when a greeting of TLS is broken off, or never comes to its end', async () => {
+      await start({ tls: selfSigned(), limits: { headMs: 100 } });
+      const broken = await server.connect();
+      broken.write(Buffer.from([0x16, 3, 1, 2, 0]));
+      broken.resetAndDestroy();
+      assert.equal(await server.raw(Buffer.from([0x16, 3, 1, 2, 0])), '');
+      assert.equal(statusOf(await server.rawOverTls(alarm())), 200);
+    });
+
+    it('C-47 answers 408 over TLS, too', async () => {
+      await start({ tls: selfSigned(), limits: { headMs: 100, checkMs: 20 } });
+      assert.equal(statusOf(await server.rawOverTls('POST')), 408);
+      assert.equal(statusOf(await server.rawOverTls(alarm())), 200);
+    });
+  });
+
+  it('C-91 names the sender behind a proxy in a problem, and nobody else’s word', async () => {
+    const senders = new Senders();
+    await start({ senders });
+    const forged = head([
+      HOST,
+      'Connection: close',
+      'X-Forwarded-For: 203.0.113.9, 198.51.100.1',
+      'Content-Length: 2',
+    ]);
+    assert.equal(statusOf(await server.raw(`${forged}{}`)), 401);
+    senders.setProxies(['127.0.0.1']);
+    const signedWrongly = forged.replace(
+      'Content-Length',
+      'Authorization: HMAC-SHA256 AAAA\r\nContent-Length',
+    );
+    assert.equal(statusOf(await server.raw(`${signedWrongly}{}`)), 401);
+    assert.deepEqual(
+      server.problems.map(({ remoteAddress }) => remoteAddress),
+      ['127.0.0.1', '198.51.100.1'],
+    );
+  });
+});

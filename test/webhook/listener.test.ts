@@ -1,0 +1,345 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import tls from 'node:tls';
+import type { Dispatcher } from '../../lib/webhook/dispatcher';
+import { Listener, type ListenerOptions, type ListenerSettings } from '../../lib/webhook/listener';
+import { listenFault } from '../../lib/webhook/listener-fault';
+import { Listeners, type ListenerClaim } from '../../lib/webhook/listeners';
+import type { ReceivingStation } from '../../lib/webhook/station';
+import { freePort } from '../support/node-red';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { newInbox, PATH } from './receiver-under-test';
+import { signed, station } from './sample';
+
+const HOST = '127.0.0.1';
+const PLAIN = { proxies: [] };
+
+/** Lets a dispatcher answer on the path of the tests. */
+function addWebhook(
+  dispatcher: Dispatcher,
+  stations: () => readonly ReceivingStation[] = () => [station()],
+): () => void {
+  const endpoint = {
+    id: 'webhook-in',
+    path: PATH,
+    stations,
+    stationOfAgentUser: () => undefined,
+    inbox: newInbox(),
+    onProblem: () => undefined,
+  };
+  assert.ok(dispatcher.add(endpoint));
+  return () => dispatcher.remove(endpoint);
+}
+
+/** Posts an alarm; 'cut' where the connection ends without an answer, 'refused' where there is none. */
+function post(origin: string, agent: http.Agent | https.Agent | false = false): Promise<number | string> {
+  const { body, headers } = signed();
+  const send = origin.startsWith('https:') ? https.request : http.request;
+  return new Promise((resolve) => {
+    const request = send(origin + PATH, { method: 'POST', headers, agent, rejectUnauthorized: false });
+    request.on('response', (response) => {
+      response.resume();
+      response.once('end', () => resolve(response.statusCode ?? 0));
+    });
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ECONNREFUSED' ? 'refused' : 'cut'),
+    );
+    request.end(body);
+  });
+}
+
+/** The common name in the certificate that a new connection gets. */
+async function certificateAt(port: number): Promise<unknown> {
+  const socket = tls.connect({ port, host: HOST, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return subject.CN;
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  for (let look = 0; look < 400; look++) {
+    if (condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  throw new Error(`never came: ${what}`);
+}
+
+describe('a listener', () => {
+  let port: number;
+  let origin: string;
+  let listener: Listener;
+
+  beforeEach(async () => {
+    port = await freePort();
+    origin = `http://${HOST}:${port}`;
+  });
+  afterEach(() => listener.close());
+
+  function prepare(options: ListenerOptions = {}, host = HOST): void {
+    listener = new Listener({ port, host }, options);
+    addWebhook(listener.dispatcher);
+  }
+
+  it('listens from the moment it is told to, until it is closed', async () => {
+    prepare();
+    assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
+    await listener.listen(PLAIN);
+    assert.deepEqual([listener.origin, listener.fault, await post(origin)], [origin, undefined, 200]);
+    await listener.close();
+    assert.deepEqual([listener.origin, await post(origin)], [undefined, 'refused']);
+  });
+
+  it('is reached at 127.0.0.1 where it listens on all addresses', async () => {
+    prepare({}, '');
+    await listener.listen(PLAIN);
+    assert.equal(listener.origin, origin);
+    assert.equal(await post(origin), 200);
+  });
+
+  it('keeps connections open over new settings', async () => {
+    prepare();
+    await listener.listen(PLAIN);
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+    assert.equal(await post(origin, agent), 200);
+    const [kept] = Object.values(agent.freeSockets).flat();
+    await listener.listen({ proxies: ['10.0.0.5'] });
+    assert.deepEqual([await post(origin, agent), kept?.destroyed], [200, false]);
+    agent.destroy();
+  });
+
+  it('deals with what is under way when it is closed, and closes its idle connections', async () => {
+    let stations: ReceivingStation[] = [];
+    listener = new Listener({ port, host: HOST });
+    addWebhook(listener.dispatcher, () => stations);
+    await listener.listen(PLAIN);
+    const idle = net.connect(port, HOST);
+    await once(idle, 'connect');
+    const agent = new http.Agent({ keepAlive: true });
+    const held = post(origin, agent);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await listener.close();
+    await once(idle.resume(), 'close');
+    assert.equal(await post(origin), 'refused');
+    stations = [station()];
+    assert.equal(await held, 200);
+    await until(() => Object.keys(agent.freeSockets).length === 0, 'the end of the connection');
+  });
+
+  it('says that its port is taken, and takes it once it is free', async () => {
+    const other = net.createServer().listen(port, HOST);
+    await once(other, 'listening');
+    prepare({ retryMs: 20 });
+    let told = 0;
+    listener.watch(() => (told += 1));
+    await listener.listen(PLAIN);
+    assert.equal(listener.fault?.code, 'NETWORK');
+    assert.match(listener.fault.message, new RegExp(`Port ${port} .* in use`));
+    assert.equal(told, 1);
+    other.close();
+    await until(() => listener.origin !== undefined, 'the port');
+    assert.deepEqual([listener.fault, await post(origin)], [undefined, 200]);
+  });
+
+  it('tries no longer for a taken port once it is closed', async () => {
+    const other = net.createServer().listen(port, HOST);
+    await once(other, 'listening');
+    prepare({ retryMs: 10 });
+    await listener.listen(PLAIN);
+    await listener.close();
+    let told = 0;
+    listener.watch(() => (told += 1));
+    other.close();
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    assert.deepEqual([told, await post(origin)], [0, 'refused']);
+  });
+
+  it('says that the machine has no such address', async () => {
+    prepare({}, '203.0.113.7');
+    await listener.listen(PLAIN);
+    assert.equal(listener.fault?.code, 'BAD_INPUT');
+    assert.match(listener.fault.message, /no address "203\.0\.113\.7".*leave the host empty/);
+  });
+
+  it('says what to do about a port below 1024 that it may not open', () => {
+    const fault = listenFault(Object.assign(new Error(), { code: 'EACCES' }), { port: 443, host: '' });
+    assert.equal(fault.code, 'BAD_INPUT');
+    assert.match(fault.message, /may not open port 443: choose one from 1024 on/);
+  });
+
+  it('refuses proxies that are no addresses, and goes on with its settings', async () => {
+    prepare();
+    await listener.listen(PLAIN);
+    await listener.listen({ proxies: ['proxy.example'] });
+    assert.deepEqual([listener.fault?.code, await post(origin)], ['BAD_INPUT', 200]);
+    await listener.listen(PLAIN);
+    assert.equal(listener.fault, undefined);
+  });
+
+  describe('with TLS', () => {
+    let first: { key: string; cert: string };
+    let second: { key: string; cert: string };
+
+    before(function () {
+      if (!opensslAvailable()) this.skip();
+      first = selfSigned('first');
+      second = selfSigned('second');
+    });
+    beforeEach(() => {
+      origin = `https://${HOST}:${port}`;
+    });
+
+    it('takes alarms by https', async () => {
+      prepare();
+      await listener.listen({ ...PLAIN, tls: first });
+      assert.deepEqual([listener.origin, await post(origin)], [origin, 200]);
+    });
+
+    it('takes over another certificate without closing a connection', async () => {
+      prepare();
+      await listener.listen({ ...PLAIN, tls: first });
+      const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
+      assert.equal(await post(origin, agent), 200);
+      const [kept] = Object.values(agent.freeSockets).flat();
+      await listener.listen({ ...PLAIN, tls: second });
+      assert.equal(await certificateAt(port), 'second');
+      assert.equal(await post(origin, agent), 200);
+      assert.equal(kept?.destroyed, false);
+      agent.destroy();
+    });
+
+    const unusable: [string, () => tls.SecureContextOptions, string, RegExp][] = [
+      ['without a key', () => ({ cert: first.cert }), 'CONFIG_MISSING', /no certificate with a private key/],
+      ['with nothing at all', () => ({}), 'CONFIG_MISSING', /no certificate with a private key/],
+      ['that is no PEM', () => ({ cert: 'x', key: first.key }), 'BAD_INPUT', /cannot be used \(ERR_/],
+      [
+        'with the key of another',
+        () => ({ cert: first.cert, key: second.key }),
+        'BAD_INPUT',
+        /belong together/,
+      ],
+    ];
+    for (const [what, settings, code, message] of unusable) {
+      it(`does not listen with a certificate ${what}, and goes on with the one it had`, async () => {
+        prepare();
+        await listener.listen({ ...PLAIN, tls: settings() });
+        assert.equal(listener.fault?.code, code);
+        assert.match(listener.fault.message, message);
+        assert.doesNotMatch(listener.fault.message, /BEGIN|KEY-----/);
+        assert.equal(await post(origin), 'refused');
+        await listener.listen({ ...PLAIN, tls: first });
+        await listener.listen({ ...PLAIN, tls: settings() });
+        assert.deepEqual([listener.fault?.code, await post(origin)], [code, 200]);
+      });
+    }
+
+    it('changes between http and https on its port', async () => {
+      prepare();
+      await listener.listen(PLAIN);
+      await listener.listen({ ...PLAIN, tls: first });
+      assert.equal(await post(origin), 200);
+      await listener.listen(PLAIN);
+      assert.equal(await post(`http://${HOST}:${port}`), 200);
+    });
+  });
+});
+
+describe('the listeners of a process', () => {
+  let port: number;
+  let origin: string;
+  let listeners: Listeners;
+  const opened: Listener[] = [];
+
+  beforeEach(async () => {
+    port = await freePort();
+    origin = `http://${HOST}:${port}`;
+    listeners = new Listeners({ stoppedMs: 500, dispatcher: { holdMs: 100 } });
+  });
+  afterEach(async () => {
+    for (const listener of opened.splice(0)) await listener.close();
+  });
+
+  function claim(host = HOST, settings: ListenerSettings = PLAIN): ListenerClaim {
+    const made = listeners.claim({ port, host }, settings);
+    opened.push(made.listener);
+    return made;
+  }
+
+  it('open a port when the flows have started, and only where a path is configured', async () => {
+    const { listener } = claim();
+    assert.equal(await post(origin), 'refused');
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 'refused');
+    addWebhook(listener.dispatcher);
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 200);
+  });
+
+  it('C-133 hold and cut while nodes are built anew, and answer as soon as they are there', async () => {
+    const wish = claim();
+    const remove = addWebhook(wish.listener.dispatcher);
+    await listeners.flowsStarted();
+    listeners.flowsStopping();
+    remove();
+    wish.release();
+    assert.equal(await post(origin), 'cut');
+    const held = post(origin);
+    const again = claim();
+    addWebhook(again.listener.dispatcher);
+    assert.equal(await held, 200);
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 200);
+  });
+
+  it('close a port that nobody claims any more, or that has no path left', async () => {
+    const wish = claim();
+    const remove = addWebhook(wish.listener.dispatcher);
+    await listeners.flowsStarted();
+    remove();
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 'refused');
+    addWebhook(wish.listener.dispatcher);
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 200);
+    wish.release();
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 'refused');
+  });
+
+  it('give a port from one host to another', async () => {
+    const everywhere = claim('');
+    addWebhook(everywhere.listener.dispatcher);
+    await listeners.flowsStarted();
+    everywhere.release();
+    const here = claim();
+    addWebhook(here.listener.dispatcher);
+    await listeners.flowsStarted();
+    assert.deepEqual([here.listener.fault, await post(origin)], [undefined, 200]);
+  });
+
+  it('share a place that is claimed twice, and go by the settings of the first', async () => {
+    const first = claim();
+    const second = claim(HOST, { proxies: ['no address'] });
+    assert.equal(first.listener, second.listener);
+    addWebhook(second.listener.dispatcher);
+    await listeners.flowsStarted();
+    assert.deepEqual([first.isFirst(), second.isFirst(), await post(origin)], [true, false, 200]);
+    first.release();
+    await listeners.flowsStarted();
+    assert.deepEqual([second.isFirst(), second.listener.fault?.code], [true, 'BAD_INPUT']);
+  });
+
+  it('close where the flows do not start again: refused is better than 404', async () => {
+    const { listener } = claim();
+    addWebhook(listener.dispatcher);
+    await listeners.flowsStarted();
+    listeners.flowsStopping();
+    await until(() => listener.origin === undefined, 'the end of listening');
+    assert.equal(await post(origin), 'refused');
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 200);
+  });
+});

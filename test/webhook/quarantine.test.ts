@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { InlineInbox } from '../support/inline-inbox';
+import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
+import { PHRASE, signed, station } from './sample';
+
+const WRONG = 'another phrase';
+
+describe('messages that nothing proves', () => {
+  let inbox: InlineInbox;
+  let receiver: ReceiverUnderTest;
+  let steady: number;
+  beforeEach(async () => {
+    steady = performance.now();
+    inbox = new InlineInbox();
+    receiver = await ReceiverUnderTest.start({ inbox });
+  });
+  afterEach(() => receiver.close());
+
+  const kept = () => inbox.quarantined(receiver.endpoint.id);
+
+  async function refused(post: Post): Promise<void> {
+    assert.equal((await receiver.post(post)).status, 401);
+  }
+
+  function tokenMessage(token: string): Post {
+    const { body } = signed();
+    const text = body.replace('"authenticationToken":null', `"authenticationToken":${JSON.stringify(token)}`);
+    assert.notEqual(text, body);
+    return { body: text };
+  }
+
+  it('are accepted by themselves when the phrase is corrected (signature)', async () => {
+    receiver.stations = [station({ secret: WRONG })];
+    const message = signed();
+    await refused(message);
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    assert.equal(receiver.deliveries.length, 0);
+
+    receiver.stations = [station()];
+    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    await receiver.delivered(1);
+    assert.equal(receiver.deliveries[0]?.message.proof, 'hmac');
+    assert.deepEqual(await kept(), []);
+    assert.match(receiver.lines.join('\n'), /1 webhook messages that nothing had proved are proved/);
+    assert.equal((await receiver.post(message)).status, 200);
+    assert.equal(receiver.deliveries.length, 1);
+  });
+
+  it('are accepted by themselves when the phrase is corrected (token), which is kept nowhere', async () => {
+    receiver.stations = [station({ scheme: 'https', secret: WRONG })];
+    await refused(tokenMessage(PHRASE));
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    assert.doesNotMatch(
+      JSON.stringify(inbox.store.work.quarantined(receiver.endpoint.id)),
+      new RegExp(PHRASE),
+    );
+    const [copy] = await kept();
+    assert.doesNotMatch(Buffer.from(copy?.body ?? []).toString(), new RegExp(PHRASE));
+
+    receiver.stations = [station({ scheme: 'https', secret: 'a third phrase', previousSecret: PHRASE })];
+    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    await receiver.delivered(1);
+    const { proof, secret } = receiver.deliveries[0]?.message ?? assert.fail();
+    assert.deepEqual([proof, secret], ['token', 'previous']);
+  });
+
+  it('are not proved by what stands in place of their token', async () => {
+    receiver.stations = [station({ scheme: 'https', secret: WRONG })];
+    await refused(tokenMessage('something'));
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    receiver.stations = [station({ scheme: 'https', secret: '***' })];
+    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    assert.equal((await kept()).length, 1);
+    assert.equal(receiver.deliveries.length, 0);
+  });
+
+  it('are kept only where they are well formed, and carry a proof that another phrase could confirm', async () => {
+    const { body, headers } = signed();
+    await refused({ body: '{"payloadType":', headers: { Authorization: 'HMAC-SHA256 abc' } });
+    await refused({ body: '{"a":1}', headers: { Authorization: 'HMAC-SHA256 abc' } });
+    await refused({ ...(body !== undefined && { body }) });
+    await refused({
+      body: `${body.slice(0, -1)},"x":"${'y'.repeat(70_000)}"}`,
+      ...(headers && { headers }),
+    });
+    await refused({ ...(body !== undefined && { body }), headers: { Authorization: 'HMAC-SHA256 abc' } });
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
+    assert.equal((await kept()).length, 1);
+  });
+
+  it('are kept at most 20 of a second, 200 of an address and 16 MiB in all, the newest', async () => {
+    await receiver.close();
+    inbox = new InlineInbox();
+    receiver = await ReceiverUnderTest.start({ inbox, steady: () => steady });
+    receiver.stations = [station({ secret: WRONG })];
+    for (let i = 0; i < 30; i += 1) await refused(signed());
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 20, '20 copies');
+    for (let i = 0; i < 190; i += 1) {
+      steady += 1000;
+      await refused(signed());
+    }
+    await receiver.until(
+      () => inbox.store.work.quarantined(receiver.endpoint.id).length === 200,
+      '200 copies',
+    );
+    const bytes = new Uint8Array(60 * 1024);
+    const big = { endpoint: receiver.endpoint.id, facts: '{}', bytes };
+    for (let i = 0; i < 400; i += 1) inbox.store.work.quarantine({ ...big, address: `10.0.0.${i}` });
+    const held = inbox.store.work.quarantined(receiver.endpoint.id);
+    assert.ok(held.reduce((sum, row) => sum + row.bytes.length, 0) <= 16 * 1024 * 1024);
+    assert.equal(held.at(-1)?.address, '10.0.0.399');
+  });
+
+  it('belong to their endpoint', async () => {
+    receiver.stations = [station({ secret: WRONG })];
+    await refused(signed());
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    const other = { ...receiver.endpoint, id: 'another', path: `${PATH}-2`, stations: () => [station()] };
+    await receiver.dispatcher.judgeAgain(other);
+    assert.equal((await kept()).length, 1);
+  });
+});
