@@ -10,7 +10,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { seededChance } from '../test/support/crash-images';
-import { POINTS, Victim, type Point } from '../test/support/victim';
+import { POINT_NAMES, Victim } from '../test/support/victim';
 import { buildIfStale } from './build';
 
 type InboxModule = typeof import('../lib/inbox/durable-inbox');
@@ -38,13 +38,12 @@ async function killOften(
   chance: () => number,
 ): Promise<void> {
   const victim = new Victim(handledWhen);
-  const points = Object.keys(POINTS) as Point[];
   const eachTime = Math.ceil(events / kills);
   const killedAt: Record<string, number> = {};
   try {
     await victim.start();
     for (let kill = 0; kill < kills; kill += 1) {
-      const point = points[Math.floor(chance() * points.length)] ?? 'committed';
+      const point = POINT_NAMES[Math.floor(chance() * POINT_NAMES.length)] ?? 'committed';
       victim.arm(point, 1 + Math.floor(chance() * eachTime));
       // Goes on while nobody listens, as the service does.
       for (let count = 0; count < eachTime; count += 1) await victim.sandbox.raise();
@@ -203,8 +202,12 @@ async function main(): Promise<void> {
   console.log(`Soak passed (seed ${seed}).`);
 }
 
-main().catch((error: unknown) => {
-  console.error(error);
-  console.log('Soak failed.');
-  process.exitCode = 1;
-});
+// The thread of an inbox keeps no process alive.
+const alive = setInterval(() => undefined, 1000);
+main()
+  .catch((error: unknown) => {
+    console.error(error);
+    console.log('Soak failed.');
+    process.exitCode = 1;
+  })
+  .finally(() => clearInterval(alive));

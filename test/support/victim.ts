@@ -20,6 +20,7 @@ export const POINTS = {
   marked: 'it is marked',
 } as const;
 export type Point = keyof typeof POINTS;
+export const POINT_NAMES = Object.keys(POINTS) as Point[];
 
 /** Ends the process by an uncaught exception, when asked. */
 const THROWER: FlowNode[] = [
