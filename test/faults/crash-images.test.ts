@@ -7,7 +7,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { crashImage, seededChance, stepsIn, type Step } from '../support/crash-images';
-import { straceMissing } from '../support/strace';
+import { skipWithoutStrace } from '../support/strace';
 
 /** Enough for the log to be written into the file, and begun anew, twice. */
 const EVENTS = 220;
@@ -21,11 +21,7 @@ describe('the files of an inbox after a loss of power', function () {
   let steps: Step[] = [];
 
   before(async function () {
-    const missing = straceMissing();
-    if (missing !== undefined) {
-      this.test?.parent?.tests.forEach((test) => (test.title += ` (not run: ${missing})`));
-      this.skip();
-    }
+    skipWithoutStrace(this);
     steps = await record(folder);
   });
 

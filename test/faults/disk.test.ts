@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { alarmMessage, post } from '../support/alarm-message';
+import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed } from '../support/node-red';
 import { eventually, FileSink, sentFlow } from '../support/sinks';
-import { Strace, straceMissing } from '../support/strace';
+import { Strace, skipWithoutStrace } from '../support/strace';
 
 describe('Node-RED on a disk that fails', function () {
   this.timeout(60_000);
@@ -14,11 +14,7 @@ describe('Node-RED on a disk that fails', function () {
   let faults: Strace | undefined;
 
   before(async function () {
-    const missing = straceMissing();
-    if (missing !== undefined) {
-      this.test?.parent?.tests.forEach((test) => (test.title += ` (not run: ${missing})`));
-      this.skip();
-    }
+    skipWithoutStrace(this);
     nodeRed = await NodeRed.start();
     sink = new FileSink(path.join(nodeRed.userDir, 'sink'));
     await nodeRed.deploy(sentFlow(sink));
@@ -39,12 +35,8 @@ describe('Node-RED on a disk that fails', function () {
     faults = await Strace.attach(nodeRed.pid, fault, files);
   }
 
-  async function send(message: Record<string, unknown>): Promise<number | 'cut'> {
-    return post(nodeRed.url + PATH, message, PHRASE).then(
-      ({ status }) => status,
-      () => 'cut',
-    );
-  }
+  const send = (message: Record<string, unknown>): Promise<number | 'cut'> =>
+    answerTo(nodeRed.url + PATH, message, PHRASE);
 
   const arrivals = (message: Record<string, unknown>): number =>
     sink.events().filter(({ messageId }) => messageId === message.messageId).length;

@@ -1,12 +1,31 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
 
-/** Why faults of the disk cannot be injected here; undefined where they can. */
-export function straceMissing(): string | undefined {
-  const { error, status } = spawnSync('strace', ['-o', '/dev/null', 'true']);
+/** Skips what needs strace where that cannot be had, and says why in the titles. */
+export function skipWithoutStrace(hook: Mocha.Context): void {
+  const why = missing();
+  if (why === undefined) return;
+  for (const test of hook.test?.parent?.tests ?? []) test.title += ` (not run: ${why})`;
+  hook.skip();
+}
+
+function missing(): string | undefined {
+  const { error, status } = spawnSync('strace', ['-o', os.devNull, 'true']);
   if (error !== undefined) return 'strace is not installed';
-  return status === 0 ? undefined : 'ptrace is not allowed';
+  return status === 0 && mayAttach() ? undefined : 'ptrace is not allowed';
+}
+
+/** Some systems let a user trace only what the tracer itself has started. */
+function mayAttach(): boolean {
+  try {
+    const scope = fs.readFileSync('/proc/sys/kernel/yama/ptrace_scope', 'utf8');
+    return Number(scope) === 0 || process.getuid?.() === 0;
+  } catch {
+    return true;
+  }
 }
 
 /** Makes system calls of a running process fail, or last, for as long as it is attached. */
@@ -21,7 +40,7 @@ export class Strace {
     const only = paths.flatMap((path) => ['-P', path]);
     const child = spawn(
       'strace',
-      ['-f', '-o', '/dev/null', ...only, '-e', `inject=${inject}`, '-p', String(pid)],
+      ['-f', '-o', os.devNull, ...only, '-e', `inject=${inject}`, '-p', String(pid)],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
     let said = '';
