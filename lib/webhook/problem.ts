@@ -23,7 +23,8 @@ export type ProblemReason =
   | 'rejected'
   | 'lease'
   | 'restart'
-  | 'window';
+  | 'window'
+  | 'store';
 
 /** What leaves output 3 of *webhook in* and output 2 of *verify webhook*. Never holds a secret, a token or an `Authorization` value. */
 export interface Problem {
@@ -86,24 +87,32 @@ export function blockedProblem(
 }
 
 /**
- * What tells of a message in the inbox that no output for events takes: dead letter, stale, conflict, unknown type.
- * Undefined for an event that is delivered, for a repeat, and for what is spilled: what that is, shows later.
+ * What tells of an accepted message that no output for events takes: dead letter, stale, conflict, unknown type; and of
+ * one that is spilled, for it reaches no flow until the store works again. Undefined for an event that is delivered, and
+ * for a repeat.
  */
 export function acceptanceProblem(
   record: ProvenMessage | DeadLetter,
   { outcome, deliveryId }: Acceptance,
 ): Problem | undefined {
-  if (outcome === 'repeat' || outcome === 'spilled') return undefined;
-  if (outcome === 'new' && record.kind === 'event') return undefined;
+  if (outcome === 'repeat' || (outcome === 'new' && record.kind === 'event')) return undefined;
   const messageId = 'envelope' in record ? record.envelope.messageId : record.messageId;
   return {
-    kind: outcome === 'conflict' || record.kind === 'event' ? 'conflict' : record.kind,
-    reason: 'reason' in record ? record.reason : null,
+    ...kindAndReason(record, outcome),
     ...describeRecord(record),
     ...(deliveryId !== undefined && { deliveryId }),
     ...(messageId !== undefined && { messageId }),
     ...describeEvent(record.event),
   };
+}
+
+function kindAndReason(
+  record: ProvenMessage | DeadLetter,
+  outcome: 'new' | 'conflict' | 'spilled',
+): Pick<Problem, 'kind' | 'reason'> {
+  if (outcome === 'spilled') return { kind: 'blocked', reason: 'store' };
+  const kind = outcome === 'conflict' || record.kind === 'event' ? 'conflict' : record.kind;
+  return { kind, reason: 'reason' in record ? record.reason : null };
 }
 
 function describeDelivery({

@@ -9,6 +9,9 @@ import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../
 const DIALOGS: Record<string, string[]> = {
   webhook: ['#node-input-path', '#node-input-listener', '#node-input-publicUrl', '#rvm-webhook-url'],
   listener: ['#node-config-input-port', '#node-config-input-host', '#node-config-input-tls'],
+  inbox: ['#node-config-input-folder', '#node-config-input-spillFolder', '#node-config-input-keyDays'],
+  settle: ['#node-input-name', '.red-ui-typedInput-container >> nth=0'],
+  events: ['#node-input-state', '.red-ui-typedInput-container >> nth=0', '#node-input-limit'],
   verify: ['#node-input-name', '#node-input-station'],
   rtsp: ['#node-input-name', '#node-input-quality'],
   list: ['#node-input-name', '#node-input-show'],
@@ -19,6 +22,9 @@ const DIALOGS: Record<string, string[]> = {
 function flow(): FlowNode[] {
   return webhookFlow(
     {},
+    { id: 'inbox', type: 'rvm-inbox', name: '', folder: '', spillFolder: '', keyDays: 7, bodyDays: 30 },
+    { id: 'settle', type: 'rvm-settle', z: 'tab', x: 300, y: 400, wires: [[], []] },
+    { id: 'events', type: 'rvm-list-events', z: 'tab', x: 300, y: 500, wires: [[], []] },
     { id: 'verify', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 300, wires: [[], []] },
     { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', x: 300, y: 100, wires: [[], []] },
     { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 300, y: 200, wires: [[], []] },
@@ -97,6 +103,27 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       await closeDialog(page, 'cancel');
     });
 
+    it('of webhook in shows the terms of settlement only where events have to be settled', async () => {
+      await openDialog(page, 'webhook');
+      const terms = page.locator('#node-input-maxInFlight');
+      assert.equal(await terms.isVisible(), false);
+      await page.selectOption('#node-input-handledWhen', 'settled');
+      assert.ok(await terms.isVisible());
+      assert.equal(await terms.inputValue(), '100');
+      await closeDialog(page, 'cancel');
+    });
+
+    it('of settle event asks for a reason only where the event may be rejected', async () => {
+      await openDialog(page, 'settle');
+      const reason = page.locator('#node-input-reason');
+      assert.equal(await reason.isVisible(), false);
+      await page.evaluate(`$('#node-input-action').typedInput('value', 'reject')`);
+      assert.ok(await reason.isVisible());
+      await page.evaluate(`$('#node-input-action').typedInput('type', 'msg')`);
+      assert.ok(await reason.isVisible());
+      await closeDialog(page, 'cancel');
+    });
+
     it('of the cloud shows the API key for a real service, and the alarms per minute for the sandbox', async () => {
       await openDialog(page, 'cloud');
       assert.ok(await page.locator('#node-config-input-apiKey').isVisible());
@@ -132,6 +159,8 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
     const WRONG: [string, string, string, RegExp][] = [
       ['webhook', '#node-input-path', '/with space', /letters from a to z/],
+      ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
+      ['events', '#node-input-limit', '0', /from 1 to 10000/],
       ['webhook', '#node-input-publicUrl', 'alarms.example.com', /begins with https/],
       ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
       ['cloud', '#node-config-input-timeout', 'soon', /number/],

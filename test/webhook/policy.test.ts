@@ -109,6 +109,22 @@ describe('answers of the receiver', () => {
     await receiver.delivered(1);
   });
 
+  it('C-125 answers 200 for what is spilled, tells of it at once, and delivers it when the store works again', async () => {
+    const inbox = new InlineInbox({ lookAgain: 20 });
+    receiver = await ReceiverUnderTest.start({ inbox });
+    inbox.fails = true;
+    assert.equal((await receiver.post(signed({ messageId: 'spilled' }))).status, 200);
+    const [problem] = receiver.problems;
+    assert.deepEqual(
+      [problem?.kind, problem?.reason, problem?.messageId, problem?.event?.eventName],
+      ['blocked', 'store', 'spilled', 'Intrusion'],
+    );
+    assert.equal(receiver.deliveries.length, 0);
+    inbox.fails = false;
+    await receiver.delivered(1);
+    assert.equal(receiver.deliveries[0]?.message.envelope.messageId, 'spilled');
+  });
+
   it('tries a failing inbox again while it holds the request', async () => {
     receiver = await ReceiverUnderTest.start({ inbox: new FailingInbox(1), holdMs: 3000 });
     assert.equal((await receiver.post(signed())).status, 200);

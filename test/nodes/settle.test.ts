@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { WebhookFacts } from '../../lib/webhook/message';
+import type { Problem } from '../../lib/webhook/problem';
+import { alarmMessage, post } from '../support/alarm-message';
+import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/flows';
+import {
+  NodeRed,
+  VERSIONS,
+  entrance,
+  inject,
+  probe,
+  type FlowNode,
+  type NodeRedVersion,
+} from '../support/node-red';
+
+type Message = Record<string, unknown>;
+type Facts = WebhookFacts & { deliveryId: string };
+const facts = (msg: Message): Facts => (msg.webhook ?? {}) as Facts;
+const problem = (msg: Message): Problem => msg.payload as Problem;
+
+function settle(properties: Record<string, unknown> = {}): FlowNode {
+  return {
+    id: 'settle',
+    type: 'rvm-settle',
+    z: 'tab',
+    x: 0,
+    y: 0,
+    wires: [['settled'], ['failed']],
+    ...properties,
+  };
+}
+
+function list(properties: Record<string, unknown> = {}): FlowNode {
+  return {
+    id: 'list',
+    type: 'rvm-list-events',
+    z: 'tab',
+    x: 0,
+    y: 0,
+    wires: [['listed'], []],
+    ...properties,
+  };
+}
+
+/** webhook in that waits for a settlement; what settles, gets its orders by the entrance `order`. */
+function settledFlow(
+  webhook: Record<string, unknown> = {},
+  settler: Record<string, unknown> = {},
+  ...further: FlowNode[]
+): FlowNode[] {
+  return webhookFlow(
+    { webhook: { handledWhen: 'settled', redeliverAfter: 60, ...webhook } },
+    ...entrance('order', 'settle'),
+    settle({ action: 'order', actionType: 'msg', delivery: 'id', deliveryType: 'msg', ...settler }),
+    probe('settled'),
+    probe('failed'),
+    ...entrance('ask', 'list'),
+    list({ state: 'all' }),
+    probe('listed'),
+    ...entrance('recent', 'list-recent'),
+    list({ id: 'list-recent', state: 'all', since: 'from', sinceType: 'msg', limit: '1' }),
+    ...further,
+  );
+}
+
+/** As the editor deploys what it has not changed: credentials that are sent count as changed. */
+function withoutCredentials(flow: FlowNode[]): FlowNode[] {
+  return flow.map(({ credentials: _unchanged, ...node }) => node);
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`settle event and list events on Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let nodeRed: NodeRed;
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+    });
+    beforeEach(() => nodeRed.deploy(settledFlow()));
+    after(() => nodeRed.stopAndRemove());
+
+    async function raise(payload: Record<string, unknown> = {}): Promise<Message> {
+      const message = alarmMessage(payload);
+      assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
+      return nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
+    }
+
+    async function order(order: string, id: unknown): Promise<void> {
+      const before = nodeRed.at('settled').length + nodeRed.at('failed').length;
+      await inject(nodeRed, 'order', { order, id, kept: 'as it was' });
+      await nodeRed.until(
+        () => nodeRed.at('settled').length + nodeRed.at('failed').length > before,
+        `the end of ${order}`,
+      );
+    }
+
+    async function rows(): Promise<Message[]> {
+      const before = nodeRed.at('listed').length;
+      await inject(nodeRed, 'ask', {});
+      await nodeRed.until(() => nodeRed.at('listed').length > before, 'the list');
+      return nodeRed.at('listed').at(-1)?.payload as Message[];
+    }
+
+    const stateOf = async (deliveryId: string) =>
+      (await rows()).find((row) => row.deliveryId === deliveryId)?.state;
+
+    it('ends an event, and passes the message on', async () => {
+      const { deliveryId } = facts(await raise());
+      assert.equal(await stateOf(deliveryId), 'leased');
+      await order('done', deliveryId);
+      const passed = await nodeRed.message('settled', (msg) => msg.id === deliveryId);
+      assert.equal(passed.kept, 'as it was');
+      assert.equal(await stateOf(deliveryId), 'delivered');
+      await order('reject', deliveryId);
+      assert.equal(nodeRed.at('settled').filter((msg) => msg.id === deliveryId).length, 2);
+      assert.equal(await stateOf(deliveryId), 'delivered', 'a second settlement has no effect');
+    });
+
+    it('takes the id from msg.webhook unless told otherwise', async () => {
+      const bare = settle({ action: undefined, delivery: undefined });
+      const webhook = webhookIn({ handledWhen: 'settled', wires: [['settle', 'alarms'], [], ['problems']] });
+      const flow = settledFlow().filter(({ id }) => id !== 'settle' && id !== 'webhook');
+      await nodeRed.deploy([...flow, bare, webhook]);
+      const { deliveryId } = facts(await raise());
+      await nodeRed.message('settled', (msg) => facts(msg).deliveryId === deliveryId);
+      assert.equal(await stateOf(deliveryId), 'delivered');
+    });
+
+    it('brings an event again after a second, on "retry", with a higher attempt', async () => {
+      const first = facts(await raise());
+      await order('retry', first.deliveryId);
+      const again = await nodeRed.message(
+        'alarms',
+        (msg) => facts(msg).deliveryId === first.deliveryId && facts(msg).attempt === 2,
+      );
+      assert.equal(facts(again).sequence, first.sequence);
+      assert.equal(facts(again).first, first.first);
+      await order('done', first.deliveryId);
+    });
+
+    it('makes a dead letter of an event, on "reject", which output 3 tells with its reason', async () => {
+      await nodeRed.deploy(settledFlow({}, { reason: 'no such zone' }));
+      const event = await raise({ alarmId: 'rejected-one' });
+      const { deliveryId, messageId } = facts(event);
+      await order('reject', deliveryId);
+      const told = problem(await nodeRed.message('problems', (msg) => msg.topic === 'dead-letter'));
+      assert.deepEqual(
+        [told.kind, told.reason, told.deliveryId, told.messageId, told.alarmId, told.note, told.station],
+        ['dead-letter', 'rejected', deliveryId, messageId, 'rejected-one', 'no such zone', 'north'],
+      );
+      assert.deepEqual(told.event, event.payload);
+      assert.equal(await stateOf(deliveryId), 'dead');
+    });
+
+    it('refuses an id that no inbox knows, a message without one, and an action that is none', async () => {
+      const failures: [string, unknown, string][] = [
+        ['done', '00000000-0000-4000-8000-000000000000', 'UNKNOWN_DELIVERY'],
+        ['done', undefined, 'BAD_INPUT'],
+        ['finish', 'x', 'BAD_INPUT'],
+      ];
+      for (const [action, id, code] of failures) {
+        await order(action, id);
+        const { error } = nodeRed.at('failed').at(-1) ?? assert.fail();
+        assert.equal((error as { code: string }).code, code);
+      }
+    });
+
+    it('C-132 redelivers what nothing settles as uncertain, then buries it', async () => {
+      await nodeRed.deploy(settledFlow({ redeliverAfter: 1, maxAttempts: 2 }));
+      const { deliveryId } = facts(await raise());
+      const mine = (msg: Message) => problem(msg).deliveryId === deliveryId;
+      const uncertain = await nodeRed.message('problems', (msg) => msg.topic === 'uncertain' && mine(msg));
+      assert.equal(problem(uncertain).reason, 'lease');
+      const dead = await nodeRed.message('problems', (msg) => msg.topic === 'dead-letter' && mine(msg));
+      assert.equal(problem(dead).reason, 'attempts');
+      assert.equal(nodeRed.at('alarms').filter((msg) => facts(msg).deliveryId === deliveryId).length, 2);
+    });
+
+    it('tells of a full window, and shows what waits', async () => {
+      await nodeRed.deploy(settledFlow({ maxInFlight: 1 }));
+      const first = facts(await raise());
+      const waiting = alarmMessage();
+      assert.equal((await post(nodeRed.url + PATH, waiting, PHRASE)).status, 200);
+      const told = problem(await nodeRed.message('problems', (msg) => msg.topic === 'blocked'));
+      assert.deepEqual([told.kind, told.reason, told.count, told.station], ['blocked', 'window', 1, 'north']);
+      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'backlog 1', 'the status');
+      await order('done', first.deliveryId);
+      const next = await nodeRed.message('alarms', (msg) => facts(msg).messageId === waiting.messageId);
+      await order('done', facts(next).deliveryId);
+    });
+
+    it('shows "no settle event node" where none is deployed', async () => {
+      await nodeRed.deploy(webhookFlow({ webhook: { handledWhen: 'settled' } }));
+      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.noSettleEvent', 'the status');
+      await nodeRed.deploy(settledFlow());
+      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) !== 'status.noSettleEvent', 'its end');
+    });
+
+    it('counts an event as handled whose output is not wired', async () => {
+      await nodeRed.deploy(settledFlow({ wires: [['alarms'], [], ['problems']] }));
+      const health = alarmMessage({ eventClass: 'health' });
+      assert.equal((await post(nodeRed.url + PATH, health, PHRASE)).status, 200);
+      await raise();
+      const row = (await rows()).find(({ messageId }) => messageId === health.messageId);
+      assert.equal(row?.state, 'delivered');
+    });
+
+    it('C-76 brings an unsettled event again after a restart, as uncertain, under the same id', async () => {
+      const event = facts(await raise());
+      const { userDir, port } = nodeRed;
+      await nodeRed.stop('SIGKILL');
+      nodeRed = await NodeRed.start({ version, userDir, port });
+      const again = facts(
+        await nodeRed.message('alarms', (msg) => facts(msg).deliveryId === event.deliveryId),
+      );
+      assert.deepEqual([again.attempt, again.sequence], [2, event.sequence]);
+      const told = await nodeRed.message(
+        'problems',
+        (msg) => msg.topic === 'uncertain' && problem(msg).deliveryId === event.deliveryId,
+      );
+      assert.equal(problem(told).reason, 'restart');
+      await order('done', event.deliveryId);
+    });
+
+    it('leaves an event with the flow that has it, when other nodes are deployed', async () => {
+      const event = facts(await raise());
+      await nodeRed.deploy(withoutCredentials(settledFlow({}, { name: 'changed' })), 'nodes');
+      await order('done', event.deliveryId);
+      assert.equal(await stateOf(event.deliveryId), 'delivered');
+      assert.equal(
+        nodeRed.at('alarms').filter((msg) => facts(msg).deliveryId === event.deliveryId).length,
+        1,
+      );
+    });
+
+    it('lists flat rows, newest first, from a time on and up to a limit', async () => {
+      const since = new Date().toISOString();
+      const [one, two] = [await raise({ alarmId: 'list-1' }), await raise({ alarmId: 'list-2' })];
+      await inject(nodeRed, 'recent', { from: since });
+      const { payload } = await nodeRed.message('listed', (msg) => msg.from === since);
+      const { event, webhook } = two as { event: Message; webhook: WebhookFacts };
+      assert.deepEqual(payload, [
+        {
+          time: webhook.receivedTime,
+          site: event.locationName,
+          camera: event.cameraName,
+          rule: event.eventRuleName,
+          class: 'security',
+          phase: 'start',
+          state: 'leased',
+          attempts: 1,
+          alarmId: 'list-2',
+          messageId: webhook.messageId,
+          deliveryId: webhook.deliveryId,
+          station: 'north',
+        },
+      ]);
+      assert.ok(one);
+    });
+  });
+}
+
+describe('the inbox node', function () {
+  this.timeout(60_000);
+  let nodeRed: NodeRed;
+  let folder: string;
+  before(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-folder-'));
+    nodeRed = await NodeRed.start();
+  });
+  after(async () => {
+    await nodeRed.stopAndRemove();
+    fs.rmSync(folder, { recursive: true });
+  });
+
+  const inbox = (properties: Record<string, unknown> = {}): FlowNode => ({
+    id: 'inbox',
+    type: 'rvm-inbox',
+    name: '',
+    folder,
+    ...properties,
+  });
+
+  it('places the store where it is told, and lets go of it when no node uses it any more', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox()));
+    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await nodeRed.message('alarms');
+    assert.ok(fs.existsSync(path.join(folder, 'inbox.sqlite-wal')));
+    await nodeRed.deploy(webhookFlow());
+    const end = performance.now() + 5000;
+    while (fs.existsSync(path.join(folder, 'inbox.sqlite-wal')) && performance.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(fs.existsSync(path.join(folder, 'inbox.sqlite-wal')), false);
+  });
+
+  it('shows an error on the second of two with one folder and other settings, and both receive', async () => {
+    const path2 = `${PATH}-2`;
+    await nodeRed.deploy(
+      webhookFlow(
+        { webhook: { inbox: 'inbox' } },
+        inbox({ keyDays: 7 }),
+        inbox({ id: 'inbox-2', keyDays: 9 }),
+        webhookIn({ id: 'webhook-2', path: path2, inbox: 'inbox-2' }),
+      ),
+    );
+    await nodeRed.logged(/Another inbox of the same folder has other settings/);
+    await nodeRed.until(() => nodeRed.statuses('webhook-2').at(-1) === 'status.wrongSetting', 'the status');
+    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    assert.equal((await post(nodeRed.url + path2, alarmMessage(), PHRASE)).status, 200);
+  });
+
+  it('names a variable that is not set, and answers nothing meanwhile', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox({ folder: '${RVM_NO_FOLDER}' })));
+    await nodeRed.until(
+      () => nodeRed.statuses('webhook').at(-1) === 'RVM_NO_FOLDER is not set',
+      'the status',
+    );
+    await assert.rejects(post(nodeRed.url + PATH, alarmMessage(), PHRASE));
+    assert.ok(!fs.existsSync(path.join(nodeRed.userDir, '${RVM_NO_FOLDER}')));
+  });
+
+  it('says how many events wait for a webhook in node that is gone', async () => {
+    const two = { handledWhen: 'settled', maxInFlight: 1 };
+    await nodeRed.deploy(webhookFlow({ webhook: two }));
+    for (let i = 0; i < 3; i += 1)
+      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await nodeRed.message('problems', (msg) => msg.topic === 'blocked');
+    await nodeRed.deploy(webhookFlow({ webhook: { id: 'another', path: '/another' } }));
+    await nodeRed.logged(/3 events in .* wait for webhook in nodes that are gone or disabled/);
+  });
+});
