@@ -7,12 +7,17 @@ import type { NewMessage } from './sqlite/protocol';
 const HEAD = 8;
 /** What is spilled at most, in bytes; beyond it the senders keep their messages. */
 const MAX_BYTES = 256 * 1024 * 1024;
-const NAME = /^spill-(\d+)$/;
+const NAME = /^spill-(\d+)(\.taken)?$/;
 
 interface Waiting {
   frame: Buffer;
   resolve: () => void;
   reject: (error: unknown) => void;
+}
+
+interface Spilled {
+  number: number;
+  name: string;
 }
 
 /**
@@ -44,12 +49,15 @@ export class SpillFile {
    */
   async readBack(take: (messages: NewMessage[]) => Promise<boolean>): Promise<void> {
     await this.#leaveFile();
-    for (const number of await this.#numbers()) {
+    for (const { number, name } of await this.#files()) {
       const file = this.#file(number);
-      const messages = messagesIn(await fs.readFile(file));
+      // First of all, so that whoever is writing to it, perhaps another process, notices and writes elsewhere.
+      const taken = `${file}.taken`;
+      await fs.rename(path.join(this.folder, name), taken);
+      const messages = messagesIn(await fs.readFile(taken));
       const isTaken = messages.length === 0 || (await take(messages));
-      if (isTaken) await fs.unlink(file);
-      else await fs.rename(file, `${file}.refused`);
+      if (isTaken) await fs.unlink(taken);
+      else await fs.rename(taken, `${file}.refused`);
     }
   }
 
@@ -85,18 +93,27 @@ export class SpillFile {
   }
 
   async #write(frames: Buffer): Promise<void> {
-    this.#handle ??= await this.#newFile();
+    const handle = (this.#handle ??= await this.#newFile());
     if (this.#bytes + frames.length > MAX_BYTES) throw new Error('the spill file is full');
-    await this.#handle.appendFile(frames);
-    await this.#handle.datasync();
+    await handle.appendFile(frames);
+    await handle.datasync();
     this.#bytes += frames.length;
+    if (await this.#isThere(handle)) return;
+    await this.#abandonFile();
+    await this.#write(frames);
+  }
+
+  /** False where the file is being read back: perhaps without what was written last. */
+  async #isThere(handle: fs.FileHandle): Promise<boolean> {
+    const there = await fs.stat(this.#file(this.#number)).catch(() => undefined);
+    return there?.ino === (await handle.stat()).ino;
   }
 
   async #newFile(): Promise<fs.FileHandle> {
     await fs.mkdir(this.folder, { recursive: true, mode: 0o700 });
-    const numbers = await this.#numbers();
-    this.#number = Math.max(this.#number, ...numbers) + 1;
-    this.#bytes = await this.#spilledBytes(numbers);
+    const files = await this.#files();
+    this.#number = Math.max(this.#number, ...files.map(({ number }) => number)) + 1;
+    this.#bytes = await this.#spilledBytes(files);
     const handle = await fs.open(this.#file(this.#number), 'wx', 0o600);
     await syncFolder(this.folder);
     return handle;
@@ -108,18 +125,24 @@ export class SpillFile {
     await handle?.close().catch(() => undefined);
   }
 
-  async #spilledBytes(numbers: readonly number[]): Promise<number> {
-    const sizes = await Promise.all(numbers.map(async (number) => (await fs.stat(this.#file(number))).size));
-    return sizes.reduce((sum, size) => sum + size, 0);
+  async #spilledBytes(files: readonly Spilled[]): Promise<number> {
+    // One that is being read back may go meanwhile.
+    const sizes = files.map(({ name }) =>
+      fs.stat(path.join(this.folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   }
 
-  /** Numbers of the files that are there, oldest first. */
-  async #numbers(): Promise<number[]> {
+  /** Files that are there, oldest first. */
+  async #files(): Promise<Spilled[]> {
     const names = await fs.readdir(this.folder).catch(() => []);
     return names
-      .map((name) => Number(NAME.exec(name)?.[1] ?? NaN))
-      .filter((number) => Number.isSafeInteger(number))
-      .sort((one, other) => one - other);
+      .map((name) => ({ name, number: Number(NAME.exec(name)?.[1] ?? NaN) }))
+      .filter(({ number }) => Number.isSafeInteger(number))
+      .sort((one, other) => one.number - other.number);
   }
 
   #file(number: number): string {

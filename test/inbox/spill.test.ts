@@ -113,6 +113,22 @@ describe('the spill file', () => {
     assert.deepEqual(await read(new SpillFile(folder)), []);
   });
 
+  it('C-129 keeps what is put in while it is read back, by this process or another one on the folder', async () => {
+    const [first, ...later] = Array.from({ length: 3 }, () => newMessage(proven()));
+    assert.ok(first !== undefined);
+    const writer = new SpillFile(folder);
+    await writer.append(first);
+    const reader = new SpillFile(folder);
+    const taken: NewMessage[] = [];
+    await reader.readBack(async (messages) => {
+      taken.push(...messages);
+      for (const message of later) await writer.append(message);
+      return true;
+    });
+    assert.deepEqual([...taken, ...(await read(reader))], [first, ...later]);
+    await writer.close();
+  });
+
   it('keeps what could not be taken', async () => {
     const spill = new SpillFile(folder);
     await spill.append(newMessage(proven()));
