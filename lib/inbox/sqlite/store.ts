@@ -26,7 +26,7 @@ export interface StoreOptions {
  */
 export class Store {
   readonly opened: Opened;
-  /** What may be asked of it, by name. */
+  /** What may be asked of it, by name, in a `transaction`: that adds the bodies of messages. */
   readonly work: Work;
   readonly #database: DatabaseSync;
   readonly #messages: Messages;
