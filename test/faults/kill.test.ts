@@ -8,9 +8,12 @@ const MOST = 60;
 for (const handledWhen of ['sent', 'settled'] as const) {
   describe(`Node-RED killed by kill -9, with handledWhen '${handledWhen}'`, function () {
     this.timeout(60_000);
-    const victim = new Victim(handledWhen);
+    let victim: Victim;
 
-    before(() => victim.start());
+    before(async () => {
+      victim = new Victim(handledWhen);
+      await victim.start();
+    });
     after(() => victim.end());
 
     beforeEach(async () => {

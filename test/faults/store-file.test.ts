@@ -67,16 +67,18 @@ const CASES: Case[] = [
 
 describe('an inbox whose file cannot be used', function () {
   this.timeout(60_000);
-  const userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-store-file-'));
-  const sink = new FileSink(path.join(userDir, 'sink'));
   const messages = CASES.map(() => alarmMessage());
   const answers: (number | 'cut')[] = [];
+  let userDir: string;
+  let sink: FileSink;
   let nodeRed: NodeRed;
 
   const folder = (index: number): string => path.join(userDir, `inbox-${index}`);
   const pathOf = (index: number): string => `${PATH}-${index}`;
 
   before(async () => {
+    userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-store-file-'));
+    sink = new FileSink(path.join(userDir, 'sink'));
     CASES.forEach(({ spoil }, index) => spoil(folder(index)));
     nodeRed = await NodeRed.start({ userDir });
     await nodeRed.deploy(
