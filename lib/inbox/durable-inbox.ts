@@ -16,7 +16,7 @@ import { EventQueue } from './event-queue';
 import { SpillFile } from './spill-file';
 import type { Accepted, NewMessage, Opened, Quarantined, StoreWarning } from './sqlite/protocol';
 import { storeFailed, StoreThread, type StoreNews, type StorePort } from './sqlite/store-thread';
-import { acceptedMessage, deliveryOf, listed, newDeadLetter, newMessage } from './stored-message';
+import { acceptedMessage, deliveryOf, listed, newMessage } from './stored-message';
 
 export interface DurableInboxOptions {
   /** The SQLite file. */
@@ -104,17 +104,11 @@ export class DurableInbox implements Inbox {
     if (this.#state.durable === true) this.#readBack();
   }
 
-  async accept(message: ProvenMessage): Promise<Acceptance> {
-    const isEvent = message.kind === 'event';
-    const queue = isEvent ? this.#queue(message.endpointId) : undefined;
-    const lease = queue?.lease() ?? 'no';
-    return this.#storeOrSpill(newMessage(message), lease, (accepted) =>
-      queue?.stored(message, lease, accepted),
-    );
-  }
-
-  acceptDeadLetter(letter: DeadLetter): Promise<Acceptance> {
-    return this.#storeOrSpill(newDeadLetter(letter), 'no', () => undefined);
+  accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    if (record.kind !== 'event') return this.#storeOrSpill(newMessage(record), 'no');
+    const queue = this.#queue(record.endpointId);
+    const lease = queue.lease();
+    return this.#storeOrSpill(newMessage(record), lease, (accepted) => queue.stored(record, lease, accepted));
   }
 
   consume(consumer: Consumer): Consumption {
@@ -229,7 +223,7 @@ export class DurableInbox implements Inbox {
   async #storeOrSpill(
     message: NewMessage,
     lease: Lease,
-    entered: (accepted: Accepted | undefined) => void,
+    entered: (accepted: Accepted | undefined) => void = () => undefined,
   ): Promise<Acceptance> {
     const storing = this.#store.call('accept', { message, lease });
     storing.then(entered, () => entered(undefined));

@@ -172,16 +172,11 @@ export interface InboxState {
  */
 export interface Inbox {
   /**
-   * Resolves when the message is on the disk. Calling it again with the same message is safe.
+   * Resolves when the message is on the disk. A `repeat` is one whose id and content are known, in whatever state; so
+   * calling it again with the same message is safe.
    * @throws RvmError `STORE_FAILED` where it cannot be kept; then it must not be acknowledged.
    */
-  accept(message: ProvenMessage): Promise<Acceptance>;
-
-  /**
-   * Keeps an authentic message that cannot be used. A `repeat` is one whose id and content are known, in whatever state.
-   * @throws RvmError `STORE_FAILED` as `accept` does.
-   */
-  acceptDeadLetter(letter: DeadLetter): Promise<Acceptance>;
+  accept(record: ProvenMessage | DeadLetter): Promise<Acceptance>;
 
   /**
    * Registers the one consumer of an endpoint, paused; a later one replaces it. Security events come before those of

@@ -10,10 +10,12 @@ type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddres
 type OwnFacts =
   Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings'> | Pick<DeadLetter, 'kind' | 'reason'>;
 
-const HEALTH = 'health';
+/** A message as it goes into the store. */
+export function newMessage(record: ProvenMessage | DeadLetter): NewMessage {
+  return 'reason' in record ? newDeadLetter(record) : newProvenMessage(record);
+}
 
-/** A proven message as it goes into the store. */
-export function newMessage(message: ProvenMessage): NewMessage {
+function newProvenMessage(message: ProvenMessage): NewMessage {
   const { kind, event, envelope, proof, secret, warnings } = message;
   const { alarmId } = event;
   const hasAlarm = kind === 'event' && typeof alarmId === 'string' && alarmId !== '';
@@ -21,14 +23,13 @@ export function newMessage(message: ProvenMessage): NewMessage {
     ...columns(message, { kind, proof, secret, warnings }),
     id: envelope.messageId,
     state: kind === 'event' ? 'received' : 'other',
-    rank: event.eventClass === HEALTH ? 1 : 0,
+    rank: event.eventClass === 'health' ? 1 : 0,
     isEnd: isEnd(event),
     ...(hasAlarm && { alarm: alarmId }),
   };
 }
 
-/** An authentic message that cannot be used, as it goes into the store. */
-export function newDeadLetter(letter: DeadLetter): NewMessage {
+function newDeadLetter(letter: DeadLetter): NewMessage {
   const { kind, reason, messageId, fingerprint } = letter;
   return {
     ...columns(letter, { kind, reason }),

@@ -3,6 +3,7 @@ import { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
 import { matchingPath } from './path';
 import { BODY_LIMIT } from './raw-body';
+import { QuarantineDesk } from './quarantine-desk';
 import { Receiver } from './receiver';
 import { Reporter } from './reporter';
 import { Senders } from './senders';
@@ -44,6 +45,7 @@ export class Dispatcher {
   readonly #steady: () => number;
   readonly #removedMs: number;
   readonly #receiver: Receiver;
+  readonly #quarantine: QuarantineDesk;
   #closed = false;
 
   constructor(options: DispatcherOptions = {}) {
@@ -51,6 +53,9 @@ export class Dispatcher {
     this.#steady = options.steady ?? (() => performance.now());
     this.#removedMs = options.removedMs ?? 60_000;
     this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    const clockGuard = new ClockGuard(now, this.#steady);
+    const reporter = new Reporter(this.#steady, options.log ?? (() => undefined));
+    this.#quarantine = new QuarantineDesk({ steady: this.#steady, clockGuard, reporter });
     this.#receiver = new Receiver({
       now,
       steady: this.#steady,
@@ -60,8 +65,9 @@ export class Dispatcher {
       bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
       capacity: options.capacity ?? 100,
       senders: options.senders ?? new Senders(),
-      clockGuard: new ClockGuard(now, this.#steady),
-      reporter: new Reporter(this.#steady, options.log ?? (() => undefined)),
+      clockGuard,
+      quarantine: this.#quarantine,
+      reporter,
     });
   }
 
@@ -115,13 +121,14 @@ export class Dispatcher {
    * @throws RvmError STORE_FAILED
    */
   judgeAgain(endpoint: Endpoint): Promise<void> {
-    return this.#receiver.judgeAgain(endpoint);
+    return this.#quarantine.judgeAgain(endpoint);
   }
 
   /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
   close(): void {
     this.#closed = true;
     this.#receiver.close();
+    this.#quarantine.close();
   }
 
   #isOurs(path: string): boolean {

@@ -2,6 +2,7 @@ import type { DeadLetter, DeadLetterReason, InboxRecord, ProvenMessage } from '.
 import type { RvmEvent } from '../event';
 import { blankedBody } from './blanked-body';
 import type { ClockGuard } from './clock-guard';
+import type { Endpoint } from './endpoint';
 import { readEnvelope, type Envelope } from './envelope';
 import { fingerprintOfBytes, fingerprintOfValue } from './fingerprint';
 import { namesOtherAgentUser, warningsOf } from './oddities';
@@ -17,6 +18,28 @@ export interface Court {
   clockGuard: ClockGuard;
   received: Date;
   remoteAddress?: string | undefined;
+}
+
+/** A request, as far as a judgement tells of it. */
+export interface Arrival {
+  received: Date;
+  /** Address of the sender, as far as it is known. */
+  sender: string | undefined;
+}
+
+/** What an endpoint adds to a judgement. */
+export function courtOf(
+  endpoint: Endpoint,
+  stations: readonly ReceivingStation[],
+  { received, sender }: Arrival,
+): Omit<Court, 'clockGuard'> {
+  return {
+    endpointId: endpoint.id,
+    stations,
+    stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
+    received,
+    remoteAddress: sender,
+  };
 }
 
 export type Judgement =

@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Acceptance, Inbox } from '../inbox/inbox';
+import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import { Admission } from './admission';
-import { Allowance } from './allowance';
 import { answer, cut } from './answer';
 import { authorizationLines } from './authorization-header';
 import type { ClockGuard } from './clock-guard';
 import type { Endpoint } from './endpoint';
 import { holdFor, pause, within } from './hold';
 import { jsonOf } from './json-reading';
-import { judge, type Court, type Judgement } from './judge';
-import { quarantinedMessage, receivedAgain } from './quarantine';
+import { courtOf, judge, type Judgement } from './judge';
+import type { QuarantineDesk } from './quarantine-desk';
 import { readRawBody } from './raw-body';
 import { refusalOf } from './refusal';
 import type { Reporter } from './reporter';
@@ -35,6 +34,7 @@ export interface ReceiverOptions {
   capacity: number;
   senders: Senders;
   clockGuard: ClockGuard;
+  quarantine: QuarantineDesk;
   reporter: Reporter;
 }
 
@@ -62,8 +62,6 @@ interface Arrived extends Exchange {
 }
 
 const STORE_RETRY = 250;
-/** Unproven messages of one endpoint that are looked at for quarantine in a second. */
-const QUARANTINED_PER_SECOND = 20;
 /** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
 const BODY_BYTES = 32 * 1024 * 1024;
 
@@ -75,11 +73,9 @@ export class Receiver {
   /** By path. */
   readonly #admissions = new Map<string, Admission>();
   readonly #unfinished: UnfinishedRequests;
-  readonly #quarantineAllowance: Allowance;
   #closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
-    this.#quarantineAllowance = new Allowance(QUARANTINED_PER_SECOND, options.steady);
     this.#unfinished = new UnfinishedRequests({
       maxHeld: BODY_BYTES,
       isShared: (address) => options.senders.isShared(address),
@@ -178,81 +174,16 @@ export class Receiver {
 
   async #judge(arrived: Arrived, endpoint: Endpoint, judges: Judges): Promise<void> {
     const { req, res, body, received } = arrived;
-    const authorization = authorizationLines(req.rawHeaders);
-    const judgement = judge(
-      { body, authorization, json: jsonOf(body) },
-      this.#courtOf(endpoint, judges.able, received, this.#senderOf(req)),
-    );
-    if (judgement.kind !== 'unauthentic') return this.#store(arrived, endpoint, judgement);
+    const proof = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
+    const arrival = { received, sender: this.#senderOf(req) };
+    const court = courtOf(endpoint, judges.able, arrival);
+    const judgement = judge(proof, { ...court, clockGuard: this.options.clockGuard });
+    if (judgement.kind === 'usable') return this.#store(arrived, endpoint, judgement.message);
+    if (judgement.kind === 'unusable') return this.#store(arrived, endpoint, judgement.letter);
     if (judges.waiting) return this.#giveUp(req, 'a station of its webhook has no phrase to judge it by');
     answer(req, res, 'unauthentic');
     this.#refuse(arrived, endpoint, judgement);
-    await this.#quarantine(arrived, endpoint);
-  }
-
-  /**
-   * Judges once more, with the phrases of now, what nothing had proved when it arrived at an endpoint: a phrase may have
-   * been wrong on our side. What is proven now is accepted as of its arrival.
-   * @throws RvmError STORE_FAILED
-   */
-  async judgeAgain(endpoint: Endpoint): Promise<void> {
-    const { inbox } = endpoint;
-    const { able } = judgesAmong(endpoint.stations());
-    const messages = able.length === 0 ? [] : await inbox.quarantined(endpoint.id);
-    if (messages.length === 0) return;
-    const key = await inbox.quarantineKey();
-    let count = 0;
-    for (const message of messages) {
-      // One by one: an alarm that arrives must not wait for all of them.
-      await pause(0);
-      if (this.#closed) return;
-      const court = this.#courtOf(endpoint, able, new Date(message.receivedTime), message.remoteAddress);
-      const judgement = judge(receivedAgain(message, able, key), court);
-      if (judgement.kind === 'unauthentic') continue;
-      const record = judgement.kind === 'usable' ? judgement.message : judgement.letter;
-      const acceptance = await accept(inbox, judgement);
-      await inbox.release([message.id]);
-      this.options.reporter.accepted(endpoint, record, acceptance, message.body.byteLength);
-      count++;
-    }
-    if (count > 0)
-      this.options.reporter.log(
-        `proven ${endpoint.id}`,
-        `${count} webhook messages that nothing had proved are proved by a phrase that was corrected, and were accepted.`,
-      );
-  }
-
-  /** For the day on which the phrase is corrected; the sender has its answer already. */
-  async #quarantine(arrived: Arrived, endpoint: Endpoint): Promise<void> {
-    const { req, body, received } = arrived;
-    if (!this.#quarantineAllowance.pass(endpoint.id)) return;
-    const remoteAddress = this.#senderOf(req);
-    const request = {
-      endpointId: endpoint.id,
-      receivedTime: received.toISOString(),
-      ...(remoteAddress !== undefined && { remoteAddress }),
-    };
-    const proof = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
-    // Without the store nothing is kept; a real alarm has more right to what is left of it.
-    const key = await endpoint.inbox.quarantineKey().catch(() => undefined);
-    const message = key && quarantinedMessage(proof, request, key);
-    if (message !== undefined) endpoint.inbox.quarantine(message);
-  }
-
-  #courtOf(
-    endpoint: Endpoint,
-    stations: Judges['able'],
-    received: Date,
-    remoteAddress: string | undefined,
-  ): Court {
-    return {
-      endpointId: endpoint.id,
-      stations,
-      stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
-      clockGuard: this.options.clockGuard,
-      received,
-      remoteAddress,
-    };
+    this.options.quarantine.keep(endpoint, proof, arrival);
   }
 
   #refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {
@@ -262,11 +193,10 @@ export class Receiver {
     if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
   }
 
-  async #store(arrived: Arrived, endpoint: Endpoint, judgement: Proven): Promise<void> {
-    const acceptance = await this.#accepted(arrived, () => accept(endpoint.inbox, judgement));
+  async #store(arrived: Arrived, endpoint: Endpoint, record: ProvenMessage | DeadLetter): Promise<void> {
+    const acceptance = await this.#accepted(arrived, () => endpoint.inbox.accept(record));
     if (acceptance === undefined) return this.#giveUp(arrived.req, 'the inbox could not store it in time');
     answer(arrived.req, arrived.res, 'accepted');
-    const record = judgement.kind === 'usable' ? judgement.message : judgement.letter;
     this.options.reporter.accepted(endpoint, record, acceptance, arrived.body.length);
   }
 
@@ -319,14 +249,6 @@ export class Receiver {
     const source = this.#senderOf(req) ?? 'an unknown address';
     this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
   }
-}
-
-type Proven = Exclude<Judgement, { kind: 'unauthentic' }>;
-
-function accept(inbox: Inbox, judgement: Proven): Promise<Acceptance> {
-  return judgement.kind === 'usable'
-    ? inbox.accept(judgement.message)
-    : inbox.acceptDeadLetter(judgement.letter);
 }
 
 /** The endpoint with the stations that can judge, once there is one. */

@@ -55,8 +55,8 @@ describe('what the inbox keeps', () => {
   it('stays as long as it is not final, and so do dead letters', async () => {
     await inbox.accept(proven());
     const { event, envelope, ...record } = proven();
-    await inbox.acceptDeadLetter({ ...record, kind: 'dead-letter', reason: 'not-json' });
-    await inbox.acceptDeadLetter({ ...record, fingerprint: 'x', kind: 'stale', reason: 'too-old' });
+    await inbox.accept({ ...record, kind: 'dead-letter', reason: 'not-json' });
+    await inbox.accept({ ...record, fingerprint: 'x', kind: 'stale', reason: 'too-old' });
     assert.ok(event && envelope);
     now = 400 * DAY;
     tidy(2, 1);

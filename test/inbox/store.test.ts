@@ -109,8 +109,8 @@ describe('the store of the inbox, in its thread', function () {
   it('keeps dead letters with their content, and knows their repeats', async () => {
     const { event, envelope, body, ...record } = proven();
     const letter: DeadLetter = { ...record, kind: 'dead-letter', reason: 'no-message-id', body };
-    assert.equal((await inbox.acceptDeadLetter(letter)).outcome, 'new');
-    assert.equal((await inbox.acceptDeadLetter(letter)).outcome, 'repeat');
+    assert.equal((await inbox.accept(letter)).outcome, 'new');
+    assert.equal((await inbox.accept(letter)).outcome, 'repeat');
     const [row] = await inbox.list({ state: 'dead', limit: 9 });
     assert.deepEqual([row?.state, row?.messageId, row?.event], ['dead', null, event]);
     assert.ok(envelope.messageId);
