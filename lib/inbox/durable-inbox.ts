@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type {
   Acceptance,
   Consumer,
@@ -13,9 +14,9 @@ import type {
 } from './inbox';
 import { within } from '../webhook/hold';
 import { EventQueue } from './event-queue';
-import { SpillFile } from './spill-file';
+import { Spilling } from './spilling';
 import type { Accepted, NewMessage, Opened, Quarantined, StoreWarning } from './sqlite/protocol';
-import { storeFailed, StoreThread, type StoreNews, type StorePort } from './sqlite/store-thread';
+import { reasonOf, storeFailed, StoreThread, type StoreNews, type StorePort } from './sqlite/store-thread';
 import { acceptedMessage, deliveryOf, listed, newMessage } from './stored-message';
 
 export interface DurableInboxOptions {
@@ -46,6 +47,7 @@ export type InboxNews =
   | { kind: 'restored' }
   | { kind: 'spilling' }
   | { kind: 'read-back'; count: number }
+  | { kind: 'left'; file: string }
   | { kind: 'line'; line: string };
 
 type Lease = ReturnType<EventQueue['lease']>;
@@ -53,8 +55,8 @@ type Lease = ReturnType<EventQueue['lease']>;
 /** Between two rounds of removing what is old, in milliseconds; the first comes a minute after the start. */
 const TIDY_EVERY = 10 * 60 * 1000;
 const TIDY_FIRST = 60 * 1000;
-/** Spilled messages stored together. */
-const READ_BACK_BATCH = 100;
+/** Between two lines about the same fault, in milliseconds. */
+const TELL_EVERY = 1000;
 
 /**
  * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which
@@ -62,8 +64,7 @@ const READ_BACK_BATCH = 100;
  */
 export class DurableInbox implements Inbox {
   readonly #store: StorePort;
-  #spill: SpillFile;
-  readonly #formerSpills: SpillFile[] = [];
+  readonly #spilling: Spilling;
   readonly #queues = new Map<string, EventQueue>();
   readonly #watchers = new Set<() => void>();
   readonly #log: (news: InboxNews) => void;
@@ -72,8 +73,10 @@ export class DurableInbox implements Inbox {
   #keep: Retention;
   #state: InboxState = { durable: undefined };
   #waiting: Record<string, number> = {};
-  #isSpilling = false;
-  #readingBack: Promise<void> | undefined;
+  #recovering: Promise<boolean> | undefined;
+  #toldSpilling = false;
+  /** The fault that was told last: a disk that fails again and again is not a line each time. */
+  #told: { reason: string; at: number } | undefined;
   #tidyTimer: NodeJS.Timeout | undefined;
   #lookTimer: NodeJS.Timeout | undefined;
   #quarantineKey: Promise<Uint8Array> | undefined;
@@ -84,7 +87,12 @@ export class DurableInbox implements Inbox {
     this.#spillAfter = options.spillAfter ?? 2000;
     this.#lookAgain = options.lookAgain ?? 5000;
     this.#keep = options.keep;
-    this.#spill = new SpillFile(options.spillFolder);
+    this.#spilling = new Spilling({
+      folder: options.spillFolder,
+      register: path.join(path.dirname(options.file), 'spill-folders.json'),
+      store: (message) => this.#storeAgain(message),
+      onLeft: (file) => this.#log({ kind: 'left', file }),
+    });
     const news: StoreNews = {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#failed(reason),
@@ -97,11 +105,8 @@ export class DurableInbox implements Inbox {
   /** Changes how long messages are kept, and where they are spilled. What was spilled elsewhere is read back all the same. */
   configure({ keep, spillFolder }: Pick<DurableInboxOptions, 'keep' | 'spillFolder'>): void {
     this.#keep = keep;
-    if (spillFolder === this.#spill.folder) return;
-    this.#formerSpills.push(this.#spill);
-    this.#spill = new SpillFile(spillFolder);
-    this.#isSpilling = true;
-    if (this.#state.durable === true) this.#readBack();
+    this.#spilling.moveTo(spillFolder);
+    if (this.#spilling.mayHold) this.#lookLater();
   }
 
   accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
@@ -120,7 +125,9 @@ export class DurableInbox implements Inbox {
     return {
       pause: own(() => queue.pause()),
       resume: own(() => queue.resume()),
-      end: own(() => queue.detach()),
+      end: async () => {
+        if (queue.consumer === consumer) await queue.detach();
+      },
     };
   }
 
@@ -183,10 +190,11 @@ export class DurableInbox implements Inbox {
     this.#closed = true;
     clearTimeout(this.#tidyTimer);
     clearTimeout(this.#lookTimer);
-    for (const queue of this.#queues.values()) queue.detach();
-    await this.#readingBack;
+    await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
+    await this.#recovering?.catch(() => undefined);
     await this.#store.close();
-    for (const spill of [...this.#formerSpills, this.#spill]) await spill.close();
+    await this.#spilling.close();
+    for (const queue of this.#queues.values()) queue.close();
   }
 
   #queue(endpointId: string): EventQueue {
@@ -199,7 +207,7 @@ export class DurableInbox implements Inbox {
       (line) => this.#log({ kind: 'line', line }),
     );
     this.#queues.set(endpointId, queue);
-    queue.waiting = this.#waiting[endpointId] ?? 0;
+    queue.storeOpened(this.#waiting[endpointId] ?? 0, []);
     return queue;
   }
 
@@ -225,6 +233,10 @@ export class DurableInbox implements Inbox {
     lease: Lease,
     entered: (accepted: Accepted | undefined) => void = () => undefined,
   ): Promise<Acceptance> {
+    if (this.#spilling.mayHold && !(await this.#isReadBack())) {
+      entered(undefined);
+      return this.#spillOver(message);
+    }
     const storing = this.#store.call('accept', { message, lease });
     storing.then(entered, () => entered(undefined));
     try {
@@ -233,42 +245,86 @@ export class DurableInbox implements Inbox {
         this.#works();
         return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
       }
-      this.#failed('the disk is too slow');
+      this.#tooSlow();
     } catch (error) {
       if (this.#closed) throw error;
+      this.#failed(reasonOf(error));
     }
     return this.#spillOver(message);
   }
 
+  /** What was spilled goes first, or the end of an alarm would come before its beginning. */
+  async #isReadBack(): Promise<boolean> {
+    const done = await within(this.#recover(), this.#spillAfter).catch(() => undefined);
+    return done === true;
+  }
+
   async #spillOver(message: NewMessage): Promise<Acceptance> {
+    const isFirst = !this.#spilling.mayHold;
     try {
-      await this.#spill.append(message);
+      await this.#spilling.append(message);
     } catch (error) {
-      throw storeFailed(`${this.#state.fault ?? 'unknown fault'}; neither can it spill: ${reasonOf(error)}`);
+      throw storeFailed(
+        `${this.#state.fault ?? 'it is not open yet'}; neither can it spill: ${reasonOf(error)}`,
+      );
     }
-    if (!this.#isSpilling) this.#log({ kind: 'spilling' });
-    this.#isSpilling = true;
+    if (isFirst || !this.#toldSpilling) this.#log({ kind: 'spilling' });
+    this.#toldSpilling = true;
+    this.#lookLater();
     return { outcome: 'spilled' };
   }
 
-  #opened({ waiting, restored }: Opened): void {
+  #opened({ waiting, leased, restored }: Opened): void {
     this.#waiting = waiting;
     if (restored) this.#log({ kind: 'restored' });
-    for (const [endpointId, queue] of this.#queues) queue.waiting = waiting[endpointId] ?? 0;
-    // Those of an earlier run, too.
-    this.#isSpilling = true;
+    for (const [endpointId, queue] of this.#queues) {
+      const ids = leased.filter((event) => event.endpoint === endpointId).map(({ deliveryId }) => deliveryId);
+      queue.storeOpened(waiting[endpointId] ?? 0, ids);
+    }
+    this.#recover().catch(() => undefined);
+  }
+
+  /**
+   * Asks whether the store works, and stores what was spilled while it did not. True when nothing is left to do.
+   * @throws RvmError STORE_FAILED
+   */
+  #recover(): Promise<boolean> {
+    this.#recovering ??= this.#tryToRecover().finally(() => {
+      this.#recovering = undefined;
+    });
+    return this.#recovering;
+  }
+
+  async #tryToRecover(): Promise<boolean> {
+    try {
+      await this.#store.call('ping', undefined);
+      const count = this.#spilling.mayHold ? await this.#spilling.readBack() : 0;
+      if (count > 0) this.#log({ kind: 'read-back', count });
+    } catch (error) {
+      this.#failed(reasonOf(error));
+      throw error;
+    }
+    this.#toldSpilling = false;
     this.#works();
+    return !this.#spilling.mayHold;
   }
 
   #works(): void {
-    if (this.#isSpilling) this.#readBack();
     if (this.#state.durable === true) return;
     this.#state = { durable: true };
     this.#tellWatchers();
   }
 
+  /** A file that is being opened, and perhaps checked, is no fault yet. */
+  #tooSlow(): void {
+    if (this.#state.durable !== undefined) this.#failed('the disk is too slow');
+  }
+
   #failed(reason: string): void {
-    if (this.#state.fault !== reason) this.#log({ kind: 'fault', reason });
+    if (this.#closed) return;
+    const isNews = this.#told?.reason !== reason || performance.now() - this.#told.at > TELL_EVERY;
+    if (isNews) this.#log({ kind: 'fault', reason });
+    if (isNews) this.#told = { reason, at: performance.now() };
     this.#state = { durable: false, fault: reason };
     this.#tellWatchers();
     this.#lookLater();
@@ -276,51 +332,17 @@ export class DurableInbox implements Inbox {
 
   /** While it fails, nobody may ask anything of it. */
   #lookLater(): void {
-    clearTimeout(this.#lookTimer);
-    if (this.#closed) return;
+    if (this.#closed || this.#lookTimer !== undefined) return;
     this.#lookTimer = setTimeout(() => {
-      this.#store.call('ping', undefined).then(
-        () => this.#works(),
+      this.#lookTimer = undefined;
+      this.#recover().then(
+        (isDone) => {
+          if (!isDone) this.#lookLater();
+        },
         () => this.#lookLater(),
       );
     }, this.#lookAgain);
     this.#lookTimer.unref();
-  }
-
-  #readBack(): void {
-    this.#readingBack ??= this.#readAllBack()
-      .catch((error: unknown) => this.#failed(reasonOf(error)))
-      .finally(() => {
-        this.#readingBack = undefined;
-        // What was spilled meanwhile.
-        if (this.#isSpilling && this.#state.durable === true) this.#readBack();
-      });
-  }
-
-  async #readAllBack(): Promise<void> {
-    let count = 0;
-    this.#isSpilling = false;
-    try {
-      for (const spill of [...this.#formerSpills, this.#spill])
-        await spill.readBack(async (messages) => {
-          count += messages.length;
-          return this.#storeAllAgain(messages);
-        });
-    } catch (error) {
-      this.#isSpilling = true;
-      throw error;
-    }
-    if (count > 0) this.#log({ kind: 'read-back', count });
-  }
-
-  /** False where some were refused by a store that works. */
-  async #storeAllAgain(messages: readonly NewMessage[]): Promise<boolean> {
-    const stored: boolean[] = [];
-    for (let at = 0; at < messages.length; at += READ_BACK_BATCH) {
-      const batch = messages.slice(at, at + READ_BACK_BATCH);
-      stored.push(...(await Promise.all(batch.map((message) => this.#storeAgain(message)))));
-    }
-    return stored.every(Boolean);
   }
 
   async #storeAgain(message: NewMessage): Promise<boolean> {
@@ -377,8 +399,4 @@ function quarantinedMessage({
   bytes,
 }: Quarantined & { id: number }): QuarantinedMessage & { id: number } {
   return { ...(JSON.parse(facts) as QuarantinedFacts), id, endpointId: endpoint, body: bytes };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown fault';
 }

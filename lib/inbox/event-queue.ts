@@ -1,6 +1,6 @@
 import { backOff } from './back-off';
 import type { Consumer, Delivery, ProvenMessage } from './inbox';
-import type { Accepted } from './sqlite/protocol';
+import type { Accepted, GivenBack } from './sqlite/protocol';
 import type { StorePort } from './sqlite/store-thread';
 import { deliveryOf } from './stored-message';
 
@@ -42,6 +42,7 @@ export class EventQueue {
   #looking = false;
   #toldBlocked = false;
   #isHanding = false;
+  #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
   /**
@@ -60,23 +61,36 @@ export class EventQueue {
     return this.#waiting;
   }
 
-  /** What the store knows, once it is open. */
-  set waiting(count: number) {
-    this.#countWaiting(count - this.#waiting);
+  /**
+   * The store is open, perhaps once more.
+   * @param waiting events that wait in it
+   * @param leased ids of those that are leased there: what is not held here was leased by a call whose answer got lost
+   */
+  storeOpened(waiting: number, leased: readonly string[]): void {
+    this.#countWaiting(waiting - this.#waiting);
+    const lost = leased.filter((deliveryId) => !this.#window.has(deliveryId));
+    if (lost.length > 0) void this.#tellGivenBack({ unsent: [], cutOff: lost });
     this.#more = true;
     this.#look();
   }
 
   attach(consumer: Consumer): void {
-    this.detach();
+    void this.detach();
     this.#consumer = consumer;
   }
 
-  /** Gives everything back, for the next consumer. */
-  detach(): void {
+  /** Gives everything back, for the next consumer. Resolves when that is durable, or failed. */
+  async detach(): Promise<void> {
     this.#running = false;
-    this.#giveBack([...this.#window.values()]);
+    const given = this.#giveBack([...this.#window.values()]);
     this.#consumer = undefined;
+    await given;
+  }
+
+  /** Asks nothing of the store any more. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
   }
 
   get consumer(): Consumer | undefined {
@@ -92,7 +106,7 @@ export class EventQueue {
   /** What the flow has and has to settle stays leased: a deploy of other nodes does not touch it. */
   pause(): void {
     this.#running = false;
-    this.#giveBack(
+    void this.#giveBack(
       [...this.#window.values()].filter((held) => held.phase === 'next' || this.#leaving.has(held)),
     );
   }
@@ -158,6 +172,7 @@ export class EventQueue {
   #countWaiting(change: number): void {
     if (change === 0) return;
     this.#waiting = Math.max(0, this.#waiting + change);
+    if (this.#waiting === 0) this.#toldBlocked = false;
     this.changed();
   }
 
@@ -191,7 +206,11 @@ export class EventQueue {
   }
 
   #lookLater(): void {
-    setTimeout(() => this.#look(), RETRY).unref();
+    this.#later(() => this.#look());
+  }
+
+  #later(act: () => void): void {
+    if (!this.#closed) setTimeout(() => this.#closed || act(), RETRY).unref();
   }
 
   #tellBlocked(): void {
@@ -203,15 +222,20 @@ export class EventQueue {
 
   /** Only a change of the package, or of the file by hand, can bring this about. */
   #unreadable(deliveryId: string): undefined {
-    this.log(`The stored event ${deliveryId} cannot be read; it is kept as a dead letter.`);
-    void this.store.call('finish', { deliveryId, state: 'dead', give: false }).catch(() => undefined);
+    this.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
+    this.store.call('finish', { deliveryId, state: 'dead', give: false }).catch(() => {
+      this.#later(() => this.#unreadable(deliveryId));
+    });
   }
 
   #take(delivery: Delivery | undefined): void {
     if (delivery === undefined) return;
     const held: Held = { delivery, phase: 'next', due: Infinity };
     this.#window.set(delivery.deliveryId, held);
-    if (!this.#running) return this.#giveBack([held]);
+    if (!this.#running) {
+      void this.#giveBack([held]);
+      return;
+    }
     this.#handSoon(held);
   }
 
@@ -270,7 +294,7 @@ export class EventQueue {
       },
       () => {
         // Not delivered again meanwhile: only a restart in this time would do so.
-        setTimeout(() => this.#markDelivered(deliveryIds), RETRY).unref();
+        this.#later(() => this.#markDelivered(deliveryIds));
       },
     );
   }
@@ -280,42 +304,39 @@ export class EventQueue {
     if (held === undefined) return;
     this.#window.delete(deliveryId);
     this.#leaving.delete(held);
-    if (this.#window.size < (this.#consumer?.maxInFlight ?? 0)) this.#toldBlocked = false;
     // The next event of its alarm may go now.
     if (this.#isOrdered() && this.#waiting > 0) this.#more = true;
   }
 
-  #giveBack(given: readonly Held[]): void {
+  async #giveBack(given: readonly Held[]): Promise<void> {
     if (given.length === 0) return;
     const ids = (phases: readonly Held['phase'][]): string[] =>
       given.filter(({ phase }) => phases.includes(phase)).map(({ delivery }) => delivery.deliveryId);
-    const back = { unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) };
     for (const held of given) {
       this.#window.delete(held.delivery.deliveryId);
       this.#leaving.delete(held);
     }
     this.#next = this.#next.filter((held) => !given.includes(held));
     this.#more = true;
-    this.#countWaiting(given.length);
-    this.#tellGivenBack(back);
+    await this.#tellGivenBack({ unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) });
   }
 
-  #tellGivenBack(back: { unsent: string[]; cutOff: string[] }): void {
-    this.store.call('giveBack', back).then(
-      () => {
-        this.#more = true;
-        this.#look();
-      },
-      () => {
-        setTimeout(() => this.#tellGivenBack(back), RETRY).unref();
-      },
-    );
+  async #tellGivenBack(back: GivenBack): Promise<void> {
+    try {
+      const count = await this.store.call('giveBack', back);
+      this.#more = true;
+      this.#countWaiting(count);
+      this.#look();
+    } catch {
+      this.#later(() => void this.#tellGivenBack(back));
+    }
   }
 
   /** One timer, for what is due next. */
   #schedule(): void {
     clearTimeout(this.#timer);
-    const due = Math.min(...[...this.#window.values()].map((held) => held.due));
+    let due = Infinity;
+    for (const held of this.#window.values()) due = Math.min(due, held.due);
     if (!Number.isFinite(due) || !this.#running) return;
     this.#timer = setTimeout(
       () => this.#dealWithDue(),

@@ -95,7 +95,7 @@ export interface Consumer extends DeliveryTerms {
   deliver(delivery: Delivery): boolean;
   /** Told of an event that became a dead letter. `note` is what the flow gave as the reason of a rejection. */
   onDead(delivery: Delivery, reason: 'attempts' | 'rejected', note?: string): void;
-  /** Told, once each time, that the window of unsettled events is full while `waiting` others wait. */
+  /** Told, once until none wait any more, that the window of unsettled events is full while `waiting` others wait. */
   onBlocked(waiting: number): void;
   /** Told what became of a message that was spilled, now that it is in the store. */
   onReadBack(record: ProvenMessage | DeadLetter, acceptance: Acceptance): void;
@@ -106,8 +106,8 @@ export interface Consumption {
   /** Nothing is delivered from now on; leases of settled events go on. What may not have left comes again. */
   pause(): void;
   resume(): void;
-  /** Gives all unsettled events back: the next consumer gets them again. */
-  end(): void;
+  /** Gives all unsettled events back: the next consumer gets them again. Resolves when that is durable, or failed. */
+  end(): Promise<void>;
 }
 
 /** What a flow says of an event. */

@@ -7,12 +7,19 @@ import type { NewMessage } from './sqlite/protocol';
 const HEAD = 8;
 /** What is spilled at most, in bytes; beyond it the senders keep their messages. */
 const MAX_BYTES = 256 * 1024 * 1024;
-const NAME = /^spill-(\d+)$/;
+/** A file is read back in one piece; above this length a new one begins, in bytes. */
+const MAX_FILE = 8 * 1024 * 1024;
+const NAME = /^spill-(\d+)(\.taken)?$/;
 
 interface Waiting {
   frame: Buffer;
   resolve: () => void;
   reject: (error: unknown) => void;
+}
+
+interface Spilled {
+  number: number;
+  name: string;
 }
 
 /**
@@ -23,6 +30,7 @@ export class SpillFile {
   #handle: fs.FileHandle | undefined;
   #number = 0;
   #bytes = 0;
+  #fileBytes = 0;
   #queue: Waiting[] = [];
   #isWriting = false;
   #writing: Promise<void> = Promise.resolve();
@@ -38,19 +46,29 @@ export class SpillFile {
   }
 
   /**
-   * Hands everything that was spilled to `take`, in order, a file at a time. A file that was taken whole is removed; where
-   * `take` says false, it stays under another name. A message may be handed over twice, after a crash in between.
+   * Hands everything that was spilled to `take`, in order, a file at a time. A file that was taken whole is removed. Where
+   * `take` says false, or a part of it cannot be read, it stays under another name. A message may be handed over twice,
+   * after a crash in between.
+   * @returns the files that stay
    * @throws what `take` throws; that file, and those behind it, stay for the next time
    */
-  async readBack(take: (messages: NewMessage[]) => Promise<boolean>): Promise<void> {
+  async readBack(take: (messages: NewMessage[]) => Promise<boolean>): Promise<string[]> {
     await this.#leaveFile();
-    for (const number of await this.#numbers()) {
+    const left: string[] = [];
+    for (const { number, name } of await this.#files()) {
       const file = this.#file(number);
-      const messages = messagesIn(await fs.readFile(file));
+      // First of all, so that whoever is writing to it, perhaps another process, notices and writes elsewhere.
+      const taken = `${file}.taken`;
+      await fs.rename(path.join(this.folder, name), taken);
+      const { messages, isWhole } = messagesIn(await fs.readFile(taken));
       const isTaken = messages.length === 0 || (await take(messages));
-      if (isTaken) await fs.unlink(file);
-      else await fs.rename(file, `${file}.refused`);
+      if (isTaken && isWhole) await fs.unlink(taken);
+      else {
+        left.push(`${file}.${isTaken ? 'damaged' : 'refused'}`);
+        await fs.rename(taken, left.at(-1) ?? taken);
+      }
     }
+    return left;
   }
 
   /** Ends writing; what is there stays. */
@@ -85,18 +103,30 @@ export class SpillFile {
   }
 
   async #write(frames: Buffer): Promise<void> {
-    this.#handle ??= await this.#newFile();
+    const handle = (this.#handle ??= await this.#newFile());
     if (this.#bytes + frames.length > MAX_BYTES) throw new Error('the spill file is full');
-    await this.#handle.appendFile(frames);
-    await this.#handle.datasync();
+    await handle.appendFile(frames);
+    await handle.datasync();
     this.#bytes += frames.length;
+    this.#fileBytes += frames.length;
+    if (!(await this.#isThere(handle))) {
+      await this.#abandonFile();
+      await this.#write(frames);
+    } else if (this.#fileBytes > MAX_FILE) await this.#abandonFile();
+  }
+
+  /** False where the file is being read back: perhaps without what was written last. */
+  async #isThere(handle: fs.FileHandle): Promise<boolean> {
+    const there = await fs.stat(this.#file(this.#number)).catch(() => undefined);
+    return there?.ino === (await handle.stat()).ino;
   }
 
   async #newFile(): Promise<fs.FileHandle> {
     await fs.mkdir(this.folder, { recursive: true, mode: 0o700 });
-    const numbers = await this.#numbers();
-    this.#number = Math.max(this.#number, ...numbers) + 1;
-    this.#bytes = await this.#spilledBytes(numbers);
+    const files = await this.#files();
+    this.#number = Math.max(this.#number, ...files.map(({ number }) => number)) + 1;
+    this.#bytes = await this.#spilledBytes(files);
+    this.#fileBytes = 0;
     const handle = await fs.open(this.#file(this.#number), 'wx', 0o600);
     await syncFolder(this.folder);
     return handle;
@@ -108,18 +138,24 @@ export class SpillFile {
     await handle?.close().catch(() => undefined);
   }
 
-  async #spilledBytes(numbers: readonly number[]): Promise<number> {
-    const sizes = await Promise.all(numbers.map(async (number) => (await fs.stat(this.#file(number))).size));
-    return sizes.reduce((sum, size) => sum + size, 0);
+  async #spilledBytes(files: readonly Spilled[]): Promise<number> {
+    // One that is being read back may go meanwhile.
+    const sizes = files.map(({ name }) =>
+      fs.stat(path.join(this.folder, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    );
+    return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
   }
 
-  /** Numbers of the files that are there, oldest first. */
-  async #numbers(): Promise<number[]> {
+  /** Files that are there, oldest first. */
+  async #files(): Promise<Spilled[]> {
     const names = await fs.readdir(this.folder).catch(() => []);
     return names
-      .map((name) => Number(NAME.exec(name)?.[1] ?? NaN))
-      .filter((number) => Number.isSafeInteger(number))
-      .sort((one, other) => one - other);
+      .map((name) => ({ name, number: Number(NAME.exec(name)?.[1] ?? NaN) }))
+      .filter(({ number }) => Number.isSafeInteger(number))
+      .sort((one, other) => one.number - other.number);
   }
 
   #file(number: number): string {
@@ -147,17 +183,21 @@ function frameOf({ bytes, ...rest }: NewMessage): Buffer {
   return Buffer.concat([head, content]);
 }
 
-/** The whole frames of a file. What follows a torn one was never acknowledged. */
-function messagesIn(file: Buffer): NewMessage[] {
+/**
+ * The whole frames of a file, up to the first that is none. What follows a frame that a crash has torn was never
+ * acknowledged; what follows one that the disk has changed was.
+ */
+function messagesIn(file: Buffer): { messages: NewMessage[]; isWhole: boolean } {
   const messages: NewMessage[] = [];
-  for (let at = 0; at + HEAD <= file.length;) {
+  let at = 0;
+  while (at + HEAD <= file.length) {
     const end = at + HEAD + file.readUInt32BE(at);
     const content = file.subarray(at + HEAD, end);
     if (end > file.length || zlib.crc32(content) !== file.readUInt32BE(at + 4)) break;
     messages.push(messageOf(content));
     at = end;
   }
-  return messages;
+  return { messages, isWhole: at === file.length };
 }
 
 function messageOf(content: Buffer): NewMessage {

@@ -8,5 +8,5 @@ export interface InboxNode extends Node {
   /** The variable that it lacks. */
   unsetVariable: string | undefined;
   /** True where another inbox node of the same folder has other settings, which count. */
-  differs: boolean;
+  isOverruled(): boolean;
 }

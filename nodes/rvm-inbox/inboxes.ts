@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import type { DurableInbox, InboxNews } from '../../lib/inbox/durable-inbox';
+import type { Inbox } from '../../lib/inbox/inbox';
 import { onFlows } from '../support/flow-run';
 
 type InboxModule = typeof import('../../lib/inbox/durable-inbox');
@@ -22,10 +23,12 @@ interface Entry {
   inbox: DurableInbox;
   /** What its folder is used by: inbox nodes and webhook nodes. */
   users: Set<object>;
-  /** Of the inbox node whose settings count: the first. */
-  claim: { by: object; settings: InboxSettings } | undefined;
+  /** What inbox nodes lay down; the first counts. */
+  claims: { by: object; settings: InboxSettings }[];
 }
 
+/** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
+const LOG = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox.log';
 /** After the start of the flows, in milliseconds. */
 const ABANDONED_AFTER = 3000;
 const DAY = 24 * 60 * 60 * 1000;
@@ -37,34 +40,49 @@ const settlers = new Set<object>();
 const watched = new WeakSet<NodeAPI['events']>();
 
 /** The inbox of a folder, opened at its first use; `user` lets go of it with `leaveInbox`. */
-export function useInbox(RED: NodeAPI, settings: Pick<InboxSettings, 'folder'>, user: object): DurableInbox {
+export function useInbox(RED: NodeAPI, settings: Pick<InboxSettings, 'folder'>, user: object): Inbox {
   const entry = entryOf(RED, settings.folder);
   entry.users.add(user);
   return entry.inbox;
 }
 
-/** Lays down how an inbox is kept; false where another inbox node has laid down otherwise for the same folder. */
-export function claimInbox(RED: NodeAPI, settings: InboxSettings, by: object): boolean {
+/** Lays down how an inbox is kept. Of several nodes with one folder the first counts. */
+export function claimInbox(RED: NodeAPI, settings: InboxSettings, by: object): void {
   const entry = entryOf(RED, settings.folder);
   entry.users.add(by);
-  if (entry.claim === undefined) {
-    entry.claim = { by, settings };
-    entry.inbox.configure(optionsOf(entry.folder, settings));
-    return true;
-  }
-  const { settings: kept } = entry.claim;
-  return (['spillFolder', 'keyDays', 'bodyDays'] as const).every((name) => kept[name] === settings[name]);
+  entry.claims.push({ by, settings });
+  applyClaim(entry);
 }
+
+/** True where another inbox node has laid down otherwise for the same folder. */
+export function isOverruled(by: object): boolean {
+  for (const { claims } of entries.values()) {
+    const [first] = claims;
+    const own = claims.find((claim) => claim.by === by);
+    if (own !== undefined && first !== undefined)
+      return !SETTINGS.every((name) => own.settings[name] === first.settings[name]);
+  }
+  return false;
+}
+
+const SETTINGS = ['spillFolder', 'keyDays', 'bodyDays'] as const;
 
 export function leaveInbox(user: object): void {
   for (const entry of entries.values()) {
     entry.users.delete(user);
-    if (entry.claim?.by === user) entry.claim = undefined;
+    if (!entry.claims.some(({ by }) => by === user)) continue;
+    entry.claims = entry.claims.filter(({ by }) => by !== user);
+    // Its settings stay until another lays down others: a deploy closes a node before it builds it anew.
+    if (entry.claims.length > 0) applyClaim(entry);
   }
 }
 
+function applyClaim({ claims, inbox, folder }: Entry): void {
+  inbox.configure(optionsOf(folder, claims[0]?.settings ?? DEFAULTS));
+}
+
 /** Every inbox of this process. */
-export function allInboxes(): DurableInbox[] {
+export function allInboxes(): Inbox[] {
   return [...entries.values()].map(({ inbox }) => inbox);
 }
 
@@ -90,7 +108,7 @@ function entryOf(RED: NodeAPI, setting: string): Entry {
     ...optionsOf(folder, DEFAULTS),
     log: (news) => tell(RED, folder, news),
   });
-  const entry: Entry = { folder, inbox, users: new Set(), claim: undefined };
+  const entry: Entry = { folder, inbox, users: new Set(), claims: [] };
   entries.set(folder, entry);
   return entry;
 }
@@ -122,8 +140,12 @@ function closeUnusedLater(RED: NodeAPI): void {
   if (watched.has(RED.events)) return;
   watched.add(RED.events);
   onFlows(RED, 'started', () => {
-    for (const [folder, { users, inbox }] of entries) {
-      if (users.size > 0) continue;
+    for (const [folder, entry] of entries) {
+      const { users, inbox, claims } = entry;
+      if (users.size > 0) {
+        if (claims.length === 0) applyClaim(entry);
+        continue;
+      }
       entries.delete(folder);
       inbox.close().catch(() => undefined);
     }
@@ -136,7 +158,7 @@ function closeUnusedLater(RED: NodeAPI): void {
 function reportAbandoned(RED: NodeAPI): void {
   for (const { inbox, folder } of entries.values()) {
     const count = inbox.abandoned().reduce((sum, endpoint) => sum + inbox.waiting(endpoint), 0);
-    if (count > 0) RED.log.warn(RED._('rvm-inbox.log.abandoned', { count, folder }));
+    if (count > 0) RED.log.warn(RED._(`${LOG}.abandoned`, { count, folder }));
   }
 }
 
@@ -145,23 +167,25 @@ function tell(RED: NodeAPI, folder: string, news: InboxNews): void {
     case 'line':
       return RED.log.error(news.line);
     case 'fault':
-      return RED.log.error(RED._('rvm-inbox.log.fault', { folder, reason: news.reason }));
+      return RED.log.error(RED._(`${LOG}.fault`, { folder, reason: news.reason }));
     case 'spilling':
-      return RED.log.error(RED._('rvm-inbox.log.spilling', { folder }));
+      return RED.log.error(RED._(`${LOG}.spilling`, { folder }));
+    case 'left':
+      return RED.log.error(RED._(`${LOG}.left`, { file: news.file }));
     case 'read-back':
-      return RED.log.warn(RED._('rvm-inbox.log.readBack', { count: news.count }));
+      return RED.log.warn(RED._(`${LOG}.readBack`, { count: news.count }));
     case 'restored':
-      return RED.log.warn(RED._('rvm-inbox.log.restored', { folder }));
+      return RED.log.warn(RED._(`${LOG}.restored`, { folder }));
     case 'volatile':
-      return RED.log.warn(RED._('rvm-inbox.log.volatile', { folder, fileSystem: news.fileSystem }));
+      return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
     case 'network':
-      return RED.log.warn(RED._('rvm-inbox.log.network', { folder, fileSystem: news.fileSystem }));
+      return RED.log.warn(RED._(`${LOG}.network`, { folder, fileSystem: news.fileSystem }));
     case 'disk-low':
       return RED.log.warn(
-        RED._('rvm-inbox.log.diskLow', { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
+        RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
       );
     case 'reserve-used':
-      return RED.log.error(RED._('rvm-inbox.log.reserveUsed', { folder }));
+      return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
     default:
       return news satisfies never;
   }

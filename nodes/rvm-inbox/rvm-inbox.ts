@@ -2,7 +2,7 @@ import type { NodeAPI, NodeDef } from 'node-red';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
 import type { InboxNode } from './inbox-node';
-import { claimInbox, DEFAULTS, leaveInbox, type InboxSettings } from './inboxes';
+import { claimInbox, DEFAULTS, isOverruled, leaveInbox, type InboxSettings } from './inboxes';
 
 /** Ids must be known longer than resends last. */
 const LEAST_KEY_DAYS = 2;
@@ -11,7 +11,7 @@ function settingsOf(properties: Properties): InboxSettings {
   return {
     folder: textOf(properties, 'folder').trim(),
     spillFolder: textOf(properties, 'spillFolder').trim(),
-    keyDays: numberOf(properties, 'keyDays', DEFAULTS.keyDays, LEAST_KEY_DAYS),
+    keyDays: Math.max(LEAST_KEY_DAYS, numberOf(properties, 'keyDays', DEFAULTS.keyDays)),
     bodyDays: numberOf(properties, 'bodyDays', DEFAULTS.bodyDays),
   };
 }
@@ -20,8 +20,9 @@ function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
   node.unsetVariable = firstUnsetVariable(config);
   const settings = node.unsetVariable === undefined ? settingsOf({ ...config }) : undefined;
   node.usableSettings = () => settings;
-  node.differs = settings !== undefined && !claimInbox(RED, settings, node);
-  if (node.differs) node.error(RED._('rvm-inbox.errors.differs'));
+  if (settings !== undefined) claimInbox(RED, settings, node);
+  node.isOverruled = () => isOverruled(node);
+  if (node.isOverruled()) node.error(RED._('rvm-inbox.errors.differs'));
   node.on('close', () => leaveInbox(node));
 }
 

@@ -1,9 +1,9 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { eventRow } from '../../lib/inbox/event-row';
-import type { ListQuery } from '../../lib/inbox/inbox';
+import { eventRow, type EventRow } from '../../lib/inbox/event-row';
+import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import { readTime } from '../../lib/time';
-import { allInboxes } from '../rvm-inbox/inboxes';
+import { allInboxes, DEFAULTS, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import {
@@ -32,12 +32,15 @@ function sinceOf(value: unknown): number | undefined {
   );
 }
 
-async function listAll(query: ListQuery): Promise<Record<string, unknown>[]> {
-  const lists = await Promise.all(allInboxes().map((inbox) => inbox.list(query)));
+/** Of all inboxes, as far as they can be read. @throws RvmError STORE_FAILED where none can */
+async function listAll(inboxes: readonly Inbox[], query: ListQuery): Promise<EventRow[]> {
+  const answers = await Promise.allSettled(inboxes.map((inbox) => inbox.list(query)));
+  const [failed] = answers.filter((answer) => answer.status === 'rejected');
+  const lists = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  if (lists.length === 0 && failed !== undefined) throw failed.reason;
   const messages = lists.flat();
-  // Each list is in order of receipt already; of several, the clock has to tell.
-  if (lists.length > 1) messages.sort((one, other) => (one.receivedTime < other.receivedTime ? 1 : -1));
-  return messages.slice(0, query.limit).map((message) => ({ ...eventRow(message) }));
+  if (lists.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
+  return messages.slice(0, query.limit).map((message) => eventRow(message));
 }
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
@@ -45,12 +48,16 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const variable = firstUnsetVariable(config);
   if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
 
+  // Without a webhook node no inbox is open; what the default one holds is asked for all the same.
+  const inboxes = (): Inbox[] => (allInboxes().length > 0 ? allInboxes() : [useInbox(RED, DEFAULTS, node)]);
+  node.on('close', () => leaveInbox(node));
+
   onInput(node, async (msg) => {
     if (variable !== undefined) throw unsetVariableError(variable);
     const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'all']);
     const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
     const since = sinceOf(await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg));
-    msg.payload = await listAll({ state, limit, ...(since !== undefined && { since }) });
+    msg.payload = await listAll(inboxes(), { state, limit, ...(since !== undefined && { since }) });
   });
 }
 

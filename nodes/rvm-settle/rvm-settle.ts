@@ -37,7 +37,10 @@ function deliveryIdOf(value: unknown): string {
 
 /** Settles in whichever inbox knows the id. @throws RvmError UNKNOWN_DELIVERY, STORE_FAILED */
 async function settle(deliveryId: string, settlement: Settlement): Promise<void> {
-  for (const inbox of allInboxes()) if (await inbox.settle(deliveryId, settlement)) return;
+  const answers = await Promise.allSettled(allInboxes().map((inbox) => inbox.settle(deliveryId, settlement)));
+  if (answers.some((answer) => answer.status === 'fulfilled' && answer.value)) return;
+  // One that fails may be the one that knows it.
+  for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
   throw new RvmError(
     'UNKNOWN_DELIVERY',
     'No inbox knows this delivery id: it comes from another Node-RED, or the event is kept no more.',

@@ -120,7 +120,10 @@ RED.nodes.registerType('rvm-webhook-in', {
     handledWhen: { value: 'sent' },
     redeliverAfter: { value: 120, validate: atLeastOne },
     maxAttempts: { value: 12, validate: atLeastOne },
-    maxInFlight: { value: 100, validate: atLeastOne },
+    maxInFlight: {
+      value: 100,
+      validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)),
+    },
   },
   paletteLabel() {
     return this._('rvm-webhook-in.label.node');

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { Consumption, Delivery, DeliveryTerms, Inbox } from '../../lib/inbox/inbox';
 import type { Endpoint } from '../../lib/webhook/endpoint';
+import { within } from '../../lib/webhook/hold';
 import { messageOf } from '../../lib/webhook/message';
 import {
   acceptanceProblem,
@@ -29,13 +30,19 @@ import type { WebhookServer } from './webhook-server';
 const PROBLEMS_OUTPUT = 2;
 /** Between two statuses, in milliseconds. */
 const STATUS_EVERY = 250;
+/** The end of a node waits for its inbox at most this long, in milliseconds. */
+const END_WITHIN = 2000;
+/** Each is held in memory. */
+const MOST_IN_FLIGHT = 10_000;
+
+const HANDLED_WHEN: readonly string[] = ['', 'sent', 'settled'];
 
 function termsOf(properties: Properties): DeliveryTerms {
   return {
     handledWhen: textOf(properties, 'handledWhen') === 'settled' ? 'settled' : 'sent',
     redeliverAfter: numberOf(properties, 'redeliverAfter', 120, 1) * 1000,
     maxAttempts: Math.floor(numberOf(properties, 'maxAttempts', 12, 1)),
-    maxInFlight: Math.floor(numberOf(properties, 'maxInFlight', 100, 1)),
+    maxInFlight: Math.min(MOST_IN_FLIGHT, Math.floor(numberOf(properties, 'maxInFlight', 100, 1))),
   };
 }
 
@@ -71,6 +78,9 @@ class WebhookIn {
     this.#inbox = useInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS, this);
     this.#consumption = this.#consume();
     this.#endpoint = this.#open();
+    const handledWhen = textOf(this.#properties, 'handledWhen', 'sent');
+    if (!HANDLED_WHEN.includes(handledWhen) && this.#unsetVariable() === undefined)
+      this.#refuse('wrongSetting');
     this.#endRun = [
       onFlows(RED, 'started', () => this.#flowsStarted()),
       onFlows(RED, 'stopping', () => this.#flowsStopping()),
@@ -79,15 +89,16 @@ class WebhookIn {
     this.#showStatus();
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const end of this.#endRun) end();
     this.#flowsStopping();
     this.#unwatchInbox();
-    this.#consumption.end();
-    leaveInbox(this);
     clearTimeout(this.#statusTimer);
     if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
     for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
+    // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
+    await within(this.#consumption.end(), END_WITHIN);
+    leaveInbox(this);
   }
 
   #findInboxNode(): InboxNode | undefined {
@@ -227,7 +238,8 @@ class WebhookIn {
       this.#sendTo(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
       return;
     }
-    this.#unseenProblems += problem.count;
+    // The count of what is blocked is that of the events that wait.
+    this.#unseenProblems += problem.kind === 'blocked' ? 1 : problem.count;
     this.node.warn(
       this.RED._('rvm-webhook-in.log.problem', { kind: problem.kind, reason: problem.reason ?? '' }),
     );
@@ -272,7 +284,7 @@ class WebhookIn {
     if (!waiting && judgesAmong(this.#receivingStations()).able.length === 0)
       return status(RED, 'notConfigured');
     if (this.#inbox.state().durable === false) return status(RED, 'notDurable');
-    if (this.#inboxNode?.differs ?? textOf(this.#properties, 'inbox') !== '')
+    if (this.#inboxNode?.isOverruled() ?? textOf(this.#properties, 'inbox') !== '')
       return status(RED, 'wrongSetting');
     if (this.#running && termsOf(this.#properties).handledWhen === 'settled' && !hasSettler())
       return status(RED, 'noSettleEvent');
@@ -292,8 +304,7 @@ export = (RED: NodeAPI): void => {
     if (server === undefined) return;
     const webhook = new WebhookIn(RED, node, config, server);
     node.on('close', (_removed: boolean, done: () => void) => {
-      webhook.close();
-      done();
+      webhook.close().then(done, done);
     });
   });
 };

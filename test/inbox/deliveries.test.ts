@@ -65,7 +65,7 @@ describe('deliveries of the inbox', () => {
     const later = new Taker(inbox);
     await one(later);
     assert.deepEqual(former.ids, []);
-    former.consumption.end();
+    void former.consumption.end();
     await one(later);
   });
 
@@ -83,7 +83,7 @@ describe('deliveries of the inbox', () => {
   it('count as handled a moment after they were sent, and only then', async () => {
     const taker: Taker = new Taker(inbox, {
       deliver: () => {
-        taker.consumption.end();
+        void taker.consumption.end();
         return true;
       },
     });
@@ -331,7 +331,7 @@ describe('events that have to be settled', () => {
       await until(() => taker.ids.length === 1, 'the delivery');
       assert.equal(taker.deliveries[0]?.attempt, restart);
       assert.equal(taker.deliveries[0]?.again, restart === 1 ? undefined : 'restart');
-      taker.consumption.end();
+      void taker.consumption.end();
     }
     const last = new Taker(inbox, { ...settled, maxAttempts: 1 });
     await until(() => last.dead.length === 1, 'the dead letter');

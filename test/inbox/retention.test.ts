@@ -23,7 +23,7 @@ describe('what the inbox keeps', () => {
     for (let i = 0; i < count; i += 1) await inbox.accept(proven());
     await until(() => taker.ids.length >= count, 'the deliveries');
     await allSettled(inbox, left);
-    taker.consumption.end();
+    void taker.consumption.end();
   }
 
   it('goes when it is final and old, the body before the id', async () => {

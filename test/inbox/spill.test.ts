@@ -40,7 +40,7 @@ describe('an inbox whose store fails', () => {
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
     );
-    assert.deepEqual(inbox.state(), { durable: true });
+    await until(() => inbox.state().durable === true, 'the end of the fault');
     await until(() => kinds().includes('read-back'), 'the end of reading back');
     assert.deepEqual(kinds(), ['fault', 'spilling', 'read-back']);
     assert.deepEqual(fs.readdirSync(folder), []);
@@ -111,6 +111,22 @@ describe('the spill file', () => {
     await spill.close();
     assert.deepEqual(await read(new SpillFile(folder)), messages);
     assert.deepEqual(await read(new SpillFile(folder)), []);
+  });
+
+  it('C-129 keeps what is put in while it is read back, by this process or another one on the folder', async () => {
+    const [first, ...later] = Array.from({ length: 3 }, () => newMessage(proven()));
+    assert.ok(first !== undefined);
+    const writer = new SpillFile(folder);
+    await writer.append(first);
+    const reader = new SpillFile(folder);
+    const taken: NewMessage[] = [];
+    await reader.readBack(async (messages) => {
+      taken.push(...messages);
+      for (const message of later) await writer.append(message);
+      return true;
+    });
+    assert.deepEqual([...taken, ...(await read(reader))], [first, ...later]);
+    await writer.close();
   });
 
   it('keeps what could not be taken', async () => {

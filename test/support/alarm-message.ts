@@ -62,3 +62,15 @@ export async function post(
     headers: { 'Content-Type': 'application/json', ...proof, ...headers },
   });
 }
+
+/** The status that a signed message is answered with; `cut` = the connection ended without an answer. */
+export async function answerTo(
+  url: string,
+  message: Record<string, unknown>,
+  phrase: string,
+): Promise<number | 'cut'> {
+  return post(url, message, phrase).then(
+    ({ status }) => status,
+    () => 'cut',
+  );
+}

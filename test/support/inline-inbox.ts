@@ -18,7 +18,7 @@ class InlineStore implements StorePort {
 
   constructor(
     private readonly folder: string,
-    private readonly news: StoreNews,
+    news: StoreNews,
     steady?: () => number,
   ) {
     const file = path.join(folder, 'inbox.sqlite');
@@ -30,10 +30,7 @@ class InlineStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.fails) {
-      this.news.onFault('the disk is gone');
-      throw storeFailed('the disk is gone');
-    }
+    if (this.fails) throw storeFailed('the disk is gone');
     return this.store.transaction(() => this.store.work[name](take));
   }
 
@@ -71,7 +68,8 @@ export class InlineInbox extends DurableInbox {
 
   /** Dead letters, stale messages and conflicts, oldest first. */
   deadLetters(): (ProvenMessage | DeadLetter)[] {
-    const rows = this.store.work.list({ state: 'dead', limit: 10_000 }).reverse();
+    const { store } = this;
+    const rows = store.transaction(() => store.work.list({ state: 'dead', limit: 10_000 })).reverse();
     return rows.map(acceptedMessage).filter((message) => message !== undefined);
   }
 }

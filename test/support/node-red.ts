@@ -180,6 +180,16 @@ export class NodeRed {
     }
   }
 
+  /** Waits for the process to end by itself. */
+  async ended(seconds = 15): Promise<void> {
+    if (!this.isRunning) return;
+    try {
+      await once(this.child, 'exit', { signal: AbortSignal.timeout(seconds * 1000) });
+    } catch {
+      assert.fail(`Node-RED has not ended within ${seconds} s:\n${this.log.slice(-3000)}`);
+    }
+  }
+
   /** Ends the process as a service manager does, and waits for it. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (!this.isRunning) return;

@@ -8,7 +8,7 @@ type Row = Record<string, SQLOutputValue>;
 
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, attempt, again, first, ended,
   received`;
-/** What a list reads at most, in bytes; beyond it the rows come without their bodies. */
+/** Bodies that a list reads, in bytes: beyond it, it has rows without them. */
 const MAX_LISTED = 32 * 1024 * 1024;
 /** The partial indexes are used only where a query has their condition in these words. */
 const LISTED: Record<ListQuery['state'], string> = {
@@ -39,6 +39,9 @@ export class Messages {
   readonly #end: StatementSync;
   readonly #find: StatementSync;
   readonly #body: StatementSync;
+  /** Given by the transaction under way, still without their bodies. */
+  #unread: StoredMessage[] = [];
+  #listed: StoredMessage[] = [];
   readonly #lists: Record<ListQuery['state'], StatementSync>;
 
   /** @param clock the clock of the file, in milliseconds */
@@ -114,10 +117,9 @@ export class Messages {
   lease({ endpoint, limit, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
     const rows = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
     for (const row of rows) this.#lease.run(row['sequence'] ?? null);
-    return rows.map((row) => {
-      const message = this.#withBody(storedMessage(row));
-      return { ...message, attempt: message.attempt + 1 };
-    });
+    const messages = rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
+    this.#unread.push(...messages);
+    return messages;
   }
 
   giveBack({ unsent, cutOff }: GivenBack): number {
@@ -148,11 +150,8 @@ export class Messages {
     if (row === undefined) return undefined;
     const message = storedMessage(row);
     this.#end.run(state, deliveryId);
-    return {
-      was: message.state,
-      endpoint: message.endpoint,
-      ...(give && { message: this.#withBody(message) }),
-    };
+    if (give) this.#unread.push(message);
+    return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }
 
   stateOf(deliveryId: string): MessageState | undefined {
@@ -161,14 +160,29 @@ export class Messages {
   }
 
   list({ state, since = 0, limit }: ListQuery): StoredMessage[] {
+    const messages = this.#lists[state].all(since, limit).map(storedMessage);
+    this.#listed.push(...messages);
+    return messages;
+  }
+
+  /**
+   * Adds the bodies to what a transaction has given, once it is over: after a look at a damaged page it could not be
+   * committed. Those that cannot be read stay away, so that the others need not wait for them.
+   */
+  readBodies(): void {
+    for (const message of this.#unread.splice(0)) this.#readBody(message);
     let bytes = 0;
-    return this.#lists[state].all(since, limit).map((row) => {
-      const message = storedMessage(row);
-      if (bytes > MAX_LISTED) return message;
-      const whole = this.#withBody(message);
-      bytes += whole.bytes?.byteLength ?? 0;
-      return whole;
-    });
+    for (const message of this.#listed.splice(0)) {
+      if (bytes > MAX_LISTED) return;
+      this.#readBody(message);
+      bytes += message.bytes?.byteLength ?? 0;
+    }
+  }
+
+  /** After a transaction that failed. */
+  forgetUnread(): void {
+    this.#unread = [];
+    this.#listed = [];
   }
 
   leased(): { deliveryId: string; endpoint: string }[] {
@@ -227,15 +241,13 @@ export class Messages {
     return { outcome, deliveryId, sequence: Number(lastInsertRowid), first, ended, leased: isLeased };
   }
 
-  /** One page that is damaged keeps nothing else back: such a message comes without its body. */
-  #withBody(message: StoredMessage): StoredMessage {
+  #readBody(message: StoredMessage): void {
     try {
       const { facts, bytes } = this.#body.get(message.sequence) ?? {};
-      if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return message;
-      return { ...message, facts, bytes };
+      if (typeof facts === 'string') message.facts = facts;
+      if (bytes instanceof Uint8Array) message.bytes = bytes;
     } catch (error) {
-      if (isDamaged(error)) return message;
-      throw error;
+      if (!isDamaged(error)) throw error;
     }
   }
 

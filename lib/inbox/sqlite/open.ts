@@ -8,6 +8,9 @@ const BUSY_TIMEOUT = 2000;
 /** Memory for pages of the file, in KiB. Ids are random, so their index wants room. */
 const CACHE = 16 * 1024;
 
+/** A file that is checked quickly even from a cold disk, in bytes. */
+const SMALL = 128 * 1024 * 1024;
+
 /** What the pragmas must read after they were set: anything else is not durable. */
 const REQUIRED: readonly [pragma: string, value: string][] = [
   ['locking_mode', 'exclusive'],
@@ -22,8 +25,8 @@ const REQUIRED: readonly [pragma: string, value: string][] = [
  */
 export function openDatabase(file: string): DatabaseSync {
   fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  // Nothing in the log: the last process ended in peace, and a million rows need no reading.
-  const mustCheck = sizeOf(`${file}-wal`) > 0;
+  // With nothing in the log the last process ended in peace: then a large file need not be read for it.
+  const mustCheck = sizeOf(`${file}-wal`) > 0 || sizeOf(file) <= SMALL;
   const database = new DatabaseSync(file);
   try {
     prepare(database, file, mustCheck);

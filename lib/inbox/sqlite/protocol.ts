@@ -103,7 +103,7 @@ export interface StoreCalls {
   quarantineKey: { take: undefined; give: Uint8Array };
   /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
   tidy: { take: { keys: number; bodies: number }; give: boolean };
-  /** Writes a little: asks whether the store works. */
+  /** Asks whether the store can write. */
   ping: { take: undefined; give: void };
 }
 

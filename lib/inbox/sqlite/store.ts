@@ -24,9 +24,10 @@ export interface StoreOptions {
  */
 export class Store {
   readonly opened: Opened;
-  /** What may be asked of it, by name. */
+  /** What may be asked of it, by name, in a `transaction`: that adds the bodies of messages. */
   readonly work: Work;
   readonly #database: DatabaseSync;
+  readonly #messages: Messages;
   readonly #steady: () => number;
   readonly #clockAtOpen: number;
 
@@ -38,6 +39,7 @@ export class Store {
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
       const messages = new Messages(this.#database, () => this.#clock());
+      this.#messages = messages;
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
@@ -63,9 +65,11 @@ export class Store {
     try {
       const result = work();
       this.#database.exec('COMMIT');
+      this.#messages.readBodies();
       return result;
     } catch (error) {
       this.#rollBack();
+      this.#messages.forgetUnread();
       throw error;
     }
   }
@@ -106,18 +110,24 @@ export class Store {
       release: (take) => quarantine.release(take),
       quarantineKey: () => this.#quarantineKey(),
       tidy: ({ keys, bodies }) => {
-        const now = this.#clock();
-        this.#setMeta('clock', String(Math.round(now)));
+        const now = this.#keepClock();
         quarantine.tidy(now - bodies);
         return retention.tidy(now - bodies, now - keys);
       },
-      ping: () => this.#setMeta('clock', String(Math.round(this.#clock()))),
+      // Written, for a disk that is full can still be read.
+      ping: () => void this.#keepClock(),
     };
   }
 
   /** Milliseconds that the file has been open, over all its openings. */
   #clock(): number {
     return this.#clockAtOpen + this.#steady();
+  }
+
+  #keepClock(): number {
+    const now = this.#clock();
+    this.#setMeta('clock', String(Math.round(now)));
+    return now;
   }
 
   #quarantineKey(): Uint8Array {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { alarmMessage, answerTo } from '../support/alarm-message';
+import { PATH, PHRASE } from '../support/flows';
+import { NodeRed } from '../support/node-red';
+import { eventually, FileSink, sentFlow } from '../support/sinks';
+
+const HOUR = 3_600_000;
+const CLOCKS: [string, number][] = [
+  ['that was never set', HOUR - Date.now()],
+  ['that is an hour behind', -HOUR],
+  ['that is two days ahead', 48 * HOUR],
+  ['that is right again', 0],
+];
+
+/** Setting of a Node-RED whose wall clock is wrong by so many milliseconds. */
+const wrongBy = (shift: number): string => `wrongClock: (() => {
+  const RealDate = Date;
+  globalThis.Date = class extends RealDate {
+    constructor(...args) { super(...(args.length === 0 ? [RealDate.now() + ${shift}] : args)); }
+    static now() { return RealDate.now() + ${shift}; }
+  };
+})(),`;
+
+describe('a wall clock that is wrong after a restart', function () {
+  this.timeout(60_000);
+  let nodeRed: NodeRed;
+  let sink: FileSink;
+  const sent: Record<string, unknown>[] = [];
+
+  const send = (message: Record<string, unknown>): Promise<number | 'cut'> =>
+    answerTo(nodeRed.url + PATH, message, PHRASE);
+
+  async function sendNew(): Promise<void> {
+    const message = alarmMessage();
+    assert.equal(await send(message), 200);
+    sent.push(message);
+    await eventually(() => sink.all().length >= sent.length, 'the event');
+  }
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+    sink = new FileSink(path.join(nodeRed.userDir, 'sink'));
+    await nodeRed.deploy(sentFlow(sink));
+    await sendNew();
+  });
+
+  after(() => nodeRed.stopAndRemove());
+
+  for (const [title, shift] of CLOCKS) {
+    it(`C-130 loses nothing, repeats nothing and calls nothing stale with a clock ${title}`, async () => {
+      const { userDir, port } = nodeRed;
+      await nodeRed.stop();
+      nodeRed = await NodeRed.start({ userDir, port, settings: wrongBy(shift) });
+      for (const message of sent) assert.equal(await send(message), 200);
+      await sendNew();
+      for (const message of sent) assert.equal(await send(message), 200);
+      await sendNew();
+      assert.deepEqual(
+        sink.all().map(({ messageId, kind }) => [messageId, kind]),
+        sent.map(({ messageId }) => [messageId, undefined]),
+      );
+    });
+  }
+});

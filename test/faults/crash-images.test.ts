@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Store } from '../../lib/inbox/sqlite/store';
+import { crashImage, seededChance, stepsIn, type Step } from '../support/crash-images';
+import { skipWithoutStrace } from '../support/strace';
+
+/** Enough for the log to be written into the file, and begun anew, twice. */
+const EVENTS = 220;
+const IMAGES = 100;
+const SEED = 20_261_121;
+const FILES = ['inbox.sqlite', 'inbox.sqlite-wal'];
+
+describe('the files of an inbox after a loss of power', function () {
+  this.timeout(60_000);
+  let folder: string | undefined;
+  let steps: Step[] = [];
+
+  before(async function () {
+    skipWithoutStrace(this);
+    folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-crash-')));
+    steps = await record(folder);
+  });
+
+  after(() => {
+    if (folder !== undefined) fs.rmSync(folder, { recursive: true });
+  });
+
+  it('C-127 records writes, syncs and acknowledgements, and more than one checkpoint', () => {
+    assert.equal(accepted(steps).length, EVENTS);
+    const syncs = steps.filter(({ kind }) => kind === 'sync').length;
+    assert.ok(syncs > EVENTS, `${syncs} syncs`);
+    const checkpoints = steps.filter((step) => step.kind === 'sync' && step.file === 'inbox.sqlite').length;
+    assert.ok(checkpoints > 2, `${checkpoints} checkpoints`);
+  });
+
+  it(`C-127 has every accepted event in each of ${IMAGES} images (seed ${SEED})`, () => {
+    const chance = seededChance(SEED);
+    const first = steps.findIndex(({ kind }) => kind === 'told');
+    for (let number = 0; number < IMAGES; number += 1) {
+      const end = first + 1 + Math.floor(chance() * (steps.length - first));
+      const image = path.join(folder ?? '', `image-${number}`);
+      fs.mkdirSync(image);
+      for (const [file, content] of crashImage(steps.slice(0, end), chance))
+        if (FILES.includes(file)) fs.writeFileSync(path.join(image, file), content);
+      check(image, accepted(steps.slice(0, end)), `image ${number}, behind step ${end}`);
+      fs.rmSync(image, { recursive: true });
+    }
+  });
+});
+
+async function record(folder: string): Promise<Step[]> {
+  const trace = path.join(folder, 'trace');
+  const inbox = path.join(folder, 'inbox');
+  const calls = 'trace=pwrite64,write,fsync,fdatasync,ftruncate';
+  const program = path.join(__dirname, '..', 'support', 'accept-one-by-one.js');
+  const child = spawn(
+    'strace',
+    [
+      '-f',
+      '-y',
+      '-xx',
+      '-s',
+      '65536',
+      '-e',
+      calls,
+      '-o',
+      trace,
+      process.execPath,
+      program,
+      inbox,
+      String(EVENTS),
+    ],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  await once(child, 'exit');
+  return stepsIn(fs.readFileSync(trace, 'utf8'), inbox);
+}
+
+function accepted(steps: readonly Step[]): string[] {
+  return steps.flatMap((step) =>
+    step.kind === 'told' && step.text.startsWith('event-') ? [step.text.trim()] : [],
+  );
+}
+
+function check(image: string, ids: readonly string[], name: string): void {
+  const file = path.join(image, 'inbox.sqlite');
+  const store = new Store({ file, resumed: false });
+  const there = new Set(store.work.list({ state: 'all', limit: EVENTS * 2 }).map(({ id }) => id));
+  store.close();
+  assert.deepEqual(
+    ids.filter((id) => !there.has(id)),
+    [],
+    name,
+  );
+  const database = new DatabaseSync(file);
+  const found = database.prepare('PRAGMA integrity_check').all();
+  database.close();
+  assert.deepEqual(
+    found.map(({ integrity_check: line }) => line),
+    ['ok'],
+    name,
+  );
+}
