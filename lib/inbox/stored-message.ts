@@ -1,6 +1,6 @@
 import { readEnvelope } from '../webhook/envelope';
 import { jsonOf } from '../webhook/json-reading';
-import { isEnd } from '../webhook/phase';
+import { isEnd, isHealth } from '../webhook/phase';
 import type { DeadLetter, Delivery, ListedMessage, ProvenMessage } from './inbox';
 import type { NewMessage, StoredMessage } from './sqlite/protocol';
 
@@ -24,7 +24,7 @@ function newProvenMessage(message: ProvenMessage): NewMessage {
     id: envelope.messageId,
     named: true,
     state: kind === 'event' ? 'received' : 'other',
-    rank: event.eventClass === 'health' ? 1 : 0,
+    rank: isHealth(event) ? 1 : 0,
     isEnd: isEnd(event),
     ...(hasAlarm && { alarm: alarmId }),
   };

@@ -80,7 +80,11 @@ export class Listener {
 
   #inTurn(step: () => Promise<void>): Promise<void> {
     clearTimeout(this.#retry);
-    this.#work = this.#work.then(step).then(() => this.#tellWatchers());
+    // Whatever goes wrong in a step, or in who watches, the next one is taken.
+    this.#work = this.#work
+      .then(step)
+      .then(() => this.#tellWatchers())
+      .catch((error: unknown) => this.#log(`Listener on port ${this.place.port}: ${String(error)}`));
     return this.#work;
   }
 

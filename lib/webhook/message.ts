@@ -1,6 +1,6 @@
 import type { RvmEvent } from '../event';
 import type { Delivery } from '../inbox/inbox';
-import { isEnd } from './phase';
+import { isEnd, isHealth } from './phase';
 import { summaryText } from './summary-text';
 import { readTime } from '../time';
 import type { Warning } from './warning';
@@ -69,7 +69,7 @@ export function messageOf(delivery: Handover, now: Date): { output: 0 | 1; msg: 
     topic: typeof eventClass === 'string' ? eventClass : '',
     webhook: factsOf(delivery, now),
   };
-  return { output: eventClass === 'health' ? HEALTH : ALARMS, msg };
+  return { output: isHealth(event) ? HEALTH : ALARMS, msg };
 }
 
 function factsOf(delivery: Handover, now: Date): WebhookFacts {

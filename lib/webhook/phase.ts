@@ -10,3 +10,8 @@ export function isEnd(event: RvmEvent): boolean {
   if (typeof end === 'number') return true;
   return typeof end === 'string' && end.trim() !== '' && !isZeroDate(end);
 }
+
+/** True for an event of class `health`; unknown classes count as security. */
+export function isHealth(event: RvmEvent): boolean {
+  return event.eventClass === 'health';
+}

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../inbox/inbox';
+import { readAuthorization } from './authorization-header';
 import { blankedBody } from './blanked-body';
 import { readEnvelope } from './envelope';
 import { jsonOf, type TokenReading } from './json-reading';
@@ -20,11 +21,13 @@ export function quarantinedMessage(
 ): QuarantinedMessage | undefined {
   if (body.byteLength > MAX_BODY || !readEnvelope(json()).usable) return undefined;
   const { token } = json();
-  const hasProof = token.kind === 'text' || (token.kind === 'absent' && authorization.length > 0);
-  if (!hasProof) return undefined;
+  // Of any other scheme the header may hold somebody's password.
+  const { kind } = readAuthorization(authorization);
+  const isSigned = kind === 'signature' || kind === 'bare';
+  if (token.kind !== 'text' && !(token.kind === 'absent' && isSigned)) return undefined;
   return {
     ...request,
-    authorization,
+    authorization: isSigned ? authorization : [],
     ...(token.text !== undefined && { tokenDigest: digestOf(token.text, key) }),
     body: blankedBody(body, json()),
   };

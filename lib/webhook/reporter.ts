@@ -1,7 +1,7 @@
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import type { Endpoint } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
-import type { ReceivingStation } from './station';
+import { loneStation, type ReceivingStation } from './station';
 import { Throttle } from './throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -45,9 +45,7 @@ export class Reporter {
   unauthentic(endpoint: Endpoint, reason: ProblemReason, request: Described): void {
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
-    // A lone station is the one that was meant; of several nobody can say.
-    const stations = endpoint.stations() ?? [];
-    const station = stations.length === 1 ? stations[0] : undefined;
+    const station = loneStation(endpoint.stations());
     this.#send(endpoint, {
       kind: 'unauthentic',
       reason,

@@ -52,6 +52,11 @@ export function judgesAmong(stations: readonly ReceivingStation[] | undefined): 
   return { able, waiting: able.length < listed.length };
 }
 
+/** The station that is meant where nothing says which: the only one. Of several nobody can say. */
+export function loneStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
+  return stations?.length === 1 ? stations[0] : undefined;
+}
+
 function othersOf(
   station: ReceivingStation,
   stations: readonly ReceivingStation[],

@@ -1,5 +1,5 @@
 import type { RvmEvent } from '../event';
-import { isEnd } from './phase';
+import { isEnd, isHealth } from './phase';
 import { readTime } from '../time';
 
 const MAX_LENGTH = 160;
@@ -23,7 +23,7 @@ export function summaryText(event: RvmEvent, sandbox: boolean): string {
 }
 
 function classWord(event: RvmEvent): string {
-  return event.eventClass === 'health' ? 'HEALTH' : 'ALARM';
+  return isHealth(event) ? 'HEALTH' : 'ALARM';
 }
 
 function nameOf(event: RvmEvent): string {

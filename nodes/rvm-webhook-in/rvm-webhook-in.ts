@@ -10,7 +10,7 @@ import {
   uncertainProblem,
   type Problem,
 } from '../../lib/webhook/problem';
-import { judgesAmong, type ReceivingStation } from '../../lib/webhook/station';
+import { judgesAmong, loneStation, type ReceivingStation } from '../../lib/webhook/station';
 import { stationById, stationOfAgentUser, stationsOfCloud } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
@@ -116,17 +116,12 @@ class WebhookIn {
       ...termsOf(this.#properties),
       deliver: (delivery) => this.#deliver(delivery),
       onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
-      onBlocked: (waiting) => this.#problem(blockedProblem(waiting, this.#loneStation(), new Date())),
+      onBlocked: (waiting) => this.#problem(blockedProblem(waiting, loneStation(this.#stations), new Date())),
       onReadBack: (record, acceptance) => {
         const problem = acceptanceProblem(record, acceptance);
         if (problem !== undefined) this.#problem(problem);
       },
     });
-  }
-
-  /** The station that is meant where nothing says so; of several nobody can say. */
-  #loneStation(): Station | undefined {
-    return this.#stations.length === 1 ? this.#stations[0] : undefined;
   }
 
   #open(): Endpoint | undefined {

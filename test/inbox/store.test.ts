@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Worker } from 'node:worker_threads';
 import { DurableInbox, type InboxNews } from '../../lib/inbox/durable-inbox';
 import type { DeadLetter } from '../../lib/inbox/inbox';
 import { fileSystemWarning, Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
+import { ROOT } from '../support/node-red';
+import { otherNode } from '../support/other-node';
 import { allSettled, proven, Taker, until } from './samples';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -104,6 +108,21 @@ describe('the store of the inbox, in its thread', function () {
     const north = await inbox.accept(proven({}, { messageId }));
     const south = await inbox.accept(proven({}, { messageId, stationKey: 'south' }));
     assert.deepEqual([north.outcome, south.outcome], ['new', 'new']);
+    const taker = new Taker(inbox);
+    await until(() => taker.ids.length === 2, 'both');
+    const [first = 0, second = 0] = taker.deliveries.map(({ sequence }) => sequence);
+    assert.ok(first < second);
+  });
+
+  it('C-73 takes ids literally, and takes none for what has none', async () => {
+    const { event: _event, envelope: _envelope, ...record } = proven();
+    const ids = [' a', 'a', 'A', ` ${record.fingerprint}`, record.fingerprint, "'; drop table message"];
+    for (const messageId of ids) assert.equal((await inbox.accept(proven({}, { messageId }))).outcome, 'new');
+    const letter = { ...record, kind: 'dead-letter', reason: 'no-message-id' } as const;
+    assert.equal((await inbox.accept(letter)).outcome, 'new');
+    const rows = await inbox.list({ state: 'all', limit: 99 });
+    assert.deepEqual(new Set(rows.map(({ messageId }) => messageId)), new Set([...ids, null]));
+    assert.equal(rows.length, ids.length + 1);
   });
 
   it('keeps dead letters with their content, and knows their repeats', async () => {
@@ -128,7 +147,7 @@ describe('the store of the inbox, in its thread', function () {
     assert.deepEqual(await names('2026-03-04T03:30:00Z', 9), ['4']);
   });
 
-  it('has every pragma that durability needs, and its files to itself', async () => {
+  it('keeps its files to itself', async () => {
     await inbox.accept(proven());
     assert.equal(fs.statSync(file()).mode & 0o777, 0o600);
     assert.equal(fs.existsSync(`${file()}-shm`), false);
@@ -187,6 +206,56 @@ describe('the store of the inbox, in its thread', function () {
     inbox = open();
     await inbox.accept(proven());
     assert.deepEqual(news, [{ kind: 'restored' }]);
+  });
+
+  it('goes on in another thread where its own has died, and forgets no event that was with the flow', async () => {
+    const threads: Worker[] = [];
+    const note = (worker: Worker) => void threads.push(worker);
+    process.on('worker', note);
+    try {
+      await restart();
+      const taker = new Taker(inbox, { handledWhen: 'settled' });
+      const { deliveryId = '' } = await inbox.accept(proven());
+      await until(() => taker.ids.length === 1, 'the delivery');
+      await threads[0]?.terminate();
+      await until(() => threads.length === 2 && inbox.state().durable === true, 'the next thread', 10);
+      assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+      await inbox.accept(proven());
+      await until(() => taker.ids.length === 2, 'the next event', 10);
+      assert.deepEqual(
+        taker.deliveries.map(({ attempt }) => attempt),
+        [1, 1],
+      );
+    } finally {
+      process.off('worker', note);
+    }
+  });
+
+  it('commits together what arrives together', async () => {
+    await inbox.accept(proven());
+    const file = path.join(folder, 'inbox.sqlite-wal');
+    const before = fs.statSync(file).size;
+    await Promise.all(Array.from({ length: 200 }, () => inbox.accept(proven())));
+    const together = fs.statSync(file).size - before;
+    for (let i = 0; i < 20; i += 1) await inbox.accept(proven());
+    const alone = fs.statSync(file).size - before - together;
+    assert.ok(alone * 10 > together * 2, `${together} bytes for 200 together, ${alone} for 20 alone`);
+  });
+
+  it('rolls back a transaction that failed, and goes on, on the oldest Node.js too', function () {
+    const node = otherNode('22.13.0');
+    if (node === undefined) this.skip();
+    const script = `
+      const { Store } = require('${path.join(ROOT, 'dist', 'lib', 'inbox', 'sqlite', 'store.js')}');
+      const store = new Store({ file: process.argv[1], resumed: false });
+      try { store.transaction(() => { store.work.ping(); throw new Error('refused'); }); } catch (error) { console.log(error.message); }
+      store.transaction(() => store.work.ping());
+      store.close();
+      console.log('went on');`;
+    const { stdout } = spawnSync(node, ['-e', script, path.join(folder, 'other.sqlite')], {
+      encoding: 'utf8',
+    });
+    assert.equal(stdout, 'refused\nwent on\n');
   });
 
   it('C-128 says that a file is damaged, spills meanwhile, and reads back when it is mended', async () => {
