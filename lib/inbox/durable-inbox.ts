@@ -14,8 +14,10 @@ import type {
 } from './inbox';
 import { within } from '../webhook/hold';
 import { EventQueue } from './event-queue';
+import { quarantinedMessage, quarantinedRow } from './quarantined-row';
 import { Spilling } from './spilling';
-import type { Accepted, NewMessage, Opened, Quarantined, StoreWarning } from './sqlite/protocol';
+import { StoreHealth, type InboxNews } from './store-health';
+import type { Accepted, NewMessage, Opened } from './sqlite/protocol';
 import { reasonOf, storeFailed, StoreThread, type StoreNews, type StorePort } from './sqlite/store-thread';
 import { acceptedMessage, deliveryOf, listed, newMessage } from './stored-message';
 
@@ -41,23 +43,9 @@ export interface Retention {
   bodies: number;
 }
 
-export type InboxNews =
-  | StoreWarning
-  | { kind: 'fault'; reason: string }
-  | { kind: 'restored' }
-  | { kind: 'spilling' }
-  | { kind: 'read-back'; count: number }
-  | { kind: 'left'; file: string }
-  | { kind: 'line'; line: string };
-
-type Lease = ReturnType<EventQueue['lease']>;
-
 /** Between two rounds of removing what is old, in milliseconds; the first comes a minute after the start. */
 const TIDY_EVERY = 10 * 60 * 1000;
 const TIDY_FIRST = 60 * 1000;
-/** Between two lines about the same fault, in milliseconds. */
-const TELL_EVERY = 1000;
-
 /**
  * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which
  * events go to their consumers. After a crash each event that was not settled is delivered again, under the same id.
@@ -69,23 +57,22 @@ export class DurableInbox implements Inbox {
   readonly #watchers = new Set<() => void>();
   readonly #log: (news: InboxNews) => void;
   readonly #spillAfter: number;
-  readonly #lookAgain: number;
+  readonly #health: StoreHealth;
   #keep: Retention;
-  #state: InboxState = { durable: undefined };
   #waiting: Record<string, number> = {};
-  #recovering: Promise<boolean> | undefined;
-  #toldSpilling = false;
-  /** The fault that was told last: a disk that fails again and again is not a line each time. */
-  #told: { reason: string; at: number } | undefined;
   #tidyTimer: NodeJS.Timeout | undefined;
-  #lookTimer: NodeJS.Timeout | undefined;
   #quarantineKey: Promise<Uint8Array> | undefined;
   #closed = false;
 
   constructor(options: DurableInboxOptions) {
     this.#log = options.log ?? (() => undefined);
     this.#spillAfter = options.spillAfter ?? 2000;
-    this.#lookAgain = options.lookAgain ?? 5000;
+    this.#health = new StoreHealth({
+      lookAgain: options.lookAgain ?? 5000,
+      recover: () => this.#tryToRecover(),
+      changed: () => this.#tellWatchers(),
+      log: this.#log,
+    });
     this.#keep = options.keep;
     this.#spilling = new Spilling({
       folder: options.spillFolder,
@@ -95,7 +82,7 @@ export class DurableInbox implements Inbox {
     });
     const news: StoreNews = {
       onOpened: (opened) => this.#opened(opened),
-      onFault: (reason) => this.#failed(reason),
+      onFault: (reason) => this.#health.failed(reason),
       onWarning: (warning) => this.#log(warning),
     };
     this.#store = options.open?.(news) ?? new StoreThread(options.file, news);
@@ -106,14 +93,25 @@ export class DurableInbox implements Inbox {
   configure({ keep, spillFolder }: Pick<DurableInboxOptions, 'keep' | 'spillFolder'>): void {
     this.#keep = keep;
     this.#spilling.moveTo(spillFolder);
-    if (this.#spilling.mayHold) this.#lookLater();
+    if (this.#spilling.mayHold) this.#health.lookLater();
   }
 
-  accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    if (record.kind !== 'event') return this.#storeOrSpill(newMessage(record), 'no');
-    const queue = this.#queue(record.endpointId);
-    const lease = queue.lease();
-    return this.#storeOrSpill(newMessage(record), lease, (accepted) => queue.stored(record, lease, accepted));
+  async accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    const message = newMessage(record);
+    // What was spilled goes first, or the end of an alarm would come before its beginning.
+    if (this.#spilling.mayHold && !(await this.#isReadBack())) return this.#spill(message);
+    try {
+      const accepted = await within(this.#storeEntering(record, message), this.#spillAfter);
+      if (accepted !== undefined) {
+        this.#health.works();
+        return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
+      }
+      this.#health.tooSlow();
+    } catch (error) {
+      if (this.#closed) throw error;
+      this.#health.failed(reasonOf(error));
+    }
+    return this.#spill(message);
   }
 
   consume(consumer: Consumer): Consumption {
@@ -178,7 +176,7 @@ export class DurableInbox implements Inbox {
   }
 
   state(): InboxState {
-    return this.#state;
+    return this.#health.state;
   }
 
   watch(changed: () => void): () => void {
@@ -189,9 +187,8 @@ export class DurableInbox implements Inbox {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#tidyTimer);
-    clearTimeout(this.#lookTimer);
     await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
-    await this.#recovering?.catch(() => undefined);
+    await this.#health.close();
     await this.#store.close();
     await this.#spilling.close();
     for (const queue of this.#queues.values()) queue.close();
@@ -227,50 +224,31 @@ export class DurableInbox implements Inbox {
     return true;
   }
 
-  /** `entered` is told what the store did, also where that came too late for the sender. */
-  async #storeOrSpill(
-    message: NewMessage,
-    lease: Lease,
-    entered: (accepted: Accepted | undefined) => void = () => undefined,
-  ): Promise<Acceptance> {
-    if (this.#spilling.mayHold && !(await this.#isReadBack())) {
-      entered(undefined);
-      return this.#spillOver(message);
-    }
+  /** The queue of an event is told what the store did, also where that came too late for the sender. */
+  async #storeEntering(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Accepted> {
+    if (record.kind !== 'event') return this.#store.call('accept', { message, lease: 'no' });
+    const queue = this.#queue(record.endpointId);
+    const lease = queue.lease();
     const storing = this.#store.call('accept', { message, lease });
-    storing.then(entered, () => entered(undefined));
-    try {
-      const accepted = await within(storing, this.#spillAfter);
-      if (accepted !== undefined) {
-        this.#works();
-        return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
-      }
-      this.#tooSlow();
-    } catch (error) {
-      if (this.#closed) throw error;
-      this.#failed(reasonOf(error));
-    }
-    return this.#spillOver(message);
+    storing.then(
+      (accepted) => queue.stored(record, lease, accepted),
+      () => queue.stored(record, lease, undefined),
+    );
+    return storing;
   }
 
-  /** What was spilled goes first, or the end of an alarm would come before its beginning. */
   async #isReadBack(): Promise<boolean> {
-    const done = await within(this.#recover(), this.#spillAfter).catch(() => undefined);
-    return done === true;
+    return (await within(this.#health.recover(), this.#spillAfter).catch(() => undefined)) === true;
   }
 
-  async #spillOver(message: NewMessage): Promise<Acceptance> {
-    const isFirst = !this.#spilling.mayHold;
+  async #spill(message: NewMessage): Promise<Acceptance> {
     try {
       await this.#spilling.append(message);
     } catch (error) {
-      throw storeFailed(
-        `${this.#state.fault ?? 'it is not open yet'}; neither can it spill: ${reasonOf(error)}`,
-      );
+      const { fault = 'it is not open yet' } = this.#health.state;
+      throw storeFailed(`${fault}; neither can it spill: ${reasonOf(error)}`);
     }
-    if (isFirst || !this.#toldSpilling) this.#log({ kind: 'spilling' });
-    this.#toldSpilling = true;
-    this.#lookLater();
+    this.#health.spilled();
     return { outcome: 'spilled' };
   }
 
@@ -281,68 +259,15 @@ export class DurableInbox implements Inbox {
       const ids = leased.filter((event) => event.endpoint === endpointId).map(({ deliveryId }) => deliveryId);
       queue.storeOpened(waiting[endpointId] ?? 0, ids);
     }
-    this.#recover().catch(() => undefined);
+    this.#health.recover().catch(() => undefined);
   }
 
-  /**
-   * Asks whether the store works, and stores what was spilled while it did not. True when nothing is left to do.
-   * @throws RvmError STORE_FAILED
-   */
-  #recover(): Promise<boolean> {
-    this.#recovering ??= this.#tryToRecover().finally(() => {
-      this.#recovering = undefined;
-    });
-    return this.#recovering;
-  }
-
+  /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
-    try {
-      await this.#store.call('ping', undefined);
-      const count = this.#spilling.mayHold ? await this.#spilling.readBack() : 0;
-      if (count > 0) this.#log({ kind: 'read-back', count });
-    } catch (error) {
-      this.#failed(reasonOf(error));
-      throw error;
-    }
-    this.#toldSpilling = false;
-    this.#works();
+    await this.#store.call('ping', undefined);
+    const count = this.#spilling.mayHold ? await this.#spilling.readBack() : 0;
+    if (count > 0) this.#log({ kind: 'read-back', count });
     return !this.#spilling.mayHold;
-  }
-
-  #works(): void {
-    if (this.#state.durable === true) return;
-    this.#state = { durable: true };
-    this.#tellWatchers();
-  }
-
-  /** A file that is being opened, and perhaps checked, is no fault yet. */
-  #tooSlow(): void {
-    if (this.#state.durable !== undefined) this.#failed('the disk is too slow');
-  }
-
-  #failed(reason: string): void {
-    if (this.#closed) return;
-    const isNews = this.#told?.reason !== reason || performance.now() - this.#told.at > TELL_EVERY;
-    if (isNews) this.#log({ kind: 'fault', reason });
-    if (isNews) this.#told = { reason, at: performance.now() };
-    this.#state = { durable: false, fault: reason };
-    this.#tellWatchers();
-    this.#lookLater();
-  }
-
-  /** While it fails, nobody may ask anything of it. */
-  #lookLater(): void {
-    if (this.#closed || this.#lookTimer !== undefined) return;
-    this.#lookTimer = setTimeout(() => {
-      this.#lookTimer = undefined;
-      this.#recover().then(
-        (isDone) => {
-          if (!isDone) this.#lookLater();
-        },
-        () => this.#lookLater(),
-      );
-    }, this.#lookAgain);
-    this.#lookTimer.unref();
   }
 
   async #storeAgain(message: NewMessage): Promise<boolean> {
@@ -376,27 +301,4 @@ export class DurableInbox implements Inbox {
   #tellWatchers(): void {
     for (const changed of this.#watchers) changed();
   }
-}
-
-type QuarantinedFacts = Pick<
-  QuarantinedMessage,
-  'receivedTime' | 'remoteAddress' | 'authorization' | 'tokenDigest'
->;
-
-function quarantinedRow({ endpointId, body, ...facts }: QuarantinedMessage): Quarantined {
-  return {
-    endpoint: endpointId,
-    address: facts.remoteAddress ?? '',
-    facts: JSON.stringify(facts satisfies QuarantinedFacts),
-    bytes: new Uint8Array(body),
-  };
-}
-
-function quarantinedMessage({
-  id,
-  endpoint,
-  facts,
-  bytes,
-}: Quarantined & { id: number }): QuarantinedMessage & { id: number } {
-  return { ...(JSON.parse(facts) as QuarantinedFacts), id, endpointId: endpoint, body: bytes };
 }

@@ -1,25 +1,12 @@
 import { backOff } from './back-off';
+import { HandOver, type Held } from './hand-over';
 import type { Consumer, Delivery, ProvenMessage } from './inbox';
 import type { Accepted, GivenBack } from './sqlite/protocol';
 import type { StorePort } from './sqlite/store-thread';
 import { deliveryOf } from './stored-message';
 
-/** An event that is leased. */
-interface Held {
-  delivery: Delivery;
-  /**
-   * `next`: about to be handed to the flow. `at-flow`: the flow has it. `paused`: its lease has ended, and it comes again
-   * after a pause. `asking`: the store is being told.
-   */
-  phase: 'next' | 'at-flow' | 'paused' | 'asking';
-  /** Steady time at which the lease, or the pause, ends. */
-  due: number;
-}
-
-/** Events fetched in one go, and handed over between two turns of the event loop. */
+/** Events fetched in one go. */
 const BATCH = 50;
-/** Turns of the event loop that a flow needs to hand an event on, if it does so asynchronously. */
-const TURNS_TO_LEAVE = 3;
 /** The longest time that `setTimeout` takes, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
 /** Before the store is asked again after it failed, in milliseconds. */
@@ -28,10 +15,11 @@ const RETRY = 1000;
 /** The events of one endpoint on their way to its consumer: the window of those leased, their leases, their order. */
 export class EventQueue {
   readonly #window = new Map<string, Held>();
-  /** Leased, and not handed over yet; in order. */
-  #next: Held[] = [];
-  /** Handed over a moment ago, where that is all it takes. */
-  readonly #leaving = new Set<Held>();
+  readonly #handOver = new HandOver({
+    hand: (held) => this.#hand(held),
+    haveLeft: (batch) => this.#markDelivered(batch.map(({ delivery }) => delivery.deliveryId)),
+    handed: () => this.#schedule(),
+  });
   #consumer: Consumer | undefined;
   #running = false;
   /** Places of the window kept for events that the store is just leasing. */
@@ -41,7 +29,6 @@ export class EventQueue {
   #waiting = 0;
   #looking = false;
   #toldBlocked = false;
-  #isHanding = false;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -107,7 +94,7 @@ export class EventQueue {
   pause(): void {
     this.#running = false;
     void this.#giveBack(
-      [...this.#window.values()].filter((held) => held.phase === 'next' || this.#leaving.has(held)),
+      [...this.#window.values()].filter((held) => held.phase === 'next' || this.#handOver.isLeaving(held)),
     );
   }
 
@@ -232,43 +219,27 @@ export class EventQueue {
     if (delivery === undefined) return;
     const held: Held = { delivery, phase: 'next', due: Infinity };
     this.#window.set(delivery.deliveryId, held);
-    if (!this.#running) {
-      void this.#giveBack([held]);
-      return;
-    }
     this.#handSoon(held);
   }
 
-  /** In a later turn of the event loop, so that the sender has its answer first. */
   #handSoon(held: Held): void {
-    this.#next.push(held);
-    if (!this.#isHanding) setImmediate(() => this.#handSome());
-    this.#isHanding = true;
+    held.phase = 'next';
+    if (this.#running) this.#handOver.add(held);
+    else void this.#giveBack([held]);
   }
 
-  #handSome(): void {
-    const batch = this.#next.splice(0, BATCH);
-    for (const held of batch) this.#hand(held);
-    this.#isHanding = this.#next.length > 0;
-    if (this.#isHanding) setImmediate(() => this.#handSome());
-    const leaving = batch.filter((held) => this.#leaving.has(held));
-    if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
-    this.#schedule();
-  }
-
-  #hand(held: Held): void {
+  /** True where the event is handled a moment from now. */
+  #hand(held: Held): boolean {
     const consumer = this.#consumer;
     // It may have been settled, or given back, since.
-    if (consumer === undefined || !this.#isHeld(held)) return;
+    if (consumer === undefined || !this.#isHeld(held)) return false;
     held.phase = 'at-flow';
     held.due = performance.now() + consumer.redeliverAfter;
-    const isAwaited = this.#handTo(consumer, held.delivery);
+    const isAwaited = this.#handTo(consumer, held.delivery) && consumer.handledWhen === 'settled';
     // The consumer may have gone just then.
-    if (!this.#isHeld(held)) return;
-    if (!isAwaited || consumer.handledWhen === 'sent') {
-      held.due = Infinity;
-      this.#leaving.add(held);
-    }
+    if (isAwaited || !this.#isHeld(held)) return false;
+    held.due = Infinity;
+    return true;
   }
 
   #handTo(consumer: Consumer, delivery: Delivery): boolean {
@@ -278,12 +249,6 @@ export class EventQueue {
       this.log(`The flow could not take delivery ${delivery.deliveryId}.`);
       return true;
     }
-  }
-
-  #haveLeft(batch: readonly Held[]): void {
-    const left = batch.filter((held) => this.#leaving.delete(held));
-    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
-    if (deliveryIds.length > 0) this.#markDelivered(deliveryIds);
   }
 
   #markDelivered(deliveryIds: string[]): void {
@@ -303,7 +268,7 @@ export class EventQueue {
     const held = this.#window.get(deliveryId);
     if (held === undefined) return;
     this.#window.delete(deliveryId);
-    this.#leaving.delete(held);
+    this.#handOver.take([held]);
     // The next event of its alarm may go now.
     if (this.#isOrdered() && this.#waiting > 0) this.#more = true;
   }
@@ -312,11 +277,8 @@ export class EventQueue {
     if (given.length === 0) return;
     const ids = (phases: readonly Held['phase'][]): string[] =>
       given.filter(({ phase }) => phases.includes(phase)).map(({ delivery }) => delivery.deliveryId);
-    for (const held of given) {
-      this.#window.delete(held.delivery.deliveryId);
-      this.#leaving.delete(held);
-    }
-    this.#next = this.#next.filter((held) => !given.includes(held));
+    for (const held of given) this.#window.delete(held.delivery.deliveryId);
+    this.#handOver.take(given);
     this.#more = true;
     await this.#tellGivenBack({ unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) });
   }
@@ -328,7 +290,9 @@ export class EventQueue {
       this.#countWaiting(count);
       this.#look();
     } catch {
-      this.#later(() => void this.#tellGivenBack(back));
+      // What is held once more, by another way, is not given back by this one.
+      const still = (ids: readonly string[]): string[] => ids.filter((id) => !this.#window.has(id));
+      this.#later(() => void this.#tellGivenBack({ unsent: still(back.unsent), cutOff: still(back.cutOff) }));
     }
   }
 
@@ -358,12 +322,13 @@ export class EventQueue {
   /** A lease has ended: the event comes again after a pause, or is a dead letter. */
   async #lapse(held: Held, again: 'lease' | 'retry'): Promise<void> {
     const { deliveryId } = held.delivery;
-    const maxAttempts = this.#consumer?.maxAttempts ?? Infinity;
+    const consumer = this.#consumer;
+    const maxAttempts = consumer?.maxAttempts ?? Infinity;
     const lapsed = await this.#ask(held, () => this.store.call('lapse', { deliveryId, again, maxAttempts }));
+    if (lapsed?.dead === true) consumer?.onDead(held.delivery, 'attempts');
     if (!this.#isHeld(held)) return;
     if (lapsed === undefined || lapsed.dead) {
       this.#forget(deliveryId);
-      if (lapsed?.dead === true) this.#consumer?.onDead(held.delivery, 'attempts');
       return this.#look();
     }
     held.delivery = { ...held.delivery, again };
@@ -379,7 +344,6 @@ export class EventQueue {
     if (!this.#isHeld(held)) return;
     if (attempt === undefined) return this.#forget(deliveryId);
     held.delivery = { ...held.delivery, attempt };
-    held.phase = 'next';
     this.#handSoon(held);
   }
 
@@ -401,9 +365,4 @@ export class EventQueue {
       throw error;
     }
   }
-}
-
-function afterTurns(turns: number, act: () => void): void {
-  if (turns === 0) act();
-  else setImmediate(() => afterTurns(turns - 1, act));
 }

@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import type { DurableInbox, InboxNews } from '../../lib/inbox/durable-inbox';
+import type { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { Inbox } from '../../lib/inbox/inbox';
+import type { InboxNews } from '../../lib/inbox/store-health';
 import { onFlows } from '../support/flow-run';
 
 type InboxModule = typeof import('../../lib/inbox/durable-inbox');

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
-import type { InboxNews } from '../../lib/inbox/durable-inbox';
+import type { InboxNews } from '../../lib/inbox/store-health';
 import { SpillFile } from '../../lib/inbox/spill-file';
 import type { NewMessage } from '../../lib/inbox/sqlite/protocol';
 import { newMessage } from '../../lib/inbox/stored-message';

@@ -1,0 +1,113 @@
+import type { InboxState } from './inbox';
+import type { StoreWarning } from './sqlite/protocol';
+import { reasonOf } from './sqlite/store-thread';
+
+/** What an operator should know of an inbox; nothing of an event. */
+export type InboxNews =
+  | StoreWarning
+  | { kind: 'fault'; reason: string }
+  | { kind: 'restored' }
+  | { kind: 'spilling' }
+  | { kind: 'read-back'; count: number }
+  | { kind: 'left'; file: string }
+  | { kind: 'line'; line: string };
+
+export interface StoreHealthOptions {
+  /** Between two looks at a store that fails, in milliseconds. */
+  lookAgain: number;
+  /** Asks whether the store works, and stores what was spilled. True when nothing is left to do. */
+  recover: () => Promise<boolean>;
+  changed: () => void;
+  log: (news: InboxNews) => void;
+}
+
+/** Between two lines about the same fault, in milliseconds. */
+const TELL_EVERY = 1000;
+
+/** Whether a store can store; if not, it is asked again and again. */
+export class StoreHealth {
+  #state: InboxState = { durable: undefined };
+  #recovering: Promise<boolean> | undefined;
+  #toldSpilling = false;
+  /** The fault that was told last: a disk that fails again and again is not a line each time. */
+  #told: { reason: string; at: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(private readonly options: StoreHealthOptions) {}
+
+  get state(): InboxState {
+    return this.#state;
+  }
+
+  works(): void {
+    if (this.#state.durable === true) return;
+    this.#state = { durable: true };
+    this.options.changed();
+  }
+
+  failed(reason: string): void {
+    if (this.#closed) return;
+    const isNews = this.#told?.reason !== reason || performance.now() - this.#told.at > TELL_EVERY;
+    if (isNews) {
+      this.#told = { reason, at: performance.now() };
+      this.options.log({ kind: 'fault', reason });
+    }
+    this.#state = { durable: false, fault: reason };
+    this.options.changed();
+    this.lookLater();
+  }
+
+  /** A file that is being opened, and perhaps checked, is no fault yet. */
+  tooSlow(): void {
+    if (this.#state.durable !== undefined) this.failed('the disk is too slow');
+  }
+
+  /** A message is in the spill file now. */
+  spilled(): void {
+    if (!this.#toldSpilling) this.options.log({ kind: 'spilling' });
+    this.#toldSpilling = true;
+    this.lookLater();
+  }
+
+  /** Asked again meanwhile, it is the same try. @throws RvmError STORE_FAILED */
+  recover(): Promise<boolean> {
+    this.#recovering ??= this.#try().finally(() => {
+      this.#recovering = undefined;
+    });
+    return this.#recovering;
+  }
+
+  /** Nobody may ask anything of a store that fails; so it is looked at. */
+  lookLater(): void {
+    if (this.#closed || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.recover().then(
+        (isDone) => {
+          if (!isDone) this.lookLater();
+        },
+        () => this.lookLater(),
+      );
+    }, this.options.lookAgain);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#recovering?.catch(() => undefined);
+  }
+
+  async #try(): Promise<boolean> {
+    try {
+      const isDone = await this.options.recover();
+      if (isDone) this.#toldSpilling = false;
+      this.works();
+      return isDone;
+    } catch (error) {
+      this.failed(reasonOf(error));
+      throw error;
+    }
+  }
+}
