@@ -17,6 +17,7 @@ import { EventQueue } from './event-queue';
 import { quarantinedMessage, quarantinedRow } from './quarantined-row';
 import { Spilling } from './spilling';
 import { StoreHealth, type InboxNews } from './store-health';
+import { fileSystemWarning } from './sqlite/disk';
 import type { Accepted, NewMessage, Opened } from './sqlite/protocol';
 import { reasonOf, storeFailed, StoreThread, type StoreNews, type StorePort } from './sqlite/store-thread';
 import { acceptedMessage, deliveryOf, listed, newMessage } from './stored-message';
@@ -89,6 +90,15 @@ export class DurableInbox implements Inbox {
     this.#tidyLater(TIDY_FIRST);
   }
 
+  /** Tells where the spill folder could not serve, before it has to. */
+  checkSpillFolder(): void {
+    const { folder } = this.#spilling;
+    const reason = this.#spilling.check();
+    const warning = reason === undefined ? fileSystemWarning(folder) : undefined;
+    if (reason !== undefined) this.#log({ kind: 'no-spill', folder, reason });
+    else if (warning !== undefined) this.#log({ ...warning, folder });
+  }
+
   /** Changes how long messages are kept, and where they are spilled. What was spilled elsewhere is read back all the same. */
   configure({ keep, spillFolder }: Pick<DurableInboxOptions, 'keep' | 'spillFolder'>): void {
     this.#keep = keep;
@@ -132,9 +142,8 @@ export class DurableInbox implements Inbox {
   async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
     if (settlement.action === 'done') return this.#finish(deliveryId, 'delivered');
     if (settlement.action === 'reject') return this.#finish(deliveryId, 'dead', settlement.note);
-    const holder = this.#holder(deliveryId);
-    if (settlement.action === 'retry') await holder?.retry(deliveryId);
-    else holder?.extend(deliveryId);
+    if (settlement.action === 'retry') await this.#retry(deliveryId);
+    else this.#holder(deliveryId)?.extend(deliveryId);
     return (await this.#store.call('stateOf', deliveryId)) !== undefined;
   }
 
@@ -212,10 +221,18 @@ export class DurableInbox implements Inbox {
     return [...this.#queues.values()].find((queue) => queue.holds(deliveryId));
   }
 
+  async #retry(deliveryId: string): Promise<void> {
+    const holder = this.#holder(deliveryId);
+    if (holder !== undefined) return holder.retry(deliveryId);
+    const endpoint = await this.#store.call('revive', deliveryId);
+    if (endpoint !== undefined) this.#queue(endpoint).revived();
+  }
+
   async #finish(deliveryId: string, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
     const finished = await this.#store.call('finish', { deliveryId, state, give: state === 'dead' });
     if (finished === undefined) return false;
     const { was, endpoint, message } = finished;
+    if (was === 'dead' && state === 'delivered') await this.#store.call('bury', deliveryId);
     if (was !== 'received' && was !== 'leased') return true;
     const queue = this.#queue(endpoint);
     queue.settled(deliveryId, was === 'received');

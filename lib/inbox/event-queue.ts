@@ -148,6 +148,13 @@ export class EventQueue {
     this.#look();
   }
 
+  /** A dead letter waits again, in the store already. */
+  revived(): void {
+    this.#more = true;
+    this.#countWaiting(1);
+    this.#look();
+  }
+
   #isOrdered(): boolean {
     return this.#consumer?.handledWhen === 'settled';
   }

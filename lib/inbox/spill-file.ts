@@ -1,6 +1,7 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import zlib from 'node:zlib';
+import { makeFolder } from './folder';
 import type { NewMessage } from './sqlite/protocol';
 
 /** Length and CRC-32 of a frame, each 32 bits, big-endian. */
@@ -122,7 +123,7 @@ export class SpillFile {
   }
 
   async #newFile(): Promise<fs.FileHandle> {
-    await fs.mkdir(this.folder, { recursive: true, mode: 0o700 });
+    makeFolder(this.folder);
     const files = await this.#files();
     this.#number = Math.max(this.#number, ...files.map(({ number }) => number)) + 1;
     this.#bytes = await this.#spilledBytes(files);

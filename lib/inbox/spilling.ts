@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { makeFolder } from './folder';
 import { SpillFile } from './spill-file';
 import type { NewMessage } from './sqlite/protocol';
 
@@ -39,6 +40,24 @@ export class Spilling {
     this.#current = this.#add(folder);
     this.#mayHold = true;
     this.#writeRegister();
+  }
+
+  /** What is wrong with the folder, before it is needed: undefined where it can be written. */
+  check(): string | undefined {
+    const { folder } = this.#current;
+    const probe = path.join(folder, 'probe');
+    try {
+      makeFolder(folder);
+      fs.writeFileSync(probe, '');
+      fs.unlinkSync(probe);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : 'unknown fault';
+    }
+  }
+
+  get folder(): string {
+    return this.#current.folder;
   }
 
   /** Resolves when the message is on the disk. @throws Error where it cannot be written */
@@ -106,7 +125,7 @@ export class Spilling {
   /** Best effort: it lies beside the store, whose disk may be the one that fails. */
   #writeRegister(): void {
     try {
-      fs.mkdirSync(path.dirname(this.options.register), { recursive: true, mode: 0o700 });
+      makeFolder(path.dirname(this.options.register));
       fs.writeFileSync(this.options.register, `${JSON.stringify([...this.#folders.keys()])}\n`, {
         mode: 0o600,
       });

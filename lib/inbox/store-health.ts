@@ -4,7 +4,8 @@ import { reasonOf } from './sqlite/store-thread';
 
 /** What an operator should know of an inbox; nothing of an event. */
 export type InboxNews =
-  | StoreWarning
+  | (StoreWarning & { folder?: string })
+  | { kind: 'no-spill'; folder: string; reason: string }
   | { kind: 'fault'; reason: string }
   | { kind: 'restored' }
   | { kind: 'spilling' }
@@ -21,8 +22,9 @@ export interface StoreHealthOptions {
   log: (news: InboxNews) => void;
 }
 
-/** Between two lines about the same fault, in milliseconds. */
-const TELL_EVERY = 1000;
+/** Between two lines about a fault that lasts, and about one that comes again after a moment, in milliseconds. */
+const TELL_EVERY = 10 * 60 * 1000;
+const COMES_AGAIN = 1000;
 
 /** Whether a store can store; if not, it is asked again and again. */
 export class StoreHealth {
@@ -42,6 +44,7 @@ export class StoreHealth {
 
   works(): void {
     if (this.#state.durable === true) return;
+    if (this.#told !== undefined && performance.now() - this.#told.at > COMES_AGAIN) this.#told = undefined;
     this.#state = { durable: true };
     this.options.changed();
   }
@@ -58,9 +61,9 @@ export class StoreHealth {
     this.lookLater();
   }
 
-  /** A file that is being opened, and perhaps checked, is no fault yet. */
+  /** One that is being opened and checked is no fault yet, and one that fails has told of a better reason. */
   tooSlow(): void {
-    if (this.#state.durable !== undefined) this.failed('the disk is too slow');
+    if (this.#state.durable === true) this.failed('the disk is too slow: see to the disk');
   }
 
   /** A message is in the spill file now. */

@@ -168,7 +168,7 @@ export class Receiver {
     if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
     const ready = await this.#hold(req, () => readyOf(arrived.target.endpoint()), holdUntil);
     if (ready === undefined)
-      return this.#giveUp(req, 'no station of its webhook has a phrase to judge it by');
+      return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
     return this.#judge(arrived, ready.endpoint, ready.judges);
   }
 
@@ -180,7 +180,8 @@ export class Receiver {
     const judgement = judge(proof, { ...court, clockGuard: this.options.clockGuard });
     if (judgement.kind === 'usable') return this.#store(arrived, endpoint, judgement.message);
     if (judgement.kind === 'unusable') return this.#store(arrived, endpoint, judgement.letter);
-    if (judges.waiting) return this.#giveUp(req, 'a station of its webhook has no phrase to judge it by');
+    if (judges.waiting)
+      return this.#giveUp(req, 'a station of its webhook node cannot judge yet: see the status of the node');
     answer(req, res, 'unauthentic');
     this.#refuse(arrived, endpoint, judgement);
     this.options.quarantine.keep(endpoint, proof, arrival);

@@ -3,10 +3,10 @@ import type { InboxSettings } from './inboxes';
 
 /** The config node, as webhook nodes see it. */
 export interface InboxNode extends Node {
-  /** None while a variable is not set. */
+  /** None while a variable is not set, or a folder cannot be used. */
   usableSettings(): InboxSettings | undefined;
   /** The variable that it lacks. */
   unsetVariable: string | undefined;
-  /** True where another inbox node of the same folder has other settings, which count. */
-  isOverruled(): boolean;
+  /** True where its settings do not count: another inbox node has the same folder, or they cannot be used. */
+  isRefused(): boolean;
 }

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import type { DurableInbox } from '../../lib/inbox/durable-inbox';
+import { makeFolder } from '../../lib/inbox/folder';
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { onFlows } from '../support/flow-run';
@@ -118,7 +119,7 @@ function entryOf(RED: NodeAPI, setting: string): Entry {
 function realFolder(RED: NodeAPI, setting: string): string {
   const folder = path.resolve(RED.settings.userDir ?? process.cwd(), setting || 'remote-monitoring');
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return fs.realpathSync(folder);
   } catch {
     // The store will say what is wrong with it.
@@ -148,11 +149,19 @@ function closeUnusedLater(RED: NodeAPI): void {
         continue;
       }
       entries.delete(folder);
-      inbox.close().catch(() => undefined);
+      closeInbox(RED, folder, inbox).catch(() => undefined);
     }
+    for (const { inbox } of entries.values()) inbox.checkSpillFolder();
     // At the first start the store is not open yet.
     setTimeout(() => reportAbandoned(RED), ABANDONED_AFTER).unref();
   });
+}
+
+/** What is still open there, nobody looks at any more: somebody should know. */
+async function closeInbox(RED: NodeAPI, folder: string, inbox: Inbox): Promise<void> {
+  const open = await inbox.list({ state: 'open', limit: 1000 }).catch(() => []);
+  if (open.length > 0) RED.log.warn(RED._(`${LOG}.leftBehind`, { count: open.length, folder }));
+  await inbox.close();
 }
 
 /** Events whose webhook node is gone for good wait in vain; somebody should know. */
@@ -163,7 +172,8 @@ function reportAbandoned(RED: NodeAPI): void {
   }
 }
 
-function tell(RED: NodeAPI, folder: string, news: InboxNews): void {
+function tell(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
+  const folder = 'folder' in news && news.folder !== undefined ? news.folder : ofInbox;
   switch (news.kind) {
     case 'line':
       return RED.log.error(news.line);
@@ -171,6 +181,8 @@ function tell(RED: NodeAPI, folder: string, news: InboxNews): void {
       return RED.log.error(RED._(`${LOG}.fault`, { folder, reason: news.reason }));
     case 'spilling':
       return RED.log.error(RED._(`${LOG}.spilling`, { folder }));
+    case 'no-spill':
+      return RED.log.error(RED._(`${LOG}.noSpill`, { folder, reason: news.reason }));
     case 'left':
       return RED.log.error(RED._(`${LOG}.left`, { file: news.file }));
     case 'read-back':

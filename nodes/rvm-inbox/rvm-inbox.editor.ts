@@ -1,13 +1,18 @@
 import { fillAbsent } from '../support/editor/fill-absent';
-import { numberOrReason, reasoned } from '../support/editor/validate';
+import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
+import { isUsableFolder } from './folder-rule';
+
+function folderOrReason(node: EditorNode, value: unknown): boolean | string {
+  return isVariable(value) || isUsableFolder(trimmed(value)) || node._('rvm-inbox.errors.folder');
+}
 
 RED.nodes.registerType('rvm-inbox', {
   category: 'config',
   defaults: {
     name: { value: '' },
     configVersion: { value: 1 },
-    folder: { value: '' },
-    spillFolder: { value: '' },
+    folder: { value: '', validate: reasoned(folderOrReason) },
+    spillFolder: { value: '', validate: reasoned(folderOrReason) },
     keyDays: { value: 7, validate: reasoned((node, value) => numberOrReason(node, value, 2)) },
     bodyDays: { value: 30, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
   },

@@ -1,6 +1,7 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
+import { isUsableFolder } from './folder-rule';
 import type { InboxNode } from './inbox-node';
 import { claimInbox, DEFAULTS, isOverruled, leaveInbox, type InboxSettings } from './inboxes';
 
@@ -18,11 +19,15 @@ function settingsOf(properties: Properties): InboxSettings {
 
 function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
   node.unsetVariable = firstUnsetVariable(config);
-  const settings = node.unsetVariable === undefined ? settingsOf({ ...config }) : undefined;
+  const own = settingsOf({ ...config });
+  const wrong = [own.folder, own.spillFolder].find((folder) => !isUsableFolder(folder));
+  if (node.unsetVariable === undefined && wrong !== undefined)
+    node.error(RED._('rvm-inbox.errors.noFolder', { folder: wrong }));
+  const settings = node.unsetVariable === undefined && wrong === undefined ? own : undefined;
   node.usableSettings = () => settings;
   if (settings !== undefined) claimInbox(RED, settings, node);
-  node.isOverruled = () => isOverruled(node);
-  if (node.isOverruled()) node.error(RED._('rvm-inbox.errors.differs'));
+  node.isRefused = () => wrong !== undefined || isOverruled(node);
+  if (isOverruled(node)) node.error(RED._('rvm-inbox.errors.differs'));
   node.on('close', () => leaveInbox(node));
 }
 

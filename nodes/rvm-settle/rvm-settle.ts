@@ -28,7 +28,7 @@ function settlementOf(action: unknown, properties: Properties): Settlement {
 }
 
 function deliveryIdOf(value: unknown): string {
-  if (typeof value === 'string' && value !== '') return value;
+  if (typeof value === 'string' && value.trim() !== '') return value.trim();
   throw new RvmError(
     'BAD_INPUT',
     'The message has no delivery id: keep msg.webhook from webhook in to here, or keep msg.webhook.deliveryId elsewhere and say so in this node.',

@@ -279,7 +279,7 @@ class WebhookIn {
     if (!waiting && judgesAmong(this.#receivingStations()).able.length === 0)
       return status(RED, 'notConfigured');
     if (this.#inbox.state().durable === false) return status(RED, 'notDurable');
-    if (this.#inboxNode?.isOverruled() ?? textOf(this.#properties, 'inbox') !== '')
+    if (this.#inboxNode?.isRefused() ?? textOf(this.#properties, 'inbox') !== '')
       return status(RED, 'wrongSetting');
     if (this.#running && termsOf(this.#properties).handledWhen === 'settled' && !hasSettler())
       return status(RED, 'noSettleEvent');

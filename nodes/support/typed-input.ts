@@ -15,8 +15,14 @@ export function typedValue(
   const value = textOf(properties, name, byDefault.value);
   const type = textOf(properties, `${name}Type`, byDefault.type);
   return new Promise((resolve, reject) => {
-    const failed = (reason: string): void =>
-      reject(new RvmError('BAD_INPUT', `The property ${name} of this node cannot be evaluated: ${reason}.`));
+    const failed = (reason: string): void => {
+      // What should hold the property is not in the message.
+      if (type === 'msg') resolve(undefined);
+      else
+        reject(
+          new RvmError('BAD_INPUT', `The property ${name} of this node cannot be evaluated: ${reason}.`),
+        );
+    };
     try {
       RED.util.evaluateNodeProperty(value, type, node, msg, (error, result) => {
         if (error) failed(error.message);

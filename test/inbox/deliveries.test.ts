@@ -265,6 +265,26 @@ describe('events that have to be settled', () => {
     assert.deepEqual([row?.deliveryId, row?.attempts, row?.state], [deliveryId, 2, 'dead']);
   });
 
+  it('that are dead letters for want of attempts can be had again, and ended; rejected ones not', async () => {
+    const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
+    const { deliveryId = '' } = await inbox.accept(proven());
+    await until(() => taker.dead.length === 1, 'the dead letter');
+    assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
+    await until(() => taker.ids.length === 2, 'the delivery out of the dead letters');
+    assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
+    await until(() => taker.dead.length === 2, 'the next death');
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
+
+    const { deliveryId: other = '' } = await inbox.accept(proven());
+    await inbox.settle(other, { action: 'reject' });
+    for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
+    assert.deepEqual(
+      (await inbox.list({ state: 'dead', limit: 9 })).map((row) => row.deliveryId),
+      [other],
+    );
+  });
+
   it('are dead letters where the flow rejects them, with its reason', async () => {
     const taker = new Taker(inbox, patient);
     const { deliveryId = '' } = await inbox.accept(proven());

@@ -8,6 +8,7 @@ import type { Worker } from 'node:worker_threads';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import type { DeadLetter } from '../../lib/inbox/inbox';
+import { makeFolder } from '../../lib/inbox/folder';
 import { fileSystemWarning, Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
 import { ROOT } from '../support/node-red';
@@ -277,6 +278,22 @@ describe('the store of the inbox, in its thread', function () {
     );
     assert.equal(inbox.state().durable, true);
     assert.deepEqual(fs.readdirSync(path.join(folder, 'spill')), []);
+  });
+});
+
+describe('the folder of the inbox', () => {
+  it('is made with all that leads to it', () => {
+    const top = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-made-'));
+    makeFolder(path.join(top, 'a', 'b', 'c'));
+    makeFolder(path.join(top, 'a', 'b', 'c'));
+    assert.ok(fs.statSync(path.join(top, 'a', 'b', 'c')).isDirectory());
+    fs.rmSync(top, { recursive: true });
+  });
+
+  it('is refused at once where none can be made', function () {
+    if (!fs.existsSync('/proc/self')) this.skip();
+    assert.throws(() => makeFolder('/proc/no-such-folder/inbox'), /ENOENT/);
+    assert.throws(() => makeFolder(path.join(process.execPath, 'inbox')), /ENOTDIR|EEXIST/);
   });
 });
 

@@ -160,6 +160,13 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
         ['done', undefined, 'BAD_INPUT'],
         ['finish', 'x', 'BAD_INPUT'],
       ];
+      // As behind a function that drops what it does not know.
+      const bare = settledFlow({}, { delivery: undefined, deliveryType: undefined });
+      await nodeRed.deploy(bare);
+      await order('done', 'anything');
+      const { error: dropped } = nodeRed.at('failed').at(-1) ?? assert.fail();
+      assert.match((dropped as { message: string }).message, /has no delivery id: keep msg.webhook/);
+      await nodeRed.deploy(settledFlow());
       for (const [action, id, code] of failures) {
         await order(action, id);
         const { error } = nodeRed.at('failed').at(-1) ?? assert.fail();
@@ -319,6 +326,33 @@ describe('the inbox node', function () {
     );
     await assert.rejects(post(nodeRed.url + PATH, alarmMessage(), PHRASE));
     assert.ok(!fs.existsSync(path.join(nodeRed.userDir, '${RVM_NO_FOLDER}')));
+  });
+
+  it('refuses a folder that does not mean what it says, takes the default one, and shows it', async () => {
+    for (const wrong of ['~/inbox', '${RVM_X}/inbox']) {
+      await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox({ folder: wrong })));
+      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.wrongSetting', 'the status');
+      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    }
+    assert.deepEqual(
+      fs.readdirSync(nodeRed.userDir).filter((name) => name.includes('~') || name.includes('$')),
+      [],
+    );
+  });
+
+  it('warns of a spill folder that could not serve, before it has to', async () => {
+    const file = path.join(folder, 'a-file');
+    fs.writeFileSync(file, '');
+    const spilling = inbox({ spillFolder: path.join(file, 'spill') });
+    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, spilling));
+    await nodeRed.logged(/Nothing can be spilled to .*a-file.spill \(/);
+  });
+
+  it('says how many unsettled events stay in a folder that is used no more', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: { inbox: 'inbox', handledWhen: 'settled' } }, inbox()));
+    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await nodeRed.deploy(webhookFlow());
+    await nodeRed.logged(/1 events in .* are not settled, and no webhook in node uses that inbox any more/);
   });
 
   it('says how many events wait for a webhook in node that is gone', async () => {

@@ -37,6 +37,8 @@ export class Messages {
   readonly #lapse: StatementSync;
   readonly #again: StatementSync;
   readonly #end: StatementSync;
+  readonly #revive: StatementSync;
+  readonly #bury: StatementSync;
   readonly #find: StatementSync;
   readonly #body: StatementSync;
   /** Given by the transaction under way, still without their bodies. */
@@ -88,6 +90,11 @@ export class Messages {
     this.#end = prepare(
       `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
     );
+    const exhausted = `delivery_id = ? AND state = 'dead' AND again = 'attempts'`;
+    this.#revive = prepare(
+      `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry' WHERE ${exhausted} RETURNING endpoint`,
+    );
+    this.#bury = prepare(`UPDATE message SET state = 'delivered' WHERE ${exhausted}`);
     this.#find = prepare(`SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`);
     const list = (condition: string): StatementSync =>
       prepare(
@@ -132,7 +139,7 @@ export class Messages {
     if (row === undefined) return undefined;
     const counted = Number(row['counted']);
     const dead = counted >= maxAttempts;
-    this.#lapse.run(dead ? 'dead' : 'leased', again, deliveryId);
+    this.#lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, deliveryId);
     return { dead, counted };
   }
 
@@ -152,6 +159,15 @@ export class Messages {
     this.#end.run(state, deliveryId);
     if (give) this.#unread.push(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
+  }
+
+  revive(deliveryId: string): string | undefined {
+    const row = this.#revive.get(deliveryId);
+    return row && String(row['endpoint']);
+  }
+
+  bury(deliveryId: string): void {
+    this.#bury.run(deliveryId);
   }
 
   stateOf(deliveryId: string): MessageState | undefined {

@@ -95,6 +95,10 @@ export interface StoreCalls {
     take: Finish;
     give: { was: MessageState; endpoint: string; message?: StoredMessage } | undefined;
   };
+  /** A dead letter for want of attempts waits again, with all its attempts. Its endpoint; undefined for any other. */
+  revive: { take: string; give: string | undefined };
+  /** A dead letter for want of attempts is dealt with after all; nothing for any other. */
+  bury: { take: string; give: void };
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
   quarantine: { take: Quarantined; give: void };

@@ -103,6 +103,8 @@ export class Store {
       again: (take) => messages.again(take),
       markDelivered: (take) => messages.markDelivered(take),
       finish: (take) => messages.finish(take),
+      revive: (take) => messages.revive(take),
+      bury: (take) => messages.bury(take),
       stateOf: (take) => messages.stateOf(take),
       list: (take) => messages.list(take),
       quarantine: (take) => quarantine.add(take),
