@@ -110,13 +110,19 @@ export class DurableInbox implements Inbox {
     const message = newMessage(record);
     // What was spilled goes first, or the end of an alarm would come before its beginning.
     if (this.#spilling.mayHold && !(await this.#isReadBack())) return this.#spill(message);
+    const storing = this.#storeEntering(record, message);
     try {
-      const accepted = await within(this.#storeEntering(record, message), this.#spillAfter);
+      const accepted = await within(storing, this.#spillAfter);
       if (accepted !== undefined) {
         this.#health.works();
         return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
       }
       this.#health.tooSlow();
+      // When it is read back it will be a repeat, of which nothing is told.
+      storing.then(
+        (late) => this.#tellConsumer(record, late),
+        () => undefined,
+      );
     } catch (error) {
       if (this.#closed) throw error;
       this.#health.failed(reasonOf(error));
@@ -152,6 +158,8 @@ export class DurableInbox implements Inbox {
   }
 
   quarantine(message: QuarantinedMessage): void {
+    // What waits for a store that hangs must have a bound.
+    if (this.#health.state.durable !== true) return;
     this.#store.call('quarantine', quarantinedRow(message)).catch(() => undefined);
   }
 
@@ -213,7 +221,7 @@ export class DurableInbox implements Inbox {
       (line) => this.#log({ kind: 'line', line }),
     );
     this.#queues.set(endpointId, queue);
-    queue.storeOpened(this.#waiting[endpointId] ?? 0, []);
+    queue.storeOpened(this.#waiting[endpointId] ?? 0);
     return queue;
   }
 
@@ -232,7 +240,6 @@ export class DurableInbox implements Inbox {
     const finished = await this.#store.call('finish', { deliveryId, state, give: state === 'dead' });
     if (finished === undefined) return false;
     const { was, endpoint, message } = finished;
-    if (was === 'dead' && state === 'delivered') await this.#store.call('bury', deliveryId);
     if (was !== 'received' && was !== 'leased') return true;
     const queue = this.#queue(endpoint);
     queue.settled(deliveryId, was === 'received');
@@ -269,13 +276,10 @@ export class DurableInbox implements Inbox {
     return { outcome: 'spilled' };
   }
 
-  #opened({ waiting, leased, restored }: Opened): void {
+  #opened({ waiting, restored }: Opened): void {
     this.#waiting = waiting;
     if (restored) this.#log({ kind: 'restored' });
-    for (const [endpointId, queue] of this.#queues) {
-      const ids = leased.filter((event) => event.endpoint === endpointId).map(({ deliveryId }) => deliveryId);
-      queue.storeOpened(waiting[endpointId] ?? 0, ids);
-    }
+    for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
     this.#health.recover().catch(() => undefined);
   }
 
@@ -296,12 +300,14 @@ export class DurableInbox implements Inbox {
       await this.#store.call('ping', undefined);
       return false;
     }
-    const { outcome, deliveryId } = accepted;
     const record = acceptedMessage(message);
-    const queue = this.#queue(message.endpoint);
-    if (record?.kind === 'event') queue.stored(record, 'no', accepted);
-    if (record !== undefined) queue.consumer?.onReadBack(record, { outcome, deliveryId });
+    if (record?.kind === 'event') this.#queue(message.endpoint).stored(record, 'no', accepted);
+    if (record !== undefined) this.#tellConsumer(record, accepted);
     return true;
+  }
+
+  #tellConsumer(record: ProvenMessage | DeadLetter, { outcome, deliveryId }: Accepted): void {
+    this.#queue(record.endpointId).consumer?.onReadBack(record, { outcome, deliveryId });
   }
 
   #tidyLater(pause: number): void {

@@ -17,9 +17,13 @@ export class EventQueue {
   readonly #window = new Map<string, Held>();
   readonly #handOver = new HandOver({
     hand: (held) => this.#hand(held),
-    haveLeft: (batch) => this.#markDelivered(batch.map(({ delivery }) => delivery.deliveryId)),
+    haveLeft: (batch) => this.#markDelivered(batch),
     handed: () => this.#schedule(),
   });
+  /** The store is being told that they are given back. */
+  readonly #returning = new Set<string>();
+  /** Given back without having been handed over, as far as the store has not confirmed that. */
+  readonly #unsent = new Set<string>();
   #consumer: Consumer | undefined;
   #running = false;
   /** Places of the window kept for events that the store is just leasing. */
@@ -48,16 +52,11 @@ export class EventQueue {
     return this.#waiting;
   }
 
-  /**
-   * The store is open, perhaps once more.
-   * @param waiting events that wait in it
-   * @param leased ids of those that are leased there: what is not held here was leased by a call whose answer got lost
-   */
-  storeOpened(waiting: number, leased: readonly string[]): void {
+  /** The store is open, perhaps once more, with so many events that wait. */
+  storeOpened(waiting: number): void {
     this.#countWaiting(waiting - this.#waiting);
-    const lost = leased.filter((deliveryId) => !this.#window.has(deliveryId));
-    if (lost.length > 0) void this.#tellGivenBack({ unsent: [], cutOff: lost });
     this.#more = true;
+    this.#reconcile();
     this.#look();
   }
 
@@ -100,7 +99,7 @@ export class EventQueue {
 
   /** How the store should take the next event: leased at once where nothing waits before it and there is room. */
   lease(): 'no' | 'any' | 'ordered' {
-    if (!this.#running || this.#more || this.#room() <= 0) {
+    if (!this.#running || this.#more || this.#looking || this.#room() <= 0) {
       this.#more = true;
       return 'no';
     }
@@ -179,24 +178,25 @@ export class EventQueue {
     this.#reserved += limit;
     this.#more = false;
     const asked = { endpoint: this.endpointId, limit, ordered: this.#isOrdered() };
-    this.store
-      .call('lease', asked)
-      .finally(() => {
-        this.#looking = false;
-        this.#reserved -= limit;
-      })
-      .then(
-        (events) => {
-          this.#countWaiting(-events.length);
-          for (const event of events) this.#take(deliveryOf(event) ?? this.#unreadable(event.deliveryId));
-          if (events.length === limit) this.#more = true;
-          this.#look();
-        },
-        () => {
-          this.#more = true;
-          this.#lookLater();
-        },
-      );
+    // In one step with what comes in: in between, the places that are kept would be free.
+    const answered = (): void => {
+      this.#looking = false;
+      this.#reserved -= limit;
+    };
+    this.store.call('lease', asked).then(
+      (events) => {
+        answered();
+        this.#countWaiting(-events.length);
+        for (const event of events) this.#take(deliveryOf(event) ?? this.#unreadable(event.deliveryId));
+        if (events.length === limit) this.#more = true;
+        this.#look();
+      },
+      () => {
+        answered();
+        this.#more = true;
+        this.#lookLater();
+      },
+    );
   }
 
   #lookLater(): void {
@@ -217,9 +217,14 @@ export class EventQueue {
   /** Only a change of the package, or of the file by hand, can bring this about. */
   #unreadable(deliveryId: string): undefined {
     this.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
-    this.store.call('finish', { deliveryId, state: 'dead', give: false }).catch(() => {
-      this.#later(() => this.#unreadable(deliveryId));
-    });
+    this.store.call('finish', { deliveryId, state: 'dead', give: false }).then(
+      () => {
+        // The next event of its alarm may go now.
+        this.#more = true;
+        this.#look();
+      },
+      () => this.#later(() => this.#unreadable(deliveryId)),
+    );
   }
 
   #take(delivery: Delivery | undefined): void {
@@ -258,15 +263,16 @@ export class EventQueue {
     }
   }
 
-  #markDelivered(deliveryIds: string[]): void {
+  #markDelivered(left: readonly Held[]): void {
+    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
     this.store.call('markDelivered', deliveryIds).then(
       () => {
         for (const deliveryId of deliveryIds) this.#forget(deliveryId);
         this.#look();
       },
       () => {
-        // Not delivered again meanwhile: only a restart in this time would do so.
-        this.#later(() => this.#markDelivered(deliveryIds));
+        // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
+        this.#later(() => this.#markDelivered(left.filter((held) => this.#isHeld(held))));
       },
     );
   }
@@ -291,16 +297,36 @@ export class EventQueue {
   }
 
   async #tellGivenBack(back: GivenBack): Promise<void> {
+    const ids = [...back.unsent, ...back.cutOff];
+    for (const id of ids) this.#returning.add(id);
+    for (const id of back.unsent) this.#unsent.add(id);
     try {
       const count = await this.store.call('giveBack', back);
+      for (const id of back.unsent) this.#unsent.delete(id);
       this.#more = true;
       this.#countWaiting(count);
-      this.#look();
     } catch {
-      // What is held once more, by another way, is not given back by this one.
-      const still = (ids: readonly string[]): string[] => ids.filter((id) => !this.#window.has(id));
-      this.#later(() => void this.#tellGivenBack({ unsent: still(back.unsent), cutOff: still(back.cutOff) }));
+      this.#later(() => this.#reconcile());
     }
+    for (const id of ids) this.#returning.delete(id);
+    this.#look();
+  }
+
+  /**
+   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was
+   * asked last: the answer may be lost, and the lease on the disk.
+   */
+  #reconcile(): void {
+    this.store.call('leased', this.endpointId).then(
+      (leased) => {
+        const lost = leased.filter((id) => !this.#window.has(id) && !this.#returning.has(id));
+        const unsent = lost.filter((id) => this.#unsent.has(id));
+        for (const id of this.#unsent) if (!this.#returning.has(id)) this.#unsent.delete(id);
+        const cutOff = lost.filter((id) => !unsent.includes(id));
+        if (lost.length > 0) void this.#tellGivenBack({ unsent, cutOff });
+      },
+      () => this.#later(() => this.#reconcile()),
+    );
   }
 
   /** One timer, for what is due next. */
@@ -317,6 +343,7 @@ export class EventQueue {
   }
 
   #dealWithDue(): void {
+    if (!this.#running) return;
     const now = performance.now();
     for (const held of this.#window.values()) {
       if (held.due > now) continue;
@@ -332,7 +359,8 @@ export class EventQueue {
     const consumer = this.#consumer;
     const maxAttempts = consumer?.maxAttempts ?? Infinity;
     const lapsed = await this.#ask(held, () => this.store.call('lapse', { deliveryId, again, maxAttempts }));
-    if (lapsed?.dead === true) consumer?.onDead(held.delivery, 'attempts');
+    // Given back meanwhile perhaps, but dead it is.
+    if (lapsed?.dead === true) (this.#consumer ?? consumer)?.onDead(held.delivery, 'attempts');
     if (!this.#isHeld(held)) return;
     if (lapsed === undefined || lapsed.dead) {
       this.#forget(deliveryId);

@@ -61,7 +61,12 @@ export class SpillFile {
       // First of all, so that whoever is writing to it, perhaps another process, notices and writes elsewhere.
       const taken = `${file}.taken`;
       await fs.rename(path.join(this.folder, name), taken);
-      const { messages, isWhole } = messagesIn(await fs.readFile(taken));
+      const content = await fs.readFile(taken).catch(() => undefined);
+      if (content === undefined) {
+        left.push(taken);
+        continue;
+      }
+      const { messages, isWhole } = messagesIn(content);
       const isTaken = messages.length === 0 || (await take(messages));
       if (isTaken && isWhole) await fs.unlink(taken);
       else {
@@ -185,20 +190,22 @@ function frameOf({ bytes, ...rest }: NewMessage): Buffer {
 }
 
 /**
- * The whole frames of a file, up to the first that is none. What follows a frame that a crash has torn was never
- * acknowledged; what follows one that the disk has changed was.
+ * The frames of a file that are as they were written. What follows a frame that a crash has torn was never acknowledged;
+ * what follows one that the disk has changed was.
  */
 function messagesIn(file: Buffer): { messages: NewMessage[]; isWhole: boolean } {
   const messages: NewMessage[] = [];
+  let isWhole = true;
   let at = 0;
   while (at + HEAD <= file.length) {
     const end = at + HEAD + file.readUInt32BE(at);
+    if (end > file.length) break;
     const content = file.subarray(at + HEAD, end);
-    if (end > file.length || zlib.crc32(content) !== file.readUInt32BE(at + 4)) break;
-    messages.push(messageOf(content));
+    if (zlib.crc32(content) === file.readUInt32BE(at + 4)) messages.push(messageOf(content));
+    else isWhole = false;
     at = end;
   }
-  return { messages, isWhole: at === file.length };
+  return { messages, isWhole: isWhole && at === file.length };
 }
 
 function messageOf(content: Buffer): NewMessage {

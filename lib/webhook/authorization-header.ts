@@ -11,6 +11,12 @@ export type AuthorizationReading =
 
 const SCHEME = 'hmac-sha256';
 const BARE_SIGNATURE = /^[A-Za-z0-9+/]{43}=$/;
+
+/** True for a text of the form of a signature: 32 bytes in Base-64. */
+export function isSignatureText(text: string): boolean {
+  return BARE_SIGNATURE.test(text);
+}
+
 const OUTER_SPACE = /^[ \t]+|[ \t]+$/g;
 
 /**

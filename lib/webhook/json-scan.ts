@@ -78,6 +78,8 @@ class Scanner {
     if (this.#depth > 0 && this.#depth <= MAX_DEPTH) this.#open.pop();
     this.#depth = Math.max(0, this.#depth - 1);
     this.#position++;
+    const last = this.#result.topLevel.at(-1);
+    if (this.#depth === 1 && last !== undefined) last.value.end = this.#position;
   }
 
   #readString(): void {

@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../inbox/inbox';
-import { readAuthorization } from './authorization-header';
+import { isSignatureText, readAuthorization } from './authorization-header';
 import { blankedBody } from './blanked-body';
 import { readEnvelope } from './envelope';
 import { jsonOf, type TokenReading } from './json-reading';
@@ -21,9 +21,9 @@ export function quarantinedMessage(
 ): QuarantinedMessage | undefined {
   if (body.byteLength > MAX_BODY || !readEnvelope(json()).usable) return undefined;
   const { token } = json();
-  // Of any other scheme the header may hold somebody's password.
-  const { kind } = readAuthorization(authorization);
-  const isSigned = kind === 'signature' || kind === 'bare';
+  // Anything else in the header may be somebody's password, or the phrase itself.
+  const header = readAuthorization(authorization);
+  const isSigned = 'text' in header && isSignatureText(header.text);
   if (token.kind !== 'text' && !(token.kind === 'absent' && isSigned)) return undefined;
   return {
     ...request,

@@ -35,16 +35,32 @@ function deliveryIdOf(value: unknown): string {
   );
 }
 
-/** Settles in whichever inbox knows the id. @throws RvmError UNKNOWN_DELIVERY, STORE_FAILED */
+/**
+ * Settles in whichever inbox knows the id; one that fails, or hangs, does not hold up the others.
+ * @throws RvmError UNKNOWN_DELIVERY, STORE_FAILED
+ */
 async function settle(deliveryId: string, settlement: Settlement): Promise<void> {
-  const answers = await Promise.allSettled(allInboxes().map((inbox) => inbox.settle(deliveryId, settlement)));
-  if (answers.some((answer) => answer.status === 'fulfilled' && answer.value)) return;
-  // One that fails may be the one that knows it.
-  for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
-  throw new RvmError(
+  const settling = allInboxes().map(async (inbox) => {
+    if (!(await inbox.settle(deliveryId, settlement))) throw unknownDelivery();
+  });
+  try {
+    await Promise.any(settling);
+  } catch (error) {
+    // One that fails may be the one that knows it.
+    const failures = error instanceof AggregateError ? (error.errors as unknown[]) : [];
+    throw failures.find((failure) => !isUnknownDelivery(failure)) ?? unknownDelivery();
+  }
+}
+
+function unknownDelivery(): RvmError {
+  return new RvmError(
     'UNKNOWN_DELIVERY',
     'No inbox knows this delivery id: it comes from another Node-RED, or the event is kept no more.',
   );
+}
+
+function isUnknownDelivery(error: unknown): boolean {
+  return error instanceof RvmError && error.code === 'UNKNOWN_DELIVERY';
 }
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {

@@ -37,6 +37,7 @@ export class Messages {
   readonly #lapse: StatementSync;
   readonly #again: StatementSync;
   readonly #end: StatementSync;
+  readonly #leased: StatementSync;
   readonly #revive: StatementSync;
   readonly #bury: StatementSync;
   readonly #find: StatementSync;
@@ -90,6 +91,7 @@ export class Messages {
     this.#end = prepare(
       `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
     );
+    this.#leased = prepare(`SELECT delivery_id FROM message WHERE endpoint = ? AND state = 'leased'`);
     const exhausted = `delivery_id = ? AND state = 'dead' AND again = 'attempts'`;
     this.#revive = prepare(
       `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry' WHERE ${exhausted} RETURNING endpoint`,
@@ -114,7 +116,9 @@ export class Messages {
     const known = this.#known.all(message.station, message.id, Number(message.named));
     const copy = known.find((row) => row['fingerprint'] === message.fingerprint);
     if (copy !== undefined) return repeated(copy);
-    if (known.length > 0) return this.#store(message, 'conflict', known.length, NO_PHASE);
+    // Not how many there are: the first may be kept no more.
+    const last = known.at(-1);
+    if (last !== undefined) return this.#store(message, 'conflict', Number(last['copy']) + 1, NO_PHASE);
     if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
     const phase = this.#phaseOf(message);
     const leased = lease === 'any' || (lease === 'ordered' && !this.#isOpen(message));
@@ -157,6 +161,7 @@ export class Messages {
     if (row === undefined) return undefined;
     const message = storedMessage(row);
     this.#end.run(state, deliveryId);
+    if (state === 'delivered') this.#bury.run(deliveryId);
     if (give) this.#unread.push(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }
@@ -164,10 +169,6 @@ export class Messages {
   revive(deliveryId: string): string | undefined {
     const row = this.#revive.get(deliveryId);
     return row && String(row['endpoint']);
-  }
-
-  bury(deliveryId: string): void {
-    this.#bury.run(deliveryId);
   }
 
   stateOf(deliveryId: string): MessageState | undefined {
@@ -201,11 +202,8 @@ export class Messages {
     this.#listed = [];
   }
 
-  leased(): { deliveryId: string; endpoint: string }[] {
-    const rows = this.database
-      .prepare(`SELECT delivery_id, endpoint FROM message WHERE state = 'leased'`)
-      .all();
-    return rows.map((row) => ({ deliveryId: String(row['delivery_id']), endpoint: String(row['endpoint']) }));
+  leased(endpoint: string): string[] {
+    return this.#leased.all(endpoint).map((row) => String(row['delivery_id']));
   }
 
   /** What an earlier process had leased waits again: its leases ended with it. */

@@ -82,6 +82,8 @@ export interface StoreCalls {
   lease: { take: { endpoint: string; limit: number; ordered: boolean }; give: StoredMessage[] };
   /** How many wait again; the others were settled meanwhile. */
   giveBack: { take: GivenBack; give: number };
+  /** Ids of the events of an endpoint that are leased. */
+  leased: { take: string; give: string[] };
   /** A lease has ended without settlement. Undefined where the event is settled. */
   lapse: {
     take: { deliveryId: string; again: 'lease' | 'retry'; maxAttempts: number };
@@ -90,15 +92,13 @@ export interface StoreCalls {
   /** The next attempt of an event whose lease had ended. Undefined where it is settled. */
   again: { take: string; give: number | undefined };
   markDelivered: { take: string[]; give: void };
-  /** Ends an event for good. Undefined where the id is unknown; `was` is its state until now. */
+  /** Ends an event for good, also one that is a dead letter for want of attempts, where it is done after all. Undefined where the id is unknown; `was` is its state until now. */
   finish: {
     take: Finish;
     give: { was: MessageState; endpoint: string; message?: StoredMessage } | undefined;
   };
   /** A dead letter for want of attempts waits again, with all its attempts. Its endpoint; undefined for any other. */
   revive: { take: string; give: string | undefined };
-  /** A dead letter for want of attempts is dealt with after all; nothing for any other. */
-  bury: { take: string; give: void };
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
   quarantine: { take: Quarantined; give: void };
@@ -130,8 +130,6 @@ export interface Reply {
 export interface Opened {
   /** By endpoint: events that wait. */
   waiting: Record<string, number>;
-  /** Events that were leased when it was opened, by id. */
-  leased: { deliveryId: string; endpoint: string }[];
   /** True where the file is older than one that was open here before: a backup was put back. */
   restored: boolean;
 }

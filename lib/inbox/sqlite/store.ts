@@ -47,7 +47,6 @@ export class Store {
         this.#setMeta('openings', String(openings.next(inFile)));
         return {
           waiting: messages.waiting(),
-          leased: messages.leased(),
           restored: inFile < openings.seen,
         };
       });
@@ -99,12 +98,12 @@ export class Store {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
       giveBack: (take) => messages.giveBack(take),
+      leased: (take) => messages.leased(take),
       lapse: (take) => messages.lapse(take),
       again: (take) => messages.again(take),
       markDelivered: (take) => messages.markDelivered(take),
       finish: (take) => messages.finish(take),
       revive: (take) => messages.revive(take),
-      bury: (take) => messages.bury(take),
       stateOf: (take) => messages.stateOf(take),
       list: (take) => messages.list(take),
       quarantine: (take) => quarantine.add(take),
@@ -174,7 +173,11 @@ class Openings {
 
   /** Only what the file knows is written beside it: otherwise it would seem older than it is. */
   write(): void {
-    fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
+    try {
+      fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
+    } catch {
+      // On a full disk: then an older copy would not be noticed.
+    }
   }
 }
 
