@@ -252,7 +252,7 @@ export class DurableInbox implements Inbox {
   async #storeEntering(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Accepted> {
     if (record.kind !== 'event') return this.#store.call('accept', { message, lease: 'no' });
     const queue = this.#queue(record.endpointId);
-    const lease = queue.lease();
+    const lease = queue.lease(record);
     const storing = this.#store.call('accept', { message, lease });
     storing.then(
       (accepted) => queue.stored(record, lease, accepted),

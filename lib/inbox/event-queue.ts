@@ -1,4 +1,5 @@
 import { backOff } from './back-off';
+import { isHealth } from '../webhook/phase';
 import { HandOver, type Held } from './hand-over';
 import type { Consumer, Delivery, ProvenMessage } from './inbox';
 import type { Accepted, GivenBack } from './sqlite/protocol';
@@ -7,6 +8,8 @@ import { deliveryOf } from './stored-message';
 
 /** Events fetched in one go. */
 const BATCH = 50;
+/** Part of the window that only alarms get. */
+const FOR_ALARMS = 0.1;
 /** The longest time that `setTimeout` takes, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
 /** Before the store is asked again after it failed, in milliseconds. */
@@ -98,8 +101,9 @@ export class EventQueue {
   }
 
   /** How the store should take the next event: leased at once where nothing waits before it and there is room. */
-  lease(): 'no' | 'any' | 'ordered' {
-    if (!this.#running || this.#more || this.#looking || this.#room() <= 0) {
+  lease({ event }: ProvenMessage): 'no' | 'any' | 'ordered' {
+    const hasRoom = this.#room() > 0 && (!isHealth(event) || this.#roomForHealth() > 0);
+    if (!this.#running || this.#more || this.#looking || !hasRoom) {
       this.#more = true;
       return 'no';
     }
@@ -162,6 +166,15 @@ export class EventQueue {
     return (this.#consumer?.maxInFlight ?? 0) - this.#window.size - this.#reserved;
   }
 
+  /** Where events have to be settled, a flood of health events leaves room for an alarm. */
+  #roomForHealth(): number {
+    if (!this.#isOrdered()) return Infinity;
+    const most = this.#consumer?.maxInFlight ?? 0;
+    let held = 0;
+    for (const { delivery } of this.#window.values()) if (isHealth(delivery.message.event)) held++;
+    return most - Math.floor(most * FOR_ALARMS) - held;
+  }
+
   #countWaiting(change: number): void {
     if (change === 0) return;
     this.#waiting = Math.max(0, this.#waiting + change);
@@ -177,7 +190,8 @@ export class EventQueue {
     this.#looking = true;
     this.#reserved += limit;
     this.#more = false;
-    const asked = { endpoint: this.endpointId, limit, ordered: this.#isOrdered() };
+    const health = Math.max(0, Math.min(limit, this.#roomForHealth()));
+    const asked = { endpoint: this.endpointId, limit, health, ordered: this.#isOrdered() };
     // In one step with what comes in: in between, the places that are kept would be free.
     const answered = (): void => {
       this.#looking = false;
@@ -190,6 +204,7 @@ export class EventQueue {
         for (const event of events) this.#take(deliveryOf(event) ?? this.#unreadable(event.deliveryId));
         if (events.length === limit) this.#more = true;
         this.#look();
+        if (health === 0) this.#tellBlocked();
       },
       () => {
         answered();
@@ -208,7 +223,7 @@ export class EventQueue {
   }
 
   #tellBlocked(): void {
-    const isFull = this.#window.size >= (this.#consumer?.maxInFlight ?? Infinity);
+    const isFull = this.#room() <= 0 || this.#roomForHealth() <= 0;
     if (!isFull || !this.#isOrdered() || this.#waiting === 0 || this.#toldBlocked) return;
     this.#toldBlocked = true;
     this.#consumer?.onBlocked(this.#waiting);

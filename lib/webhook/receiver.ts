@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
 import { Admission } from './admission';
+import { Allowance } from './allowance';
 import { answer, cut } from './answer';
 import { authorizationLines } from './authorization-header';
 import type { ClockGuard } from './clock-guard';
@@ -62,6 +63,9 @@ interface Arrived extends Exchange {
 }
 
 const STORE_RETRY = 250;
+/** Events are far smaller, in bytes; of larger bodies so many of a path are read in a second. */
+const LARGE_BODY = 64 * 1024;
+const LARGE_BODIES_PER_SECOND = 2;
 /** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
 const BODY_BYTES = 32 * 1024 * 1024;
 
@@ -73,9 +77,11 @@ export class Receiver {
   /** By path. */
   readonly #admissions = new Map<string, Admission>();
   readonly #unfinished: UnfinishedRequests;
+  readonly #largeBodies: Allowance;
   #closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
+    this.#largeBodies = new Allowance(LARGE_BODIES_PER_SECOND, options.steady);
     this.#unfinished = new UnfinishedRequests({
       maxHeld: BODY_BYTES,
       isShared: (address) => options.senders.isShared(address),
@@ -175,6 +181,7 @@ export class Receiver {
   async #judge(arrived: Arrived, endpoint: Endpoint, judges: Judges): Promise<void> {
     const { req, res, body, received } = arrived;
     const proof = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
+    if (this.#isCostly(arrived, judges)) return this.#giveUp(req, 'too many large bodies came at a time');
     const arrival = { received, sender: this.#senderOf(req) };
     const court = courtOf(endpoint, judges.able, arrival);
     const judgement = judge(proof, { ...court, clockGuard: this.options.clockGuard });
@@ -185,6 +192,12 @@ export class Receiver {
     answer(req, res, 'unauthentic');
     this.#refuse(arrived, endpoint, judgement);
     this.options.quarantine.keep(endpoint, proof, arrival);
+  }
+
+  /** The JSON of a body is read before anything is proven where a token may be the proof, and a large one costs time. */
+  #isCostly({ body, target }: Arrived, { able }: Judges): boolean {
+    const isRead = able.some(({ scheme }) => scheme === 'https');
+    return isRead && body.length > LARGE_BODY && !this.#largeBodies.pass(target.path);
   }
 
   #refuse(arrived: Arrived, endpoint: Endpoint, judgement: Judgement & { kind: 'unauthentic' }): void {

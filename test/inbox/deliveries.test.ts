@@ -350,6 +350,19 @@ describe('events that have to be settled', () => {
     await until(() => taker.blocked.length === 2, 'the next time that it is full');
   });
 
+  it('of class health leave room for an alarm, however many of them are unsettled', async () => {
+    const taker = new Taker(inbox, { ...patient, maxInFlight: 20 });
+    for (let i = 0; i < 30; i += 1) await inbox.accept(proven({ eventClass: 'health' }));
+    await until(() => taker.ids.length === 18, 'what health may take');
+    await until(() => taker.blocked.length === 1, 'the word about it');
+    const alarm = proven();
+    await inbox.accept(alarm);
+    await until(() => taker.ids.includes(alarm.envelope.messageId), 'the alarm');
+    assert.equal(taker.ids.length, 19);
+    for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'done' });
+    await until(() => taker.ids.length === 31, 'the rest');
+  });
+
   it('stay with the flow while only the consumer pauses, and can be settled there', async () => {
     const taker = new Taker(inbox, patient);
     const { deliveryId = '' } = await inbox.accept(proven());

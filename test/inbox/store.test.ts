@@ -116,6 +116,18 @@ describe('the store of the inbox, in its thread', function () {
     assert.ok(first < second);
   });
 
+  it('C-61 takes a conflict, too, whose first copy is kept no more', async () => {
+    const messageId = 'one id';
+    const copies = [proven({}, { messageId }), proven({}, { messageId }), proven({}, { messageId })];
+    for (const copy of copies.slice(0, 2)) await inbox.accept(copy);
+    await inbox.close();
+    const database = new DatabaseSync(file());
+    database.exec('DELETE FROM message WHERE copy = 0');
+    database.close();
+    inbox = open();
+    assert.equal((await inbox.accept(copies[2] ?? proven())).outcome, 'conflict');
+  });
+
   it('C-73 takes ids literally, and takes none for what has none', async () => {
     const { event: _event, envelope: _envelope, ...record } = proven();
     const ids = [' a', 'a', 'A', ` ${record.fingerprint}`, record.fingerprint, "'; drop table message"];

@@ -290,6 +290,19 @@ describe('content of a proven message', () => {
     assert.ok(receiver.reasons().includes('not-json'));
   });
 
+  it('C-102 blanks a token that is an array or an object, and the rest can still be read', async () => {
+    for (const authenticationToken of [[PHRASE], { a: { b: [PHRASE] } }]) {
+      const { body, headers = {} } = signed({ authenticationToken });
+      assert.equal((await receiver.post({ body: body ?? '', headers })).status, 200);
+    }
+    await receiver.delivered(2);
+    for (const { message } of receiver.deliveries) {
+      const kept = Buffer.from(message.body).toString();
+      assert.equal(kept.includes(PHRASE), false);
+      assert.equal((JSON.parse(kept) as Record<string, unknown>).authenticationToken, '***');
+    }
+  });
+
   it('C-100 C-102 lets no token leave: not in the message, not in the problem, not in what is kept', async () => {
     receiver.stations = [station({ scheme: 'https', agentUserId: 'mine' })];
     assert.equal((await receiver.post(withToken())).status, 200);

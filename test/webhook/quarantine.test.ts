@@ -84,7 +84,12 @@ describe('messages that nothing proves', () => {
       body: `${body.slice(0, -1)},"x":"${'y'.repeat(70_000)}"}`,
       ...(headers && { headers }),
     });
-    await refused({ ...(body !== undefined && { body }), headers: { Authorization: 'HMAC-SHA256 abc' } });
+    for (const header of ['Bearer secret-of-somebody', `HMAC-SHA256 ${PHRASE}`])
+      await refused({ ...(body !== undefined && { body }), headers: { Authorization: header } });
+    await refused({
+      ...(body !== undefined && { body }),
+      headers: { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` },
+    });
     await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
     assert.equal((await kept()).length, 1);
   });

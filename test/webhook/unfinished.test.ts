@@ -6,7 +6,22 @@ import { readRawBody } from '../../lib/webhook/raw-body';
 import { Senders } from '../../lib/webhook/senders';
 import { UnfinishedRequests } from '../../lib/webhook/unfinished';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
-import { signed } from './sample';
+import { signed, station } from './sample';
+
+describe('large bodies whose JSON is read before anything is proven', () => {
+  it('are two in a second, and keep no alarm out', async () => {
+    const receiver = await ReceiverUnderTest.start({ steady: () => 1000 });
+    receiver.stations = [station({ scheme: 'https' })];
+    const large = { body: JSON.stringify({ padding: 'x'.repeat(100_000) }) };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => receiver.post(large)));
+    assert.deepEqual(
+      answers.map(({ status }) => status).sort((one, other) => one - other),
+      [0, 0, 0, 0, 0, 0, 0, 0, 401, 401],
+    );
+    assert.equal((await receiver.post(signed())).status, 200);
+    await receiver.close();
+  });
+});
 
 describe('requests that do not come to their end', () => {
   const open: net.Socket[] = [];

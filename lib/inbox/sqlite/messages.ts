@@ -6,8 +6,8 @@ import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls
 
 type Row = Record<string, SQLOutputValue>;
 
-const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, attempt, again, first, ended,
-  received`;
+const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
+  ended, received`;
 /** Bodies that a list reads, in bytes: beyond it, it has rows without them. */
 const MAX_LISTED = 32 * 1024 * 1024;
 /** The partial indexes are used only where a query has their condition in these words. */
@@ -125,8 +125,10 @@ export class Messages {
     return this.#store(message, leased ? 'leased' : 'received', 0, phase);
   }
 
-  lease({ endpoint, limit, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
-    const rows = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
+  lease({ endpoint, limit, health, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
+    let left = health;
+    const next = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
+    const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
     for (const row of rows) this.#lease.run(row['sequence'] ?? null);
     const messages = rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
     this.#unread.push(...messages);

@@ -78,8 +78,11 @@ export interface Quarantined {
 export interface StoreCalls {
   /** `ordered`: leased only where no other event of its alarm is open. */
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
-  /** Leases the next events that wait. `ordered`: of each alarm only the first. */
-  lease: { take: { endpoint: string; limit: number; ordered: boolean }; give: StoredMessage[] };
+  /** Leases the next events that wait. `ordered`: of each alarm only the first. `health`: at most so many of class health. */
+  lease: {
+    take: { endpoint: string; limit: number; health: number; ordered: boolean };
+    give: StoredMessage[];
+  };
   /** How many wait again; the others were settled meanwhile. */
   giveBack: { take: GivenBack; give: number };
   /** Ids of the events of an endpoint that are leased. */
