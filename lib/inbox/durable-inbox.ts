@@ -159,7 +159,7 @@ export class DurableInbox implements Inbox {
 
   quarantine(message: QuarantinedMessage): void {
     // What waits for a store that hangs must have a bound.
-    if (this.#health.state.durable !== true) return;
+    if (this.#health.state.durable === false) return;
     this.#store.call('quarantine', quarantinedRow(message)).catch(() => undefined);
   }
 
