@@ -97,7 +97,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       assert.equal(await post(`${origin}/flows`, other), 200);
       await delivered(one);
       await delivered(other, 'other');
-      await nodeRed.logged(new RegExp(`listening on ${origin}`));
+      await nodeRed.logged(new RegExp(`from this machine: ${origin}`));
     });
 
     it('answers as Node-RED’s own server does, and 404 on any other path', async () => {

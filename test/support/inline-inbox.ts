@@ -40,12 +40,24 @@ class InlineStore implements StorePort {
   }
 }
 
+const folders = new Set<string>();
+// Of an inbox that a test did not close.
+process.on('exit', () => {
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+});
+
+function temporaryFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inline-'));
+  folders.add(folder);
+  return folder;
+}
+
 /** The inbox with its store in a folder that is gone when it is closed. */
 export class InlineInbox extends DurableInbox {
   readonly #port: InlineStore;
 
   constructor(options: Partial<DurableInboxOptions> & { steady?: () => number } = {}) {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inline-'));
+    const folder = temporaryFolder();
     let port: InlineStore | undefined;
     super({
       file: path.join(folder, 'inbox.sqlite'),
