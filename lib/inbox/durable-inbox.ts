@@ -47,6 +47,7 @@ export interface Retention {
 /** Between two rounds of removing what is old, in milliseconds; the first comes a minute after the start. */
 const TIDY_EVERY = 10 * 60 * 1000;
 const TIDY_FIRST = 60 * 1000;
+
 /**
  * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which
  * events go to their consumers. After a crash each event that was not settled is delivered again, under the same id.

@@ -31,7 +31,7 @@ export class Spilling {
 
   /** True where messages may wait: what arrives must not overtake them. */
   get mayHold(): boolean {
-    return this.#mayHold;
+    return this.#mayHold || this.#readingBack !== undefined;
   }
 
   /** From now on messages are spilled there. */

@@ -111,6 +111,29 @@ describe('an inbox whose store fails', () => {
     );
   });
 
+  it('lets nothing overtake what is being read back', async () => {
+    const end = proven({ alarmId: 'a', eventEndTime: '2026-03-04T05:06:07' });
+    let ending: Promise<unknown> | undefined;
+    const taker = new Taker(inbox, {
+      onReadBack: () => {
+        ending ??= inbox.accept(end);
+      },
+    });
+    inbox.fails = true;
+    for (let i = 0; i < 150; i += 1) await inbox.accept(proven());
+    const start = proven({ alarmId: 'a' });
+    await inbox.accept(start);
+    inbox.fails = false;
+    await until(() => taker.ids.length === 152, 'all of them');
+    await ending;
+    const ids = [start, end].map(({ envelope }) => envelope.messageId);
+    assert.deepEqual(taker.ids.slice(-2), ids);
+    assert.deepEqual(
+      taker.deliveries.slice(-2).map(({ first }) => first),
+      [true, false],
+    );
+  });
+
   it('spills what a slow store does not take in time, and delivers it once all the same', async () => {
     await inbox.close();
     inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, spillAfter: 0 });

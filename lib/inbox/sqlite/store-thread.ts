@@ -105,7 +105,6 @@ export class StoreThread implements StorePort {
   }
 
   #post(message: ToStore): void {
-    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     this.#worker?.postMessage(message);
   }
 
