@@ -2,7 +2,8 @@ import { backOff } from './back-off';
 import { isHealth } from '../webhook/phase';
 import { HandOver, type Held } from './hand-over';
 import type { Consumer, Delivery, ProvenMessage } from './inbox';
-import type { Accepted, GivenBack } from './sqlite/protocol';
+import { Returns } from './returns';
+import type { Accepted } from './sqlite/protocol';
 import type { StorePort } from './sqlite/store-thread';
 import { deliveryOf } from './stored-message';
 
@@ -23,10 +24,7 @@ export class EventQueue {
     haveLeft: (batch) => this.#markDelivered(batch),
     handed: () => this.#schedule(),
   });
-  /** The store is being told that they are given back. */
-  readonly #returning = new Set<string>();
-  /** Given back without having been handed over, as far as the store has not confirmed that. */
-  readonly #unsent = new Set<string>();
+  readonly #returns: Returns;
   #consumer: Consumer | undefined;
   #running = false;
   /** Places of the window kept for events that the store is just leasing. */
@@ -48,7 +46,13 @@ export class EventQueue {
     private readonly endpointId: string,
     private readonly changed: () => void,
     private readonly log: (line: string) => void,
-  ) {}
+  ) {
+    this.#returns = new Returns(store, endpointId, {
+      isHeld: (deliveryId) => this.#window.has(deliveryId),
+      returned: (count) => this.#returned(count),
+      later: (act) => this.#later(act),
+    });
+  }
 
   /** Events that wait for their first delivery. */
   get waiting(): number {
@@ -59,7 +63,7 @@ export class EventQueue {
   storeOpened(waiting: number): void {
     this.#countWaiting(waiting - this.#waiting);
     this.#more = true;
-    this.#reconcile();
+    this.#returns.reconcile();
     this.#look();
   }
 
@@ -153,9 +157,7 @@ export class EventQueue {
 
   /** A dead letter waits again, in the store already. */
   revived(): void {
-    this.#more = true;
-    this.#countWaiting(1);
-    this.#look();
+    this.#returned(1);
   }
 
   #isOrdered(): boolean {
@@ -292,6 +294,12 @@ export class EventQueue {
     );
   }
 
+  #returned(count: number): void {
+    this.#more = true;
+    this.#countWaiting(count);
+    this.#look();
+  }
+
   #forget(deliveryId: string): void {
     const held = this.#window.get(deliveryId);
     if (held === undefined) return;
@@ -308,40 +316,7 @@ export class EventQueue {
     for (const held of given) this.#window.delete(held.delivery.deliveryId);
     this.#handOver.take(given);
     this.#more = true;
-    await this.#tellGivenBack({ unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) });
-  }
-
-  async #tellGivenBack(back: GivenBack): Promise<void> {
-    const ids = [...back.unsent, ...back.cutOff];
-    for (const id of ids) this.#returning.add(id);
-    for (const id of back.unsent) this.#unsent.add(id);
-    try {
-      const count = await this.store.call('giveBack', back);
-      for (const id of back.unsent) this.#unsent.delete(id);
-      this.#more = true;
-      this.#countWaiting(count);
-    } catch {
-      this.#later(() => this.#reconcile());
-    }
-    for (const id of ids) this.#returning.delete(id);
-    this.#look();
-  }
-
-  /**
-   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was
-   * asked last: the answer may be lost, and the lease on the disk.
-   */
-  #reconcile(): void {
-    this.store.call('leased', this.endpointId).then(
-      (leased) => {
-        const lost = leased.filter((id) => !this.#window.has(id) && !this.#returning.has(id));
-        const unsent = lost.filter((id) => this.#unsent.has(id));
-        for (const id of this.#unsent) if (!this.#returning.has(id)) this.#unsent.delete(id);
-        const cutOff = lost.filter((id) => !unsent.includes(id));
-        if (lost.length > 0) void this.#tellGivenBack({ unsent, cutOff });
-      },
-      () => this.#later(() => this.#reconcile()),
-    );
+    await this.#returns.give({ unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) });
   }
 
   /** One timer, for what is due next. */

@@ -187,7 +187,7 @@ export interface Inbox {
   /**
    * Resolves when the settlement is durable: false where this inbox does not know the id. Of an event that is settled
    * already nothing changes. A dead letter that nobody settled, for want of attempts, is not: `retry` delivers it again,
-   * `done` ends it.
+   * `done` and `reject` settle it.
    * @throws RvmError `STORE_FAILED`
    */
   settle(deliveryId: string, settlement: Settlement): Promise<boolean>;

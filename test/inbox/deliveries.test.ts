@@ -277,6 +277,7 @@ describe('events that have to be settled', () => {
     assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
 
     const { deliveryId: other = '' } = await inbox.accept(proven());
+    await until(() => taker.dead.length === 3, 'one more death');
     await inbox.settle(other, { action: 'reject' });
     for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
     assert.deepEqual(

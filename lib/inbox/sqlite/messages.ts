@@ -96,7 +96,7 @@ export class Messages {
     this.#revive = prepare(
       `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry' WHERE ${exhausted} RETURNING endpoint`,
     );
-    this.#bury = prepare(`UPDATE message SET state = 'delivered' WHERE ${exhausted}`);
+    this.#bury = prepare(`UPDATE message SET state = ?, again = NULL WHERE ${exhausted}`);
     this.#find = prepare(`SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`);
     const list = (condition: string): StatementSync =>
       prepare(
@@ -163,7 +163,7 @@ export class Messages {
     if (row === undefined) return undefined;
     const message = storedMessage(row);
     this.#end.run(state, deliveryId);
-    if (state === 'delivered') this.#bury.run(deliveryId);
+    this.#bury.run(state, deliveryId);
     if (give) this.#unread.push(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }

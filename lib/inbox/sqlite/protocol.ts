@@ -95,7 +95,7 @@ export interface StoreCalls {
   /** The next attempt of an event whose lease had ended. Undefined where it is settled. */
   again: { take: string; give: number | undefined };
   markDelivered: { take: string[]; give: void };
-  /** Ends an event for good, also one that is a dead letter for want of attempts, where it is done after all. Undefined where the id is unknown; `was` is its state until now. */
+  /** Ends an event for good, also one that is a dead letter for want of attempts. Undefined where the id is unknown; `was` is its state until now. */
   finish: {
     take: Finish;
     give: { was: MessageState; endpoint: string; message?: StoredMessage } | undefined;
