@@ -1,16 +1,20 @@
 import type { Node, NodeAPI, NodeDef, NodeMessageInFlow } from 'node-red';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { onInput } from '../support/input';
+import { onInput, type Messages } from '../support/input';
 import { firstUnsetVariable, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { showFromStart, status } from '../support/status';
 import { stationById, stationOfMessage } from './find-station';
+import { LastStation } from './last-station';
 
-/** What a node that calls the service does with one message, which it changes; `signal` tells that the node closes. */
+/**
+ * What a node that calls the service does with one message: it changes that, or returns those that leave in its place.
+ * `signal` tells that the node closes.
+ */
 export type ServiceWork = (
   msg: NodeMessageInFlow,
   client: StationClient,
   signal: AbortSignal,
-) => Promise<void>;
+) => Promise<Messages | void>;
 
 /**
  * What all nodes that call the service share: the station of the message, its status on the node, the two outputs, and
@@ -22,15 +26,12 @@ export function serviceNode(RED: NodeAPI, node: Node, config: NodeDef, work: Ser
   const variable = firstUnsetVariable(config);
   if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
   else stationById(RED, stationId)?.show(node);
+  const last = stationId === '' ? new LastStation(RED, node) : undefined;
 
   onInput(node, async (msg, signal) => {
     if (variable !== undefined) throw unsetVariableError(variable);
     const station = stationOfMessage(RED, stationId, msg);
-    try {
-      await work(msg, await station.client(), signal);
-    } finally {
-      // A node without a station of its own shows that of its last message.
-      if (stationId === '' && !signal.aborted) node.status(station.status());
-    }
+    last?.follow(station);
+    return work(msg, await station.client(), signal);
   });
 }

@@ -1,4 +1,5 @@
 import { fillAbsent } from '../support/editor/fill-absent';
+import { typedField } from '../support/editor/typed-field';
 import { numberOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-list-events', {
@@ -29,10 +30,6 @@ RED.nodes.registerType('rvm-list-events', {
   },
   oneditprepare() {
     fillAbsent(this, 'node');
-    $('#node-input-since').typedInput({
-      default: 'str',
-      typeField: $('#node-input-sinceType'),
-      types: ['str', 'num', 'msg', 'flow', 'global', 'env', 'jsonata'],
-    });
+    typedField('since', 'str');
   },
 });

@@ -1,4 +1,5 @@
 import { fillAbsent } from '../support/editor/fill-absent';
+import { typedField } from '../support/editor/typed-field';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
 
@@ -39,23 +40,8 @@ RED.nodes.registerType('rvm-settle', {
   oneditprepare() {
     fillAbsent(this, 'node');
     const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-settle.action.${value}`) }));
-    $('#node-input-action').typedInput({
-      default: 'str',
-      typeField: $('#node-input-actionType'),
-      types: [
-        { value: 'str', label: this._('rvm-settle.label.fixed'), options },
-        'msg',
-        'flow',
-        'global',
-        'env',
-        'jsonata',
-      ],
-    });
-    $('#node-input-delivery').typedInput({
-      default: 'msg',
-      typeField: $('#node-input-deliveryType'),
-      types: ['msg', 'flow', 'global', 'str', 'env', 'jsonata'],
-    });
+    typedField('action', 'str', { label: this._('rvm-settle.label.fixed'), options });
+    typedField('delivery', 'msg');
     $('#node-input-action').on('change', showReason);
     showReason();
   },

@@ -20,22 +20,29 @@ interface MessageError {
   cause: Record<string, unknown>;
 }
 
+/** Several messages that leave by the first output, one after the other, in place of the one that came in. */
+export type Messages = AsyncIterable<NodeMessage>;
+
 /**
  * Runs a node with two outputs: a failure leaves output 2 where that is wired, else Catch nodes get it. `work` changes the
- * message it is given, and returns the output it leaves by, counted from 0; the first unless said. It is told by `signal`
- * that the node is closing.
+ * message it is given, and returns the output it leaves by, counted from 0; the first unless said. Or it returns the messages
+ * that leave instead. It is told by `signal` that the node is closing.
  */
 export function onInput(
   node: Node,
-  work: (msg: NodeMessageInFlow, signal: AbortSignal) => Promise<number | void>,
+  work: (msg: NodeMessageInFlow, signal: AbortSignal) => Promise<number | Messages | void>,
 ): void {
   const closing = new AbortController();
 
   const handle = async (msg: NodeMessageInFlow, send: Send, done: Done): Promise<void> => {
     try {
-      const output = (await work(msg, closing.signal)) ?? 0;
-      // An answer for a node that has been redeployed goes nowhere.
-      if (!closing.signal.aborted) send([...Array<null>(output).fill(null), msg]);
+      const outcome = (await work(msg, closing.signal)) ?? 0;
+      const leaving = typeof outcome === 'number' ? [[...Array<null>(outcome).fill(null), msg]] : outcome;
+      for await (const each of leaving) {
+        // An answer for a node that has been redeployed goes nowhere.
+        if (closing.signal.aborted) break;
+        send(each);
+      }
     } catch (error) {
       return fail(node, asRvmError(error), { msg, send, done });
     }

@@ -37,6 +37,18 @@ export function numberOf(properties: Properties, name: string, byDefault: number
   return Number.isFinite(number) && number >= least ? number : byDefault;
 }
 
+/**
+ * A number property as `numberOf`, for what must not be replaced: one that cannot be read, or is below `least`, is refused.
+ * @throws RvmError BAD_INPUT
+ */
+export function strictNumberOf(properties: Properties, name: string, byDefault: number, least = 0): number {
+  const value = properties[name] ?? '';
+  if (typeof value === 'string' && value.trim() === '') return byDefault;
+  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
+  if (Number.isFinite(number) && number >= least) return number;
+  throw new RvmError('BAD_INPUT', `The property ${name} of this node must be a number, at least ${least}.`);
+}
+
 /** A yes-or-no property. */
 export function flagOf(properties: Properties, name: string, byDefault = false): boolean {
   const value = properties[name];

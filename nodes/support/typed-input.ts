@@ -1,26 +1,32 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { textOf, type Properties } from './settings';
+import { textOf, unsetVariableError, type Properties } from './settings';
+
+/** A property of a node whose type stands in `<name>Type`. */
+export interface TypedInput {
+  properties: Properties;
+  name: string;
+  byDefault: { value: string; type: string };
+}
 
 /**
- * The value of a typed input: property `name`, whose type stands in `<name>Type`.
- * @throws RvmError BAD_INPUT where it cannot be evaluated, a broken JSONata expression for one
+ * The value of a typed input.
+ * @throws RvmError BAD_INPUT where it cannot be evaluated, a broken JSONata expression for one; CONFIG_MISSING for an
+ *   environment variable that is not set
  */
-export function typedValue(
-  RED: NodeAPI,
-  node: Node,
-  { properties, name, byDefault }: { properties: Properties; name: string; byDefault: TypedDefault },
-  msg: NodeMessage,
-): Promise<unknown> {
-  const value = textOf(properties, name, byDefault.value);
-  const type = textOf(properties, `${name}Type`, byDefault.type);
+export function typedValue(RED: NodeAPI, node: Node, input: TypedInput, msg: NodeMessage): Promise<unknown> {
+  const { value, type } = chosen(input);
+  if (type === 'env') refuseUnsetVariables(RED, node, value);
   return new Promise((resolve, reject) => {
     const failed = (reason: string): void => {
       // What should hold the property is not in the message.
       if (type === 'msg') resolve(undefined);
       else
         reject(
-          new RvmError('BAD_INPUT', `The property ${name} of this node cannot be evaluated: ${reason}.`),
+          new RvmError(
+            'BAD_INPUT',
+            `The property ${input.name} of this node cannot be evaluated: ${reason}.`,
+          ),
         );
     };
     try {
@@ -34,7 +40,54 @@ export function typedValue(
   });
 }
 
-export interface TypedDefault {
-  value: string;
-  type: string;
+/**
+ * A typed input that holds a text, as it is; a number is taken as its text. Empty where there is nothing but white space.
+ * @throws RvmError BAD_INPUT for anything else, and as `typedValue`
+ */
+export async function typedText(
+  RED: NodeAPI,
+  node: Node,
+  input: TypedInput,
+  msg: NodeMessage,
+): Promise<string> {
+  const value = await typedValue(RED, node, input, msg);
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string') return value.trim() === '' ? '' : value;
+  if (typeof value === 'number' && Number.isFinite(value)) return `${value}`;
+  throw new RvmError(
+    'BAD_INPUT',
+    `The ${input.name} in ${placeOf(input)} is neither a text nor a number: correct the node or the message.`,
+  );
+}
+
+/** Where a typed input takes its value from, for a sentence. */
+export function placeOf(input: TypedInput): string {
+  const { value, type } = chosen(input);
+  switch (type) {
+    case 'msg':
+    case 'flow':
+    case 'global':
+      return `${type}.${value}`;
+    case 'env':
+      return `the environment variable ${value}`;
+    case 'jsonata':
+      return 'the JSONata expression of this node';
+    default:
+      return 'this node';
+  }
+}
+
+function chosen({ properties, name, byDefault }: TypedInput): { value: string; type: string } {
+  return {
+    value: textOf(properties, name, byDefault.value),
+    type: textOf(properties, `${name}Type`, byDefault.type),
+  };
+}
+
+/** Node-RED gives an empty text for a variable that is not set, alone or as `${NAME}` inside of a text. */
+function refuseUnsetVariables(RED: NodeAPI, node: Node, value: string): void {
+  const inside = [...value.matchAll(/\$\{([^}]+)\}/g)].map(([, name]) => name ?? '');
+  const names = inside.length > 0 ? inside : [value];
+  const unset = names.find((name) => RED.util.getSetting(node, name) === undefined);
+  if (unset !== undefined) throw unsetVariableError(unset);
 }

@@ -31,6 +31,11 @@ export function numberOrReason(
     : node._('shared.errors.numberBetween', { least, most });
 }
 
+/** True, or the reason: a typed input that has a camera in it, or a place where one may be found. */
+export function cameraOrReason(node: EditorNode, value: unknown): boolean | string {
+  return isOpen(value) || trimmed(value) !== '' || node._('shared.errors.camera');
+}
+
 /**
  * A check as Node-RED wants it: only of a function that declares two parameters does it take a text for the reason why a
  * value will not do. Of any other a text counts as "valid".

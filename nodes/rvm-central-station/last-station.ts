@@ -1,0 +1,45 @@
+import type { Node, NodeAPI } from 'node-red';
+import { onFlows } from '../support/flow-run';
+import { allStations } from './find-station';
+import type { Station } from './station';
+
+/**
+ * A node without a station of its own shows that of its last message, from then on: a service that comes back shows without
+ * another message. A deploy that does not touch the node may replace the station, or remove it.
+ */
+export class LastStation {
+  #station: Station | undefined;
+  #unwatch: (() => void) | undefined;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+  ) {
+    node.on(
+      'close',
+      onFlows(RED, 'started', () => this.#lookAgain()),
+    );
+    node.on('close', () => this.#unwatch?.());
+  }
+
+  follow(station: Station): void {
+    if (station === this.#station) return;
+    this.#unwatch?.();
+    this.#station = station;
+    const show = (): void => {
+      this.node.status(station.status());
+    };
+    this.#unwatch = station.watch(show);
+    show();
+  }
+
+  #lookAgain(): void {
+    if (this.#station === undefined) return;
+    const { key } = this.#station;
+    const live = allStations(this.RED).find((station) => station.key === key);
+    if (live !== undefined) return this.follow(live);
+    this.#unwatch?.();
+    this.#station = undefined;
+    this.node.status({});
+  }
+}
