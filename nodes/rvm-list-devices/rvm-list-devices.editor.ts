@@ -1,4 +1,6 @@
 import { fillAbsent } from '../support/editor/fill-absent';
+import { typedField } from '../support/editor/typed-field';
+
 RED.nodes.registerType('rvm-list-devices', {
   category: 'remote monitoring',
   color: '#9fb8c8',
@@ -30,5 +32,6 @@ RED.nodes.registerType('rvm-list-devices', {
   },
   oneditprepare() {
     fillAbsent(this, 'node');
+    typedField('search', 'str');
   },
 });

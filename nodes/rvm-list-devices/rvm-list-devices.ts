@@ -1,25 +1,57 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { Device } from '../../lib/device';
 import { serviceNode } from '../rvm-central-station/service-node';
+import { deviceCopy } from '../support/device-copy';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, type Properties } from '../support/settings';
+import { inSlices } from '../support/slices';
+import { typedText } from '../support/typed-input';
+import { deviceFilter } from './device-filter';
+
+const SEARCH = { value: '', type: 'str' };
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
   serviceNode(RED, node, config, async (msg, client, signal) => {
     const show = choiceOf(properties, 'show', ['all', 'online', 'not-online']);
-    const devices = await client.listDevices({ signal });
-    const shown = devices.filter((device) => show === 'all' || device.online === (show === 'online'));
+    const output = choiceOf(properties, 'output', ['array', 'each']);
     const links = flagOf(properties, 'links');
-    // A copy: the records are those of the directory, and a flow may change what it gets.
-    msg.payload = shown.map((device) => structuredClone(links ? device : withoutLinks(device)));
+    const search = await typedText(RED, node, { properties, name: 'search', byDefault: SEARCH }, msg);
+
+    const devices = await client.listDevices({ fresh: flagOf(properties, 'fresh'), signal });
+    const isWanted = deviceFilter(show, search);
+    const wanted: Device[] = [];
+    for await (const device of inSlices(devices)) if (isWanted(device)) wanted.push(device);
+    if (output === 'each') return messageEach(RED, msg, wanted, links);
+    msg.payload = await copiesOf(wanted, links);
+    return undefined;
   });
 }
 
-function withoutLinks(device: Device): Omit<Device, '_links'> {
-  const { _links, ...rest } = device;
-  return rest;
+async function copiesOf(devices: readonly Device[], links: boolean): Promise<object[]> {
+  const copies: object[] = [];
+  for await (const device of inSlices(devices)) copies.push(deviceCopy(device, links));
+  return copies;
+}
+
+/** One message per device, with the parts that a join node puts together; parts that the message had go one level down. */
+async function* messageEach(
+  RED: NodeAPI,
+  msg: NodeMessage,
+  devices: readonly Device[],
+  links: boolean,
+): AsyncGenerator<NodeMessage> {
+  const { payload: _replaced, _msgid, parts, ...kept } = msg;
+  const outer = parts === undefined ? {} : { parts };
+  const shared = { ...outer, id: RED.util.generateId(), type: 'array', count: devices.length, len: 1 };
+  for await (const [index, device] of inSlices(devices.entries())) {
+    yield {
+      ...RED.util.cloneMessage(kept as NodeMessage),
+      payload: deviceCopy(device, links),
+      parts: { ...shared, index },
+    };
+  }
 }
 
 export = (RED: NodeAPI): void => {

@@ -1,0 +1,35 @@
+import { fillAbsent } from '../support/editor/fill-absent';
+import { typedField } from '../support/editor/typed-field';
+import { cameraOrReason, reasoned } from '../support/editor/validate';
+
+RED.nodes.registerType('rvm-get-device', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-get-device.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    camera: { value: 'event.cameraId', validate: reasoned(cameraOrReason) },
+    cameraType: { value: 'msg' },
+    what: { value: 'details' },
+  },
+  paletteLabel() {
+    return this._('rvm-get-device.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-get-device.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    typedField('camera', 'msg');
+  },
+});

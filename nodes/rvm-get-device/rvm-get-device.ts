@@ -1,0 +1,23 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { serviceNode } from '../rvm-central-station/service-node';
+import { cameraOf } from '../support/camera-input';
+import { deviceCopy } from '../support/device-copy';
+import { registerNode } from '../support/register';
+import { choiceOf, type Properties } from '../support/settings';
+
+function build(RED: NodeAPI, node: Node, config: NodeDef): void {
+  const properties: Properties = { ...config };
+
+  serviceNode(RED, node, config, async (msg, client, signal) => {
+    const what = choiceOf(properties, 'what', ['details', 'presets', 'tours']);
+    const camera = await cameraOf(RED, node, properties, msg);
+    msg.payload =
+      what === 'details'
+        ? deviceCopy(await client.getDevice(camera, { signal }))
+        : await client.ptzTargets(camera, what, { signal });
+  });
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode(RED, 'rvm-get-device', (node, config: NodeDef) => build(RED, node, config));
+};

@@ -1,0 +1,75 @@
+import { fillAbsent } from '../support/editor/fill-absent';
+import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
+import { typedField } from '../support/editor/typed-field';
+import { cameraOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
+
+const ACTIONS = ['goto-preset', 'goto-home', 'start-tour', 'stop-tour'] as const;
+
+/** The action that is chosen here; undefined where the message decides. */
+function fixedAction(node: EditorNode): unknown {
+  return (currently(node, 'actionType') ?? 'str') === 'str' ? currently(node, 'action') : undefined;
+}
+
+function showRows(node: EditorNode): void {
+  const action = fixedAction(node);
+  $('.rvm-ptz-target').toggle(action !== 'goto-home');
+  $('.rvm-ptz-tip').toggle(action !== 'goto-home' && action !== 'stop-tour');
+  $('.rvm-ptz-stop').toggle(action === 'stop-tour');
+  $('#rvm-ptz-target-label').text(targetLabel(node, action));
+}
+
+function targetLabel(node: EditorNode, action: unknown): string {
+  if (action === 'goto-preset') return node._('rvm-ptz.label.preset');
+  const isTour = action === 'start-tour' || action === 'stop-tour';
+  return node._(isTour ? 'rvm-ptz.label.tour' : 'rvm-ptz.label.target');
+}
+
+function targetOrReason(node: EditorNode, value: unknown): boolean | string {
+  const action = fixedAction(node);
+  const isNeeded = action === 'goto-preset' || action === 'start-tour';
+  return !isNeeded || isOpen(value) || trimmed(value) !== '' || node._('rvm-ptz.errors.target');
+}
+
+RED.nodes.registerType('rvm-ptz', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-ptz.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    camera: { value: 'event.cameraId', validate: reasoned(cameraOrReason) },
+    cameraType: { value: 'msg' },
+    action: { value: 'goto-preset' },
+    actionType: { value: 'str' },
+    target: { value: '', validate: reasoned(targetOrReason) },
+    targetType: { value: 'str' },
+  },
+  paletteLabel() {
+    return this._('rvm-ptz.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-ptz.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    dialogOpened(this);
+    const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-ptz.action.${value}`) }));
+    typedField('camera', 'msg');
+    typedField('action', 'str', { label: this._('rvm-ptz.label.fixed'), options });
+    typedField('target', 'str');
+    $('#node-input-action').on('change', () => {
+      showRows(this);
+      checkAgain('target');
+    });
+    showRows(this);
+  },
+});

@@ -1,0 +1,60 @@
+import { fillAbsent } from '../support/editor/fill-absent';
+import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
+import { typedField } from '../support/editor/typed-field';
+import { cameraOrReason, isVariable, reasoned } from '../support/editor/validate';
+
+function startsAtCamera(start: unknown): boolean {
+  return start === 'device' || start === 'data-sources' || isVariable(start);
+}
+
+function showRows(): void {
+  const start = $('#node-input-start').val();
+  $('.rvm-request-camera').toggle(startsAtCamera(start));
+  $('.rvm-request-url').toggle(start === 'url' || isVariable(start));
+  $('.rvm-request-body').toggle($('#node-input-method').val() !== 'GET');
+}
+
+function neededCameraOrReason(node: EditorNode, value: unknown): boolean | string {
+  return !startsAtCamera(currently(node, 'start')) || cameraOrReason(node, value);
+}
+
+RED.nodes.registerType('rvm-request', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-request.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    start: { value: 'system' },
+    camera: { value: 'event.cameraId', validate: reasoned(neededCameraOrReason) },
+    cameraType: { value: 'msg' },
+    rels: { value: '' },
+    method: { value: 'GET' },
+  },
+  paletteLabel() {
+    return this._('rvm-request.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-request.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    dialogOpened(this);
+    typedField('camera', 'msg');
+    $('#node-input-start').on('change', () => {
+      showRows();
+      checkAgain('camera');
+    });
+    $('#node-input-method').on('change', showRows);
+    showRows();
+  },
+});

@@ -1,0 +1,39 @@
+import { fillAbsent } from '../support/editor/fill-absent';
+import { typedField } from '../support/editor/typed-field';
+import { cameraOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
+
+function widthOrReason(node: EditorNode, value: unknown): boolean | string {
+  return isOpen(value) || /^([1-9]\d*)?$/.test(trimmed(value)) || node._('rvm-snapshot.errors.width');
+}
+
+RED.nodes.registerType('rvm-snapshot', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-snapshot.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    camera: { value: 'event.cameraId', validate: reasoned(cameraOrReason) },
+    cameraType: { value: 'msg' },
+    width: { value: '', validate: reasoned(widthOrReason) },
+  },
+  paletteLabel() {
+    return this._('rvm-snapshot.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-snapshot.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    typedField('camera', 'msg');
+  },
+});
