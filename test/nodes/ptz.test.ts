@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import {
+  caller,
+  canMove,
+  isFixed,
+  StationFlow,
+  type Message,
+  type SandboxCamera,
+} from '../support/station-flow';
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`ptz in Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let flow: StationFlow;
+    let camera: SandboxCamera;
+
+    before(async () => {
+      flow = await StationFlow.start(version);
+      camera = await flow.camera(canMove);
+    });
+
+    afterEach(() => flow.endFaults());
+    after(() => flow.stop());
+
+    function ptz(properties: Message): FlowNode {
+      return caller('rvm-ptz', { camera: camera.id, cameraType: 'str', ...properties });
+    }
+
+    /** Where the camera stands now. */
+    async function state(): Promise<SandboxCamera['ptz']> {
+      return (await flow.camera(({ id }) => id === camera.id)).ptz;
+    }
+
+    it('goes to a preset by its name or its id, and tells what was accepted', async () => {
+      await flow.deploy(ptz({ target: 'Fence Line' }));
+      const msg = await flow.through({});
+      assert.deepEqual(msg.ptz, {
+        action: 'goto-preset',
+        cameraId: camera.id,
+        target: { id: 1, name: 'Fence Line' },
+        accepted: true,
+      });
+      assert.equal((await state())?.position, 'preset 1');
+
+      await flow.deploy(ptz({ target: '2' }));
+      await flow.through({});
+      assert.equal((await state())?.position, 'preset 2');
+    });
+
+    it('takes 0 for a preset, as a text and as a number, from the node and from the message', async () => {
+      const zeros: [Message, Message][] = [
+        [{ target: '0', targetType: 'str' }, {}],
+        [{ target: '0', targetType: 'num' }, {}],
+        [{ target: 'wish', targetType: 'msg' }, { wish: 0 }],
+        [{ target: 'wish', targetType: 'msg' }, { wish: '0' }],
+      ];
+      for (const [properties, msg] of zeros) {
+        await flow.deploy(ptz(properties));
+        const accepted = (await flow.through(msg)).ptz as { target: Message };
+        assert.deepEqual(accepted.target, { id: 0, name: 'Entrance' });
+        assert.equal((await state())?.position, 'preset 0');
+      }
+    });
+
+    it('goes home without a target, whatever stands in its field', async () => {
+      await flow.deploy(ptz({ action: 'goto-home', target: 'RVM_TEST_UNSET', targetType: 'env' }));
+      const msg = await flow.through({});
+      assert.deepEqual(msg.ptz, { action: 'goto-home', cameraId: camera.id, target: null, accepted: true });
+      assert.equal((await state())?.position, 'home');
+    });
+
+    it('starts and stops a tour, as the message says', async () => {
+      await flow.deploy(ptz({ action: 'do', actionType: 'msg', target: 'tour', targetType: 'msg' }));
+      await flow.through({ do: 'start-tour', tour: 'Night Round' });
+      assert.equal((await state())?.tour, 1);
+      const { ptz: stopped } = await flow.through({ do: 'stop-tour', tour: 1 });
+      assert.deepEqual((stopped as Message).target, { id: 1, name: 'Night Round' });
+      assert.equal((await state())?.tour, null);
+    });
+
+    it('leaves the payload and the other properties as they came', async () => {
+      await flow.deploy(ptz({ action: 'goto-home' }));
+      const msg = await flow.through({ payload: { mine: true }, topic: 'kept', extra: [1] });
+      assert.deepEqual(msg.payload, { mine: true });
+      assert.equal(msg.topic, 'kept');
+      assert.deepEqual(msg.extra, [1]);
+    });
+
+    it('says BAD_INPUT without a preset to go to or a tour to start, and where it was looked for', async () => {
+      for (const [action, word] of [
+        ['goto-preset', 'preset'],
+        ['start-tour', 'tour'],
+      ]) {
+        await flow.deploy(ptz({ action, target: 'wish', targetType: 'msg' }));
+        for (const wish of [undefined, null, '', ' ']) {
+          const { code, message } = await flow.failure({ wish });
+          assert.equal(code, 'BAD_INPUT');
+          assert.match(message, new RegExp(`no ${word} in msg\\.wish`));
+        }
+        assert.equal(await flow.code({ wish: { id: 1 } }), 'BAD_INPUT');
+      }
+    });
+
+    it('says BAD_INPUT for an action that there is not, and lists those that there are', async () => {
+      await flow.deploy(ptz({ action: 'do', actionType: 'msg', target: '0' }));
+      for (const wish of ['zoom', '', undefined, 1]) {
+        const { code, message } = await flow.failure({ do: wish });
+        assert.equal(code, 'BAD_INPUT');
+        assert.match(message, /goto-preset, goto-home, start-tour, stop-tour/);
+      }
+    });
+
+    it('says TARGET_NOT_FOUND for a preset that the camera does not have, and LINK_NOT_OFFERED for a fixed one', async () => {
+      await flow.deploy(ptz({ target: 'Moon' }));
+      assert.equal(await flow.code({}), 'TARGET_NOT_FOUND');
+      const fixed = await flow.camera(isFixed);
+      await flow.deploy(ptz({ camera: fixed.id, target: '0' }));
+      assert.equal(await flow.code({}), 'LINK_NOT_OFFERED');
+    });
+
+    it('says CAMERA_BUSY where somebody else controls the camera, and hands that to Catch where output 2 is not wired', async () => {
+      await flow.fault({ kind: 'status', status: 423, relation: 'rel/ptz_home' });
+      await flow.deploy(ptz({ action: 'goto-home' }));
+      assert.equal(await flow.code({ payload: 'kept' }), 'CAMERA_BUSY');
+      await flow.deploy(ptz({ action: 'goto-home', wires: [['result'], []] }));
+      const caught = await flow.through({ payload: 'kept' }, 'caught');
+      assert.equal((caught.error as Message).code, 'CAMERA_BUSY');
+      assert.equal(caught.payload, 'kept');
+    });
+
+    it('does not send a command again that may have arrived', async () => {
+      await flow.deploy(ptz({ target: '1' }));
+      await flow.through({});
+      await flow.fault({ kind: 'reset', relation: 'rel/trigger', count: 1 });
+      assert.equal(await flow.code({}), 'NETWORK');
+      const faults = await fetch(`${flow.sandbox.url}/sandbox/faults`);
+      assert.deepEqual(await faults.json(), [], 'the one request has met the one fault');
+    });
+  });
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { caller, isOnline, StationFlow, type Message } from '../support/station-flow';
+
+/** A Buffer, as it comes over from the process of Node-RED. */
+function bytesOf(payload: unknown): Buffer {
+  const { type, data } = payload as { type: string; data: number[] };
+  assert.equal(type, 'Buffer');
+  return Buffer.from(data);
+}
+
+/** Width and height as a JPEG's frame header says them. */
+function sizeOf(jpeg: Buffer): { width: number; height: number } {
+  for (let at = 2; at < jpeg.length; at += 2 + jpeg.readUInt16BE(at + 2)) {
+    const marker = jpeg.readUInt16BE(at);
+    if (marker >= 0xffc0 && marker <= 0xffc2) {
+      return { width: jpeg.readUInt16BE(at + 7), height: jpeg.readUInt16BE(at + 5) };
+    }
+  }
+  assert.fail('no frame header');
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`snapshot in Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let flow: StationFlow;
+
+    before(async () => {
+      flow = await StationFlow.start(version);
+    });
+
+    after(() => flow.stop());
+
+    function snapshot(properties: Message = {}): FlowNode {
+      return caller('rvm-snapshot', { camera: 'camera', cameraType: 'msg', ...properties });
+    }
+
+    it('gives the picture of now as JPEG, with name, content type, camera and time', async () => {
+      const { id } = await flow.camera(isOnline);
+      await flow.deploy(snapshot());
+      const before = Date.now();
+      const msg = await flow.through({ camera: id });
+      const jpeg = bytesOf(msg.payload);
+      assert.equal(jpeg.subarray(0, 3).toString('hex'), 'ffd8ff');
+      assert.equal(jpeg.subarray(-2).toString('hex'), 'ffd9');
+      assert.deepEqual(msg.headers, { 'content-type': 'image/jpeg' });
+      assert.match(String(msg.filename), /^[\w.-]+\.jpg$/);
+      const facts = msg.snapshot as { cameraId: string; time: string; live: boolean };
+      assert.equal(facts.cameraId, id);
+      assert.equal(facts.live, true);
+      assert.match(facts.time, /^\d{4}-\d\d-\d\dT.*Z$/);
+      assert.ok(Math.abs(Date.parse(facts.time) - before) < 5000);
+    });
+
+    it('asks for the width that is wished', async () => {
+      const { id } = await flow.camera(isOnline);
+      for (const [width, expected] of [
+        ['160', 160],
+        [320, 320],
+        ['', 320],
+      ]) {
+        await flow.deploy(snapshot({ width }));
+        assert.equal(sizeOf(bytesOf((await flow.through({ camera: id })).payload)).width, expected);
+      }
+    });
+
+    it('refuses a width that is no whole number of pixels', async () => {
+      const { id } = await flow.camera(isOnline);
+      for (const width of ['wide', '-1', '0', '1.5', '1e99']) {
+        await flow.deploy(snapshot({ width }));
+        assert.equal(await flow.code({ camera: id }), 'BAD_INPUT', width);
+      }
+    });
+
+    it('keeps the other properties, but not the headers of a request that came in', async () => {
+      const { id } = await flow.camera(isOnline);
+      await flow.deploy(snapshot());
+      const msg = await flow.through({ camera: id, topic: 'mine', headers: { 'content-length': '2' } });
+      assert.equal(msg.topic, 'mine');
+      assert.deepEqual(msg.headers, { 'content-type': 'image/jpeg' });
+    });
+
+    it('fails for a camera that is offline, and leaves the payload as it came', async () => {
+      const { id } = await flow.camera((camera) => !isOnline(camera));
+      await flow.deploy(snapshot());
+      const msg = await flow.through({ camera: id, payload: 'kept' }, 'failed');
+      assert.match((msg.error as { code: string }).code, /^(DEVICE_OFFLINE|HTTP_ERROR)$/);
+      assert.equal(msg.payload, 'kept');
+    });
+  });
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { Sandbox } from '../../sandbox';
+import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { RecordingForwarder } from '../support/recording-forwarder';
+import { caller, StationFlow } from '../support/station-flow';
+
+const TYPES = [
+  'rvm-list-devices',
+  'rvm-get-device',
+  'rvm-get-rtsp',
+  'rvm-ptz',
+  'rvm-snapshot',
+  'rvm-request',
+];
+
+/** As the editor deploys what it has not changed: credentials that are sent count as changed. */
+function withoutCredentials(flows: FlowNode[]): FlowNode[] {
+  return flows.map(({ credentials: _unchanged, ...node }) => node);
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`what nodes show of their Central Station in Node-RED ${version}`, function () {
+    this.timeout(90_000);
+    let flow: StationFlow;
+
+    before(async () => {
+      flow = await StationFlow.start(version);
+    });
+
+    after(() => flow.stop());
+
+    const nodes = (): FlowNode[] => TYPES.map((type) => caller(type, { id: type, wires: [[], []] }));
+
+    it('is the session, on every node that calls the service, before any message', async () => {
+      await flow.deploy(...nodes());
+      for (const type of TYPES) await flow.shows('connected v3', type);
+    });
+
+    it('is there at once on a node that is deployed alone, which logs in no second time', async () => {
+      const forwarder = await RecordingForwarder.start(flow.sandbox.url);
+      try {
+        const flows = (name: string): FlowNode[] =>
+          flow.flows(
+            { cloud: { url: forwarder.url } },
+            ...nodes().map((node) => (node.type === 'rvm-ptz' ? { ...node, name } : node)),
+          );
+        await flow.nodeRed.deploy(flows(''));
+        await flow.shows('connected v3', 'rvm-ptz');
+        for (const turn of [1, 2]) {
+          const before = flow.nodeRed.statuses('rvm-ptz').length;
+          await flow.nodeRed.deploy(withoutCredentials(flows(`renamed ${turn}`)), 'nodes');
+          await flow.nodeRed.until(() => flow.nodeRed.statuses('rvm-ptz').length > before, 'a status');
+          const shown = flow.nodeRed.statuses('rvm-ptz').slice(before);
+          assert.deepEqual(new Set(shown), new Set(['connected v3']));
+        }
+        assert.equal(new Set(forwarder.cookies).size, 1);
+      } finally {
+        forwarder.close();
+      }
+    });
+
+    it('turns to "offline since" and back to "connected" by itself, with no message, when the service goes and comes', async () => {
+      let service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, apiKey: flow.sandbox.apiKey });
+      const port = Number(new URL(service.url).port);
+      try {
+        service.setStation('north', { scheme: 'http', ...flow.credentials });
+        const wanderer = caller('rvm-list-devices', { id: 'wanderer', station: '' });
+        await flow.nodeRed.deploy(
+          flow.flows({ cloud: { url: service.url, timeout: 2 } }, ...nodes(), wanderer),
+        );
+        for (const type of TYPES) await flow.shows('connected v3', type);
+        await flow.through({ station: 'north' });
+        await flow.shows('connected v3', 'wanderer');
+
+        await service.close();
+        await flow.send({ station: 'north' });
+        for (const id of [...TYPES, 'wanderer']) await flow.shows(/^offline since \d/, id);
+
+        service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });
+        service.setStation('north', { scheme: 'http', ...flow.credentials });
+        for (const id of [...TYPES, 'wanderer']) await flow.shows('connected v3', id, 40);
+      } finally {
+        await service.close();
+      }
+    });
+
+    it('is that of the last message where the node has none of its own, and gone with the station', async () => {
+      const wanderer = caller('rvm-list-devices', { station: '' });
+      await flow.deploy(wanderer);
+      assert.deepEqual(flow.nodeRed.statuses('node').slice(-1), []);
+      await flow.through({ station: 'north' });
+      await flow.shows('connected v3');
+      await flow.nodeRed.deploy(
+        withoutCredentials(flow.flows({ station: { key: 'south' } }, wanderer)),
+        'nodes',
+      );
+      await flow.shows('');
+    });
+  });
+}
