@@ -49,7 +49,7 @@ RED.nodes.registerType('rvm-get-rtsp', {
     cameraType: { value: 'msg' },
     time: { value: '', validate: reasoned(timeOrReason) },
     timeType: { value: 'str' },
-    preRoll: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+    preRoll: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0, 86_400)) },
     quality: { value: 'high' },
     whenOffline: { value: 'fail' },
     deadline: { value: 15, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },

@@ -1,9 +1,15 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
-import { cameraOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
+import { cameraOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
+
+/** Pixels; more than this the client does not ask for. */
+const WIDEST = 10_000;
 
 function widthOrReason(node: EditorNode, value: unknown): boolean | string {
-  return isOpen(value) || /^([1-9]\d*)?$/.test(trimmed(value)) || node._('rvm-snapshot.errors.width');
+  const text = trimmed(value);
+  const width = Number(text);
+  const usable = text === '' || (Number.isInteger(width) && width >= 1 && width <= WIDEST);
+  return usable || isVariable(text) || node._('rvm-snapshot.errors.width', { most: WIDEST });
 }
 
 RED.nodes.registerType('rvm-snapshot', {

@@ -1,5 +1,4 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { RvmError } from '../../lib/error';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';
 import { registerNode } from '../support/register';
@@ -20,16 +19,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   });
 }
 
-/** Empty = as the service likes. @throws RvmError BAD_INPUT */
+/** Empty = as the service likes. Whether it can be a width, the client says. */
 function widthOf(properties: Properties): { width?: number } {
   const text = textOf(properties, 'width').trim();
-  if (text === '') return {};
-  const width = Number(text);
-  if (Number.isSafeInteger(width) && width >= 1) return { width };
-  throw new RvmError(
-    'BAD_INPUT',
-    'The width of this node must be a whole number of pixels, or empty for the size of the service.',
-  );
+  return text === '' ? {} : { width: Number(text) };
 }
 
 export = (RED: NodeAPI): void => {

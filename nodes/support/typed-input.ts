@@ -14,9 +14,16 @@ export interface TypedInput {
  * @throws RvmError BAD_INPUT where it cannot be evaluated, a broken JSONata expression for one; CONFIG_MISSING for an
  *   environment variable that is not set
  */
-export function typedValue(RED: NodeAPI, node: Node, input: TypedInput, msg: NodeMessage): Promise<unknown> {
+export async function typedValue(
+  RED: NodeAPI,
+  node: Node,
+  input: TypedInput,
+  msg: NodeMessage,
+): Promise<unknown> {
   const { value, type } = chosen(input);
   if (type === 'env') refuseUnsetVariables(RED, node, value);
+  // Node-RED takes an empty field for 0, which may be the id of something.
+  if (type === 'num' && value.trim() === '') return undefined;
   return new Promise((resolve, reject) => {
     const failed = (reason: string): void => {
       // What should hold the property is not in the message.

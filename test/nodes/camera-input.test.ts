@@ -9,7 +9,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     let camera: SandboxCamera;
 
     before(async () => {
-      flow = await StationFlow.start(version, {}, { env: { RVM_TEST_CAMERA: 'replaced below' } });
+      flow = await StationFlow.start(version, {}, { env: { RVM_TEST_CAMERA: 'no camera of the sandbox' } });
       camera = await flow.camera(isOnline);
     });
 
@@ -43,7 +43,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     });
 
     it('comes from an environment variable, of the process or of the tab', async () => {
-      await flow.nodeRed.deploy(
+      await flow.deployFlows(
         flow
           .flows({}, caller('rvm-get-device', { camera: 'CAMERA', cameraType: 'env' }))
           .map((node) =>

@@ -89,7 +89,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
     it('takes its choice from an environment variable', async () => {
       const { id } = await flow.camera(canMove);
-      await flow.nodeRed.deploy(
+      await flow.deployFlows(
         flow
           .flows({}, ask('${RVM_TEST_WHAT}'))
           .map((node) =>

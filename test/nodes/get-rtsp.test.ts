@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readTime } from '../../lib/time';
 import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
 import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
 
@@ -64,17 +65,10 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
       it('takes camera and time from the message, the time as ISO 8601 or milliseconds', async () => {
         await flow.deploy(recorded({ camera: 'where', cameraType: 'msg', time: 'when', timeType: 'msg' }));
-        const ms = Date.parse(TIME);
-        for (const when of [
-          TIME,
-          '20260304T050607Z',
-          '2026-03-04T06:06:07+01:00',
-          '2026-03-04T05:06:07',
-          ms,
-        ]) {
+        const forms = ['20260304T050607Z', '2026-03-04T06:06:07+01:00', '2026-03-04T05:06:07'];
+        for (const when of [TIME, ...forms, Date.parse(TIME)]) {
           const { t } = await rtsp({ where: camera.name, when });
-          const shown = t ?? '';
-          assert.equal(Date.parse(/Z|\+/.test(shown) ? shown : `${shown}Z`) || when, ms || when, `${when}`);
+          assert.equal(readTime(t)?.getTime(), Date.parse(TIME), `${when}`);
         }
       });
 
@@ -100,7 +94,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
         };
         const node = recorded({ time: 'when', timeType: 'msg' });
         const flows = flow.flows({}, node, dater);
-        await flow.nodeRed.deploy(
+        await flow.deployFlows(
           flows.map((each) => (each.id === 'remember' ? { ...each, wires: [['dater']] } : each)),
         );
         assert.equal(Date.parse((await rtsp()).t ?? ''), Date.parse(TIME));
@@ -108,12 +102,14 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
       it('says BAD_INPUT without a time, or for one that cannot be read', async () => {
         await flow.deploy(recorded({ time: 'when', timeType: 'msg' }));
-        for (const when of [undefined, null, '', 'yesterday', true, {}, -1]) {
+        for (const when of [undefined, null, '', 'yesterday', true, {}]) {
           const { code, message } = await flow.failure({ when });
           assert.equal(code, 'BAD_INPUT', JSON.stringify(when));
           assert.match(message, /2026|ISO 8601/);
         }
         assert.match((await flow.failure({})).message, /msg\.when/);
+        await flow.deploy(recorded({ time: '', timeType: 'num' }));
+        assert.equal(await flow.code({}), 'BAD_INPUT', 'an empty field is not 0');
       });
 
       it('needs no event, and a camera', async () => {
@@ -200,9 +196,9 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     it('asks the service all the same where it is told to try', async () => {
       const offline = await flow.camera((each) => !isOnline(each));
       await flow.deploy(recorded({ camera: offline.id, whenOffline: 'try' }));
-      const { code, cause } = await flow.failure({});
-      assert.notEqual(code, 'DEVICE_OFFLINE');
-      assert.equal(cause.relation, 'rel/rtsp');
+      const { cause } = await flow.failure({});
+      assert.equal(cause.relation, 'rel/rtsp', 'it is the service that refuses');
+      assert.ok(typeof cause.status === 'number');
     });
 
     it('gives up after its time limit', async () => {

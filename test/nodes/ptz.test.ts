@@ -99,6 +99,8 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
           assert.match(message, new RegExp(`no ${word} in msg\\.wish`));
         }
         assert.equal(await flow.code({ wish: { id: 1 } }), 'BAD_INPUT');
+        await flow.deploy(ptz({ action, target: '', targetType: 'num' }));
+        assert.equal(await flow.code({}), 'BAD_INPUT', 'an empty field is not 0');
       }
     });
 

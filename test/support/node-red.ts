@@ -137,9 +137,12 @@ export class NodeRed {
     await this.until(() => count(this.log, CLOCK_MOVED) > before, 'the clock');
   }
 
-  /** Messages that a probe has seen so far. */
-  at(probe: string): Record<string, unknown>[] {
-    return this.seen.filter((entry) => entry.probe === probe).map((entry) => entry.msg);
+  /** Messages that a probe has seen so far, or of those after the first so many of all. */
+  at(probe: string, from = 0): Record<string, unknown>[] {
+    return this.seen
+      .slice(from)
+      .filter((entry) => entry.probe === probe)
+      .map((entry) => entry.msg);
   }
 
   /** The first message at a probe for which the condition holds, waiting for it if need be. */
@@ -155,8 +158,8 @@ export class NodeRed {
   }
 
   /** Texts of all statuses that a node has shown, oldest first. */
-  statuses(nodeId: string): string[] {
-    return this.at('status')
+  statuses(nodeId: string, from = 0): string[] {
+    return this.at('status', from)
       .filter((msg) => (msg.status as { source?: { id?: string } }).source?.id === nodeId)
       .map((msg) => (msg.status as { text?: string }).text ?? '');
   }

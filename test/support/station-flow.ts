@@ -62,6 +62,8 @@ export function caller(type: string, properties: Message = {}): FlowNode {
  */
 export class StationFlow {
   #sequence = 0;
+  /** How many messages had been seen when the last deploy began. */
+  #deployed = 0;
 
   private constructor(
     readonly nodeRed: NodeRed,
@@ -115,7 +117,19 @@ export class StationFlow {
   }
 
   async deploy(...nodes: FlowNode[]): Promise<void> {
-    await this.nodeRed.deploy(this.flows({}, ...nodes));
+    await this.deployFlows(this.flows({}, ...nodes));
+  }
+
+  /** Deploys a whole flow file; of a deploy of changes, credentials are left out as the editor does where they are the same. */
+  async deployFlows(flows: FlowNode[], how: 'full' | 'nodes' = 'full'): Promise<void> {
+    this.#deployed = this.nodeRed.seen.length;
+    const unchanged = ({ credentials: _same, ...node }: FlowNode): FlowNode => node;
+    await this.nodeRed.deploy(how === 'full' ? flows : flows.map(unchanged), how);
+  }
+
+  /** Texts of the statuses that a node has shown since the last deploy began. */
+  statuses(node = 'node'): string[] {
+    return this.nodeRed.statuses(node, this.#deployed);
   }
 
   /** Sends a message through and gives what comes out: at a probe, or at the Catch node. */
@@ -147,12 +161,9 @@ export class StationFlow {
 
   /** Waits until a node shows a status. */
   async shows(text: string | RegExp, node = 'node', seconds = 15): Promise<void> {
-    const matches = (shown = ''): boolean => (typeof text === 'string' ? shown === text : text.test(shown));
-    await this.nodeRed.until(
-      () => matches(this.nodeRed.statuses(node).at(-1)),
-      `the status ${text}`,
-      seconds,
-    );
+    const matches = (shown?: string): boolean =>
+      shown !== undefined && (typeof text === 'string' ? shown === text : text.test(shown));
+    await this.nodeRed.until(() => matches(this.statuses(node).at(-1)), `the status ${text}`, seconds);
   }
 
   /** The cameras of the sites that the Agent User may see. */
