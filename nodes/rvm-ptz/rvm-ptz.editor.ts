@@ -7,7 +7,8 @@ const ACTIONS = ['goto-preset', 'goto-home', 'start-tour', 'stop-tour'] as const
 
 /** The action that is chosen here; undefined where the message decides. */
 function fixedAction(node: EditorNode): unknown {
-  return (currently(node, 'actionType') ?? 'str') === 'str' ? currently(node, 'action') : undefined;
+  const isFixed = (currently(node, 'actionType') ?? 'str') === 'str';
+  return isFixed ? (currently(node, 'action') ?? ACTIONS[0]) : undefined;
 }
 
 function showRows(node: EditorNode): void {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** Milliseconds: what a slice causes further on, such as messages on their way, takes its time as well. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 /** The items one after the other, with pauses that let all others run: for lists that may be long. */
 export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import vm from 'node:vm';
 import { OptionError, Sandbox } from '../../sandbox';
-import { ROOT } from '../support/node-red';
+import { ROOT, typesOfPackage } from '../support/node-red';
 
 interface Definition {
   defaults: Record<string, { value: unknown; type?: string; validate?(value: unknown): unknown }>;
@@ -29,12 +29,25 @@ function verdict(type: string, property: string, value: unknown): unknown {
 }
 
 describe('the definitions that the editor gets', () => {
-  for (const type of ['rvm-webhook-in', 'rvm-verify', 'rvm-get-rtsp', 'rvm-list-devices']) {
+  for (const type of typesOfPackage().filter((each) => definitionOf(each).paletteLabel !== undefined)) {
     it(`${type} has its name in the palette from the texts, as its label has`, () => {
       const definition = definitionOf(type);
       assert.ok(typeof definition.paletteLabel === 'function');
       assert.equal(definition.paletteLabel.call(definition), `text of ${type}.label.node`);
       assert.equal(definition.label(), `text of ${type}.label.node`);
+    });
+  }
+
+  const CALLERS = ['list-devices', 'get-device', 'get-rtsp', 'ptz', 'snapshot', 'request'];
+  for (const type of CALLERS.map((name) => `rvm-${name}`)) {
+    it(`${type} restarts with its Central Station, and is valid as it comes, but for a preset to go to`, () => {
+      const { defaults } = definitionOf(type);
+      assert.equal(defaults.station?.type, 'rvm-central-station');
+      const wrong = Object.keys(defaults).filter((name) => {
+        const { validate, value } = defaults[name] ?? {};
+        return validate !== undefined && verdict(type, name, value) !== true;
+      });
+      assert.deepEqual(wrong, type === 'rvm-ptz' ? ['target'] : []);
     });
   }
 

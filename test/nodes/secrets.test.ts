@@ -61,6 +61,11 @@ describe('planted secrets', function () {
       },
       { id: 'list', type: 'rvm-list-devices', wires: [['listed'], ['failed']], ...uses },
       { id: 'rtsp', type: 'rvm-get-rtsp', wires: [['video'], ['failed']], ...uses },
+      { id: 'device', type: 'rvm-get-device', wires: [['called'], ['failed']], ...uses },
+      { id: 'ptz', type: 'rvm-ptz', action: 'goto-home', wires: [['called'], ['failed']], ...uses },
+      { id: 'snapshot', type: 'rvm-snapshot', wires: [['called'], ['failed']], ...uses },
+      { id: 'request', type: 'rvm-request', wires: [['called'], ['failed']], ...uses },
+      { id: 'link', type: 'rvm-request', start: 'url', wires: [['called'], ['failed']], ...uses },
       {
         id: 'http',
         type: 'http in',
@@ -85,7 +90,9 @@ describe('planted secrets', function () {
       probe('listed'),
       probe('video'),
       probe('failed'),
+      probe('called'),
       ...entrance('in', 'list'),
+      ...entrance('call', 'device', 'ptz', 'snapshot', 'request', 'link'),
       ...entrance('event', 'rtsp'),
     );
   }
@@ -108,11 +115,19 @@ describe('planted secrets', function () {
     await inject(nodeRed, 'event', { event: { cameraId: 'unknown', eventStartTime: '2026-03-04T05:06:07' } });
     await nodeRed.message('failed');
 
+    const outcomes = (): number => nodeRed.at('called').length + nodeRed.at('failed').length;
+    const before = outcomes();
+    const url = 'https://elsewhere.example/';
+    await inject(nodeRed, 'call', { event: { cameraId: camera?.id }, url });
+    await nodeRed.until(() => outcomes() === before + 5, 'the other calls');
+    assert.ok(nodeRed.at('called').length >= 3);
+
+    const failures = nodeRed.at('failed').length;
     await control('faults', { kind: 'status', status: 500, count: 2 });
     await inject(nodeRed, 'event', {
       event: { cameraId: camera?.id, eventStartTime: '2026-03-04T05:06:07' },
     });
-    await nodeRed.until(() => nodeRed.at('failed').length > 1, 'the second failure');
+    await nodeRed.until(() => nodeRed.at('failed').length > failures, 'another failure');
   }
 
   async function postEverything(url: string): Promise<void> {

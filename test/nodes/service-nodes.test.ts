@@ -205,12 +205,6 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       await through({ event: good }, 'result');
     });
 
-    it('refuses a mode that this version does not have, instead of taking another', async () => {
-      const event = await eventOf(online);
-      await deploy({}, getRtsp({ mode: 'live' }));
-      assert.equal((await failure({ event })).code, 'BAD_INPUT');
-    });
-
     it('shows the version while connected', async () => {
       await deploy({}, getRtsp());
       await nodeRed.until(() => nodeRed.statuses('rtsp').at(-1) === 'connected v3', 'the status');

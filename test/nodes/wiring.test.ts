@@ -6,8 +6,17 @@ import type { NodeInitializer, NodeMessage } from 'node-red';
 import helper, { type CompleteEvent } from 'node-red-node-test-helper';
 import { ROOT } from '../support/node-red';
 
-const TYPES = ['rvm-cloud', 'rvm-central-station', 'rvm-list-devices', 'rvm-get-rtsp'];
-const NODES = TYPES.map((type) => require(path.join(ROOT, 'dist', `${type}.js`)) as NodeInitializer);
+const CALLERS = [
+  'rvm-list-devices',
+  'rvm-get-device',
+  'rvm-get-rtsp',
+  'rvm-ptz',
+  'rvm-snapshot',
+  'rvm-request',
+];
+const NODES = ['rvm-cloud', 'rvm-central-station', ...CALLERS].map(
+  (type) => require(path.join(ROOT, 'dist', `${type}.js`)) as NodeInitializer,
+);
 
 interface Outcome {
   output: 'result' | 'failed' | 'caught';
@@ -72,7 +81,7 @@ describe('the wiring of a node that calls the service', () => {
 
   after(() => helper.stopServer());
 
-  for (const type of ['rvm-list-devices', 'rvm-get-rtsp']) {
+  for (const type of CALLERS) {
     it(`${type} sends a failure to output 2 where that is wired, and is done once, without an error`, async () => {
       const { output, msg, completions } = await run({ type }, { topic: 'mine' });
       assert.equal(output, 'failed');

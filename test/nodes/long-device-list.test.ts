@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { cloud, station } from '../support/flows';
+import {
+  entrance,
+  inject,
+  NodeRed,
+  probe,
+  VERSIONS,
+  watched,
+  type FlowNode,
+  type NodeRedVersion,
+} from '../support/node-red';
+import { camera, ScriptedService } from '../support/scripted-service';
+import { caller } from '../support/station-flow';
+
+const CAMERAS = 20_000;
+
+/** Notes every turn of the event loop that took longer than a millisecond timer may, and tells of them when asked. */
+const METER: FlowNode = {
+  id: 'meter',
+  type: 'function',
+  z: 'tab',
+  name: '',
+  func: `const gaps = context.get('gaps');
+context.set('gaps', []);
+return { mark: msg.mark, payload: gaps };`,
+  initialize: `context.set('gaps', []);
+let last = Date.now();
+setInterval(() => {
+  const now = Date.now();
+  context.get('gaps').push(now - last);
+  last = now;
+}, 1);`,
+  outputs: 1,
+  libs: [],
+  x: 0,
+  y: 0,
+  wires: [['turns']],
+};
+
+/** Tells how many devices came, once all have. */
+const COUNTER: FlowNode = {
+  id: 'counter',
+  type: 'function',
+  z: 'tab',
+  name: '',
+  func: `if (Array.isArray(msg.payload)) return { mark: msg.mark, count: msg.payload.length };
+if (msg.parts.index === msg.parts.count - 1) return { mark: msg.mark, count: msg.parts.count };
+return null;`,
+  outputs: 1,
+  libs: [],
+  x: 0,
+  y: 0,
+  wires: [['result']],
+};
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, function () {
+    this.timeout(90_000);
+    let nodeRed: NodeRed;
+    let service: ScriptedService;
+    let mark = 0;
+
+    before(async () => {
+      service = await ScriptedService.start();
+      service.devices = Array.from({ length: CAMERAS }, (_, index) =>
+        camera(`0e9f0c1a-0000-e911-8000-${String(index).padStart(12, '0')}`, `Camera ${index}`, {
+          siteName: `Site ${index % 100}`,
+          manufacturer: 'Somebody',
+          capabilities: { ptz: index % 4 === 0, audio: false, resolutions: [[1920, 1080]] },
+        }),
+      );
+      nodeRed = await NodeRed.start({ version });
+      const { apiKey, username, password } = service;
+      await nodeRed.deploy(
+        watched(
+          cloud({ url: service.url, deviceRefresh: 0, credentials: { apiKey } }),
+          station({ credentials: { username, password, secret: '' } }),
+          ...['array', 'each'].flatMap((output) => [
+            ...entrance(output, `list-${output}`),
+            caller('rvm-list-devices', {
+              id: `list-${output}`,
+              output,
+              search: 'camera',
+              wires: [['counter'], []],
+            }),
+          ]),
+          ...entrance('ask', 'meter'),
+          METER,
+          COUNTER,
+          probe('result'),
+          probe('turns'),
+        ),
+      );
+      await nodeRed.until(() => nodeRed.statuses('list-each').at(-1) === 'connected v3', 'the list', 60);
+      await through('array', 'result');
+    });
+
+    after(async () => {
+      await nodeRed.stopAndRemove();
+      await service.close();
+    });
+
+    async function through(entry: string, at: string): Promise<Record<string, unknown>> {
+      mark += 1;
+      const mine = mark;
+      await inject(nodeRed, entry, { mark: mine, event: { alarmId: 'some', cameraId: 'some' } });
+      return nodeRed.message(at, (seen) => seen.mark === mine, 60);
+    }
+
+    for (const output of ['array', 'each']) {
+      it(`lets all others run between slices of its work, with output ${output}`, async function () {
+        this.retries(2);
+        await through('ask', 'turns');
+        assert.equal((await through(output, 'result')).count, CAMERAS);
+        const turns = (await through('ask', 'turns')).payload as number[];
+        const [longest = 0, ...others] = turns.toSorted((one, other) => other - one);
+        const usual = others[Math.floor(others.length / 10)] ?? 0;
+        assert.ok(turns.length > 20, `${turns.length} turns`);
+        // In one piece it would be some hundred milliseconds. The longest may have met a garbage collection.
+        assert.ok(usual <= 20 && longest < 100, `usually up to ${usual} ms, ${longest} ms at most`);
+      });
+    }
+  });
+}
