@@ -47,7 +47,7 @@ async function* messageEach(
   const shared = { ...outer, id: RED.util.generateId(), type: 'array', count: devices.length, len: 1 };
   for await (const [index, device] of inSlices(devices.entries())) {
     yield {
-      ...RED.util.cloneMessage(kept as NodeMessage),
+      ...RED.util.cloneMessage(kept),
       payload: deviceCopy(device, links),
       parts: { ...shared, index },
     };

@@ -43,10 +43,11 @@ describe('the definitions that the editor gets', () => {
     it(`${type} restarts with its Central Station, and is valid as it comes, but for a preset to go to`, () => {
       const { defaults } = definitionOf(type);
       assert.equal(defaults.station?.type, 'rvm-central-station');
-      const wrong = Object.keys(defaults).filter((name) => {
-        const { validate, value } = defaults[name] ?? {};
-        return validate !== undefined && verdict(type, name, value) !== true;
-      });
+      const verdicts = Object.keys(defaults).map((name) => [
+        name,
+        verdict(type, name, defaults[name]?.value),
+      ]);
+      const wrong = verdicts.flatMap(([name, said]) => (said === undefined || said === true ? [] : [name]));
       assert.deepEqual(wrong, type === 'rvm-ptz' ? ['target'] : []);
     });
   }

@@ -17,7 +17,7 @@ function sizeOf(jpeg: Buffer): { width: number; height: number } {
       return { width: jpeg.readUInt16BE(at + 7), height: jpeg.readUInt16BE(at + 5) };
     }
   }
-  assert.fail('no frame header');
+  return assert.fail('no frame header');
 }
 
 for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
