@@ -1,8 +1,8 @@
 import type { Device } from '../device';
 import type { JsonRecord } from '../json-record';
+import { inSlices } from '../slices';
 import type { Answer } from './answer';
 import { unwrapRecord } from './collection';
-import { Breather } from './breather';
 import { DeviceIndex, type DeviceEntry } from './device-index';
 import { tellsStatus, toDevice, withStatusOf } from './device-record';
 import { DIALECT } from './dialect';
@@ -142,13 +142,11 @@ export class DeviceDirectory {
 
   async #load(operation: Operation): Promise<void> {
     const index = new DeviceIndex();
-    const breather = new Breather();
     const first = await this.#firstPage(operation);
     const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
     for await (const page of pagesFrom(first, DIALECT.collection.devices, this.#origins, ask)) {
-      for (const record of page.records) {
+      for await (const record of inSlices(page.records)) {
         index.add({ device: toDevice(record), url: page.url });
-        if (breather.due) await breather.breathe();
       }
     }
     this.#index = index;
