@@ -1,7 +1,10 @@
 import sjson from 'secure-json-parse';
 import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../error';
+import { cameraBusy, cameraUnreachable } from './camera-errors';
+import { DIALECT } from './dialect';
 import { readErrorBody } from './error-body';
 import { nestsDeeperThan } from './json-depth';
+import { retryAfterMs } from './retry-after';
 
 /**
  * Deepest nesting of an answer that is read: far above any resource, far below what overflows the stack where
@@ -9,14 +12,18 @@ import { nestsDeeperThan } from './json-depth';
  */
 const MAX_DEPTH = 64;
 
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
 export interface AnswerParts {
   status: number;
   /** Where it came from, redirects followed: links in the body are relative to this. */
   url: URL;
   relation: string;
-  contentType: string | undefined;
-  location: string | undefined;
+  /** Names in lower case. */
+  headers: Headers;
   body: Buffer;
+  /** Which attempt it is the answer to, counted from 1. */
+  attempt: number;
   /** What must not be repeated from the answer: the API key, the password, the cookies. */
   secrets: () => readonly string[];
 }
@@ -26,18 +33,18 @@ export class Answer {
   readonly status: number;
   readonly url: URL;
   readonly relation: string;
-  readonly contentType: string | undefined;
-  readonly location: string | undefined;
-  readonly #body: Buffer;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  readonly #attempt: number;
   readonly #secrets: () => readonly string[];
 
   constructor(parts: AnswerParts) {
     this.status = parts.status;
     this.url = parts.url;
     this.relation = parts.relation;
-    this.contentType = parts.contentType;
-    this.location = parts.location;
-    this.#body = parts.body;
+    this.headers = parts.headers;
+    this.body = parts.body;
+    this.#attempt = parts.attempt;
     this.#secrets = parts.secrets;
   }
 
@@ -45,13 +52,37 @@ export class Answer {
     return this.status >= 200 && this.status < 300;
   }
 
-  /** 401 and 403 can each mean a bad key, a lost session or a missing right. */
+  /**
+   * 401 and 403 can each mean a bad key, a lost session or a missing right; not so where a code says that it is the
+   * camera or its video.
+   */
   get refused(): boolean {
-    return this.status === 401 || this.status === 403;
+    if (this.status !== 401 && this.status !== 403) return false;
+    const { cameraOffline, cameraBusy: busy, noVideo } = DIALECT.error;
+    return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
   }
 
   get empty(): boolean {
-    return this.#body.length === 0;
+    return this.body.length === 0;
+  }
+
+  get contentType(): string | undefined {
+    return this.header('content-type');
+  }
+
+  get location(): string | undefined {
+    return this.header('location');
+  }
+
+  /** Milliseconds that the service asks to wait. */
+  get retryAfterMs(): number | undefined {
+    return retryAfterMs(this.header('retry-after'));
+  }
+
+  /** @param name in lower case */
+  header(name: string): string | undefined {
+    const value = this.headers[name];
+    return Array.isArray(value) ? value[0] : value;
   }
 
   /**
@@ -59,7 +90,7 @@ export class Answer {
    * @throws RvmError BAD_RESPONSE if it is no JSON, or nested more than 64 deep
    */
   json(): unknown {
-    if (nestsDeeperThan(MAX_DEPTH, this.#body)) {
+    if (nestsDeeperThan(MAX_DEPTH, this.body)) {
       throw this.error(
         'BAD_RESPONSE',
         'The service answered with JSON that is nested too deep to be used; report it to the service.',
@@ -67,7 +98,7 @@ export class Answer {
     }
     try {
       // Takes off a byte order mark, which JSON does not allow but some frameworks write.
-      const text = new TextDecoder().decode(this.#body);
+      const text = new TextDecoder().decode(this.body);
       const parsed: unknown = sjson.parse(text, undefined, {
         protoAction: 'remove',
         constructorAction: 'remove',
@@ -81,31 +112,37 @@ export class Answer {
     }
   }
 
-  /** An error that carries what this answer says about its reason. */
-  error(code: RvmErrorCode, message: string, attempts = 1): RvmError {
-    return new RvmError(code, message, this.#cause(attempts));
+  /**
+   * An error that carries what this answer says about its reason.
+   * @param before attempts that went before those of this answer
+   */
+  error(code: RvmErrorCode, message: string, before = 0): RvmError {
+    return new RvmError(code, message, this.#cause(before));
   }
 
   /** The error of an answer with an unexpected status. */
-  statusError(attempts = 1): RvmError {
+  statusError(before = 0): RvmError {
     if (this.status === 429) {
-      return this.error(
-        'RATE_LIMITED',
-        'The service asks for fewer requests; try again in a while.',
-        attempts,
-      );
+      return this.error('RATE_LIMITED', 'The service asks for fewer requests; try again in a while.', before);
     }
-    const { serverMessage } = this.#cause(attempts);
+    if (this.#says(DIALECT.error.cameraOffline)) return cameraUnreachable(this.#cause(before));
+    if (this.#says(DIALECT.error.cameraBusy)) return cameraBusy(this.#cause(before));
+    const { serverMessage } = this.#cause(before);
     const reason = serverMessage === undefined ? '' : `: ${serverMessage}`;
     return this.error(
       'HTTP_ERROR',
       `The service answered ${this.status} to ${this.relation}${reason}`,
-      attempts,
+      before,
     );
   }
 
-  #cause(attempts: number): RvmErrorCause {
-    const details = readErrorBody(this.#body.toString('utf8'), this.#secrets());
-    return { status: this.status, relation: this.relation, attempts, ...details };
+  #says(codes: readonly string[]): boolean {
+    const { serverCode } = readErrorBody(this.body.toString('utf8'), []);
+    return codes.includes((serverCode ?? '').toLowerCase());
+  }
+
+  #cause(before: number): RvmErrorCause {
+    const details = readErrorBody(this.body.toString('utf8'), this.#secrets());
+    return { status: this.status, relation: this.relation, attempts: before + this.#attempt, ...details };
   }
 }

@@ -1,20 +1,18 @@
 import type { Device } from '../device';
-import { RvmError } from '../error';
+import type { JsonRecord } from '../json-record';
 import type { Answer } from './answer';
 import { readPage, unwrapRecord } from './collection';
-import { guidForm, remoteIdOf, tellsStatus, toDevice, withStatusOf } from './device-record';
-import { DIALECT, type StationTiming } from './dialect';
-import { findLink } from './links';
+import { Breather } from './breather';
+import { DeviceIndex, type DeviceEntry } from './device-index';
+import { tellsStatus, toDevice, withStatusOf } from './device-record';
+import { DIALECT } from './dialect';
+import { isGone } from './gone';
+import { findAnyLink } from './links';
 import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import type { SessionKeeper } from './session';
 import { KeyedFlight, SingleFlight } from './single-flight';
-
-/** A camera of the directory and the address its own links are relative to. */
-export interface DeviceEntry {
-  readonly device: Device;
-  readonly url: URL;
-}
+import type { StationTiming } from './timing';
 
 const { relations } = DIALECT;
 
@@ -23,19 +21,29 @@ export class DeviceDirectory {
   readonly #session: SessionKeeper;
   readonly #origins: Origins;
   readonly #timing: StationTiming;
+  readonly #detailRelations: readonly string[];
   readonly #loading = new SingleFlight<void>();
   readonly #asking = new KeyedFlight<DeviceEntry | undefined>();
-  #entries: DeviceEntry[] | undefined;
-  #byId = new Map<string, DeviceEntry>();
-  #byRemoteId = new Map<string, DeviceEntry>();
-  #byGuid = new Map<string, DeviceEntry>();
+  #index: DeviceIndex | undefined;
   #onLoad: () => void = () => undefined;
   #missRefreshAt = Number.NEGATIVE_INFINITY;
 
-  constructor(session: SessionKeeper, origins: Origins, timing: StationTiming) {
+  /** @param detailRelations where a camera's own resource stands */
+  constructor(
+    session: SessionKeeper,
+    origins: Origins,
+    timing: StationTiming,
+    detailRelations: readonly string[] = relations.details,
+  ) {
     this.#session = session;
     this.#origins = origins;
     this.#timing = timing;
+    this.#detailRelations = detailRelations;
+  }
+
+  /** The cameras of the last load. */
+  get index(): DeviceIndex {
+    return this.#index ?? EMPTY;
   }
 
   /** Sets who hears of every load. */
@@ -45,13 +53,13 @@ export class DeviceDirectory {
 
   /** The devices in the order served; loaded at first use. The records belong to the directory. */
   async list(operation: Operation, fresh: boolean): Promise<readonly Device[]> {
-    if (fresh || this.#entries === undefined) await this.refresh(operation);
-    return (this.#entries ?? []).map((entry) => entry.device);
+    if (fresh || this.#index === undefined) await this.refresh(operation);
+    return this.index.entries.map((entry) => entry.device);
   }
 
   /** Loads the directory if that has not been done yet. */
   async ensureLoaded(operation: Operation): Promise<void> {
-    if (this.#entries === undefined) await this.refresh(operation);
+    if (this.#index === undefined) await this.refresh(operation);
   }
 
   /** Asks the service now; callers at the same time share one load. */
@@ -71,25 +79,11 @@ export class DeviceDirectory {
     return this.refresh(operation);
   }
 
-  /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
-  byId(id: string): DeviceEntry | undefined {
-    const guid = guidForm(id);
-    return this.#byId.get(id) ?? (guid === undefined ? undefined : this.#byGuid.get(guid));
-  }
-
-  /** By the remote id that the device's own record shows. */
-  byRemoteId(remoteId: string): DeviceEntry | undefined {
-    return this.#byRemoteId.get(remoteId);
-  }
-
-  all(): readonly DeviceEntry[] {
-    return this.#entries ?? [];
-  }
-
   /** The address of a camera's own resource, if it is offered. */
-  #selfLink(entry: DeviceEntry): TrustedUrl | undefined {
-    const link = findLink(entry.device, relations.self);
-    return link === undefined ? undefined : this.#origins.resolve(link, entry.url, relations.self);
+  #selfLink({ device, url }: DeviceEntry): { url: TrustedUrl; relation: string } | undefined {
+    const found = findAnyLink(device, this.#detailRelations);
+    if (found === undefined) return undefined;
+    return { url: this.#origins.resolve(found.address, url, found.relation), relation: found.relation };
   }
 
   /**
@@ -97,10 +91,28 @@ export class DeviceDirectory {
    * @returns undefined if it is not offered
    */
   async askDetails(operation: Operation, entry: DeviceEntry): Promise<Record<string, unknown> | undefined> {
-    const url = this.#selfLink(entry);
-    if (url === undefined) return undefined;
-    const answer = await this.#session.follow(operation, { method: 'GET', url, relation: relations.self });
+    const self = this.#selfLink(entry);
+    if (self === undefined) return undefined;
+    const answer = await this.#session.follow(operation, { method: 'GET', ...self });
     return unwrapRecord(answer.json());
+  }
+
+  /**
+   * All that is known of one camera: its record, and over it what its own resource tells, where that is offered. A link
+   * that is gone is looked for in the directory once more.
+   * @throws RvmError those of the session
+   */
+  async details(operation: Operation, entry: DeviceEntry): Promise<Device> {
+    try {
+      return merged(entry, await this.askDetails(operation, entry));
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      await this.refreshOnMiss(operation);
+      const current = this.index.byId(entry.device.id);
+      if (current === undefined || this.#selfLink(current)?.url.href === this.#selfLink(entry)?.url.href)
+        throw error;
+      return merged(current, await this.askDetails(operation, current));
+    }
   }
 
   /**
@@ -117,24 +129,27 @@ export class DeviceDirectory {
     const device = withStatusOf(entry.device, details);
     if (device.status === entry.device.status && device.online === entry.device.online) return entry;
     const updated = { ...entry, device };
-    const place = this.#entries?.indexOf(entry) ?? -1;
-    if (this.#entries !== undefined && place >= 0) this.#index(this.#entries.with(place, updated));
+    this.#index?.replace(entry, updated);
     return updated;
   }
 
   async #load(operation: Operation): Promise<void> {
-    const entries: DeviceEntry[] = [];
+    const index = new DeviceIndex();
+    const breather = new Breather();
     const seen = new Set<string>();
     let answer: Answer | undefined = await this.#firstPage(operation);
     while (answer !== undefined) {
       const url: URL = answer.url;
       seen.add(url.href);
       const page = readPage(answer.json(), DIALECT.collection.devices);
-      for (const record of page.records) entries.push({ device: toDevice(record), url });
+      for (const record of page.records) {
+        index.add({ device: toDevice(record), url });
+        if (breather.due) await breather.breathe();
+      }
       const more: boolean = page.records.length > 0 && seen.size < DIALECT.collection.maxPages;
       answer = more ? await this.#nextPage(operation, page.next, url, seen) : undefined;
     }
-    this.#index(entries);
+    this.#index = index;
     this.#onLoad();
   }
 
@@ -143,7 +158,7 @@ export class DeviceDirectory {
     try {
       return await this.#get(operation, await this.#session.link(operation, relations.devices));
     } catch (error) {
-      if (!(error instanceof RvmError) || error.cause.status !== 404) throw error;
+      if (!isGone(error)) throw error;
       await this.#session.rereadSystem(operation);
       return this.#get(operation, await this.#session.link(operation, relations.devices));
     }
@@ -163,23 +178,14 @@ export class DeviceDirectory {
   #get(operation: Operation, url: TrustedUrl): Promise<Answer> {
     return this.#session.follow(operation, { method: 'GET', url, relation: relations.devices });
   }
-
-  #index(entries: DeviceEntry[]): void {
-    this.#entries = entries;
-    this.#byId = new Map();
-    this.#byGuid = new Map();
-    this.#byRemoteId = new Map();
-    for (const entry of entries) {
-      const { id } = entry.device;
-      const remoteId = remoteIdOf(entry.device);
-      addFirst(this.#byId, id, entry);
-      addFirst(this.#byGuid, guidForm(id), entry);
-      addFirst(this.#byRemoteId, remoteId, entry);
-    }
-  }
 }
 
-/** Of two devices with one id the first served counts. */
-function addFirst(map: Map<string, DeviceEntry>, key: string | undefined, entry: DeviceEntry): void {
-  if (key !== undefined && key !== '' && !map.has(key)) map.set(key, entry);
+const EMPTY = new DeviceIndex();
+
+/** The id is that of the list, by which the camera is known; the other fields are the newer ones. */
+function merged({ device }: DeviceEntry, details: JsonRecord | undefined): Device {
+  if (details === undefined) return device;
+  const { id: _id, name, site, status: _status, online: _online, ...fields } = toDevice(details);
+  const own = { ...device, ...fields, name: name || device.name, site: site || device.site };
+  return tellsStatus(details) ? withStatusOf(own, details) : own;
 }

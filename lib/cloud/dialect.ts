@@ -12,8 +12,28 @@ export const DIALECT = {
     dataSources: 'rel/data_sources',
     /** Specification, section 2, Data sources resource. */
     rtsp: 'rel/rtsp',
-    /** A resource's own address; taken as the details of a camera. */
+    /** A resource's own address. */
     self: 'rel/self',
+    /*
+     * The specification names the functions below and shows no relation for them (section 4). They are looked for in
+     * the order given, on the device, its data sources and its PTZ controller.
+     */
+    details: ['rel/self'],
+    snapshot: ['rel/snapshot', 'rel/snapshots', 'rel/live_snapshot'],
+    ptzController: ['rel/ptz_controller', 'rel/ptz'],
+    presets: ['rel/ptz_presets', 'rel/presets'],
+    tours: ['rel/ptz_tours', 'rel/tours', 'rel/ptz_patterns', 'rel/patterns'],
+    home: ['rel/home', 'rel/ptz_home', 'rel/go_home', 'rel/trigger_home', 'rel/goto_home'],
+    /** On a preset. */
+    gotoPreset: ['rel/trigger', 'rel/trigger_preset', 'rel/goto', 'rel/goto_preset'],
+    /** On a list of presets, or wherever that may stand: names that say what they go to. */
+    gotoPresetOfList: ['rel/trigger_preset', 'rel/goto_preset', 'rel/trigger', 'rel/goto'],
+    /** On a tour. */
+    startTour: ['rel/start', 'rel/start_tour', 'rel/trigger'],
+    startTourOfList: ['rel/start_tour', 'rel/trigger_tour', 'rel/start', 'rel/trigger'],
+    stopTour: ['rel/stop', 'rel/stop_tour', 'rel/halt'],
+    /** On a list of tours. */
+    stopTourOfList: ['rel/stop_tour', 'rel/halt', 'rel/stop'],
   },
 
   login: {
@@ -46,6 +66,8 @@ export const DIALECT = {
   collection: {
     devices: ['devices', 'cameras'],
     dataSources: ['data_sources', 'dataSources'],
+    presets: ['ptz_presets', 'presets', 'ptzPresets'],
+    tours: ['ptz_tours', 'tours', 'ptz_patterns', 'patterns', 'ptzTours', 'ptzPatterns'],
     /** Names of an array that say nothing about its content. */
     anonymous: ['items', 'results', 'value', 'data'],
     /** Objects that may be wrapped around a collection or a single record. */
@@ -84,10 +106,43 @@ export const DIALECT = {
     quality: 'high',
     /** Specification: the text `true` asks for recorded video. */
     recordedSearch: 'true',
+    /** Whether live video is asked for without a time is not shown; `liveStyle` of the cloud chooses this spelling. */
+    liveTime: 'live',
+    liveSearch: 'false',
     /** Specification: `rtspRelayURL`. */
     url: ['rtspRelayURL', 'rtspRelayUrl', 'rtspUrl', 'url'],
     ports: { rtsp: 554, rtsps: 322 } as Readonly<Record<string, number>>,
     maxUrlLength: 4096,
+  },
+
+  ptz: {
+    /** Ids are small integers from 0, or texts. */
+    id: ['id', 'index', 'presetId', 'tourId', 'patternId', 'number'],
+    name: ['name', 'presetName', 'tourName', 'displayName', 'label', 'description'],
+    /** Marks the preset that is the home position. */
+    home: ['isHome', 'is_home', 'home'],
+    /** Where an action hangs on a list, its body names the target in these fields. */
+    presetId: 'presetId',
+    tourId: 'tourId',
+    bodyType: 'Resource.Integer',
+  },
+
+  snapshot: {
+    accept: 'image/jpeg, image/*;q=0.9, multipart/mixed;q=0.6, application/json;q=0.5, */*;q=0.1',
+    /** Query parameter that asks for a width. */
+    width: 'width',
+    /** Header with the picture's time. */
+    timeHeader: 'x-resource-timestamp',
+    /** The same in a part of a multipart answer. */
+    partTime: 'time',
+    /** Where JSON may hold the picture as base64 text, with or without a `data:` prefix. */
+    picture: ['image', 'jpeg', 'data', 'content', 'snapshot', 'base64', 'imageData', 'bytes'],
+    /** Where JSON may hold an address of the picture. */
+    url: ['url', 'imageUrl', 'imageURL', 'snapshotUrl', 'snapshotURL', 'href', 'uri', 'location'],
+    /** Relations of JSON that may lead to the picture. */
+    relations: ['rel/image', 'rel/picture', 'rel/snapshot', 'rel/jpeg', 'rel/content'],
+    /** Where JSON may hold the picture's time. */
+    time: ['timestamp', 'time', 'captureTime', 'capturedAt'],
   },
 
   error: {
@@ -105,21 +160,11 @@ export const DIALECT = {
       'deviceoffline',
       'device_offline',
     ] as readonly string[],
+    /** Codes, in lower case, of a camera that somebody else holds. They may come with 403, which then is no question of rights. */
+    cameraBusy: ['camerainuse', 'cameralocked', 'needoverride', 'resourcelocked'] as readonly string[],
+    /** Codes, in lower case, of recorded video that is not there; they come with 403 as well. */
+    noVideo: ['edgeofstream', 'endofstream', 'noavailablestreams', 'storageunavailable'] as readonly string[],
+    /** Statuses of a camera that somebody else holds, where a PTZ command was sent. */
+    busyStatuses: [409, 423] as readonly number[],
   },
 } as const;
-
-/** Pauses of the client, in milliseconds. Tests shorten them; nobody else sets them. */
-export interface StationTiming {
-  /** After a refused login no other one is tried for so long; the last error is given at once. */
-  loginPauseMs: number;
-  /** After a link was refused right after a fresh login no further login is made for so long. */
-  refusalMs: number;
-  /** A camera that is not in the directory causes at most one refresh of it in this time. */
-  missRefreshMs: number;
-}
-
-export const STATION_TIMING: Readonly<StationTiming> = {
-  loginPauseMs: 5_000,
-  refusalMs: 60_000,
-  missRefreshMs: 30_000,
-};

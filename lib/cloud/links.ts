@@ -22,6 +22,18 @@ export function findLink(resource: JsonRecord, relation: string): string | undef
   return undefined;
 }
 
+/** The first of several relations that a resource offers, and its address. */
+export function findAnyLink(
+  resource: JsonRecord,
+  relations: readonly string[],
+): { relation: string; address: string } | undefined {
+  for (const relation of relations) {
+    const address = findLink(resource, relation);
+    if (address !== undefined) return { relation, address };
+  }
+  return undefined;
+}
+
 /** The address in a link's value; undefined for anything that holds none. */
 export function linkValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();

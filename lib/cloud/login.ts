@@ -5,7 +5,7 @@ import { acceptVersions } from './media-type';
 import type { Operation } from './operation';
 import type { Origins } from './origin';
 import { SystemResource } from './system-resource';
-import type { HttpSession } from './transport';
+import { jsonBody, type HttpSession, type ServiceRequest } from './transport';
 
 export interface LoginOptions {
   versionLow: string;
@@ -34,7 +34,7 @@ export async function logIn(
   origins: Origins,
   options: LoginOptions,
 ): Promise<SystemResource> {
-  const before = await askSystem(operation, http, origins, options);
+  const before = await http.exchange(operation, systemRequest(origins, options));
   if (before.refused) throw keyRejected(before);
   const system = SystemResource.from(before, origins);
   if (system.link(relations.devices) !== undefined) return system;
@@ -43,7 +43,7 @@ export async function logIn(
     method: 'POST',
     url: system.requireLink(relations.login),
     relation: relations.login,
-    body: loginBody(options),
+    body: jsonBody(loginBody(options)),
   });
   if (DIALECT.login.refusals.includes(answer.status)) throw loginRefused(answer);
   // A redirect after the form is success too; the address it points to is of no interest.
@@ -52,7 +52,7 @@ export async function logIn(
     throw answer.error('LOGIN_FAILED', 'The service answered the login without a session cookie.');
   }
 
-  const after = await askSystem(operation, http, origins, options);
+  const after = await http.exchange(operation, systemRequest(origins, options));
   if (after.refused) throw await explainRefusal(operation, origins, options, http, after);
   const loggedIn = SystemResource.from(after, origins);
   if (loggedIn.link(relations.devices) !== undefined) return loggedIn;
@@ -63,18 +63,16 @@ export async function logIn(
 }
 
 /** `GET /system` with the version range (specification, section 9). */
-export function askSystem(
-  operation: Operation,
-  http: HttpSession,
+export function systemRequest(
   origins: Origins,
-  options: Pick<LoginOptions, 'versionLow' | 'versionHigh'>,
-): Promise<Answer> {
-  return http.exchange(operation, {
+  { versionLow, versionHigh }: Pick<LoginOptions, 'versionLow' | 'versionHigh'>,
+): ServiceRequest {
+  return {
     method: 'GET',
     url: origins.system,
     relation: 'system',
-    accept: acceptVersions(options.versionLow, options.versionHigh),
-  });
+    accept: acceptVersions(versionLow, versionHigh),
+  };
 }
 
 /** `/system` refused with a cookie is asked once more without: that tells a bad session from a bad key. */
@@ -85,9 +83,9 @@ async function explainRefusal(
   http: HttpSession,
   refused: Answer,
 ): Promise<RvmError> {
-  const bare = await askSystem(operation, http.fresh(), origins, options);
+  const bare = await http.fresh().exchange(operation, systemRequest(origins, options));
   if (bare.refused) return keyRejected(bare);
-  return refused.error('LOGIN_FAILED', 'The service refuses the session it has just opened; try again.', 2);
+  return refused.error('LOGIN_FAILED', 'The service refuses the session it has just opened; try again.', 1);
 }
 
 function loginBody(options: LoginOptions): Record<string, unknown> {

@@ -1,16 +1,18 @@
 import { RvmError } from '../error';
 
 /**
- * One thing the user asked for. It carries the caller's abort signal and counts the HTTP requests it caused.
+ * One thing the user asked for. It carries the caller's abort signal and deadline, and counts the HTTP requests it caused.
  * Work that several operations share counts for the one that started it.
  */
 export class Operation {
   readonly signal: AbortSignal | undefined;
   readonly #tally: { requests: number };
   readonly #startedAt = performance.now();
+  #end: () => void = () => undefined;
 
-  constructor(signal?: AbortSignal, tally = { requests: 0 }) {
-    this.signal = signal;
+  /** @param deadlineMs milliseconds for the whole operation; `end` must be called where there is one */
+  constructor(signal?: AbortSignal, deadlineMs?: number, tally = { requests: 0 }) {
+    this.signal = deadlineMs === undefined ? signal : this.#withDeadline(signal, deadlineMs);
     this.#tally = tally;
   }
 
@@ -29,7 +31,12 @@ export class Operation {
 
   /** The same count without the caller's abort: for shared work, which one caller must not cancel for all. */
   shared(): Operation {
-    return new Operation(undefined, this.#tally);
+    return new Operation(undefined, undefined, this.#tally);
+  }
+
+  /** Leaves no timer behind. */
+  end(): void {
+    this.#end();
   }
 
   /** @throws RvmError CANCELLED or TIMEOUT if the caller has given up. */
@@ -55,14 +62,29 @@ export class Operation {
       if (signal.aborted) onAbort();
     });
   }
+
+  #withDeadline(signal: AbortSignal | undefined, deadlineMs: number): AbortSignal {
+    const own = new AbortController();
+    const timer = setTimeout(() => own.abort(deadlineError()), deadlineMs);
+    const onAbort = (): void => own.abort(signal?.reason);
+    signal?.addEventListener('abort', onAbort);
+    if (signal?.aborted === true) onAbort();
+    this.#end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    };
+    return own.signal;
+  }
 }
 
 /** What an aborted signal means: the caller's own error, a deadline, or a plain cancel. */
 export function abortError(signal: AbortSignal): RvmError {
   const reason: unknown = signal.reason;
   if (reason instanceof RvmError) return reason;
-  if (reason instanceof DOMException && reason.name === 'TimeoutError') {
-    return new RvmError('TIMEOUT', 'The time allowed for this message is over.');
-  }
+  if (reason instanceof DOMException && reason.name === 'TimeoutError') return deadlineError();
   return new RvmError('CANCELLED', 'The request was cancelled before it was complete.');
+}
+
+function deadlineError(): RvmError {
+  return new RvmError('TIMEOUT', 'The time allowed for this message is over.');
 }

@@ -8,6 +8,11 @@ const MAX_QUOTED = 100;
 export class TrustedUrl extends URL {
   /** Makes the type nominal: a plain URL is refused where a trusted one is asked for. */
   declare private readonly trusted: true;
+
+  /** The same address, to be changed behind its origin. */
+  copy(): TrustedUrl {
+    return new TrustedUrl(this.href);
+  }
 }
 
 /**
@@ -49,7 +54,7 @@ export class Origins {
     if (!this.#trusted.has(url.origin)) {
       throw new RvmError(
         'UNTRUSTED_LINK',
-        `The service sent a link to ${this.#quote(url)}; if that is right, add it to the trusted origins of the cloud.`,
+        `A link points to ${this.#quote(url)}; if that is right, add it to the trusted origins of the cloud.`,
         { relation },
       );
     }

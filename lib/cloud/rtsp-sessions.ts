@@ -1,71 +1,116 @@
 import { RvmError } from '../error';
-import type { Answer } from './answer';
-import type { DataSources } from './data-sources';
-import type { DeviceEntry } from './device-directory';
+import type { RvmEvent } from '../event';
+import { readTime } from '../time';
+import type { RtspSession, RtspWanted } from './calls';
+import { idsOf, type CameraFinder } from './camera-finder';
+import type { CameraLinks } from './camera-links';
+import type { DeviceEntry } from './device-index';
 import { DIALECT } from './dialect';
+import { asText, firstField } from './json-field';
 import type { Operation } from './operation';
-import type { TrustedUrl } from './origin';
-import { recordedRequest, rtspUrlOf, type RecordedRequest, type RtspRelay } from './rtsp';
+import { requestTime, shiftedBack, timeText } from './recorded-time';
+import { liveRequest, recordedRequest, rtspUrlOf, type LiveStyle } from './rtsp';
 import type { SessionKeeper } from './session';
+import { jsonBody } from './transport';
 
-const { rtsp: RTSP } = DIALECT.relations;
+/** How this service wants times and live video. */
+export interface RtspStyle {
+  /** Adds `Z` to a time that has no zone. */
+  appendZ: boolean;
+  liveStyle: LiveStyle;
+}
+
+const { relations, rtsp: FACTS } = DIALECT;
 
 /** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
 export class RtspSessions {
   readonly #session: SessionKeeper;
-  readonly #sources: DataSources;
+  readonly #finder: CameraFinder;
+  readonly #links: CameraLinks;
+  readonly #style: RtspStyle;
 
-  constructor(session: SessionKeeper, sources: DataSources) {
+  constructor(session: SessionKeeper, finder: CameraFinder, links: CameraLinks, style: RtspStyle) {
     this.#session = session;
-    this.#sources = sources;
+    this.#finder = finder;
+    this.#links = links;
+    this.#style = style;
   }
 
   /**
-   * Opens a session for recorded video.
-   * @throws RvmError BAD_RESPONSE, HTTP_ERROR, and those of the session
+   * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
+   * this is one request.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
+   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
    */
-  async openRecorded(
-    operation: Operation,
-    entry: DeviceEntry,
-    wanted: { cameraRemoteId: string; quality: string; t: string },
-  ): Promise<{ url: string; relay: RtspRelay }> {
-    const body = recordedRequest(wanted.cameraRemoteId, wanted.quality, wanted.t);
-    return rtspUrlOf(await this.#post(operation, entry, body));
+  async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
+    const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
+    const t = this.#time(wanted);
+    const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
+    const entry = await this.#camera(operation, wanted);
+
+    let cameraRemoteId = '';
+    const answer = await this.#links.call(
+      operation,
+      entry,
+      (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
+      async ({ url, relation, remoteId }) => {
+        cameraRemoteId = await this.#finder.remoteId(operation, entry, ids, remoteId);
+        const body =
+          t === undefined
+            ? liveRequest(cameraRemoteId, quality, this.#style.liveStyle)
+            : recordedRequest(cameraRemoteId, quality, t);
+        return this.#session.follow(operation, { method: 'POST', url, relation, body: jsonBody(body) });
+      },
+    );
+    const { url, relay } = rtspUrlOf(answer);
+    this.#finder.learn(entry, ids.remoteId);
+
+    const { id, name, status } = entry.device;
+    return {
+      url,
+      mode: wanted.mode,
+      cameraId: id,
+      cameraRemoteId,
+      quality,
+      ...(t === undefined ? {} : { t }),
+      relay,
+      device: { id, name, status },
+      requests: operation.requests,
+      ms: operation.ms,
+    };
   }
 
-  /**
-   * A cached address or remote id may be out of date, so a failure makes the next message ask for them anew. An
-   * address that is gone (404) is asked for at once, and only if it is another one the request is made there: it
-   * is never repeated blindly.
-   */
-  async #post(operation: Operation, entry: DeviceEntry, body: RecordedRequest): Promise<Answer> {
-    const { url } = await this.#sources.offer(operation, entry, RTSP);
-    try {
-      return await this.#postTo(operation, url, body);
-    } catch (error) {
-      if (!(error instanceof RvmError) || error.code !== 'HTTP_ERROR') throw error;
-      this.#sources.forget(entry.device.id);
-      if (meansOffline(error)) throw offlineAfterAll(error);
-      if (error.cause.status !== 404) throw error;
-      const { url: other } = await this.#sources.offer(operation, entry, RTSP);
-      if (other.href === url.href) throw error;
-      return this.#postTo(operation, other, body);
+  #camera(operation: Operation, wanted: RtspWanted): Promise<DeviceEntry> {
+    if (wanted.mode === 'event') {
+      return this.#finder.ofEvent(operation, idsOf(wanted.event), wanted.whenOffline);
     }
+    return this.#finder.chosen(operation, wanted.camera, wanted.whenOffline);
   }
 
-  #postTo(operation: Operation, url: TrustedUrl, body: RecordedRequest): Promise<Answer> {
-    return this.#session.follow(operation, { method: 'POST', url, relation: RTSP, body });
+  #time(wanted: RtspWanted): string | undefined {
+    if (wanted.mode === 'live') return undefined;
+    const text = wanted.mode === 'event' ? startTimeOf(wanted.event) : timeText(wanted.time);
+    return requestTime(shiftedBack(text, preRollOf(wanted.preRoll)), this.#style.appendZ);
   }
 }
 
-function meansOffline(error: RvmError): boolean {
-  return DIALECT.error.cameraOffline.includes((error.cause.serverCode ?? '').toLowerCase());
+const NO_IDS = { cameraId: undefined, remoteId: undefined };
+
+/** A day: more is a slip of the pen. */
+const LONGEST_PRE_ROLL = 86_400;
+
+function preRollOf(seconds: number): number {
+  if (seconds >= 0 && seconds <= LONGEST_PRE_ROLL) return seconds;
+  throw new RvmError('BAD_INPUT', `The pre-roll must be from 0 to ${LONGEST_PRE_ROLL} seconds.`);
 }
 
-function offlineAfterAll(error: RvmError): RvmError {
-  return new RvmError(
-    'DEVICE_OFFLINE',
-    'The service cannot reach the camera now, although it lists it as online; try again in a while.',
-    error.cause,
+function startTimeOf(event: RvmEvent): string {
+  const text = asText(firstField(event, ['eventStartTime']));
+  if (text !== undefined && readTime(text) !== undefined) return text;
+  throw new RvmError(
+    'BAD_INPUT',
+    text === undefined
+      ? 'The event has no eventStartTime, so it is not known which video to ask for.'
+      : 'The eventStartTime of the event is no ISO 8601 time such as 2026-03-04T05:06:07, so it is not known which video to ask for.',
   );
 }

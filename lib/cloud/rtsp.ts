@@ -4,13 +4,16 @@ import type { Answer } from './answer';
 import { DIALECT } from './dialect';
 import { firstField } from './json-field';
 
-/** Body of the RTSP session request for recorded video (specification, section 2). */
-export interface RecordedRequest {
+/** Body of the RTSP session request (specification, section 2); live video is asked for without time and search. */
+export interface RtspRequest {
   cameraId: string;
   quality: string;
-  t: string;
-  search: string;
+  t?: string;
+  search?: string;
 }
+
+/** How live video is asked for: without time and search, or by the word `live`. */
+export type LiveStyle = 'omit' | 'live';
 
 /** Where an RTSP session is to be opened. */
 export interface RtspRelay {
@@ -20,24 +23,19 @@ export interface RtspRelay {
 }
 
 const { rtsp: FACTS } = DIALECT;
-const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
 /**
  * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes,
  * the backslash and everything beyond ASCII, must not reach a player or a command line.
  */
 const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
 
-export function recordedRequest(remoteId: string, quality: string, t: string): RecordedRequest {
+export function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
   return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };
 }
 
-/**
- * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
- * (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
- */
-export function requestTime(eventStartTime: string, appendZ: boolean): string {
-  const time = eventStartTime.slice(eventStartTime.search(/t/i) + 1);
-  return appendZ && !ZONE.test(time) ? `${eventStartTime}Z` : eventStartTime;
+export function liveRequest(remoteId: string, quality: string, style: LiveStyle): RtspRequest {
+  if (style === 'omit') return { cameraId: remoteId, quality };
+  return { cameraId: remoteId, quality, t: FACTS.liveTime, search: FACTS.liveSearch };
 }
 
 /**

@@ -1,12 +1,14 @@
 import { RvmError } from '../error';
 import type { Answer } from './answer';
-import { DIALECT, type StationTiming } from './dialect';
-import { askSystem, logIn, type LoginOptions } from './login';
+import { Circuit } from './circuit';
+import { DIALECT } from './dialect';
+import { logIn, systemRequest, type LoginOptions } from './login';
 import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import { SingleFlight } from './single-flight';
-import { isRefusal, type StateBoard } from './station-state';
+import type { StateBoard } from './station-state';
 import { SystemResource } from './system-resource';
+import type { StationTiming } from './timing';
 import type { HttpSession, ServiceRequest, Transport } from './transport';
 
 interface Session {
@@ -15,17 +17,15 @@ interface Session {
   readonly loggedInAt: number;
 }
 
-interface LoginFailure {
-  readonly error: RvmError;
-  readonly at: number;
-}
-
 /** Failures of these say something about the whole service, not about one camera. */
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
+/** Answers of a gateway that does not reach the service behind it. */
+const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
- * request is sent once more after one new login, and never again.
+ * request is sent once more after one new login, and never again. After a failed login, or repeated outages, the circuit
+ * is open: see there.
  */
 export class SessionKeeper {
   readonly #transport: Transport;
@@ -35,8 +35,8 @@ export class SessionKeeper {
   readonly #board: StateBoard;
   readonly #login = new SingleFlight<Session>();
   readonly #reread = new SingleFlight<void>();
+  readonly #circuit: Circuit;
   #current: Session | undefined;
-  #loginFailure: LoginFailure | undefined;
   #offlineSince: Date | undefined;
   #noLoginUntil = 0;
 
@@ -52,6 +52,7 @@ export class SessionKeeper {
     this.#options = options;
     this.#timing = timing;
     this.#board = board;
+    this.#circuit = new Circuit(timing, (operation) => this.#probe(operation));
   }
 
   /**
@@ -72,14 +73,14 @@ export class SessionKeeper {
   async follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
     const session = await this.#open(operation);
     const first = await this.#exchange(operation, session, wanted);
-    if (!first.refused) return succeeded(first, 1);
+    if (!first.refused) return succeeded(first, 0);
     if (this.#current === session) this.#dropRefused(first);
 
     const renewed = await this.#open(operation);
     const second = await this.#exchange(operation, renewed, wanted);
-    if (!second.refused) return succeeded(second, 2);
+    if (!second.refused) return succeeded(second, 1);
     this.#noLoginUntil = renewed.loggedInAt + this.#timing.refusalMs;
-    throw permissionDenied(second, 2);
+    throw permissionDenied(second, 1);
   }
 
   /**
@@ -89,21 +90,27 @@ export class SessionKeeper {
   rereadSystem(operation: Operation): Promise<void> {
     return this.#reread.run(operation, async (shared) => {
       const session = this.#current;
-      if (session === undefined) return;
-      const answer = await askSystem(shared, session.http, this.#origins, this.#options);
-      const system = answer.refused ? undefined : SystemResource.from(answer, this.#origins);
-      if (system?.link(DIALECT.relations.devices) !== undefined) session.system = system;
-      else if (this.#current === session) this.#current = undefined;
+      if (session !== undefined) await this.#renewSystem(shared, session);
     });
   }
 
-  #open(operation: Operation): Promise<Session> {
-    if (this.#current !== undefined) return Promise.resolve(this.#current);
-    const failure = this.#loginFailure;
-    if (failure !== undefined && performance.now() - failure.at < this.#timing.loginPauseMs) {
-      return Promise.reject(failure.error);
-    }
-    return this.#login.run(operation, (shared) => this.#logIn(shared));
+  /**
+   * Follows no link: asks for the System resource itself.
+   * @throws RvmError as `follow`
+   */
+  system(operation: Operation): Promise<Answer> {
+    const { versionLow, versionHigh } = this.#options;
+    return this.follow(operation, systemRequest(this.#origins, { versionLow, versionHigh }));
+  }
+
+  /** Ends all probing. */
+  close(): void {
+    this.#circuit.close();
+  }
+
+  async #open(operation: Operation): Promise<Session> {
+    await this.#circuit.pass(operation);
+    return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
   }
 
   async #logIn(operation: Operation): Promise<Session> {
@@ -113,7 +120,6 @@ export class SessionKeeper {
       const system = await logIn(operation, http, this.#origins, this.#options);
       const session = { http, system, loggedInAt: performance.now() };
       this.#current = session;
-      this.#loginFailure = undefined;
       this.#reachable(session);
       return session;
     } catch (error) {
@@ -127,22 +133,49 @@ export class SessionKeeper {
       this.#board.idle();
       return;
     }
-    if (isRefusal(error)) this.#loginFailure = { error, at: performance.now() };
+    this.#circuit.open(error, this.#transport.limits.against(error.cause.relation ?? '')?.ms);
     this.#unreachable(error);
+  }
+
+  /** A sign of life of the service, and a session that works. */
+  async #probe(operation: Operation): Promise<void> {
+    const session = this.#current;
+    if (session !== undefined)
+      await this.#renewSystem(operation, session).catch((error: unknown) => {
+        if (error instanceof RvmError && (isOutage(error) || OUTAGES.has(error.cause.status ?? 0)))
+          throw error;
+        // It lives, but this session is of no use: the login tells why.
+        if (this.#current === session) this.#current = undefined;
+      });
+    if (this.#current === undefined) await this.#login.run(operation, (shared) => this.#logIn(shared));
+  }
+
+  async #renewSystem(operation: Operation, session: Session): Promise<void> {
+    const answer = await this.#exchange(operation, session, systemRequest(this.#origins, this.#options));
+    const system = answer.refused ? undefined : SystemResource.from(answer, this.#origins);
+    if (system?.link(DIALECT.relations.devices) !== undefined) session.system = system;
+    else if (this.#current === session) this.#current = undefined;
   }
 
   async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
     try {
       const answer = await session.http.exchange(operation, wanted);
-      if (this.#current === session) this.#reachable(session);
+      if (OUTAGES.has(answer.status) && CENTRAL.has(wanted.relation)) this.#outage(answer.statusError());
+      else if (this.#current === session) this.#reachable(session);
       return answer;
     } catch (error) {
-      if (error instanceof RvmError && isOutage(error)) this.#unreachable(error);
+      if (error instanceof RvmError && isOutage(error)) this.#outage(error);
       throw error;
     }
   }
 
+  #outage(error: RvmError): void {
+    this.#circuit.failed(error);
+    this.#unreachable(error);
+  }
+
   #reachable(session: Session): void {
+    this.#circuit.succeeded();
     this.#offlineSince = undefined;
     this.#board.connected(session.system.version);
   }
@@ -153,21 +186,22 @@ export class SessionKeeper {
   }
 
   #dropRefused(refused: Answer): void {
-    if (performance.now() < this.#noLoginUntil) throw permissionDenied(refused, 1);
+    if (performance.now() < this.#noLoginUntil) throw permissionDenied(refused, 0);
     this.#current = undefined;
   }
 }
 
-function succeeded(answer: Answer, attempts: number): Answer {
+/** @param before attempts that went before */
+function succeeded(answer: Answer, before: number): Answer {
   if (answer.ok) return answer;
-  throw answer.statusError(attempts);
+  throw answer.statusError(before);
 }
 
-function permissionDenied(answer: Answer, attempts: number): RvmError {
+function permissionDenied(answer: Answer, before: number): RvmError {
   return answer.error(
     'PERMISSION_DENIED',
     `The service refuses ${answer.relation} to this Agent User; check its rights and what the customer has granted.`,
-    attempts,
+    before,
   );
 }
 

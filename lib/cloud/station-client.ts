@@ -1,19 +1,32 @@
 import type { Device } from '../device';
 import { RvmError } from '../error';
-import type { RvmEvent } from '../event';
-import { readTime } from '../time';
+import type {
+  CallOptions,
+  FreeAnswer,
+  FreeRequest,
+  PtzAccepted,
+  PtzCommand,
+  PtzList,
+  PtzTarget,
+  RtspSession,
+  RtspWanted,
+  Snapshot,
+} from './calls';
+import { CameraFinder } from './camera-finder';
+import { CameraLinks } from './camera-links';
 import { requireAgentUser, secretsOf, usableKey, type Credentials } from './credentials';
-import { DataSources } from './data-sources';
 import { DeviceDirectory } from './device-directory';
-import { DIALECT, STATION_TIMING, type StationTiming } from './dialect';
-import { EventCamera, idsOf } from './event-camera';
-import { asText, firstField } from './json-field';
+import { DIALECT } from './dialect';
+import { FreeRequests } from './free-requests';
 import { Operation } from './operation';
 import { Origins } from './origin';
-import { requestTime, type RtspRelay } from './rtsp';
+import { Ptz } from './ptz';
+import type { LiveStyle } from './rtsp';
 import { RtspSessions } from './rtsp-sessions';
 import { SessionKeeper } from './session';
+import { Snapshots } from './snapshots';
 import { StateBoard, type StateListener, type StationState } from './station-state';
+import { STATION_TIMING, type StationTiming } from './timing';
 import { Transport } from './transport';
 
 export type { StationState } from './station-state';
@@ -32,28 +45,21 @@ export interface StationClientOptions extends Credentials {
   trustedOrigins: readonly string[];
   loginUserField: string;
   loginPasswordField: string;
-  /** Adds `Z` to a time of an event that has no zone. */
+  /** Adds `Z` to a time that has no zone. */
   appendZ: boolean;
+  liveStyle: LiveStyle;
+  /** Relations that are looked for before all others; empty for none. */
+  relations: RelationNames;
   userAgent: string;
 }
 
-/** An RTSP session that the service has granted. `url` is a short-lived secret. */
-export interface RtspSession {
-  url: string;
-  mode: 'event';
-  /** The device's id. */
-  cameraId: string;
-  /** The id the session was asked for with. */
-  cameraRemoteId: string;
-  quality: string;
-  /** The time that was asked for, as sent. */
-  t: string;
-  relay: RtspRelay;
-  device: { id: string; name: string; status: string };
-  /** HTTP requests that this operation caused. */
-  requests: number;
-  /** Milliseconds it took. */
-  ms: number;
+/** What the specification names without showing its relation. */
+export interface RelationNames {
+  details: string;
+  presets: string;
+  tours: string;
+  home: string;
+  snapshot: string;
 }
 
 /** Timers hold no more milliseconds than this; beyond it they would fire without a pause. */
@@ -64,9 +70,11 @@ interface Parts {
   transport: Transport;
   session: SessionKeeper;
   directory: DeviceDirectory;
-  camera: EventCamera;
-  sources: DataSources;
+  finder: CameraFinder;
   rtsp: RtspSessions;
+  ptz: Ptz;
+  snapshots: Snapshots;
+  free: FreeRequests;
 }
 
 /** The client of one Central Station: its one session and its caches, shared by all who use the station. */
@@ -101,48 +109,68 @@ export class StationClient {
    * @param options.fresh asks the service now
    * @throws RvmError
    */
-  async listDevices(options: { fresh?: boolean; signal?: AbortSignal } = {}): Promise<readonly Device[]> {
-    const operation = new Operation(options.signal);
-    const { directory } = this.#open(operation);
-    return directory.list(operation, options.fresh === true);
+  listDevices(options: CallOptions & { fresh?: boolean } = {}): Promise<readonly Device[]> {
+    return this.#run(options, (operation, { directory }) =>
+      directory.list(operation, options.fresh === true),
+    );
   }
 
   /**
-   * The recorded video of an event: the specification's sequence (section 4). With warm caches this is one
-   * request, the one that opens the RTSP session.
-   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT without a start time, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
-   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of session and transport
+   * All that is known of one camera: its record in the list, and over it what its own resource tells.
+   * @param camera id, remote id or unique name, here and in the calls below
+   * @throws RvmError DEVICE_NOT_FOUND, and those of session and transport
    */
-  async rtspForEvent(
-    event: RvmEvent,
-    options: { quality: string; signal?: AbortSignal },
-  ): Promise<RtspSession> {
-    const operation = new Operation(options.signal);
-    const { camera, sources, rtsp } = this.#open(operation);
-    const ids = idsOf(event);
-    const t = requestTime(startTimeOf(event), this.#options.appendZ);
-    const quality = options.quality === '' ? DIALECT.rtsp.quality : options.quality;
+  getDevice(camera: string, options: CallOptions = {}): Promise<Device> {
+    return this.#run(options, async (operation, { directory, finder }) =>
+      directory.details(operation, await finder.chosen(operation, camera, 'try')),
+    );
+  }
 
-    const entry = await camera.find(operation, ids);
-    const offer = await sources.offer(operation, entry, DIALECT.relations.rtsp);
-    const cameraRemoteId = await camera.remoteId(operation, entry, ids, offer.remoteId);
-    const granted = await rtsp.openRecorded(operation, entry, { cameraRemoteId, quality, t });
-    camera.learn(entry, ids.remoteId);
+  /**
+   * An RTSP session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
+   * this is one request, the one that opens the session.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
+   *   LINK_NOT_OFFERED, BAD_RESPONSE, TIMEOUT at the deadline, and those of session and transport
+   */
+  openRtsp(wanted: RtspWanted, options: CallOptions = {}): Promise<RtspSession> {
+    const { deadlineMs } = wanted;
+    return this.#run({ ...options, deadlineMs }, (operation, { rtsp }) => rtsp.open(operation, wanted));
+  }
 
-    const { id, name, status } = entry.device;
-    const { requests, ms } = operation;
-    return {
-      url: granted.url,
-      mode: 'event',
-      cameraId: id,
-      cameraRemoteId,
-      quality,
-      t,
-      relay: granted.relay,
-      device: { id, name, status },
-      requests,
-      ms,
-    };
+  /**
+   * The presets or tours of a camera.
+   * @throws RvmError LINK_NOT_OFFERED for a camera that has none, DEVICE_NOT_FOUND, and those of session and transport
+   */
+  ptzTargets(camera: string, list: PtzList, options: CallOptions = {}): Promise<PtzTarget[]> {
+    return this.#run(options, (operation, { ptz }) => ptz.targets(operation, camera, list));
+  }
+
+  /**
+   * Sends a PTZ command, never twice. Commands to one camera go out in the order of the calls.
+   * @throws RvmError TARGET_NOT_FOUND, CAMERA_BUSY, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and
+   *   those of session and transport
+   */
+  ptz(camera: string, command: PtzCommand, options: CallOptions = {}): Promise<PtzAccepted> {
+    return this.#run(options, (operation, { ptz }) => ptz.send(operation, camera, command));
+  }
+
+  /**
+   * The picture of now.
+   * @param wanted.width in pixels, if the service can choose
+   * @throws RvmError BAD_RESPONSE without a JPEG, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those
+   *   of session and transport
+   */
+  snapshot(camera: string, wanted: { width?: number } = {}, options: CallOptions = {}): Promise<Snapshot> {
+    return this.#run(options, (operation, { snapshots }) => snapshots.take(operation, camera, wanted.width));
+  }
+
+  /**
+   * Any other request, along links of the service.
+   * @throws RvmError BAD_INPUT, LINK_NOT_OFFERED, UNTRUSTED_LINK, HTTP_ERROR, DEVICE_NOT_FOUND, and those of session and
+   *   transport
+   */
+  request(wanted: FreeRequest, options: CallOptions = {}): Promise<FreeAnswer> {
+    return this.#run(options, (operation, { free }) => free.send(operation, wanted));
   }
 
   /** Ends what is under way with CANCELLED and leaves no connection and no timer behind. */
@@ -150,8 +178,21 @@ export class StationClient {
     this.#closed = true;
     clearInterval(this.#refreshTimer);
     this.#board.clear();
+    this.#parts?.session.close();
     await this.#parts?.transport.close();
     this.#board.idle();
+  }
+
+  async #run<T>(
+    { signal, deadlineMs }: CallOptions & { deadlineMs?: number | undefined },
+    work: (operation: Operation, parts: Parts) => Promise<T>,
+  ): Promise<T> {
+    const operation = new Operation(signal, deadlineMs === undefined ? undefined : timerMs(deadlineMs));
+    try {
+      return await work(operation, this.#open(operation));
+    } finally {
+      operation.end();
+    }
   }
 
   #open(operation: Operation): Parts {
@@ -175,44 +216,57 @@ export class StationClient {
     const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
     const apiKey = usableKey(options.apiKey);
     requireAgentUser(options);
-    const transport = new Transport({
-      apiKey,
-      userAgent: options.userAgent,
-      timeoutMs: Math.min(options.timeoutMs, LONGEST_TIMER),
-      secrets,
-    });
+    const transport = new Transport(
+      { apiKey, userAgent: options.userAgent, timeoutMs: timerMs(options.timeoutMs), secrets },
+      this.#timing,
+    );
     const session = new SessionKeeper(transport, origins, options, this.#timing, this.#board);
-    const directory = new DeviceDirectory(session, origins, this.#timing);
-    const sources = new DataSources(session, directory, origins);
-    const camera = new EventCamera(directory, sources);
+    const wanted = relationsOf(options.relations);
+    const directory = new DeviceDirectory(session, origins, this.#timing, wanted.details);
+    const links = new CameraLinks(session, directory, origins);
+    const finder = new CameraFinder(directory, links);
+    const ptz = new Ptz(session, finder, links, origins, wanted);
     directory.onLoad(() => {
-      const present = (id: string) => directory.byId(id) !== undefined;
-      sources.forgetAllBut(present);
-      camera.forgetAllBut(present);
+      const present = (id: string) => directory.index.byId(id) !== undefined;
+      for (const cache of [links, finder, ptz]) cache.forgetAllBut(present);
     });
-    return { transport, session, directory, camera, sources, rtsp: new RtspSessions(session, sources) };
+    return {
+      transport,
+      session,
+      directory,
+      finder,
+      ptz,
+      rtsp: new RtspSessions(session, finder, links, options),
+      snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
+      free: new FreeRequests(session, finder, links, origins),
+    };
   }
 
   #startRefreshing({ directory }: Parts): void {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
-    this.#refreshTimer = setInterval(
-      () => {
-        // A refresh that fails shows in the state; the devices known so far stay.
-        directory.refresh(new Operation()).catch(() => undefined);
-      },
-      Math.min(this.#options.deviceRefreshMs, LONGEST_TIMER),
-    );
+    this.#refreshTimer = setInterval(() => {
+      // A refresh that fails shows in the state; the devices known so far stay.
+      directory.refresh(new Operation()).catch(() => undefined);
+    }, timerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();
   }
 }
 
-function startTimeOf(event: RvmEvent): string {
-  const text = asText(firstField(event, ['eventStartTime']));
-  if (text !== undefined && readTime(text) !== undefined) return text;
-  throw new RvmError(
-    'BAD_INPUT',
-    text === undefined
-      ? 'The event has no eventStartTime, so it is not known which video to ask for.'
-      : 'The eventStartTime of the event is no ISO 8601 time such as 2026-03-04T05:06:07, so it is not known which video to ask for.',
-  );
+function timerMs(ms: number): number {
+  return Math.min(ms, LONGEST_TIMER);
+}
+
+/** What the user names is looked for first, then what is likely. */
+function relationsOf(names: RelationNames): Record<keyof RelationNames, readonly string[]> {
+  const first = (name: keyof RelationNames): readonly string[] => {
+    const own = names[name].trim();
+    return own === '' ? DIALECT.relations[name] : [own, ...DIALECT.relations[name]];
+  };
+  return {
+    details: first('details'),
+    presets: first('presets'),
+    tours: first('tours'),
+    home: first('home'),
+    snapshot: first('snapshot'),
+  };
 }

@@ -47,7 +47,9 @@ export class StateBoard {
     this.#set({ kind: 'idle' });
   }
 
+  /** A login that is tried again and again shows as the failure it has been so far. */
   loggingIn(): void {
+    if (this.#state.kind === 'offline' || this.#state.kind === 'refused') return;
     this.#set({ kind: 'logging-in' });
   }
 

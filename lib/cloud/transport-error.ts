@@ -13,11 +13,11 @@ const TLS =
 const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
 
 /** The error of a request that got no complete answer, from what undici or the system reported. */
-export function transportError(error: unknown, relation: string): RvmError {
+export function transportError(error: unknown, relation: string, attempts: number): RvmError {
   if (error instanceof RvmError) return error;
   const code = codeOf(error);
-  const cause = { relation, attempts: 1 };
-  if (TIMEOUTS.has(code)) return timeoutError(relation);
+  const cause = { relation, attempts };
+  if (TIMEOUTS.has(code)) return timeoutError(relation, attempts);
   if (CLOSED.has(code)) return closedError(relation);
   if (NO_TLS.has(code)) {
     return new RvmError(
@@ -46,10 +46,10 @@ export function transportError(error: unknown, relation: string): RvmError {
   );
 }
 
-export function timeoutError(relation: string): RvmError {
+export function timeoutError(relation: string, attempts: number): RvmError {
   return new RvmError('TIMEOUT', 'The service did not answer in time; try again or allow more time.', {
     relation,
-    attempts: 1,
+    attempts,
   });
 }
 

@@ -5,6 +5,9 @@ import { RvmError } from '../error';
 import { Answer } from './answer';
 import { abortError, type Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
+import { RateLimits } from './rate-limits';
+import { pauseAfter } from './retry';
+import type { StationTiming } from './timing';
 import { closedError, timeoutError, transportError } from './transport-error';
 
 export interface TransportOptions {
@@ -17,29 +20,42 @@ export interface TransportOptions {
 }
 
 export interface ServiceRequest {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: TrustedUrl;
   /** What is being followed, for errors. */
   relation: string;
   accept?: string;
-  /** Sent as JSON. */
-  body?: unknown;
+  body?: RequestBody;
+}
+
+export interface RequestBody {
+  type: string;
+  bytes: string | Buffer;
+}
+
+export function jsonBody(value: unknown): RequestBody {
+  return { type: 'application/json', bytes: JSON.stringify(value) };
 }
 
 const CONNECTIONS = 32;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
+const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
 
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #agent: Agent;
+  readonly #timing: StationTiming;
   readonly #underWay = new Set<AbortController>();
+  readonly limits = new RateLimits();
   #closed = false;
 
-  constructor(options: TransportOptions) {
+  constructor(options: TransportOptions, timing: StationTiming) {
     this.#options = options;
+    this.#timing = timing;
     this.#agent = new Agent({
       connections: CONNECTIONS,
       // One timer of ours bounds the whole request; undici's start anew with each stage, or each piece of a body.
@@ -64,23 +80,79 @@ export class Transport {
   async send(
     operation: Operation,
     wanted: ServiceRequest,
-    dispatcher: Dispatcher,
-    cookies: () => string[],
+    { attempt, dispatcher, cookies }: { attempt: number; dispatcher: Dispatcher; cookies: () => string[] },
   ): Promise<Answer> {
-    if (this.#closed) throw closedError(wanted.relation);
+    return this.#abortable(operation, wanted.relation, async (abort) => {
+      operation.countRequest();
+      try {
+        const answer = await this.#exchange(wanted, dispatcher, abort, attempt);
+        return new Answer({ ...answer, secrets: () => [...this.#options.secrets, ...cookies()] });
+      } catch (error) {
+        throw transportError(error, wanted.relation, attempt);
+      }
+    });
+  }
+
+  /**
+   * The answer to a request, tried more often where that does no harm: a GET that may succeed the next time, and none that
+   * the service has asked to wait with for long.
+   * @param once one attempt
+   * @throws RvmError RATE_LIMITED, and what the last attempt throws
+   */
+  async withRetries(
+    operation: Operation,
+    { method, relation }: ServiceRequest,
+    once: (attempt: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { longestWaitMs } = this.#timing;
+    for (let attempt = 1; ; attempt += 1) {
+      const limit = this.limits.against(relation);
+      if (limit !== undefined) {
+        if (method !== 'GET' || limit.ms > longestWaitMs) throw limit.error;
+        await this.#pause(operation, relation, limit.ms);
+      }
+      const outcome = await once(attempt).catch(asError);
+      if (outcome instanceof Answer) this.limits.note(outcome);
+      const pause = method === 'GET' ? pauseAfter(outcome, attempt, this.#timing) : undefined;
+      if (pause === undefined) {
+        if (outcome instanceof Answer) return outcome;
+        throw outcome;
+      }
+      await this.#pause(operation, relation, pause);
+    }
+  }
+
+  #pause(operation: Operation, relation: string, ms: number): Promise<void> {
+    return this.#abortable(
+      operation,
+      relation,
+      ({ signal }) =>
+        new Promise((resolve, reject) => {
+          const timer = setTimeout(resolve, ms);
+          signal.addEventListener('abort', () => {
+            clearTimeout(timer);
+            reject(asError(signal.reason));
+          });
+        }),
+    );
+  }
+
+  /** Runs what both the caller and `close` may end. */
+  async #abortable<T>(
+    operation: Operation,
+    relation: string,
+    work: (abort: AbortController) => Promise<T>,
+  ): Promise<T> {
+    if (this.#closed) throw closedError(relation);
     operation.checkAlive();
     const abort = new AbortController();
-    const onAbort = () => {
+    const onAbort = (): void => {
       if (operation.signal !== undefined) abort.abort(abortError(operation.signal));
     };
     operation.signal?.addEventListener('abort', onAbort);
     this.#underWay.add(abort);
-    operation.countRequest();
     try {
-      const answer = await this.#exchange(wanted, dispatcher, abort);
-      return new Answer({ ...answer, secrets: () => [...this.#options.secrets, ...cookies()] });
-    } catch (error) {
-      throw transportError(error, wanted.relation);
+      return await work(abort);
     } finally {
       this.#underWay.delete(abort);
       operation.signal?.removeEventListener('abort', onAbort);
@@ -94,23 +166,24 @@ export class Transport {
     await this.#agent.destroy();
   }
 
-  async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController) {
-    const timer = setTimeout(() => abort.abort(timeoutError(wanted.relation)), this.#options.timeoutMs);
+  async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController, attempt: number) {
+    const timedOut = (): void => abort.abort(timeoutError(wanted.relation, attempt));
+    const timer = setTimeout(timedOut, this.#options.timeoutMs);
     try {
       const response = await request(wanted.url, {
         dispatcher,
         method: wanted.method,
         headers: this.#headers(wanted),
         signal: abort.signal,
-        ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
+        ...(wanted.body === undefined ? {} : { body: wanted.body.bytes }),
       });
       return {
         status: response.statusCode,
         url: wanted.url,
         relation: wanted.relation,
-        contentType: single(response.headers['content-type']),
-        location: single(response.headers['location']),
+        headers: response.headers,
         body: Buffer.from(await response.body.arrayBuffer()),
+        attempt,
       };
     } finally {
       clearTimeout(timer);
@@ -122,7 +195,7 @@ export class Transport {
       ApiKey: this.#options.apiKey,
       'User-Agent': this.#options.userAgent,
       Accept: wanted.accept ?? 'application/json',
-      ...(wanted.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(wanted.body === undefined ? {} : { 'Content-Type': wanted.body.type }),
     };
   }
 }
@@ -151,26 +224,32 @@ export class HttpSession {
   }
 
   /**
-   * As `Transport.send`; redirects of a GET are followed, each hop only to an origin we trust. Others are given
-   * back as they are.
+   * As `Transport.withRetries`; redirects of a GET are followed, and those of others that say they were not carried out,
+   * each hop only to an origin we trust. Others are given back as they are.
    * @throws RvmError UNTRUSTED_LINK as well
    */
-  async exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+  exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    return this.#transport.withRetries(operation, wanted, (attempt) =>
+      this.#followRedirects(operation, wanted, attempt),
+    );
+  }
+
+  async #followRedirects(operation: Operation, wanted: ServiceRequest, attempt: number): Promise<Answer> {
+    const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-      const answer = await this.#transport.send(operation, { ...wanted, url }, this.#dispatcher, () =>
-        this.#cookies(),
+      const answer = await this.#transport.send(
+        operation,
+        { ...wanted, url },
+        { attempt, dispatcher: this.#dispatcher, cookies: () => this.#cookies() },
       );
-      const redirected = wanted.method === 'GET' && REDIRECTS.has(answer.status);
-      if (!redirected || answer.location === undefined) return answer;
+      if (!followed.has(answer.status) || answer.location === undefined) return answer;
       url = this.#origins.resolve(answer.location, answer.url, wanted.relation);
     }
     throw new RvmError(
       'BAD_RESPONSE',
       'The service redirects without end; check the base URL of the cloud.',
-      {
-        relation: wanted.relation,
-      },
+      { relation: wanted.relation, attempts: attempt },
     );
   }
 
@@ -192,6 +271,6 @@ function withoutEmptyCookie(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch 
   };
 }
 
-function single(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -4,6 +4,7 @@ import { isRecord } from '../../lib/json-record';
 import { userAgent } from '../support/package-version';
 import { registerNode } from '../support/register';
 import {
+  choiceOf,
   firstUnsetVariable,
   flagOf,
   listOf,
@@ -84,6 +85,14 @@ function details(properties: Properties): Omit<CloudConnection, 'baseUrl' | 'api
     loginUserField: textOf(properties, 'loginUserField'),
     loginPasswordField: textOf(properties, 'loginPasswordField'),
     appendZ: flagOf(properties, 'appendZ'),
+    liveStyle: choiceOf(properties, 'liveStyle', ['omit', 'live']),
+    relations: {
+      details: textOf(properties, 'relDetails'),
+      presets: textOf(properties, 'relPresets'),
+      tours: textOf(properties, 'relTours'),
+      home: textOf(properties, 'relHome'),
+      snapshot: textOf(properties, 'relSnapshot'),
+    },
     userAgent: userAgent(),
   };
 }

@@ -12,7 +12,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   serviceNode(RED, node, config, async (msg, client, signal) => {
     choiceOf(properties, 'mode', ['event']);
     const quality = textOf(properties, 'quality');
-    const rtsp = await client.rtspForEvent(eventIn(msg), { quality, signal });
+    const wanted = { mode: 'event', event: eventIn(msg), preRoll: 0, quality, whenOffline: 'fail' } as const;
+    const rtsp = await client.openRtsp(wanted, { signal });
     msg.payload = rtsp.url;
     msg.rtsp = rtsp;
   });

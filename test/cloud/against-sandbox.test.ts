@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmEvent } from '../../lib/event';
 import { Sandbox, type RemoteIdPlace, type SandboxOptions, type StationCredentials } from '../../sandbox';
-import { failure } from '../support/scripted-station';
+import { failure, rtspForEvent, settingsOf } from '../support/scripted-station';
 
 const QUALITY = { quality: 'high' };
 
@@ -34,20 +34,7 @@ class Bench {
     const { url, apiKey } = this.sandbox;
     const { username, password } = this.credentials;
     const client = new StationClient({
-      baseUrl: url,
-      apiKey,
-      username,
-      password,
-      versionLow: '1',
-      versionHigh: '9',
-      timeoutMs: 10_000,
-      deviceRefreshMs: 0,
-      trustedOrigins: [],
-      loginUserField: 'username',
-      loginPasswordField: 'password',
-      loginExtra: {},
-      appendZ: false,
-      userAgent: 'test',
+      ...settingsOf({ url, apiKey, username, password }),
       ...options,
     });
     this.#clients.push(client);
@@ -122,11 +109,11 @@ describe('client against the sandbox', () => {
   it('gets the video of an alarm, warm with one request', async () => {
     const event = await bench.alarm();
     const client = bench.client();
-    const cold = await client.rtspForEvent(event, QUALITY);
+    const cold = await rtspForEvent(client, event, QUALITY);
     assert.ok(cold.url.startsWith(bench.sandbox.rtspUrl));
     assert.equal(cold.cameraRemoteId, event.cameraRemoteId);
     assert.equal(cold.t, event.eventStartTime);
-    const warm = await client.rtspForEvent(event, QUALITY);
+    const warm = await rtspForEvent(client, event, QUALITY);
     assert.equal(warm.requests, 1);
     assert.notEqual(warm.url, cold.url);
   });
@@ -136,7 +123,7 @@ describe('client against the sandbox', () => {
       await bench.close();
       bench = await Bench.start({ remoteId });
       const event = await bench.alarm();
-      const session = await bench.client().rtspForEvent({ ...event, cameraRemoteId: null }, QUALITY);
+      const session = await rtspForEvent(bench.client(), { ...event, cameraRemoteId: null }, QUALITY);
       assert.equal(session.cameraRemoteId, event.cameraRemoteId);
     });
 
@@ -144,7 +131,7 @@ describe('client against the sandbox', () => {
       await bench.close();
       bench = await Bench.start({ remoteId });
       const event = await bench.alarm();
-      const session = await bench.client().rtspForEvent({ ...event, cameraId: null }, QUALITY);
+      const session = await rtspForEvent(bench.client(), { ...event, cameraId: null }, QUALITY);
       assert.equal(session.cameraId, event.cameraId);
     });
   }
@@ -153,7 +140,7 @@ describe('client against the sandbox', () => {
     const event = await bench.alarm();
     const client = bench.client();
     const sessions = await Promise.all(
-      Array.from({ length: 1000 }, () => client.rtspForEvent(event, QUALITY)),
+      Array.from({ length: 1000 }, () => rtspForEvent(client, event, QUALITY)),
     );
     assert.equal(new Set(sessions.map(({ url }) => url)).size, 1000);
     // system, login, system, devices, data sources, and one POST for each.
@@ -166,23 +153,23 @@ describe('client against the sandbox', () => {
   it('logs in again where the sandbox lets the session expire', async () => {
     const event = await bench.alarm();
     const client = bench.client();
-    await client.rtspForEvent(event, QUALITY);
+    await rtspForEvent(client, event, QUALITY);
     for (let round = 0; round < 3; round += 1) {
       await bench.control('POST', 'faults', { kind: 'session-expiry' });
-      assert.ok((await client.rtspForEvent(event, QUALITY)).requests > 1);
+      assert.ok((await rtspForEvent(client, event, QUALITY)).requests > 1);
     }
   });
 
   it('says DEVICE_OFFLINE for a camera that has just gone, and works again when it is back', async () => {
     const event = await bench.alarm();
     const client = bench.client();
-    await client.rtspForEvent(event, QUALITY);
+    await rtspForEvent(client, event, QUALITY);
     await bench.control('POST', 'faults', { kind: 'camera-offline' });
-    await failure(client.rtspForEvent(event, QUALITY), 'DEVICE_OFFLINE');
+    await failure(rtspForEvent(client, event, QUALITY), 'DEVICE_OFFLINE');
     await client.listDevices({ fresh: true });
-    await failure(client.rtspForEvent(event, QUALITY), 'DEVICE_OFFLINE');
+    await failure(rtspForEvent(client, event, QUALITY), 'DEVICE_OFFLINE');
     await bench.control('DELETE', 'faults');
-    await client.rtspForEvent(event, QUALITY);
+    await rtspForEvent(client, event, QUALITY);
   });
 
   it('tells wrong key, wrong password and wrong version apart', async () => {
@@ -193,6 +180,9 @@ describe('client against the sandbox', () => {
 
   it('does not find a camera that is not listed', async () => {
     const event = await bench.alarm();
-    await failure(bench.client().rtspForEvent({ ...event, cameraId: 'nobody' }, QUALITY), 'DEVICE_NOT_FOUND');
+    await failure(
+      rtspForEvent(bench.client(), { ...event, cameraId: 'nobody' }, QUALITY),
+      'DEVICE_NOT_FOUND',
+    );
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { camera } from '../support/scripted-service';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const QUALITY = { quality: 'high' };
@@ -80,7 +80,7 @@ describe('directory of devices', () => {
   it('waits between refreshes where the wait is longer than a timer can hold', async () => {
     const { service } = station;
     const client = station.client({ deviceRefreshMs: 30 * 24 * 3_600_000 });
-    for (let turn = 0; turn < 20; turn += 1) await client.rtspForEvent(eventOf(GATE), QUALITY);
+    for (let turn = 0; turn < 20; turn += 1) await rtspForEvent(client, eventOf(GATE), QUALITY);
     assert.equal(service.count('GET', '/devices'), 1);
   });
 
@@ -96,16 +96,16 @@ describe('directory of devices', () => {
   it('T-13 finds a GUID in any case and with braces, any other id only exactly', async () => {
     station.service.devices = [camera(`{${GATE.toUpperCase()}}`, 'Gate'), camera('Ab-_x', 'Yard')];
     const client = station.client();
-    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.name, 'Gate');
-    assert.equal((await client.rtspForEvent(eventOf('Ab-_x'), QUALITY)).device.name, 'Yard');
-    await failure(client.rtspForEvent(eventOf('ab-_x'), QUALITY), 'DEVICE_NOT_FOUND');
+    assert.equal((await rtspForEvent(client, eventOf(GATE), QUALITY)).device.name, 'Gate');
+    assert.equal((await rtspForEvent(client, eventOf('Ab-_x'), QUALITY)).device.name, 'Yard');
+    await failure(rtspForEvent(client, eventOf('ab-_x'), QUALITY), 'DEVICE_NOT_FOUND');
   });
 
   it('T-14 refreshes once for a camera it does not know, and finds it', async () => {
     const client = station.client();
     await client.listDevices();
     station.service.devices.push(camera('new', 'New'));
-    assert.equal((await client.rtspForEvent(eventOf('new'), QUALITY)).device.name, 'New');
+    assert.equal((await rtspForEvent(client, eventOf('new'), QUALITY)).device.name, 'New');
   });
 
   it('T-14 refreshes at most once in a while, however many cameras are unknown', async () => {
@@ -114,9 +114,9 @@ describe('directory of devices', () => {
     await client.listDevices();
     const events = Array.from({ length: 20 }, (_, n) => eventOf(`unknown-${n}`));
     await Promise.all(
-      events.map((event) => failure(client.rtspForEvent(event, QUALITY), 'DEVICE_NOT_FOUND')),
+      events.map((event) => failure(rtspForEvent(client, event, QUALITY), 'DEVICE_NOT_FOUND')),
     );
-    await failure(client.rtspForEvent(eventOf('unknown'), QUALITY), 'DEVICE_NOT_FOUND');
+    await failure(rtspForEvent(client, eventOf('unknown'), QUALITY), 'DEVICE_NOT_FOUND');
     assert.equal(service.count('GET', '/devices'), 2);
   });
 
@@ -126,9 +126,9 @@ describe('directory of devices', () => {
     service.devices = [camera(GATE, 'Gate', { status: 'offline', _links: links })];
     service.on('GET', '/cameras/1', { json: { id: GATE, status: 'offline' } });
     const client = station.client();
-    await failure(client.rtspForEvent(eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
+    await failure(rtspForEvent(client, eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
     service.on('GET', '/cameras/1', { json: { id: GATE, status: 'ONLINE' } });
-    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'ONLINE');
+    assert.equal((await rtspForEvent(client, eventOf(GATE), QUALITY)).device.status, 'ONLINE');
     assert.equal((await client.listDevices())[0]?.online, true);
     assert.equal(service.count('GET', '/devices'), 1);
   });
@@ -139,7 +139,7 @@ describe('directory of devices', () => {
     service.on('GET', '/cameras/1', { json: { id: GATE, status: 'offline' } });
     const client = station.client();
     await client.listDevices();
-    const messages = Array.from({ length: 50 }, () => client.rtspForEvent(eventOf(GATE), QUALITY));
+    const messages = Array.from({ length: 50 }, () => rtspForEvent(client, eventOf(GATE), QUALITY));
     await Promise.all(messages.map((message) => failure(message, 'DEVICE_OFFLINE')));
     assert.equal(service.count('GET', '/cameras/1'), 1);
   });
@@ -150,7 +150,7 @@ describe('directory of devices', () => {
     const client = station.client();
     await client.listDevices();
     service.devices = [camera(GATE, 'Gate')];
-    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'online');
+    assert.equal((await rtspForEvent(client, eventOf(GATE), QUALITY)).device.status, 'online');
     assert.equal(service.count('GET', '/devices'), 2);
   });
 
@@ -162,13 +162,13 @@ describe('directory of devices', () => {
     const client = station.client();
     await client.listDevices();
     service.devices = [camera(GATE, 'Gate', { _links: links })];
-    assert.equal((await client.rtspForEvent(eventOf(GATE), QUALITY)).device.status, 'online');
+    assert.equal((await rtspForEvent(client, eventOf(GATE), QUALITY)).device.status, 'online');
     assert.equal(service.count('GET', '/devices'), 2);
   });
 
   it('T-14 names camera and status where it stays offline', async () => {
     station.service.devices = [camera(GATE, 'Gate', { status: 'unauthorized' })];
-    const error = await failure(station.client().rtspForEvent(eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
+    const error = await failure(rtspForEvent(station.client(), eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
     assert.match(error.message, /"Gate".*"unauthorized"/);
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
@@ -34,9 +34,9 @@ describe('failures of the service and the network', () => {
     const { service } = station;
     service.on('POST', '/rtsp/Gate', 'reset', (request) => service.standard(request));
     const client = station.client();
-    await failure(client.rtspForEvent(EVENT, QUALITY), 'NETWORK');
+    await failure(rtspForEvent(client, EVENT, QUALITY), 'NETWORK');
     assert.equal(client.state.kind, 'offline');
-    await client.rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(client, EVENT, QUALITY);
     assert.deepEqual(client.state, { kind: 'connected', version: '3' });
   });
 
@@ -72,7 +72,7 @@ describe('failures of the service and the network', () => {
   it('TIMEOUT of one camera leaves the station connected', async () => {
     station.service.on('POST', '/rtsp/Gate', 'silence');
     const client = station.client({ timeoutMs: 100 });
-    await failure(client.rtspForEvent(EVENT, QUALITY), 'TIMEOUT');
+    await failure(rtspForEvent(client, EVENT, QUALITY), 'TIMEOUT');
     assert.equal(client.state.kind, 'connected');
   });
 
@@ -113,12 +113,15 @@ describe('failures of the service and the network', () => {
     });
   });
 
-  it('a failed login leaves room for the next one where the service was only out of reach', async () => {
+  it('a failed login is tried again by itself where the service was only out of reach', async () => {
     const { service } = station;
     service.on('POST', '/login', { status: 502 }, (request) => service.logIn(request));
-    const client = station.client();
-    await failure(client.listDevices(), 'HTTP_ERROR');
+    const client = station.client({}, { probeMs: 50 });
+    const first = await failure(client.listDevices(), 'HTTP_ERROR');
+    assert.equal(await failure(client.listDevices(), 'HTTP_ERROR'), first);
+    await until(() => client.state.kind === 'connected', 'the next login');
     assert.equal((await client.listDevices()).length, 2);
+    assert.equal(service.count('POST', '/login'), 2);
   });
 
   it('CANCELLED where the caller gives up, TIMEOUT where a deadline of the caller is over', async () => {
@@ -126,12 +129,15 @@ describe('failures of the service and the network', () => {
     const client = station.client();
     await client.listDevices();
     const caller = new AbortController();
-    const cancelled = failure(client.rtspForEvent(EVENT, { ...QUALITY, signal: caller.signal }), 'CANCELLED');
+    const cancelled = failure(
+      rtspForEvent(client, EVENT, { ...QUALITY, signal: caller.signal }),
+      'CANCELLED',
+    );
     await until(() => station.service.count('POST', '/rtsp/Gate') === 1, 'the request');
     caller.abort();
     await cancelled;
     const deadline = AbortSignal.timeout(50);
-    await failure(client.rtspForEvent(EVENT, { ...QUALITY, signal: deadline }), 'TIMEOUT');
+    await failure(rtspForEvent(client, EVENT, { ...QUALITY, signal: deadline }), 'TIMEOUT');
     await failure(client.listDevices({ signal: deadline }), 'TIMEOUT');
   });
 
@@ -139,7 +145,7 @@ describe('failures of the service and the network', () => {
     const { service } = station;
     service.on('POST', '/rtsp/Gate', 'silence');
     const client = station.client({ deviceRefreshMs: 10_000 });
-    const under = failure(client.rtspForEvent(EVENT, QUALITY), 'CANCELLED');
+    const under = failure(rtspForEvent(client, EVENT, QUALITY), 'CANCELLED');
     await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
     await client.close();
     await under;
@@ -162,7 +168,8 @@ describe('failures of the service and the network', () => {
     const { service } = station;
     service.on('POST', '/rtsp/Gate', { status: 500, text: 'x'.repeat(100_000) });
     const client = station.client();
-    for (let turn = 0; turn < 10; turn += 1) await failure(client.rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    for (let turn = 0; turn < 10; turn += 1)
+      await failure(rtspForEvent(client, EVENT, QUALITY), 'HTTP_ERROR');
     assert.ok(service.connections <= 2, `${service.connections} connections for 10 requests in a row`);
   });
 
@@ -176,7 +183,7 @@ describe('failures of the service and the network', () => {
       },
     }));
     const client = station.client({ loginExtra: { nested: { token: 'extra-token', pin: 4711 } } });
-    const error = await failure(client.rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    const error = await failure(rtspForEvent(client, EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(error.cause.serverCode, '***');
     assert.equal(error.cause.serverMessage, '*** sid=*** *** *** *** ***');
   });
@@ -185,7 +192,7 @@ describe('failures of the service and the network', () => {
     const { service } = station;
     const basic = Buffer.from(`${service.username}:${service.password}`).toString('base64');
     service.on('POST', '/rtsp/Gate', { status: 400, json: { message: `Basic ${basic} is wrong` } });
-    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(error.cause.serverMessage, 'Basic *** is wrong');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { nestsDeeperThan } from '../../lib/cloud/json-depth';
 import { camera } from '../support/scripted-service';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const EVENT = { cameraId: GATE, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
@@ -89,7 +89,7 @@ describe('answers of the service that are nested', () => {
     service.on('POST', '/rtsp/Gate', {
       text: `{"rtspRelayURL":"rtsp:\\/\\/relay.example\\/token-1","more":${JSON.stringify(arrays(70))}}`,
     });
-    const error = await failure(station.client().rtspForEvent(EVENT, { quality: 'high' }), 'BAD_RESPONSE');
+    const error = await failure(rtspForEvent(station.client(), EVENT, { quality: 'high' }), 'BAD_RESPONSE');
     assert.doesNotMatch(JSON.stringify([error.message, error.cause]), /relay\.example|token-1/);
 
     service.on('GET', '/system', { json: { _links: arrays(64) } });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/origin';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, ScriptedStation, until } from '../support/scripted-station';
 
 describe('login of a central station', () => {
   let station: ScriptedStation;
@@ -193,17 +193,27 @@ describe('login of a central station', () => {
   });
 
   it('gives the last error at once for a while after a refused login', async () => {
-    const client = station.client({ password: 'wrong-one' }, { loginPauseMs: 60_000 });
+    const client = station.client({ password: 'wrong-one' }, { probeMs: 60_000 });
     const first = await failure(client.listDevices(), 'LOGIN_FAILED');
     assert.equal(await failure(client.listDevices(), 'LOGIN_FAILED'), first);
     assert.equal(station.service.count('POST', '/login'), 1);
   });
 
-  it('tries a refused login again once that while is over', async () => {
-    const client = station.client({ password: 'wrong-one' }, { loginPauseMs: 0 });
-    const first = await failure(client.listDevices(), 'LOGIN_FAILED');
-    assert.notEqual(await failure(client.listDevices(), 'LOGIN_FAILED'), first);
-    assert.equal(station.service.count('POST', '/login'), 2);
+  it('tries a refused login again by itself, each time after a longer pause', async () => {
+    const { service } = station;
+    const client = station.client({ password: service.password }, { probeMs: 40 });
+    const at: number[] = [];
+    service.on('POST', '/login', (request) => {
+      at.push(performance.now());
+      return at.length < 4 ? { status: 403 } : service.logIn(request);
+    });
+    await failure(client.listDevices(), 'LOGIN_FAILED');
+    await until(() => client.state.kind === 'connected', 'the login that succeeds');
+    const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+    assert.equal(pauses.length, 3);
+    for (const [index, pause] of pauses.entries()) {
+      assert.ok(pause >= 20 * 2 ** index, `pause ${index + 1} of ${pause} ms`);
+    }
   });
 
   it('tells its state to those who listen', async () => {

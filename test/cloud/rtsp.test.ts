@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { camera, type Reply } from '../support/scripted-service';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const QUALITY = { quality: 'high' };
@@ -27,7 +27,7 @@ describe('RTSP session for the recorded video of an event', () => {
   }
 
   it('T-17 sends remote id, quality, the event’s time unchanged, and search as the text true', async () => {
-    await station.client().rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(station.client(), EVENT, QUALITY);
     assert.deepEqual(sent(), {
       cameraId: '4xIx1-Remote_Id',
       quality: 'high',
@@ -37,9 +37,9 @@ describe('RTSP session for the recorded video of an event', () => {
   });
 
   it('gives the URL, where it leads, and what it was asked for with', async () => {
-    const { ms, ...session } = await station
-      .client({ appendZ: true })
-      .rtspForEvent(EVENT, { quality: 'low' });
+    const { ms, ...session } = await rtspForEvent(station.client({ appendZ: true }), EVENT, {
+      quality: 'low',
+    });
     assert.ok(ms >= 0);
     assert.deepEqual(session, {
       url: 'rtsp://relay.example:8554/token-1',
@@ -56,9 +56,9 @@ describe('RTSP session for the recorded video of an event', () => {
 
   it('costs one request with warm caches', async () => {
     const client = station.client();
-    await client.rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(client, EVENT, QUALITY);
     const before = station.service.seen.length;
-    assert.equal((await client.rtspForEvent(EVENT, QUALITY)).requests, 1);
+    assert.equal((await rtspForEvent(client, EVENT, QUALITY)).requests, 1);
     assert.equal(station.service.seen.length, before + 1);
   });
 
@@ -81,7 +81,7 @@ describe('RTSP session for the recorded video of an event', () => {
   for (const [name, reply, url] of urls) {
     it(`T-16 takes the URL from ${name}, unchanged`, async () => {
       answerWith(reply);
-      assert.equal((await station.client().rtspForEvent(EVENT, QUALITY)).url, url);
+      assert.equal((await rtspForEvent(station.client(), EVENT, QUALITY)).url, url);
     });
   }
 
@@ -105,7 +105,7 @@ describe('RTSP session for the recorded video of an event', () => {
   for (const [name, rtspRelayURL, relay] of legal) {
     it(`T-16 passes on a URL with ${name}, unchanged`, async () => {
       answerWith({ json: { rtspRelayURL } });
-      const session = await station.client().rtspForEvent(EVENT, QUALITY);
+      const session = await rtspForEvent(station.client(), EVENT, QUALITY);
       assert.equal(session.url, rtspRelayURL);
       assert.deepEqual(session.relay, relay);
     });
@@ -113,7 +113,7 @@ describe('RTSP session for the recorded video of an event', () => {
 
   it('knows the usual port of rtsps', async () => {
     answerWith({ json: { url: 'rtsps://r.example/a' } });
-    const { relay } = await station.client().rtspForEvent(EVENT, QUALITY);
+    const { relay } = await rtspForEvent(station.client(), EVENT, QUALITY);
     assert.deepEqual(relay, { scheme: 'rtsps', host: 'r.example', port: 322 });
   });
 
@@ -150,7 +150,7 @@ describe('RTSP session for the recorded video of an event', () => {
   for (const rtspRelayURL of bad) {
     it(`T-16 refuses the URL ${JSON.stringify(rtspRelayURL)} and does not repeat it`, async () => {
       answerWith({ json: { rtspRelayURL } });
-      const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'BAD_RESPONSE');
+      const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'BAD_RESPONSE');
       assert.ok(!JSON.stringify([error.message, error.cause]).includes('r.example'));
     });
   }
@@ -165,47 +165,47 @@ describe('RTSP session for the recorded video of an event', () => {
         ],
       },
     });
-    await station.client().rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(station.client(), EVENT, QUALITY);
     assert.equal(service.count('POST', '/rtsp/pictures'), 1);
   });
 
   it('T-15 finds the link on the device', async () => {
     station.service.devices = [camera(GATE, 'Gate', { _links: { 'rel/rtsp': '/rtsp/own' } })];
-    await station.client().rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(station.client(), EVENT, QUALITY);
     assert.equal(station.service.count('POST', '/rtsp/own'), 1);
   });
 
   it('T-04 fails with LINK_NOT_OFFERED where a camera offers no video', async () => {
     station.service.on('GET', '/sources/Gate', { json: { _links: {} } });
-    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'LINK_NOT_OFFERED');
+    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'LINK_NOT_OFFERED');
     assert.equal(error.cause.relation, 'rel/rtsp');
   });
 
   it('T-21 asks for the link anew where the cached one is gone', async () => {
     const { service } = station;
     const client = station.client();
-    await client.rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(client, EVENT, QUALITY);
     service.on('POST', '/rtsp/Gate', { status: 404 });
     service.on('GET', '/sources/Gate', { json: { _links: { 'rel/rtsp': '/rtsp/moved' } } });
-    assert.equal((await client.rtspForEvent(EVENT, QUALITY)).requests, 3);
+    assert.equal((await rtspForEvent(client, EVENT, QUALITY)).requests, 3);
   });
 
   it('T-21 does not repeat the request where the link is still the same', async () => {
     answerWith({ status: 404, json: { message: 'unknown camera' } });
-    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(error.cause.serverMessage, 'unknown camera');
     assert.equal(station.service.count('POST', '/rtsp/Gate'), 1);
   });
 
   it('T-21 does not repeat the request after a failure of the service', async () => {
     answerWith({ status: 503 });
-    await failure(station.client().rtspForEvent(EVENT, QUALITY), 'HTTP_ERROR');
+    await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(station.service.count('POST', '/rtsp/Gate'), 1);
   });
 
   it('calls a camera offline that the service cannot reach although it lists it as online', async () => {
     answerWith({ status: 409, json: { code: 'CameraUnavailable', message: 'not online' } });
-    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'DEVICE_OFFLINE');
+    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'DEVICE_OFFLINE');
     assert.equal(error.cause.status, 409);
   });
 
@@ -214,7 +214,7 @@ describe('RTSP session for the recorded video of an event', () => {
     const links = { 'rel/self': '/cameras/1', 'rel/data_sources': '/sources/Gate' };
 
     async function usedFor(event: typeof EVENT | typeof noRemote): Promise<string> {
-      return (await station.client().rtspForEvent(event, QUALITY)).cameraRemoteId;
+      return (await rtspForEvent(station.client(), event, QUALITY)).cameraRemoteId;
     }
 
     for (const field of ['remoteId', 'cameraRemoteId', 'remoteCameraId', 'remote_id']) {
@@ -240,16 +240,16 @@ describe('RTSP session for the recorded video of an event', () => {
       service.devices = [camera(GATE, 'Gate', { _links: links })];
       service.on('GET', '/cameras/1', { json: { id: GATE, status: 'online', remoteId: 'from-details' } });
       const client = station.client();
-      assert.equal((await client.rtspForEvent(noRemote, QUALITY)).cameraRemoteId, 'from-details');
-      const again = await client.rtspForEvent(noRemote, QUALITY);
+      assert.equal((await rtspForEvent(client, noRemote, QUALITY)).cameraRemoteId, 'from-details');
+      const again = await rtspForEvent(client, noRemote, QUALITY);
       assert.deepEqual([again.cameraRemoteId, again.requests], ['from-details', 1]);
     });
 
     it('is the one learned from an earlier event next', async () => {
       const client = station.client();
-      assert.equal((await client.rtspForEvent(noRemote, QUALITY)).cameraRemoteId, GATE);
-      await client.rtspForEvent(EVENT, QUALITY);
-      assert.equal((await client.rtspForEvent(noRemote, QUALITY)).cameraRemoteId, '4xIx1-Remote_Id');
+      assert.equal((await rtspForEvent(client, noRemote, QUALITY)).cameraRemoteId, GATE);
+      await rtspForEvent(client, EVENT, QUALITY);
+      assert.equal((await rtspForEvent(client, noRemote, QUALITY)).cameraRemoteId, '4xIx1-Remote_Id');
     });
 
     it('is the device’s own id at last, even where the details fail', async () => {
@@ -264,13 +264,13 @@ describe('RTSP session for the recorded video of an event', () => {
 
     it('finds the device by its record', async () => {
       station.service.devices.push(camera('x', 'Found', { remoteId: 'Remote-1' }));
-      assert.equal((await station.client().rtspForEvent(only, QUALITY)).device.name, 'Found');
+      assert.equal((await rtspForEvent(station.client(), only, QUALITY)).device.name, 'Found');
     });
 
     it('finds the device by an earlier event', async () => {
       const client = station.client();
-      await client.rtspForEvent({ ...EVENT, cameraRemoteId: 'Remote-1' }, QUALITY);
-      assert.equal((await client.rtspForEvent(only, QUALITY)).requests, 1);
+      await rtspForEvent(client, { ...EVENT, cameraRemoteId: 'Remote-1' }, QUALITY);
+      assert.equal((await rtspForEvent(client, only, QUALITY)).requests, 1);
     });
 
     it('finds the device by its details', async () => {
@@ -279,25 +279,25 @@ describe('RTSP session for the recorded video of an event', () => {
         camera('x', 'Found', { _links: { self: '/c/x', 'rel/data_sources': '/sources/Found' } }),
       );
       service.on('GET', '/c/x', { json: { id: 'x', remoteId: 'Remote-1' } });
-      assert.equal((await station.client().rtspForEvent(only, QUALITY)).device.name, 'Found');
+      assert.equal((await rtspForEvent(station.client(), only, QUALITY)).device.name, 'Found');
     });
 
     it('T-13 compares it case-sensitively', async () => {
       station.service.devices.push(camera('x', 'Found', { remoteId: 'remote-1' }));
-      await failure(station.client().rtspForEvent(only, QUALITY), 'DEVICE_NOT_FOUND');
+      await failure(rtspForEvent(station.client(), only, QUALITY), 'DEVICE_NOT_FOUND');
     });
   });
 
   it('fails with EVENT_WITHOUT_CAMERA without a request where the event has neither id', async () => {
     const event = { cameraId: null, cameraRemoteId: '', eventStartTime: '2026-11-21T10:00:00' };
-    await failure(station.client().rtspForEvent(event, QUALITY), 'EVENT_WITHOUT_CAMERA');
+    await failure(rtspForEvent(station.client(), event, QUALITY), 'EVENT_WITHOUT_CAMERA');
     assert.equal(station.service.seen.length, 0);
   });
 
   for (const eventStartTime of [undefined, null, '', 'yesterday at noon', '0001-01-01T00:00:00', 17e11]) {
     it(`fails with BAD_INPUT without a request where the event starts at ${JSON.stringify(eventStartTime)}`, async () => {
       const event: Record<string, unknown> = { cameraId: GATE, eventStartTime };
-      await failure(station.client().rtspForEvent(event, QUALITY), 'BAD_INPUT');
+      await failure(rtspForEvent(station.client(), event, QUALITY), 'BAD_INPUT');
       assert.equal(station.service.seen.length, 0);
     });
   }

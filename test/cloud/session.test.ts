@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { Gate } from '../support/gate';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
@@ -30,9 +30,9 @@ describe('session of a central station', () => {
   it('T-07 does the same for the POST that opens an RTSP session', async () => {
     const { service } = station;
     const client = station.client();
-    await client.rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(client, EVENT, QUALITY);
     service.sessions.clear();
-    const session = await client.rtspForEvent(EVENT, QUALITY);
+    const session = await rtspForEvent(client, EVENT, QUALITY);
     assert.equal(session.url, 'rtsp://relay.example:8554/token-1');
     assert.equal(session.requests, 5);
   });
@@ -40,9 +40,9 @@ describe('session of a central station', () => {
   it('T-07 makes one login for all operations that meet the lost session together', async () => {
     const { service } = station;
     const client = station.client();
-    await client.rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(client, EVENT, QUALITY);
     service.sessions.clear();
-    await Promise.all(Array.from({ length: 100 }, () => client.rtspForEvent(EVENT, QUALITY)));
+    await Promise.all(Array.from({ length: 100 }, () => rtspForEvent(client, EVENT, QUALITY)));
     assert.equal(service.count('POST', '/login'), 2);
   });
 
@@ -61,7 +61,7 @@ describe('session of a central station', () => {
       status: 403,
       json: { code: 'Unauthorized', message: 'not yours' },
     });
-    const error = await failure(station.client().rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+    const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'PERMISSION_DENIED');
     assert.deepEqual(error.cause, {
       status: 403,
       relation: 'rel/rtsp',
@@ -76,7 +76,7 @@ describe('session of a central station', () => {
     service.on('POST', '/rtsp/Gate', { status: 403 });
     const client = station.client({}, { refusalMs: 60_000 });
     for (let turn = 0; turn < 3; turn += 1) {
-      await failure(client.rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+      await failure(rtspForEvent(client, EVENT, QUALITY), 'PERMISSION_DENIED');
     }
     assert.equal(service.count('POST', '/login'), 2);
     assert.equal(service.count('POST', '/rtsp/Gate'), 4);
@@ -87,8 +87,8 @@ describe('session of a central station', () => {
     const { service } = station;
     service.on('POST', '/rtsp/Gate', { status: 403 });
     const client = station.client({}, { refusalMs: 0 });
-    await failure(client.rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
-    await failure(client.rtspForEvent(EVENT, QUALITY), 'PERMISSION_DENIED');
+    await failure(rtspForEvent(client, EVENT, QUALITY), 'PERMISSION_DENIED');
+    await failure(rtspForEvent(client, EVENT, QUALITY), 'PERMISSION_DENIED');
     assert.equal(service.count('POST', '/login'), 3);
   });
 
@@ -117,13 +117,13 @@ describe('session of a central station', () => {
     const { service } = station;
     const gate = new Gate();
     const client = station.client();
-    await client.rtspForEvent(EVENT, QUALITY);
+    await rtspForEvent(client, EVENT, QUALITY);
     service.on('POST', '/rtsp/Gate', {
       after: gate.opened,
       headers: { 'Set-Cookie': 'sid=stale; Path=/' },
       json: { url: 'rtsp://relay.example/late' },
     });
-    const slow = client.rtspForEvent(EVENT, QUALITY);
+    const slow = rtspForEvent(client, EVENT, QUALITY);
     await until(() => service.count('POST', '/rtsp/Gate') === 2, 'the slow request');
     service.sessions.clear();
     await client.listDevices({ fresh: true });
@@ -152,8 +152,8 @@ describe('session of a central station', () => {
   it('counts shared work for the operation that started it', async () => {
     const client = station.client();
     const [first, second] = await Promise.all([
-      client.rtspForEvent(EVENT, QUALITY),
-      client.rtspForEvent(EVENT, QUALITY),
+      rtspForEvent(client, EVENT, QUALITY),
+      rtspForEvent(client, EVENT, QUALITY),
     ]);
     assert.deepEqual([first.requests, second.requests], [6, 1]);
   });

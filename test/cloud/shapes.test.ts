@@ -3,7 +3,7 @@ import { readPage } from '../../lib/cloud/collection';
 import { guidForm, isOnline, toDevice } from '../../lib/cloud/device-record';
 import { findLink } from '../../lib/cloud/links';
 import { compareVersions, versionOf } from '../../lib/cloud/media-type';
-import { requestTime } from '../../lib/cloud/rtsp';
+import { requestTime } from '../../lib/cloud/recorded-time';
 
 describe('shapes the client accepts', () => {
   const keys = [

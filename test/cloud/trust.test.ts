@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { camera, type ScriptedService } from '../support/scripted-service';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const EVENT = { cameraId: GATE, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };
@@ -36,14 +36,14 @@ describe('links to other origins', () => {
     station.service.devices = [
       camera(GATE, 'Gate', { _links: { 'rel/data_sources': `${foreign.url}/sources` } }),
     ];
-    await failure(station.client().rtspForEvent(EVENT, { quality: 'high' }), 'UNTRUSTED_LINK');
+    await failure(rtspForEvent(station.client(), EVENT, { quality: 'high' }), 'UNTRUSTED_LINK');
   });
 
   it('T-02 refuses a foreign rtsp link', async () => {
     station.service.on('GET', '/sources/Gate', {
       json: { _links: { 'rel/rtsp': { href: `${foreign.url}/x` } } },
     });
-    await failure(station.client().rtspForEvent(EVENT, { quality: 'high' }), 'UNTRUSTED_LINK');
+    await failure(rtspForEvent(station.client(), EVENT, { quality: 'high' }), 'UNTRUSTED_LINK');
   });
 
   it('T-02 refuses a redirect to a foreign origin', async () => {
@@ -63,7 +63,7 @@ describe('links to other origins', () => {
     const link = `https://${'x'.repeat(500)}.example/devices`;
     station.service.on('GET', '/system', { json: { _links: { 'rel/devices': link } } });
     const error = await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
-    assert.match(error.message, /link to https:\/\/x{92};/);
+    assert.match(error.message, /link points to https:\/\/x{92};/);
   });
 
   const echoes: [string, (secret: string) => string][] = [
@@ -92,7 +92,7 @@ describe('links to other origins', () => {
     });
     service.on('GET', '/v3/sources', { json: { _links: { 'rel/rtsp': 'rtsp-of-it' } } });
     service.on('POST', '/v3/rtsp-of-it', { json: { rtspRelayURL: 'rtsp://relay.example/a' } });
-    await station.client().rtspForEvent(EVENT, { quality: 'high' });
+    await rtspForEvent(station.client(), EVENT, { quality: 'high' });
     assert.equal(service.count('POST', '/v3/rtsp-of-it'), 1);
   });
 

@@ -1,6 +1,8 @@
-import { STATION_TIMING, type StationTiming } from '../../lib/cloud/dialect';
+import type { RtspSession, RtspWanted } from '../../lib/cloud/calls';
+import { STATION_TIMING, type StationTiming } from '../../lib/cloud/timing';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
+import type { RvmEvent } from '../../lib/event';
 import { ScriptedService } from './scripted-service';
 
 /** The services and clients of one test; `close` ends them all. */
@@ -39,7 +41,9 @@ export class ScriptedStation {
 }
 
 /** The settings that fit a service as it starts. */
-export function settingsOf(service: ScriptedService): StationClientOptions {
+export function settingsOf(
+  service: Record<'url' | 'apiKey' | 'username' | 'password', string>,
+): StationClientOptions {
   return {
     baseUrl: service.url,
     apiKey: service.apiKey,
@@ -54,8 +58,20 @@ export function settingsOf(service: ScriptedService): StationClientOptions {
     loginPasswordField: 'password',
     loginExtra: {},
     appendZ: false,
+    liveStyle: 'omit',
+    relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
     userAgent: 'test',
   };
+}
+
+/** The recorded video of an event, as get RTSP asks for it unless told otherwise. */
+export function rtspForEvent(
+  client: StationClient,
+  event: RvmEvent,
+  { signal, ...wanted }: Partial<RtspWanted> & { signal?: AbortSignal } = {},
+): Promise<RtspSession> {
+  const defaults = { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' } as const;
+  return client.openRtsp({ ...defaults, ...wanted } as RtspWanted, signal === undefined ? {} : { signal });
 }
 
 /** The error that a piece of work fails with; fails the test if it succeeds or throws anything else. */

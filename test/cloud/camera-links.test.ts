@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { DataSources } from '../../lib/cloud/data-sources';
-import { DeviceDirectory, type DeviceEntry } from '../../lib/cloud/device-directory';
-import { STATION_TIMING } from '../../lib/cloud/dialect';
+import { CameraLinks } from '../../lib/cloud/camera-links';
+import { DeviceDirectory } from '../../lib/cloud/device-directory';
+import type { DeviceEntry } from '../../lib/cloud/device-index';
+import { STATION_TIMING } from '../../lib/cloud/timing';
 import { Operation } from '../../lib/cloud/operation';
 import { Origins } from '../../lib/cloud/origin';
 import { SessionKeeper } from '../../lib/cloud/session';
@@ -16,17 +17,17 @@ const SNAPSHOT = 'rel/snapshot';
 describe('what the data sources of a camera offer', () => {
   let service: ScriptedService;
   let transport: Transport;
-  let sources: DataSources;
+  let links: CameraLinks;
   let gate: DeviceEntry;
 
   beforeEach(async () => {
     service = await ScriptedService.start();
     const settings = settingsOf(service);
     const origins = new Origins(settings.baseUrl, [], []);
-    transport = new Transport({ ...settings, secrets: [] });
+    transport = new Transport({ ...settings, secrets: [] }, STATION_TIMING);
     const session = new SessionKeeper(transport, origins, settings, STATION_TIMING, new StateBoard());
     const directory = new DeviceDirectory(session, origins, STATION_TIMING);
-    sources = new DataSources(session, directory, origins);
+    links = new CameraLinks(session, directory, origins);
     gate = await entryOf(
       directory,
       camera('gate', 'Gate', { _links: { 'rel/data_sources': '/sources/Gate' } }),
@@ -41,7 +42,7 @@ describe('what the data sources of a camera offer', () => {
   async function entryOf(directory: DeviceDirectory, record: Record<string, unknown>): Promise<DeviceEntry> {
     service.on('GET', '/devices', { json: [record] });
     await directory.ensureLoaded(new Operation());
-    const entry = directory.all()[0];
+    const entry = directory.index.entries[0];
     assert.ok(entry !== undefined);
     return entry;
   }
@@ -51,7 +52,7 @@ describe('what the data sources of a camera offer', () => {
   }
 
   async function pathOf(relation: string): Promise<string> {
-    return (await sources.offer(new Operation(), gate, relation)).url.pathname;
+    return (await links.offer(new Operation(), gate, [relation])).url.pathname;
   }
 
   it('is found under any relation, also where there is no rel/rtsp', async () => {
@@ -74,7 +75,7 @@ describe('what the data sources of a camera offer', () => {
       [await pathOf('rel/rtsp'), await pathOf(PRESETS), await pathOf(SNAPSHOT)],
       ['/picture', '/presets', '/snapshot'],
     );
-    assert.equal((await sources.offer(new Operation(), gate, PRESETS)).remoteId, 'remote');
+    assert.equal((await links.offer(new Operation(), gate, [PRESETS])).remoteId, 'remote');
     assert.equal(service.count('GET', '/sources/Gate'), 1);
   });
 

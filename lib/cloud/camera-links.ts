@@ -1,0 +1,250 @@
+import { RvmError } from '../error';
+import { isRecord, type JsonRecord } from '../json-record';
+import { readPage, unwrapRecord } from './collection';
+import type { Answer } from './answer';
+import { remoteIdOf } from './device-record';
+import type { DeviceDirectory } from './device-directory';
+import type { DeviceEntry } from './device-index';
+import { DIALECT } from './dialect';
+import { isGone } from './gone';
+import { firstText } from './json-field';
+import { findLink } from './links';
+import type { Operation } from './operation';
+import type { Origins, TrustedUrl } from './origin';
+import type { SessionKeeper } from './session';
+import { KeyedFlight } from './single-flight';
+import { notOffered } from './system-resource';
+
+/** What one data source offers: its links, and the remote id that it shows. */
+interface Source {
+  readonly resource: JsonRecord;
+  /** The address that its links are relative to. */
+  readonly url: URL;
+  readonly remoteId: string | undefined;
+}
+
+/** The data sources of one camera, those with pictures before the others. */
+interface CameraSources {
+  /** The link they were learned from; a camera whose link has changed since is asked anew. */
+  readonly from: string;
+  readonly sources: readonly Source[];
+}
+
+/** What a camera offers under one relation. */
+export interface Offer {
+  readonly url: TrustedUrl;
+  /** Which of those that were looked for it is. */
+  readonly relation: string;
+  /** The remote id that the data sources show: that of the one with this relation before those of others. */
+  readonly remoteId: string | undefined;
+}
+
+const { relations } = DIALECT;
+
+/** The links of the cameras: on their data sources, PTZ controllers and records, cached (specification, section 4, optimization). */
+export class CameraLinks {
+  readonly #session: SessionKeeper;
+  readonly #directory: DeviceDirectory;
+  readonly #origins: Origins;
+  readonly #known = new Map<string, CameraSources>();
+  readonly #controllers = new Map<string, Source>();
+  /** Remote ids in the details of the cameras; undefined where they show none. */
+  readonly #details = new Map<string, string | undefined>();
+  readonly #asking = new KeyedFlight<CameraSources>();
+  readonly #askingDetails = new KeyedFlight<string | undefined>();
+
+  constructor(session: SessionKeeper, directory: DeviceDirectory, origins: Origins) {
+    this.#session = session;
+    this.#directory = directory;
+    this.#origins = origins;
+  }
+
+  /**
+   * What this camera offers under the first of these relations that it has: on one of its data sources, else on its own
+   * record. What is missing or cannot be followed is asked for anew by the next operation.
+   * @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the session
+   */
+  async offer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
+    const sources = await this.#of(operation, entry);
+    try {
+      return this.#find(entry, sources, wanted) ?? missing(entry, wanted);
+    } catch (error) {
+      this.forget(entry.device.id);
+      throw error;
+    }
+  }
+
+  /**
+   * As `offer`, for relations that may also hang on a PTZ controller, which is one link further.
+   * @throws RvmError as `offer`
+   */
+  async ptzOffer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
+    const sources = await this.#of(operation, entry);
+    try {
+      const near = this.#find(entry, sources, wanted);
+      if (near !== undefined) return near;
+      const controller = await this.#controller(operation, entry, sources);
+      const far = controller === undefined ? undefined : this.#find(entry, [controller], wanted);
+      return far ?? missing(entry, wanted);
+    } catch (error) {
+      this.forget(entry.device.id);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a call at an address that `find` gives. One that is gone is found anew from the resource above it, once, and the
+   * call made again only if that names another address: a POST is never repeated blindly.
+   * @throws RvmError those of `find` and `send`
+   */
+  async call(
+    operation: Operation,
+    entry: DeviceEntry,
+    find: (entry: DeviceEntry) => Promise<Offer>,
+    send: (offer: Offer) => Promise<Answer>,
+  ): Promise<Answer> {
+    let used: Offer | undefined;
+    try {
+      used = await find(entry);
+      return await send(used);
+    } catch (error) {
+      if (isRejected(error)) this.forget(entry.device.id);
+      if (!isGone(error)) throw error;
+      const other = await this.#findAnew(operation, entry, find, used);
+      if (other.url.href === used?.url.href) throw error;
+      return send(other);
+    }
+  }
+
+  /** Forgets what is known of a camera, because the service did not take it. */
+  forget(id: string): void {
+    this.#known.delete(id);
+    this.#controllers.delete(id);
+    this.#details.delete(id);
+  }
+
+  /** Keeps the caches no larger than the directory. */
+  forgetAllBut(present: (id: string) => boolean): void {
+    for (const cache of [this.#known, this.#controllers, this.#details]) {
+      for (const id of cache.keys()) if (!present(id)) cache.delete(id);
+    }
+  }
+
+  /**
+   * The remote id that the camera's own resource shows; asked once per camera.
+   * @throws RvmError those of the session
+   */
+  async remoteIdInDetails(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
+    const { id } = entry.device;
+    if (this.#details.has(id)) return this.#details.get(id);
+    return this.#askingDetails.run(id, operation, async (shared) => {
+      const details = await this.#directory.askDetails(shared, entry);
+      const remoteId = details && remoteIdOf(details);
+      this.#details.set(id, remoteId);
+      return remoteId;
+    });
+  }
+
+  /** From the camera's record, else from the directory, which asks `/system` where its own link is gone. */
+  async #findAnew(
+    operation: Operation,
+    entry: DeviceEntry,
+    find: (entry: DeviceEntry) => Promise<Offer>,
+    used: Offer | undefined,
+  ): Promise<Offer> {
+    try {
+      if (used !== undefined) return await find(entry);
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+    await this.#directory.refreshOnMiss(operation);
+    return find(this.#directory.index.byId(entry.device.id) ?? entry);
+  }
+
+  #find(
+    { device, url }: DeviceEntry,
+    sources: readonly Source[],
+    wanted: readonly string[],
+  ): Offer | undefined {
+    const own: Source = { resource: device, url, remoteId: undefined };
+    for (const relation of wanted) {
+      for (const source of [...sources, own]) {
+        const link = findLink(source.resource, relation);
+        if (link === undefined) continue;
+        return {
+          url: this.#origins.resolve(link, source.url, relation),
+          relation,
+          remoteId: source.remoteId ?? sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId,
+        };
+      }
+    }
+    return undefined;
+  }
+
+  async #controller(
+    operation: Operation,
+    entry: DeviceEntry,
+    sources: readonly Source[],
+  ): Promise<Source | undefined> {
+    const { id } = entry.device;
+    const known = this.#controllers.get(id);
+    if (known !== undefined) return known;
+    const offer = this.#find(entry, sources, relations.ptzController);
+    if (offer === undefined) return undefined;
+    const { url, relation } = offer;
+    const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
+    const controller = { resource: unwrapRecord(answer.json()), url: answer.url, remoteId: undefined };
+    this.#controllers.set(id, controller);
+    return controller;
+  }
+
+  async #of(operation: Operation, entry: DeviceEntry): Promise<readonly Source[]> {
+    const link = findLink(entry.device, relations.dataSources);
+    if (link === undefined) return [];
+    const from = `${entry.url.origin} ${link}`;
+    const { id } = entry.device;
+    const known = this.#known.get(id);
+    if (known?.from === from) return known.sources;
+    const asked = await this.#asking.run(id, operation, async (shared) => {
+      const answered = { from, sources: await this.#ask(shared, entry, link) };
+      this.#known.set(id, answered);
+      return answered;
+    });
+    return asked.sources;
+  }
+
+  async #ask(operation: Operation, entry: DeviceEntry, link: string): Promise<Source[]> {
+    const relation = relations.dataSources;
+    const url = this.#origins.resolve(link, entry.url, relation);
+    const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
+    return sourceRecords(answer.json()).map((record) => ({
+      // Of each record only what is asked for later: there may be thousands.
+      resource: { _links: record['_links'] },
+      url: answer.url,
+      remoteId: remoteIdOf(record),
+    }));
+  }
+}
+
+/** True where what is kept of the camera may be the cause: a link or a remote id that is out of date. */
+function isRejected(error: unknown): boolean {
+  return error instanceof RvmError && (error.code === 'HTTP_ERROR' || error.code === 'DEVICE_OFFLINE');
+}
+
+function missing({ device }: DeviceEntry, wanted: readonly string[]): never {
+  const hasSources = findLink(device, relations.dataSources) !== undefined;
+  return notOffered((hasSources ? wanted[0] : undefined) ?? relations.dataSources, 'The camera');
+}
+
+/** The resource itself first, then its elements, those with pictures before the others. */
+function sourceRecords(body: unknown): JsonRecord[] {
+  const elements = readPage(body, DIALECT.collection.dataSources).records;
+  const video = elements.filter((element) => isVideo(element));
+  const others = elements.filter((element) => !isVideo(element));
+  return [...(isRecord(body) ? [body] : []), ...video, ...others];
+}
+
+function isVideo(element: JsonRecord): boolean {
+  const { type, video } = DIALECT.dataSource;
+  return firstText(element, type)?.toLowerCase() === video;
+}

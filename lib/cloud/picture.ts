@@ -1,0 +1,119 @@
+import { isRecord } from '../json-record';
+import { readTime } from '../time';
+import type { Answer } from './answer';
+import { DIALECT } from './dialect';
+import { asText, firstField, firstText } from './json-field';
+import { findAnyLink, linkValue } from './links';
+
+/** What an answer to a snapshot request holds: a picture, or the address of one. */
+export type Picture = { jpeg: Buffer; time: Date | undefined } | { address: string } | undefined;
+
+const { snapshot: FACTS } = DIALECT;
+const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+/** JSON is unwrapped so often. */
+const MAX_WRAPPERS = 3;
+
+/**
+ * The picture of an answer: JPEG bytes under any content type, the first JPEG of a multipart answer, base64 text in JSON,
+ * or the address where JSON or a `Location` says that it is. Undefined where there is none of these.
+ */
+export function pictureIn(answer: Answer): Picture {
+  const { body } = answer;
+  if (isJpeg(body)) return { jpeg: body, time: timeIn(answer.header(FACTS.timeHeader)) };
+  if (answer.empty) return answer.location === undefined ? undefined : { address: answer.location };
+  const boundary = boundaryOf(answer.contentType);
+  if (boundary !== undefined) return pictureInParts(body, boundary);
+  if (!looksLikeJson(body)) return undefined;
+  return pictureInJson(answer.json(), MAX_WRAPPERS);
+}
+
+function isJpeg(bytes: Buffer): boolean {
+  return bytes.subarray(0, JPEG.length).equals(JPEG);
+}
+
+/** ISO 8601, or the date of an HTTP header. */
+function timeIn(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = readTime(text) ?? new Date(text);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+function looksLikeJson(body: Buffer): boolean {
+  return /^[\s\uFEFF]*["{]/.test(body.subarray(0, 64).toString('utf8'));
+}
+
+function boundaryOf(contentType = ''): string | undefined {
+  const [type = '', ...parameters] = contentType.split(';');
+  if (!type.trim().toLowerCase().startsWith('multipart/')) return undefined;
+  for (const parameter of parameters) {
+    const [, text] = /^\s*boundary\s*=\s*"?([^"]{1,70})"?\s*$/i.exec(parameter) ?? [];
+    if (text !== undefined) return text.trim();
+  }
+  return undefined;
+}
+
+/** The first part that is a JPEG (RFC 2046, section 5.1). */
+function pictureInParts(body: Buffer, boundary: string): Picture {
+  const mark = Buffer.from(`--${boundary}`);
+  let start = body.indexOf(mark);
+  while (start >= 0) {
+    const end = body.indexOf(mark, start + mark.length);
+    const part = body.subarray(start + mark.length, end < 0 ? body.length : end);
+    const head = part.indexOf(END_OF_HEAD);
+    const content = head < 0 ? Buffer.alloc(0) : part.subarray(head + END_OF_HEAD.length);
+    if (isJpeg(content)) return { jpeg: withoutLineEnd(content), time: timeInHead(part.subarray(0, head)) };
+    start = end;
+  }
+  return undefined;
+}
+
+/** The line end before a boundary belongs to the boundary. */
+function withoutLineEnd(content: Buffer): Buffer {
+  return content.subarray(-2).equals(Buffer.from('\r\n')) ? content.subarray(0, -2) : content;
+}
+
+function timeInHead(head: Buffer): Date | undefined {
+  for (const line of head.toString('latin1').split('\r\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name === FACTS.partTime || name === FACTS.timeHeader) return timeIn(line.slice(colon + 1).trim());
+  }
+  return undefined;
+}
+
+function pictureInJson(body: unknown, wrappers: number): Picture {
+  const own = typeof body === 'string' ? pictureInText(body) : undefined;
+  if (own !== undefined || !isRecord(body)) return own;
+  for (const name of FACTS.picture) {
+    const text = firstField(body, [name]);
+    const found = typeof text === 'string' ? jpegOf(text) : undefined;
+    if (found !== undefined) return { jpeg: found, time: timeIn(asText(firstField(body, FACTS.time))) };
+  }
+  const address = addressIn(firstText(body, FACTS.url) ?? firstText(body, FACTS.picture));
+  if (address !== undefined) return { address };
+  const link = findAnyLink(body, FACTS.relations)?.address ?? linkValue(firstField(body, FACTS.picture));
+  if (link !== undefined) return { address: link };
+  if (wrappers === 0) return undefined;
+  const inner = firstField(body, DIALECT.collection.wrappers) ?? firstField(body, FACTS.picture);
+  return isRecord(inner) ? pictureInJson(inner, wrappers - 1) : undefined;
+}
+
+function pictureInText(text: string): Picture {
+  const jpeg = jpegOf(text);
+  if (jpeg !== undefined) return { jpeg, time: undefined };
+  const address = addressIn(text);
+  return address === undefined ? undefined : { address };
+}
+
+/** A JPEG as base64, with or without `data:image/jpeg;base64,` before it. */
+function jpegOf(text: string): Buffer | undefined {
+  const base64 = text.slice(0, 100).startsWith('data:') ? text.slice(text.indexOf(',') + 1) : text;
+  const bytes = Buffer.from(base64, 'base64');
+  return isJpeg(bytes) ? bytes : undefined;
+}
+
+/** An address has a scheme, or begins with a slash. */
+function addressIn(text: string | undefined): string | undefined {
+  return text !== undefined && /^(?:https?:)?\//i.test(text.trim()) ? text.trim() : undefined;
+}

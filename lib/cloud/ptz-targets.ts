@@ -1,0 +1,74 @@
+import { RvmError } from '../error';
+import { isRecord, type JsonRecord } from '../json-record';
+import type { Answer } from './answer';
+import type { PtzTarget } from './calls';
+import { readPage } from './collection';
+import { DIALECT } from './dialect';
+import { firstField, firstText } from './json-field';
+
+/** A preset or tour of a list, with the record that may hold its own links. */
+export interface ListedTarget {
+  readonly target: PtzTarget;
+  readonly record: JsonRecord;
+}
+
+/** The presets or tours of a camera, as served. */
+export interface TargetList {
+  readonly targets: readonly ListedTarget[];
+  /** The list itself, which may hold links for all of them. */
+  readonly record: JsonRecord;
+  /** What all these links are relative to. */
+  readonly url: URL;
+}
+
+const { ptz: FACTS } = DIALECT;
+
+/** @param names the list's own names */
+export function readTargets(answer: Answer, names: readonly string[]): TargetList {
+  const body = answer.empty ? {} : answer.json();
+  const targets = readPage(body, names).records.flatMap((record) => {
+    const target = targetOf(record);
+    return target === undefined ? [] : [{ target, record }];
+  });
+  return { targets, record: isRecord(body) ? body : {}, url: answer.url };
+}
+
+/**
+ * The target that a user names: by its id, compared as text, else by its exact name.
+ * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT where several have that name
+ */
+export function findTarget({ targets }: TargetList, wanted: string): ListedTarget {
+  const byId = targets.find(({ target }) => String(target.id) === wanted);
+  if (byId !== undefined) return byId;
+  const [only, ...others] = targets.filter(({ target }) => target.name === wanted);
+  if (others.length > 0) {
+    throw new RvmError('BAD_INPUT', `${others.length + 1} targets have this name: name one by its id.`);
+  }
+  if (only !== undefined) return only;
+  throw new RvmError('TARGET_NOT_FOUND', `The camera has no such preset or tour; it has ${listed(targets)}.`);
+}
+
+/** The preset that is marked as the home position. */
+export function homePreset({ targets }: TargetList): ListedTarget | undefined {
+  return targets.find(({ record }) => FACTS.home.some((name) => firstField(record, [name]) === true));
+}
+
+function targetOf(record: JsonRecord): PtzTarget | undefined {
+  const name = firstText(record, FACTS.name) ?? '';
+  for (const field of FACTS.id) {
+    const id = firstField(record, [field]);
+    if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return { id, name };
+  }
+  // What has a name alone is known by that.
+  return name === '' ? undefined : { id: name, name };
+}
+
+/** The first few, so that a typing error shows. */
+function listed(targets: readonly ListedTarget[]): string {
+  if (targets.length === 0) return 'none';
+  const shown = targets
+    .slice(0, 5)
+    .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
+  const more = targets.length > shown.length ? ', …' : '';
+  return (shown.join(', ') + more).replace(/[\p{C}\s]+/gu, ' ').slice(0, 200);
+}
