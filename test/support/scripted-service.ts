@@ -95,6 +95,11 @@ export class ScriptedService {
     });
   }
 
+  /** What answers to a path now. */
+  route(method: string, path: string): Route {
+    return this.#routes.get(`${method} ${path}`) ?? ((request) => this.behaviour(request));
+  }
+
   count(method: string, path: string): number {
     return this.seen.filter((request) => request.method === method && request.path === path).length;
   }
