@@ -55,7 +55,7 @@ function boundaryOf(contentType = ''): string | undefined {
 
 /** The first part that is a JPEG (RFC 2046, section 5.1). */
 function pictureInParts(body: Buffer, boundary: string): Picture {
-  const mark = Buffer.from(`--${boundary}`);
+  const mark = delimiter(body, boundary);
   let start = body.indexOf(mark);
   while (start >= 0) {
     const end = body.indexOf(mark, start + mark.length);
@@ -66,6 +66,13 @@ function pictureInParts(body: Buffer, boundary: string): Picture {
     start = end;
   }
   return undefined;
+}
+
+/** Two dashes and the boundary; some cameras count the dashes in. */
+function delimiter(body: Buffer, boundary: string): Buffer {
+  const proper = Buffer.from(`--${boundary}`);
+  const sloppy = boundary.startsWith('--') && !body.includes(proper);
+  return sloppy ? Buffer.from(boundary) : proper;
 }
 
 /** The line end before a boundary belongs to the boundary. */
