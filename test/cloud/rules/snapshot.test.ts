@@ -47,6 +47,7 @@ describe('snapshots of any service', () => {
         typed('multipart/x-mixed-replace;boundary="--b"', multipart('--b', [{ jpeg: JPEG, time: LATER }])),
     ],
     ['JSON with base64 text', () => ({ json: { image: base64 } })],
+    ['JSON with a data URL for an address', () => ({ json: { url: `data:image/jpeg;base64,${base64}` } })],
     ['JSON with a data URL', () => ({ json: { Data: `data:image/jpeg;base64,${base64}` } })],
     [
       'JSON with base64 text for URLs, in a result',
@@ -101,6 +102,7 @@ describe('snapshots of any service', () => {
     ['parts without a boundary', typed('multipart/mixed', multipart('b', [{ jpeg: JPEG, time: LATER }]))],
     ['JSON without a picture', { json: { status: 'success', result: {} } }],
     ['JSON with another text', { json: { image: 'not a picture' } }],
+    ['JSON with a place instead of an address', { json: { location: 'Depot', uri: 'rtsp: x' } }],
     ['JSON with null', { json: { image: null, url: null } }],
   ];
   for (const [kind, reply] of useless) {
