@@ -85,6 +85,6 @@ export class Circuit {
       if (error === undefined) this.succeeded();
       else if (error instanceof RvmError) this.failed(error);
     };
-    this.#probing = this.#probe(new Operation()).then(() => ended(), ended);
+    this.#probing = this.#probe(new Operation({ once: true })).then(() => ended(), ended);
   }
 }

@@ -1,7 +1,7 @@
 import type { Device } from '../device';
 import type { JsonRecord } from '../json-record';
 import type { Answer } from './answer';
-import { readPage, unwrapRecord } from './collection';
+import { unwrapRecord } from './collection';
 import { Breather } from './breather';
 import { DeviceIndex, type DeviceEntry } from './device-index';
 import { tellsStatus, toDevice, withStatusOf } from './device-record';
@@ -10,6 +10,7 @@ import { isGone } from './gone';
 import { findAnyLink } from './links';
 import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
+import { pagesFrom } from './pages';
 import type { SessionKeeper } from './session';
 import { KeyedFlight, SingleFlight } from './single-flight';
 import type { StationTiming } from './timing';
@@ -136,18 +137,13 @@ export class DeviceDirectory {
   async #load(operation: Operation): Promise<void> {
     const index = new DeviceIndex();
     const breather = new Breather();
-    const seen = new Set<string>();
-    let answer: Answer | undefined = await this.#firstPage(operation);
-    while (answer !== undefined) {
-      const url: URL = answer.url;
-      seen.add(url.href);
-      const page = readPage(answer.json(), DIALECT.collection.devices);
+    const first = await this.#firstPage(operation);
+    const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
+    for await (const page of pagesFrom(first, DIALECT.collection.devices, this.#origins, ask)) {
       for (const record of page.records) {
-        index.add({ device: toDevice(record), url });
+        index.add({ device: toDevice(record), url: page.url });
         if (breather.due) await breather.breathe();
       }
-      const more: boolean = page.records.length > 0 && seen.size < DIALECT.collection.maxPages;
-      answer = more ? await this.#nextPage(operation, page.next, url, seen) : undefined;
     }
     this.#index = index;
     this.#onLoad();
@@ -162,17 +158,6 @@ export class DeviceDirectory {
       await this.#session.rereadSystem(operation);
       return this.#get(operation, await this.#session.link(operation, relations.devices));
     }
-  }
-
-  async #nextPage(
-    operation: Operation,
-    next: string | undefined,
-    page: URL,
-    seen: ReadonlySet<string>,
-  ): Promise<Answer | undefined> {
-    if (next === undefined) return undefined;
-    const url = this.#origins.resolve(next, page, relations.devices);
-    return seen.has(url.href) ? undefined : this.#get(operation, url);
   }
 
   #get(operation: Operation, url: TrustedUrl): Promise<Answer> {

@@ -26,14 +26,13 @@ export const DIALECT = {
     home: ['rel/home', 'rel/ptz_home', 'rel/go_home', 'rel/trigger_home', 'rel/goto_home'],
     /** On a preset. */
     gotoPreset: ['rel/trigger', 'rel/trigger_preset', 'rel/goto', 'rel/goto_preset'],
-    /** On a list of presets, or wherever that may stand: names that say what they go to. */
-    gotoPresetOfList: ['rel/trigger_preset', 'rel/goto_preset', 'rel/trigger', 'rel/goto'],
+    /** On a list of presets, or wherever that may stand: the preset is named in the body. */
+    gotoAnyPreset: ['rel/trigger_preset', 'rel/goto_preset'],
     /** On a tour. */
-    startTour: ['rel/start', 'rel/start_tour', 'rel/trigger'],
-    startTourOfList: ['rel/start_tour', 'rel/trigger_tour', 'rel/start', 'rel/trigger'],
+    startTour: ['rel/start', 'rel/start_tour', 'rel/trigger', 'rel/trigger_tour'],
+    startAnyTour: ['rel/start_tour', 'rel/trigger_tour'],
     stopTour: ['rel/stop', 'rel/stop_tour', 'rel/halt'],
-    /** On a list of tours. */
-    stopTourOfList: ['rel/stop_tour', 'rel/halt', 'rel/stop'],
+    stopAnyTour: ['rel/stop_tour', 'rel/halt'],
   },
 
   login: {

@@ -1,18 +1,27 @@
 import { RvmError } from '../error';
 
+export interface OperationOptions {
+  signal?: AbortSignal | undefined;
+  /** Milliseconds for the whole operation; `end` must be called where there is a deadline. */
+  deadlineMs?: number | undefined;
+  /** Nothing is tried more than once: it is asked again by other means. */
+  once?: boolean;
+}
+
 /**
  * One thing the user asked for. It carries the caller's abort signal and deadline, and counts the HTTP requests it caused.
  * Work that several operations share counts for the one that started it.
  */
 export class Operation {
   readonly signal: AbortSignal | undefined;
+  readonly once: boolean;
   readonly #tally: { requests: number };
   readonly #startedAt = performance.now();
   #end: () => void = () => undefined;
 
-  /** @param deadlineMs milliseconds for the whole operation; `end` must be called where there is one */
-  constructor(signal?: AbortSignal, deadlineMs?: number, tally = { requests: 0 }) {
+  constructor({ signal, deadlineMs, once = false }: OperationOptions = {}, tally = { requests: 0 }) {
     this.signal = deadlineMs === undefined ? signal : this.#withDeadline(signal, deadlineMs);
+    this.once = once;
     this.#tally = tally;
   }
 
@@ -31,7 +40,7 @@ export class Operation {
 
   /** The same count without the caller's abort: for shared work, which one caller must not cancel for all. */
   shared(): Operation {
-    return new Operation(undefined, undefined, this.#tally);
+    return new Operation({ once: this.once }, this.#tally);
   }
 
   /** Leaves no timer behind. */

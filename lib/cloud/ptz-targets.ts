@@ -2,14 +2,16 @@ import { RvmError } from '../error';
 import { isRecord, type JsonRecord } from '../json-record';
 import type { Answer } from './answer';
 import type { PtzTarget } from './calls';
-import { readPage } from './collection';
 import { DIALECT } from './dialect';
 import { firstField, firstText } from './json-field';
+import type { FetchedPage } from './pages';
 
 /** A preset or tour of a list, with the record that may hold its own links. */
 export interface ListedTarget {
   readonly target: PtzTarget;
   readonly record: JsonRecord;
+  /** What these links are relative to. */
+  readonly url: URL;
 }
 
 /** The presets or tours of a camera, as served. */
@@ -17,19 +19,21 @@ export interface TargetList {
   readonly targets: readonly ListedTarget[];
   /** The list itself, which may hold links for all of them. */
   readonly record: JsonRecord;
-  /** What all these links are relative to. */
   readonly url: URL;
 }
 
 const { ptz: FACTS } = DIALECT;
 
-/** @param names the list's own names */
-export function readTargets(answer: Answer, names: readonly string[]): TargetList {
+/** @param answer the first page, whose own links are those of the list */
+export async function readTargets(answer: Answer, pages: AsyncIterable<FetchedPage>): Promise<TargetList> {
+  const targets: ListedTarget[] = [];
+  for await (const { records, url } of pages) {
+    for (const record of records) {
+      const target = targetOf(record);
+      if (target !== undefined) targets.push({ target, record, url });
+    }
+  }
   const body = answer.empty ? {} : answer.json();
-  const targets = readPage(body, names).records.flatMap((record) => {
-    const target = targetOf(record);
-    return target === undefined ? [] : [{ target, record }];
-  });
   return { targets, record: isRecord(body) ? body : {}, url: answer.url };
 }
 

@@ -10,10 +10,10 @@ import { DIALECT } from './dialect';
 import { InTurn } from './in-turn';
 import { findAnyLink } from './links';
 import type { Operation } from './operation';
-import type { Origins } from './origin';
+import type { Origins, TrustedUrl } from './origin';
+import { pagesFrom } from './pages';
 import { findTarget, homePreset, readTargets, type ListedTarget, type TargetList } from './ptz-targets';
 import type { SessionKeeper } from './session';
-import { notOffered } from './system-resource';
 import { jsonBody, type RequestBody } from './transport';
 
 /** Where the lists of presets and tours, and the home position, are looked for. */
@@ -21,6 +21,24 @@ export interface PtzRelations {
   presets: readonly string[];
   tours: readonly string[];
   home: readonly string[];
+}
+
+/** A target, and where its action may hang. */
+interface Wanted {
+  list: TargetList;
+  target: ListedTarget;
+  /** On the target. */
+  own: readonly string[];
+  /** For all targets. */
+  any: readonly string[];
+  /** Names the target where the link is one for all. */
+  body: RequestBody;
+}
+
+interface Link {
+  relation: string;
+  address: string;
+  base: URL;
 }
 
 /** A call that carries a command out. */
@@ -80,7 +98,7 @@ export class Ptz {
         case 'start-tour':
           return this.#startTour(operation, entry, required(target, 'tour'));
         case 'stop-tour':
-          return this.#stopTour(operation, entry, target);
+          return this.#stopTour(operation, entry, target === '' ? undefined : target);
         default:
           return action satisfies never;
       }
@@ -95,14 +113,21 @@ export class Ptz {
 
   async #goToPreset(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'presets');
-    return this.#goTo(operation, list, findTarget(list, wanted));
+    return this.#goTo(operation, entry, list, findTarget(list, wanted));
   }
 
-  async #goTo(operation: Operation, list: TargetList, preset: ListedTarget): Promise<ListedTarget> {
-    const own = this.#link(list, preset.record, relations.gotoPreset);
-    const ofList = this.#link(list, list.record, relations.gotoPresetOfList);
+  async #goTo(
+    operation: Operation,
+    entry: DeviceEntry,
+    list: TargetList,
+    preset: ListedTarget,
+  ): Promise<ListedTarget> {
+    const { gotoPreset: own, gotoAnyPreset: any } = relations;
     const body = bodyFor(preset, FACTS.presetId);
-    await this.#command(operation, own ?? (ofList && { ...ofList, body }), relations.gotoPreset);
+    await this.#post(
+      operation,
+      await this.#action(operation, entry, { list, target: preset, own, any, body }),
+    );
     return preset;
   }
 
@@ -112,7 +137,7 @@ export class Ptz {
         operation,
         entry,
         (camera) => this.#links.ptzOffer(operation, camera, this.#relations.home),
-        (offer) => this.#post(operation, offer),
+        ({ url, relation }) => this.#post(operation, { url, relation }),
       );
       return undefined;
     } catch (error) {
@@ -126,42 +151,45 @@ export class Ptz {
     const list = await this.#list(operation, entry, 'presets').catch(() => undefined);
     const home = list && homePreset(list);
     if (list === undefined || home === undefined) throw reason;
-    return this.#goTo(operation, list, home);
+    return this.#goTo(operation, entry, list, home);
   }
 
   async #startTour(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'tours');
-    const tour = findTarget(list, wanted);
-    const own = this.#link(list, tour.record, relations.startTour);
-    const ofList = this.#link(list, list.record, relations.startTourOfList);
-    const body = bodyFor(tour, FACTS.tourId);
-    await this.#command(operation, own ?? (ofList && { ...ofList, body }), relations.startTour);
-    this.#started.set(entry.device.id, String(tour.target.id));
-    return tour;
+    const target = findTarget(list, wanted);
+    const { startTour: own, startAnyTour: any } = relations;
+    const body = bodyFor(target, FACTS.tourId);
+    await this.#post(operation, await this.#action(operation, entry, { list, target, own, any, body }));
+    this.#started.set(entry.device.id, String(target.target.id));
+    return target;
   }
 
-  /** Without a tour the one that runs is meant: by a link for all, else the one started last, else whichever it is. */
   async #stopTour(
     operation: Operation,
     entry: DeviceEntry,
     wanted: string | undefined,
   ): Promise<ListedTarget | undefined> {
     const list = await this.#list(operation, entry, 'tours');
-    const ofList = this.#link(list, list.record, relations.stopTourOfList);
-    if (wanted !== undefined) {
-      const tour = findTarget(list, wanted);
-      const own = this.#link(list, tour.record, relations.stopTour);
-      const body = bodyFor(tour, FACTS.tourId);
-      await this.#command(operation, own ?? (ofList && { ...ofList, body }), relations.stopTour);
-      return tour;
-    }
-    if (ofList !== undefined) {
-      await this.#command(operation, ofList, relations.stopTour);
-      return undefined;
-    }
-    return this.#stopRunning(operation, entry, list);
+    if (wanted !== undefined) return this.#stop(operation, entry, list, findTarget(list, wanted));
+    const halt = linkOf(list.record, list.url, relations.stopTour);
+    if (halt === undefined) return this.#stopRunning(operation, entry, list);
+    await this.#post(operation, this.#resolved(halt));
+    return undefined;
   }
 
+  async #stop(
+    operation: Operation,
+    entry: DeviceEntry,
+    list: TargetList,
+    target: ListedTarget,
+  ): Promise<ListedTarget> {
+    const { stopTour: own, stopAnyTour: any } = relations;
+    const body = bodyFor(target, FACTS.tourId);
+    await this.#post(operation, await this.#action(operation, entry, { list, target, own, any, body }));
+    return target;
+  }
+
+  /** Without a link that stops whatever runs: the tour that was started last, else all, for one of them it is. */
   async #stopRunning(
     operation: Operation,
     entry: DeviceEntry,
@@ -169,14 +197,12 @@ export class Ptz {
   ): Promise<ListedTarget | undefined> {
     const started = this.#started.get(entry.device.id);
     const last = list.targets.find(({ target }) => String(target.id) === started);
-    const stoppable = (last === undefined ? list.targets : [last]).map((tour) => ({
-      tour,
-      action: this.#link(list, tour.record, relations.stopTour),
-    }));
-    if (stoppable.length === 0)
-      throw new RvmError('TARGET_NOT_FOUND', 'The camera has no tour to be stopped.');
-    for (const { action } of stoppable) await this.#command(operation, action, relations.stopTour);
-    return last;
+    if (last !== undefined) return this.#stop(operation, entry, list, last);
+    if (list.targets.length === 0) {
+      throw new RvmError('TARGET_NOT_FOUND', 'The camera has no tour that could be stopped.');
+    }
+    for (const tour of list.targets) await this.#stop(operation, entry, list, tour);
+    return undefined;
   }
 
   async #list(operation: Operation, entry: DeviceEntry, list: PtzList): Promise<TargetList> {
@@ -186,35 +212,45 @@ export class Ptz {
       (camera) => this.#links.ptzOffer(operation, camera, this.#relations[list]),
       ({ url, relation }) => this.#session.follow(operation, { method: 'GET', url, relation }),
     );
-    return readTargets(answer, DIALECT.collection[list]);
+    const ask = (url: TrustedUrl): Promise<Answer> =>
+      this.#session.follow(operation, { method: 'GET', url, relation: answer.relation });
+    return readTargets(answer, pagesFrom(answer, DIALECT.collection[list], this.#origins, ask));
   }
 
-  #link(list: TargetList, record: JsonRecord, wanted: readonly string[]): Action | undefined {
-    const found = findAnyLink(record, wanted);
-    if (found === undefined) return undefined;
-    const { relation, address } = found;
-    return { relation, url: this.#origins.resolve(address, list.url, relation) };
-  }
-
-  async #command(
+  /** The link on the target itself; else one for all targets, on the list or wherever that may stand, with a body. */
+  async #action(
     operation: Operation,
-    action: Action | undefined,
-    wanted: readonly [string, ...string[]],
-  ): Promise<void> {
-    await this.#post(operation, action ?? notOffered(wanted[0], 'The camera'));
+    entry: DeviceEntry,
+    { list, target, own, any, body }: Wanted,
+  ): Promise<Action> {
+    const near = linkOf(target.record, target.url, own);
+    if (near !== undefined) return this.#resolved(near);
+    const ofList = linkOf(list.record, list.url, [...any, ...own]);
+    if (ofList !== undefined) return { ...this.#resolved(ofList), body };
+    const { url, relation } = await this.#links.ptzOffer(operation, entry, any);
+    return { url, relation, body };
+  }
+
+  #resolved({ relation, address, base }: Link): Action {
+    return { relation, url: this.#origins.resolve(address, base, relation) };
   }
 
   /** By POST; by PUT where the service says that it takes no POST, and so has not carried it out. */
-  async #post(operation: Operation, { url, relation, body }: Action): Promise<Answer> {
-    const wanted = { url, relation, ...(body === undefined ? {} : { body }) };
+  async #post(operation: Operation, action: Action, method: 'POST' | 'PUT' = 'POST'): Promise<Answer> {
     try {
-      return await this.#session.follow(operation, { ...wanted, method: 'POST' });
+      return await this.#session.follow(operation, { ...action, method });
     } catch (error) {
       if (!(error instanceof RvmError) || error.code !== 'HTTP_ERROR') throw error;
-      if (error.cause.status === 405) return this.#session.follow(operation, { ...wanted, method: 'PUT' });
-      throw DIALECT.error.busyStatuses.includes(error.cause.status ?? 0) ? cameraBusy(error.cause) : error;
+      const { status = 0 } = error.cause;
+      if (status === 405 && method === 'POST') return this.#post(operation, action, 'PUT');
+      throw DIALECT.error.busyStatuses.includes(status) ? cameraBusy(error.cause) : error;
     }
   }
+}
+
+function linkOf(record: JsonRecord, base: URL, wanted: readonly string[]): Link | undefined {
+  const found = findAnyLink(record, wanted);
+  return found && { ...found, base };
 }
 
 function bodyFor({ target: { id } }: ListedTarget, field: string): RequestBody {

@@ -2,8 +2,14 @@ import { RvmError } from '../error';
 import { readTime } from '../time';
 
 const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
-/** Date, letter, time of day to the second, and what follows: fraction and zone. */
-const PARTS = /^(\d{4}(-?)\d{2}-?\d{2})([Tt ])(\d{2}(:?)\d{2}(?::?\d{2})?)(.*)$/;
+const PARTS = new RegExp(
+  '^(?<day>\\d{4}(?<dateMark>-?)\\d{2}-?\\d{2})(?<letter>[Tt ])' +
+    '(?<time>\\d{2}(?<timeMark>:?)\\d{2}(?::?\\d{2})?)(?:(?<point>[.,])(?<digits>\\d+))?(?<zone>.*)$',
+);
+/** There is no older recording; smaller numbers are seconds since 1970. */
+const EARLIEST = Date.UTC(2000, 0);
+/** The last day that can be written in ISO 8601 with four digits for the year. */
+const LATEST = Date.UTC(9999, 11, 31);
 
 /**
  * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
@@ -16,13 +22,16 @@ export function requestTime(text: string, appendZ: boolean): string {
 
 /**
  * The text of a time that a user gives: ISO 8601 as it is; milliseconds since 1970 or a Date as UTC with `Z`.
- * @throws RvmError BAD_INPUT for anything else
+ * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are seconds in truth
  */
 export function timeText(value: unknown): string {
   const milliseconds = millisecondsOf(value);
-  if (milliseconds !== undefined && Math.abs(milliseconds) <= 8.64e15)
+  if (milliseconds !== undefined && milliseconds >= EARLIEST && milliseconds <= LATEST) {
     return new Date(milliseconds).toISOString();
-  if (typeof value === 'string' && readTime(value) !== undefined) return value.trim();
+  }
+  if (milliseconds === undefined && typeof value === 'string' && readTime(value) !== undefined) {
+    return value.trim();
+  }
   throw new RvmError(
     'BAD_INPUT',
     'The time of the recorded video must be ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.',
@@ -30,45 +39,55 @@ export function timeText(value: unknown): string {
 }
 
 /**
- * The time some seconds earlier, in the same form: date and time with or without separators, as many digits of the
- * fraction, the same zone.
+ * The time some seconds earlier, in the same form: date and time with or without separators, at least as many digits of
+ * the fraction, the same zone.
  * @param text one that `readTime` can read
  */
 export function shiftedBack(text: string, seconds: number): string {
   if (seconds === 0) return text;
-  const parts = PARTS.exec(text.trim());
   const milliseconds = Math.round(seconds * 1000);
-  if (parts === null) return isoBack(text, milliseconds);
-  const [, , dateMark = '', letter = 'T', clock = '', clockMark = '', rest = ''] = parts;
-  const { fraction, zone } = /^(?<fraction>[.,]\d+)?(?<zone>.*)$/.exec(rest)?.groups ?? {};
-  // Read without its zone, so that what comes out is in the same zone.
-  const wall = readTime(`${parts[1]}T${clock}Z`);
-  if (wall === undefined) return isoBack(text, milliseconds);
-  const digits = Math.max(
-    fraction === undefined ? 0 : fraction.length - 1,
-    milliseconds % 1000 === 0 ? 0 : 3,
-  );
-  const own = BigInt((fraction ?? '').slice(1).padEnd(9, '0'));
-  const nanoseconds = BigInt(wall.getTime() - milliseconds) * 1_000_000n + own;
+  const form = formOf(text.trim());
+  // A text that has no time of day has no form for one.
+  if (form === undefined) return new Date((readTime(text)?.getTime() ?? 0) - milliseconds).toISOString();
+  const nanoseconds = BigInt(form.wallMs - milliseconds) * 1_000_000n + BigInt(form.digits.padEnd(9, '0'));
   const at = new Date(Number(nanoseconds / 1_000_000n)).toISOString();
-  const below = String(nanoseconds % 1_000_000_000n)
+  const count = Math.max(form.digits.length, milliseconds % 1000 === 0 ? 0 : 3);
+  const fraction = String(nanoseconds % 1_000_000_000n)
     .padStart(9, '0')
-    .slice(0, digits);
-  const withSeconds = clock.replaceAll(':', '').length === 6 || milliseconds % 60_000 !== 0;
-  const day = at.slice(0, 10).replaceAll('-', dateMark);
-  const time = at.slice(11, withSeconds || digits > 0 ? 19 : 16).replaceAll(':', clockMark);
-  const mark = fraction?.charAt(0) ?? '.';
-  return `${day}${letter}${time}${digits === 0 ? '' : mark + below}${zone ?? ''}`;
+    .slice(0, count);
+  const toSeconds = form.hasSeconds || count > 0 || milliseconds % 60_000 !== 0;
+  const day = at.slice(0, 10).replaceAll('-', form.dateMark);
+  const time = at.slice(11, toSeconds ? 19 : 16).replaceAll(':', form.timeMark);
+  return `${day}${form.letter}${time}${count === 0 ? '' : form.point + fraction}${form.zone}`;
 }
 
-/** A form that has no time of day can keep none. */
-function isoBack(text: string, milliseconds: number): string {
-  return new Date((readTime(text)?.getTime() ?? 0) - milliseconds).toISOString();
+/** How a time is written, and what it is on the wall where it was written. */
+interface Form {
+  /** As if it were UTC, to the second. */
+  wallMs: number;
+  /** Of the fraction. */
+  digits: string;
+  hasSeconds: boolean;
+  dateMark: string;
+  letter: string;
+  timeMark: string;
+  point: string;
+  zone: string;
+}
+
+function formOf(text: string): Form | undefined {
+  const parts = PARTS.exec(text)?.groups;
+  const { day = '', dateMark = '', letter = 'T', time = '', timeMark = '' } = parts ?? {};
+  const wall = readTime(`${day}T${time}Z`);
+  if (parts === undefined || wall === undefined) return undefined;
+  const { point = '.', digits = '', zone = '' } = parts;
+  const hasSeconds = time.replaceAll(':', '').length === 6;
+  return { wallMs: wall.getTime(), digits, hasSeconds, dateMark, letter, timeMark, point, zone };
 }
 
 function millisecondsOf(value: unknown): number | undefined {
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.getTime();
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
+  if (value instanceof Date) return value.getTime();
+  if (typeof value === 'number') return value;
   // Fewer digits are a date without separators.
   return typeof value === 'string' && /^\s*\d{10,16}\s*$/.test(value) ? Number(value) : undefined;
 }

@@ -18,7 +18,7 @@ import { requireAgentUser, secretsOf, usableKey, type Credentials } from './cred
 import { DeviceDirectory } from './device-directory';
 import { DIALECT } from './dialect';
 import { FreeRequests } from './free-requests';
-import { Operation } from './operation';
+import { Operation, type OperationOptions } from './operation';
 import { Origins } from './origin';
 import { Ptz } from './ptz';
 import type { LiveStyle } from './rtsp';
@@ -184,10 +184,10 @@ export class StationClient {
   }
 
   async #run<T>(
-    { signal, deadlineMs }: CallOptions & { deadlineMs?: number | undefined },
+    { signal, deadlineMs }: OperationOptions,
     work: (operation: Operation, parts: Parts) => Promise<T>,
   ): Promise<T> {
-    const operation = new Operation(signal, deadlineMs === undefined ? undefined : timerMs(deadlineMs));
+    const operation = new Operation({ signal, deadlineMs: deadlineMs && timerMs(deadlineMs) });
     try {
       return await work(operation, this.#open(operation));
     } finally {

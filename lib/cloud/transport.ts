@@ -108,12 +108,13 @@ export class Transport {
     for (let attempt = 1; ; attempt += 1) {
       const limit = this.limits.against(relation);
       if (limit !== undefined) {
-        if (method !== 'GET' || limit.ms > longestWaitMs) throw limit.error;
+        if (method !== 'GET' || operation.once || limit.ms > longestWaitMs) throw limit.error;
         await this.#pause(operation, relation, limit.ms);
       }
       const outcome = await once(attempt).catch(asError);
       if (outcome instanceof Answer) this.limits.note(outcome);
-      const pause = method === 'GET' ? pauseAfter(outcome, attempt, this.#timing) : undefined;
+      const again = method === 'GET' && !operation.once;
+      const pause = again ? pauseAfter(outcome, attempt, this.#timing) : undefined;
       if (pause === undefined) {
         if (outcome instanceof Answer) return outcome;
         throw outcome;

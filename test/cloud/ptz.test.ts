@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import type { StationClient } from '../../lib/cloud/station-client';
+import { Gate } from '../support/gate';
+import type { Reply } from '../support/scripted-service';
+import { failure, ScriptedStation, until } from '../support/scripted-station';
+
+const GATE = 'Gate';
+const YARD = 'Yard';
+
+describe('PTZ commands', () => {
+  let station: ScriptedStation;
+  let client: StationClient;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    client = station.client();
+    const { service } = station;
+    for (const camera of [GATE, YARD]) {
+      const target = (id: number, ...actions: string[]): object => ({
+        id,
+        name: `${camera} ${id}`,
+        _links: Object.fromEntries(actions.map((action) => [`rel/${action}`, `/${camera}/${id}/${action}`])),
+      });
+      service.on('GET', `/sources/${camera}`, {
+        json: { _links: { 'rel/ptz_presets': `/${camera}/presets`, 'rel/ptz_tours': `/${camera}/tours` } },
+      });
+      service.on('GET', `/${camera}/presets`, {
+        json: { ptz_presets: [0, 1, 2].map((id) => target(id, 'trigger')) },
+      });
+      service.on('GET', `/${camera}/tours`, {
+        json: { ptz_tours: [0, 1].map((id) => target(id, 'start', 'stop')) },
+      });
+      for (const id of [0, 1, 2]) {
+        for (const action of ['trigger', 'start', 'stop'])
+          answer(`/${camera}/${id}/${action}`, { status: 204 });
+      }
+    }
+  });
+  afterEach(() => station.close());
+
+  function answer(path: string, ...replies: Reply[]): void {
+    station.service.on('POST', path, ...replies);
+  }
+
+  function posted(): string[] {
+    return station.service.seen.flatMap(({ method, path }) =>
+      method === 'POST' && path !== '/login' ? [path] : [],
+    );
+  }
+
+  const goTo = (camera: string, target: string): Promise<unknown> =>
+    client.ptz(camera, { action: 'goto-preset', target });
+
+  it('reach one camera in the order in which they were given, however slow the service is with one', async () => {
+    const gate = new Gate();
+    station.service.on(
+      'GET',
+      '/Gate/presets',
+      {
+        after: gate.opened,
+        json: { ptz_presets: [{ id: 2, _links: { 'rel/trigger': '/Gate/2/trigger' } }] },
+      },
+      { json: { ptz_presets: [{ id: 1, _links: { 'rel/trigger': '/Gate/1/trigger' } }] } },
+    );
+    const both = Promise.all([goTo(GATE, '2'), goTo(GATE, '1')]);
+    await until(() => station.service.count('GET', '/Gate/presets') === 1, 'the first list');
+    gate.open();
+    await both;
+    assert.deepEqual(posted(), ['/Gate/2/trigger', '/Gate/1/trigger']);
+  });
+
+  it('to another camera do not wait for it', async () => {
+    const gate = new Gate();
+    answer('/Gate/1/trigger', { after: gate.opened, status: 204 });
+    const slow = goTo(GATE, '1');
+    await until(() => posted().length === 1, 'the slow command');
+    await goTo(YARD, '1');
+    gate.open();
+    await slow;
+    assert.deepEqual(posted(), ['/Gate/1/trigger', '/Yard/1/trigger']);
+  });
+
+  it('go on after one that failed, and one whose caller has given up is not sent', async () => {
+    const gate = new Gate();
+    answer('/Gate/0/trigger', { after: gate.opened, status: 500 });
+    const failing = failure(goTo(GATE, '0'), 'HTTP_ERROR');
+    await until(() => posted().length === 1, 'the first command');
+    const caller = new AbortController();
+    const command = { action: 'goto-preset', target: '1' } as const;
+    const given = failure(client.ptz(GATE, command, { signal: caller.signal }), 'CANCELLED');
+    const last = goTo(GATE, '2');
+    caller.abort();
+    await given;
+    gate.open();
+    await Promise.all([failing, last]);
+    assert.deepEqual(posted(), ['/Gate/0/trigger', '/Gate/2/trigger']);
+  });
+
+  it('that stop a tour without naming it mean the one that was started last', async () => {
+    await client.ptz(GATE, { action: 'start-tour', target: '1' });
+    const { target } = await client.ptz(GATE, { action: 'stop-tour', target: '' });
+    assert.deepEqual(target, { id: 1, name: 'Gate 1' });
+    assert.deepEqual(posted(), ['/Gate/1/start', '/Gate/1/stop']);
+  });
+
+  it('that stop a tour nobody here has started stop each, where the service has no stop for all', async () => {
+    assert.equal((await client.ptz(GATE, { action: 'stop-tour' })).target, null);
+    assert.deepEqual(posted(), ['/Gate/0/stop', '/Gate/1/stop']);
+  });
+
+  it('are never sent twice, but for a refusal: a time-out, a reset and a 503 are reported', async () => {
+    const impatient = station.client({ timeoutMs: 150 });
+    const outcomes: [reply: Reply, code: 'TIMEOUT' | 'NETWORK' | 'HTTP_ERROR'][] = [
+      ['silence', 'TIMEOUT'],
+      ['reset', 'NETWORK'],
+      [{ status: 503, headers: { 'Retry-After': '0' } }, 'HTTP_ERROR'],
+    ];
+    for (const [reply, code] of outcomes) {
+      answer('/Gate/1/trigger', reply);
+      await failure(impatient.ptz(GATE, { action: 'goto-preset', target: '1' }), code);
+    }
+    assert.equal(posted().length, outcomes.length);
+  });
+
+  it('are CAMERA_BUSY where somebody else holds the camera, without a new login though it is a 403', async () => {
+    answer('/Gate/1/trigger', { status: 403, json: { code: 'NeedOverride', message: 'locked by guard 7' } });
+    const error = await failure(goTo(GATE, '1'), 'CAMERA_BUSY');
+    assert.equal(error.cause.serverMessage, 'locked by guard 7');
+    assert.equal(station.service.count('POST', '/login'), 1);
+  });
+
+  it('name what the camera has where a target is not found', async () => {
+    const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
+    assert.match(error.message, /it has 0 \(Gate 0\), 1 \(Gate 1\), 2 \(Gate 2\)\./);
+    assert.deepEqual(posted(), []);
+  });
+});
