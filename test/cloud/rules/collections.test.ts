@@ -138,6 +138,13 @@ describe('versions, collections, records and ids of any service', () => {
     assert.equal((await station.client().listDevices()).length, 1000);
   });
 
+  it('T-11 stops at a link that a redirect leads back from', async () => {
+    service.on('GET', '/devices', { json: { devices: service.devices, next: '/more' } });
+    service.on('GET', '/more', { status: 302, headers: { Location: '/devices' } });
+    assert.equal((await station.client().listDevices()).length, 2);
+    assert.equal(service.count('GET', '/more'), 1);
+  });
+
   it('T-11 makes up no page where total and header tell of more', async () => {
     const header = { total_items: 900, start_index: 0, partial: true };
     service.on('GET', '/devices', { json: { devices: service.devices, collection_header: header } });
