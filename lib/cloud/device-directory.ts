@@ -74,10 +74,16 @@ export class DeviceDirectory {
    */
   async refreshOnMiss(operation: Operation): Promise<void> {
     const running = this.#loading.running;
-    if (running !== undefined) return operation.waitFor(running);
-    if (performance.now() - this.#missRefreshAt < this.#timing.missRefreshMs) return undefined;
-    this.#missRefreshAt = performance.now();
-    return this.refresh(operation);
+    const stands = performance.now() - this.#missRefreshAt < this.#timing.missRefreshMs;
+    if (running === undefined && stands) return;
+    if (running === undefined) this.#missRefreshAt = performance.now();
+    try {
+      await this.refresh(operation);
+    } catch (error) {
+      // It has answered nothing that could stand.
+      this.#missRefreshAt = Number.NEGATIVE_INFINITY;
+      throw error;
+    }
   }
 
   /** The address of a camera's own resource, if it is offered. */
