@@ -342,6 +342,40 @@ describe('presets, tours and home of any service', () => {
       assert.deepEqual(paths(), ['POST /start', 'POST /stop-1']);
     });
 
+    it('T-18 names the only tour to the link of the list where none is named', async () => {
+      tours({ tours: [{ tourId: 0 }], _links: { 'rel/stop_tour': '/stop' } });
+      told();
+      await run({ action: 'stop-tour' });
+      assert.equal(Object(commands()[0]?.[2]).tourId, 0);
+    });
+
+    it('T-18 names the tour started last to the link of the list where none is named', async () => {
+      const links = { 'rel/start_tour': '/start', 'rel/stop_tour': '/stop' };
+      tours({ tours: [{ tourId: 0 }, { tourId: 1 }], _links: links });
+      told();
+      const client = station.client();
+      await client.ptz('Gate', { action: 'start-tour', target: '1' });
+      await client.ptz('Gate', { action: 'stop-tour' });
+      assert.equal(Object(commands()[1]?.[2]).tourId, 1);
+    });
+
+    it('T-18 stops each tour where it cannot know which one runs, though some that do not run refuse', async () => {
+      const tour = (id: number) => ({ id, _links: { 'rel/stop': `/stop-${id}` } });
+      tours([tour(0), tour(1), tour(2)]);
+      service.on('POST', '/stop-0', { status: 409, json: { message: 'not running' } });
+      service.on('POST', '/stop-1', { status: 204 });
+      service.on('POST', '/stop-2', { status: 400 });
+      assert.deepEqual(await run({ action: 'stop-tour' }), ['POST /stop-0', 'POST /stop-1', 'POST /stop-2']);
+    });
+
+    it('T-18 fails to stop where each tour refuses', async () => {
+      tours([0, 1].map((id) => ({ id, _links: { 'rel/stop': `/stop-${id}` } })));
+      for (const id of [0, 1])
+        service.on('POST', `/stop-${id}`, { status: 400, json: { message: `no ${id}` } });
+      const error = await failure(station.client().ptz('Gate', { action: 'stop-tour' }), 'HTTP_ERROR');
+      assert.equal(error.cause.serverMessage, 'no 0');
+    });
+
     it('T-18 goes to the preset that is marked as home where no link says home', async () => {
       presets([
         { presetId: 0, isHome: false, _links: { 'rel/trigger': '/other' } },
