@@ -180,6 +180,28 @@ describe('addresses and links', () => {
     }
   });
 
+  const hidden: [string, unknown][] = [
+    [
+      'a resource that is wrapped',
+      { status: 'success', result: { _links: { '/vendor/rel/clips': '/clips' } } },
+    ],
+    ['an element of a list', [{ id: 1 }, { id: 2, _links: { clips: { href: 'clips' } } }]],
+  ];
+  for (const [where, json] of hidden) {
+    it(`T-03 follows a relation freely that stands on ${where}`, async () => {
+      service.on('GET', '/start', { json });
+      service.on('GET', '/clips', { json: { clips: [] } });
+      const client = station.client();
+      const answer = await client.request({
+        start: 'url',
+        url: '/start',
+        rels: ['rel/clips'],
+        method: 'GET',
+      });
+      assert.deepEqual(answer.payload, { clips: [] });
+    });
+  }
+
   it('T-04 names the relation of a free request that is not offered', async () => {
     const wanted = { start: 'system' as const, rels: ['rel/clips'], method: 'GET' as const };
     const error = await failure(station.client().request(wanted), 'LINK_NOT_OFFERED');

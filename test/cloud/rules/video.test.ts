@@ -76,6 +76,13 @@ describe('video of any service', () => {
     );
   });
 
+  it('T-15 finds the link on a data sources resource that is wrapped', async () => {
+    const json = { status: 'success', result: { _links: { 'rel/rtsp': '/rtsp/inner' } } };
+    service.on('GET', '/sources/Gate', { json });
+    await station.client().openRtsp(LIVE);
+    assert.equal(service.count('POST', '/rtsp/inner'), 1);
+  });
+
   it('T-15 prefers the data sources resource itself to its elements', async () => {
     const data_sources = [{ type: 'video', _links: { 'rel/rtsp': '/rtsp/element' } }];
     const json = { _links: { 'rel/rtsp': '/rtsp/own' }, data_sources };
