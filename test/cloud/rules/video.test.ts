@@ -20,8 +20,8 @@ describe('video of any service', () => {
     return JSON.parse(service.last('POST', '/rtsp/Gate')?.body ?? 'null');
   }
 
-  function event(eventStartTime: unknown = TIME) {
-    return { cameraId: service.devices[0]?.['id'], cameraRemoteId: 'r', eventStartTime };
+  function event(eventStartTime: string) {
+    return { cameraId: String(service.devices[0]?.['id']), cameraRemoteId: 'r', eventStartTime };
   }
 
   describe('from a camera that is not online', () => {
