@@ -174,7 +174,7 @@ const CASES: readonly (readonly [RvmErrorCode, Case])[] = [
     'HTTP_ERROR',
     {
       reach: (station) => afterPost(station, '/rtsp/Gate', echo(500)),
-      says: /answered 500 to rel\/rtsp: /,
+      says: /answered 500 to rel\/rtsp; try again in a while/,
     },
   ],
   [
