@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { DIALECT } from '../../../lib/cloud/dialect';
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 
@@ -20,6 +21,12 @@ function tested(): Set<string> {
   return new Set(titles.flatMap(rules));
 }
 
+/** All texts in a value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
 describe('the page of the service', () => {
   const page = readFileSync(path.join(ROOT, 'docs', 'service.md'), 'utf8');
   const listed = [...page.matchAll(/^\| (T-\d{2}) \|/gm)].map(([, rule = '']) => rule);
@@ -34,6 +41,14 @@ describe('the page of the service', () => {
       wanted.filter((rule) => !listed.includes(rule)),
       [],
     );
+  });
+
+  it('tells every name that the client knows', () => {
+    const { snapshot, ...others } = DIALECT;
+    const { accept: _header, ...names } = snapshot;
+    const text = page.toLowerCase();
+    const untold = textsIn([others, names]).filter((name) => !text.includes(`\`${name.toLowerCase()}\``));
+    assert.deepEqual(untold, []);
   });
 
   it('lists no rule without a test, and no test has a rule that is not listed', () => {
