@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
 import { camera, type Reply, type ScriptedService } from '../../support/scripted-service';
-import { failure, ScriptedStation } from '../../support/scripted-station';
+import { Gate } from '../../support/gate';
+import { failure, ScriptedStation, until } from '../../support/scripted-station';
 
 const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
 
@@ -206,6 +207,21 @@ describe('session and login of any service', () => {
       assert.equal(error.cause.serverMessage, 'not for you');
       assert.equal(service.count('POST', '/go'), 2);
     });
+  });
+
+  it('T-07 takes a refusal as one of rights where the newest cookie does not help', async () => {
+    const gate = new Gate();
+    service.on('POST', '/rtsp/Gate', { status: 403, after: gate.opened });
+    const client = station.client();
+    await client.listDevices();
+    const refused = failure(client.openRtsp(LIVE), 'PERMISSION_DENIED');
+    await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    service.on('GET', '/devices', { json: service.devices, headers: { 'Set-Cookie': 'route=b; Path=/' } });
+    await client.listDevices({ fresh: true });
+    gate.open();
+    await refused;
+    assert.equal(service.count('POST', '/rtsp/Gate'), 3);
+    assert.equal(service.count('POST', '/login'), 2);
   });
 
   it('T-08 sends the API key after a redirect, too', async () => {

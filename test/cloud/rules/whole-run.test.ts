@@ -57,6 +57,13 @@ for (const flavour of FLAVOURS) {
       assert.equal(station.service.seen.filter(({ path }) => /login|auth/i.test(path)).length, 1);
     });
 
+    it('T-05 serves several requests at once where every answer brings other cookies', async () => {
+      await client.listDevices();
+      const wanted = { mode: 'event' as const, event: event(), preRoll: 0, ...CHOICE };
+      await Promise.all(Array.from({ length: 8 }, () => client.openRtsp(wanted)));
+      assert.equal(foreign.told.sessions.length, 8);
+    });
+
     it('T-07 logs in anew where the session is over', async () => {
       await client.listDevices();
       foreign.forgetSessions();
