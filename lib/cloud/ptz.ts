@@ -141,16 +141,18 @@ export class Ptz {
       );
       return undefined;
     } catch (error) {
-      if (!(error instanceof RvmError) || error.code !== 'LINK_NOT_OFFERED') throw error;
+      if (!isNotOffered(error)) throw error;
       return this.#goToHomePreset(operation, entry, error);
     }
   }
 
   /** Where no home position is on offer, a preset may be marked as such. */
   async #goToHomePreset(operation: Operation, entry: DeviceEntry, reason: RvmError): Promise<ListedTarget> {
-    const list = await this.#list(operation, entry, 'presets').catch(() => undefined);
-    const home = list && homePreset(list);
-    if (list === undefined || home === undefined) throw reason;
+    const list = await this.#list(operation, entry, 'presets').catch((error: unknown) => {
+      throw isNotOffered(error) ? reason : error;
+    });
+    const home = homePreset(list);
+    if (home === undefined) throw reason;
     return this.#goTo(operation, entry, list, home);
   }
 
@@ -269,6 +271,10 @@ function linkOf(record: JsonRecord, base: URL, wanted: readonly string[]): Link 
 /** @param body left out where the action is for all targets, whichever that names */
 function actionAt(url: TrustedUrl, relation: string, body: RequestBody | undefined): Action {
   return body === undefined || relation === FACTS.stopsAll ? { url, relation } : { url, relation, body };
+}
+
+function isNotOffered(error: unknown): error is RvmError {
+  return error instanceof RvmError && error.code === 'LINK_NOT_OFFERED';
 }
 
 /** A tour that does not run may refuse to be stopped. */

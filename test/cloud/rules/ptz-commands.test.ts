@@ -188,6 +188,12 @@ describe('PTZ commands to any service', () => {
       assert.deepEqual(await bench.run({ action: 'goto-home' }), ['POST /go']);
     });
 
+    it('T-04 does not say that home is not offered where only the presets could not be asked for', async () => {
+      bench.presets([]);
+      bench.service.on('GET', '/presets', { status: 500 });
+      await failure(bench.run({ action: 'goto-home' }), 'HTTP_ERROR');
+    });
+
     const replies: [string, Reply][] = [
       ['200 with JSON', { status: 200, json: { status: 'success' } }],
       ['200 without a body', { status: 200 }],

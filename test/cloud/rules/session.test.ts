@@ -60,7 +60,7 @@ describe('session and login of any service', () => {
     });
   }
 
-  const names = ['.AspNetCore.Cookies', 'x!y~z', '__Secure-a', '$sid', '1', 'sid.with-many_signs|^`'];
+  const names = ['.App.Core.Cookies', 'x!y~z', '__Secure-a', '$sid', '1', 'sid.with-many_signs|^`'];
   for (const name of names) {
     it(`T-05 sends a cookie of the name ${name}`, async () => {
       loginSets(`${name}=value; Secure; Path=/`);

@@ -18,7 +18,7 @@ export class CommandService extends ForeignService {
 
   protected readonly cookies = new Cookies(
     {
-      'WEP-Session.1': '; Secure; Path=/relay; SameSite=None',
+      'Ep-Session.1': '; Secure; Path=/relay; SameSite=None',
       lb: '; Path=/',
       _a_: '; Domain=127.0.0.1; HttpOnly',
     },

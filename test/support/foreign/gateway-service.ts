@@ -16,8 +16,8 @@ export class GatewayService extends ForeignService {
 
   protected readonly cookies = new Cookies(
     {
-      '.AspNetCore.Cookies': '; path=/; samesite=lax; httponly',
-      '.AspNetCore.CookiesC1': '; path=/; expires=Thu, 31-Dec-2099 23:59:59 GMT',
+      '.App.Core.Cookies': '; path=/; samesite=lax; httponly',
+      '.App.Core.CookiesC1': '; path=/; expires=Thu, 31-Dec-2099 23:59:59 GMT',
     },
     [],
   );
