@@ -128,10 +128,12 @@ export class Answer {
     if (this.#says(DIALECT.error.cameraOffline)) return cameraUnreachable(this.#cause(before));
     if (this.#says(DIALECT.error.cameraBusy)) return cameraBusy(this.#cause(before));
     const { serverMessage } = this.#cause(before);
-    const reason = serverMessage === undefined ? '' : `: ${serverMessage}`;
+    const reason = serverMessage === undefined ? '.' : `: ${serverMessage}`;
+    const asked = this.status >= 400 && this.status < 500;
+    const advice = asked ? 'check what was asked for' : 'try again in a while, or report it to the service';
     return this.error(
       'HTTP_ERROR',
-      `The service answered ${this.status} to ${this.relation}${reason}`,
+      `The service answered ${this.status} to ${this.relation}; ${advice}${reason}`,
       before,
     );
   }

@@ -1,6 +1,6 @@
 import { RvmError } from '../error';
 import { isRecord, type JsonRecord } from '../json-record';
-import { readPage, unwrapRecord } from './collection';
+import { readPage, unwrapRecord, wrappedLinks } from './collection';
 import type { Answer } from './answer';
 import { remoteIdOf } from './device-record';
 import type { DeviceDirectory } from './device-directory';
@@ -241,7 +241,8 @@ function sourceRecords(body: unknown): JsonRecord[] {
   const elements = readPage(body, DIALECT.collection.dataSources).records;
   const video = elements.filter((element) => isVideo(element));
   const others = elements.filter((element) => !isVideo(element));
-  return [...(isRecord(body) ? [body] : []), ...video, ...others];
+  const own = isRecord(body) ? { ...body, ...wrappedLinks(body) } : undefined;
+  return [...(own === undefined ? [] : [own]), ...video, ...others];
 }
 
 function isVideo(element: JsonRecord): boolean {

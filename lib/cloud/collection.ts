@@ -31,6 +31,14 @@ export function unwrapRecord(body: unknown): JsonRecord {
   return isRecord(inner) ? inner : body;
 }
 
+/** The links of a resource, those of objects that may be wrapped around its content included. */
+export function wrappedLinks(body: unknown): { _links: JsonRecord } {
+  if (!isRecord(body)) return { _links: {} };
+  const inner = wrappedLinks(firstField(body, DIALECT.collection.wrappers));
+  const own = body['_links'];
+  return isRecord(own) ? { _links: { ...inner._links, ...own } } : inner;
+}
+
 function elements(body: unknown, names: readonly string[]): unknown[] {
   if (Array.isArray(body)) return body;
   if (!isRecord(body)) return [];

@@ -124,6 +124,8 @@ export const DIALECT = {
     presetId: 'presetId',
     tourId: 'tourId',
     bodyType: 'Resource.Integer',
+    /** Stops whatever runs, and takes no body. */
+    stopsAll: 'rel/halt',
   },
 
   snapshot: {

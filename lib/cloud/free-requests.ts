@@ -4,7 +4,7 @@ import type { Answer } from './answer';
 import type { FreeAnswer, FreeRequest } from './calls';
 import type { CameraFinder } from './camera-finder';
 import type { CameraLinks } from './camera-links';
-import { readPage } from './collection';
+import { readPage, wrappedLinks } from './collection';
 import type { DeviceEntry } from './device-index';
 import { DIALECT } from './dialect';
 import { findLink, linkValue } from './links';
@@ -112,8 +112,7 @@ export class FreeRequests {
   /** A link of the resource itself, else of the first element that has it where it is a list. */
   #linkIn(answer: Answer, relation: string): Place {
     const body = answer.json();
-    const own = isRecord(body) ? [body] : [];
-    for (const resource of [...own, ...readPage(body, []).records]) {
+    for (const resource of [wrappedLinks(body), ...readPage(body, []).records]) {
       const link = findLink(resource, relation);
       if (link !== undefined) return { url: this.#origins.resolve(link, answer.url, relation), relation };
     }

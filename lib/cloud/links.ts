@@ -1,4 +1,5 @@
 import { isRecord, type JsonRecord } from '../json-record';
+import { firstField } from './json-field';
 
 /** Longer names of relations, full URLs included, are nobody's: they are passed over unread. */
 const MAX_RELATION = 256;
@@ -38,8 +39,8 @@ export function findAnyLink(
 export function linkValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
   if (Array.isArray(value)) return value.length === 1 ? linkValue(value[0]) : undefined;
-  if (isRecord(value) && typeof value['href'] === 'string') return linkValue(value['href']);
-  return undefined;
+  const href = isRecord(value) ? firstField(value, ['href']) : undefined;
+  return typeof href === 'string' ? linkValue(href) : undefined;
 }
 
 /** The word that names a relation: what stands behind the last slash, without query, fragment and closing slashes. */

@@ -49,7 +49,10 @@ export async function logIn(
   // A redirect after the form is success too; the address it points to is of no interest.
   if (answer.status >= 400) throw answer.statusError();
   if (!http.hasCookie) {
-    throw answer.error('LOGIN_FAILED', 'The service answered the login without a session cookie.');
+    throw answer.error(
+      'LOGIN_FAILED',
+      'The service answered the login without a session cookie; report it to the service.',
+    );
   }
 
   const after = await http.exchange(operation, systemRequest(origins, options));

@@ -30,7 +30,9 @@ export async function* pagesFrom(
     if (records.length === 0 || next === undefined) return;
     const url = origins.resolve(next, answer.url, answer.relation);
     if (seen.has(url.href)) return;
-    seen.add(url.href);
     answer = await ask(url);
+    // A redirect may lead back, too.
+    if (seen.has(answer.url.href)) return;
+    seen.add(url.href);
   }
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '../json-record';
+import { isRecord, type JsonRecord } from '../json-record';
 import { readTime } from '../time';
 import type { Answer } from './answer';
 import { DIALECT } from './dialect';
@@ -11,6 +11,10 @@ export type Picture = { jpeg: Buffer; time: Date | undefined } | { address: stri
 const { snapshot: FACTS } = DIALECT;
 const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
+/** With a scheme, or a slash at its begin: what else a text may be, such as base64, is no address. */
+const ABSOLUTE = /^(?:https?:)?\//i;
+/** Where the field says that it holds an address, that may be relative to the resource. */
+const RELATIVE = /^(?:https?:|[^\s:/?.]*[/?.])\S*$/i;
 /** JSON is unwrapped so often. */
 const MAX_WRAPPERS = 3;
 
@@ -55,7 +59,7 @@ function boundaryOf(contentType = ''): string | undefined {
 
 /** The first part that is a JPEG (RFC 2046, section 5.1). */
 function pictureInParts(body: Buffer, boundary: string): Picture {
-  const mark = Buffer.from(`--${boundary}`);
+  const mark = delimiter(body, boundary);
   let start = body.indexOf(mark);
   while (start >= 0) {
     const end = body.indexOf(mark, start + mark.length);
@@ -66,6 +70,13 @@ function pictureInParts(body: Buffer, boundary: string): Picture {
     start = end;
   }
   return undefined;
+}
+
+/** Two dashes and the boundary; some cameras count the dashes in. */
+function delimiter(body: Buffer, boundary: string): Buffer {
+  const proper = Buffer.from(`--${boundary}`);
+  const sloppy = boundary.startsWith('--') && !body.includes(proper);
+  return sloppy ? Buffer.from(boundary) : proper;
 }
 
 /** The line end before a boundary belongs to the boundary. */
@@ -85,24 +96,30 @@ function timeInHead(head: Buffer): Date | undefined {
 function pictureInJson(body: unknown, wrappers: number): Picture {
   const own = typeof body === 'string' ? pictureInText(body) : undefined;
   if (own !== undefined || !isRecord(body)) return own;
-  for (const name of FACTS.picture) {
+  for (const name of [...FACTS.picture, ...FACTS.url]) {
     const text = firstField(body, [name]);
     const found = typeof text === 'string' ? jpegOf(text) : undefined;
     if (found !== undefined) return { jpeg: found, time: timeIn(asText(firstField(body, FACTS.time))) };
   }
-  const address = addressIn(firstText(body, FACTS.url) ?? firstText(body, FACTS.picture));
+  const address = linkIn(body);
   if (address !== undefined) return { address };
-  const link = findAnyLink(body, FACTS.relations)?.address ?? linkValue(firstField(body, FACTS.picture));
-  if (link !== undefined) return { address: link };
   if (wrappers === 0) return undefined;
   const inner = firstField(body, DIALECT.collection.wrappers) ?? firstField(body, FACTS.picture);
   return isRecord(inner) ? pictureInJson(inner, wrappers - 1) : undefined;
 }
 
+/** Where a record says that its picture is. */
+function linkIn(body: JsonRecord): string | undefined {
+  const named = addressIn(firstText(body, FACTS.url), RELATIVE);
+  const picture = firstField(body, FACTS.picture);
+  const shown = typeof picture === 'string' ? addressIn(picture, ABSOLUTE) : linkValue(picture);
+  return named ?? shown ?? findAnyLink(body, FACTS.relations)?.address;
+}
+
 function pictureInText(text: string): Picture {
   const jpeg = jpegOf(text);
   if (jpeg !== undefined) return { jpeg, time: undefined };
-  const address = addressIn(text);
+  const address = addressIn(text, ABSOLUTE);
   return address === undefined ? undefined : { address };
 }
 
@@ -113,7 +130,7 @@ function jpegOf(text: string): Buffer | undefined {
   return isJpeg(bytes) ? bytes : undefined;
 }
 
-/** An address has a scheme, or begins with a slash. */
-function addressIn(text: string | undefined): string | undefined {
-  return text !== undefined && /^(?:https?:)?\//i.test(text.trim()) ? text.trim() : undefined;
+function addressIn(text: string | undefined, form: RegExp): string | undefined {
+  const address = text?.trim() ?? '';
+  return form.test(address) ? address : undefined;
 }

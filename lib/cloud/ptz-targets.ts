@@ -1,7 +1,8 @@
 import { RvmError } from '../error';
-import { isRecord, type JsonRecord } from '../json-record';
+import type { JsonRecord } from '../json-record';
 import type { Answer } from './answer';
 import type { PtzTarget } from './calls';
+import { wrappedLinks } from './collection';
 import { DIALECT } from './dialect';
 import { firstField, firstText } from './json-field';
 import type { FetchedPage } from './pages';
@@ -17,7 +18,7 @@ export interface ListedTarget {
 /** The presets or tours of a camera, as served. */
 export interface TargetList {
   readonly targets: readonly ListedTarget[];
-  /** The list itself, which may hold links for all of them. */
+  /** The links of the list itself, which may be for all of them. */
   readonly record: JsonRecord;
   readonly url: URL;
 }
@@ -33,8 +34,8 @@ export async function readTargets(answer: Answer, pages: AsyncIterable<FetchedPa
       if (target !== undefined) targets.push({ target, record, url });
     }
   }
-  const body = answer.empty ? {} : answer.json();
-  return { targets, record: isRecord(body) ? body : {}, url: answer.url };
+  const record = wrappedLinks(answer.empty ? {} : answer.json());
+  return { targets, record, url: answer.url };
 }
 
 /**

@@ -141,16 +141,18 @@ export class Ptz {
       );
       return undefined;
     } catch (error) {
-      if (!(error instanceof RvmError) || error.code !== 'LINK_NOT_OFFERED') throw error;
+      if (!isNotOffered(error)) throw error;
       return this.#goToHomePreset(operation, entry, error);
     }
   }
 
   /** Where no home position is on offer, a preset may be marked as such. */
   async #goToHomePreset(operation: Operation, entry: DeviceEntry, reason: RvmError): Promise<ListedTarget> {
-    const list = await this.#list(operation, entry, 'presets').catch(() => undefined);
-    const home = list && homePreset(list);
-    if (list === undefined || home === undefined) throw reason;
+    const list = await this.#list(operation, entry, 'presets').catch((error: unknown) => {
+      throw isNotOffered(error) ? reason : error;
+    });
+    const home = homePreset(list);
+    if (home === undefined) throw reason;
     return this.#goTo(operation, entry, list, home);
   }
 
@@ -171,10 +173,16 @@ export class Ptz {
   ): Promise<ListedTarget | undefined> {
     const list = await this.#list(operation, entry, 'tours');
     if (wanted !== undefined) return this.#stop(operation, entry, list, findTarget(list, wanted));
-    const halt = linkOf(list.record, list.url, relations.stopTour);
-    if (halt === undefined) return this.#stopRunning(operation, entry, list);
-    await this.#post(operation, this.#resolved(halt));
+    const link = linkOf(list.record, list.url, relations.stopTour);
+    if (link === undefined) return this.#stopRunning(operation, entry, list);
+    const likely = this.#lastStarted(entry, list) ?? onlyOne(list.targets);
+    await this.#post(operation, this.#resolved(link, likely && bodyFor(likely, FACTS.tourId)));
     return undefined;
+  }
+
+  #lastStarted(entry: DeviceEntry, { targets }: TargetList): ListedTarget | undefined {
+    const started = this.#started.get(entry.device.id);
+    return targets.find(({ target }) => String(target.id) === started);
   }
 
   async #stop(
@@ -195,13 +203,20 @@ export class Ptz {
     entry: DeviceEntry,
     list: TargetList,
   ): Promise<ListedTarget | undefined> {
-    const started = this.#started.get(entry.device.id);
-    const last = list.targets.find(({ target }) => String(target.id) === started);
+    const last = this.#lastStarted(entry, list);
     if (last !== undefined) return this.#stop(operation, entry, list, last);
     if (list.targets.length === 0) {
       throw new RvmError('TARGET_NOT_FOUND', 'The camera has no tour that could be stopped.');
     }
-    for (const tour of list.targets) await this.#stop(operation, entry, list, tour);
+    const refusals: RvmError[] = [];
+    for (const tour of list.targets) {
+      await this.#stop(operation, entry, list, tour).catch((error: unknown) => {
+        if (!isRefusedStop(error)) throw error;
+        refusals.push(error);
+      });
+    }
+    const [first] = refusals;
+    if (first !== undefined && refusals.length === list.targets.length) throw first;
     return undefined;
   }
 
@@ -226,13 +241,13 @@ export class Ptz {
     const near = linkOf(target.record, target.url, own);
     if (near !== undefined) return this.#resolved(near);
     const ofList = linkOf(list.record, list.url, [...any, ...own]);
-    if (ofList !== undefined) return { ...this.#resolved(ofList), body };
+    if (ofList !== undefined) return this.#resolved(ofList, body);
     const { url, relation } = await this.#links.ptzOffer(operation, entry, any);
-    return { url, relation, body };
+    return actionAt(url, relation, body);
   }
 
-  #resolved({ relation, address, base }: Link): Action {
-    return { relation, url: this.#origins.resolve(address, base, relation) };
+  #resolved({ relation, address, base }: Link, body?: RequestBody): Action {
+    return actionAt(this.#origins.resolve(address, base, relation), relation, body);
   }
 
   /** By POST; by PUT where the service says that it takes no POST, and so has not carried it out. */
@@ -251,6 +266,24 @@ export class Ptz {
 function linkOf(record: JsonRecord, base: URL, wanted: readonly string[]): Link | undefined {
   const found = findAnyLink(record, wanted);
   return found && { ...found, base };
+}
+
+/** @param body left out where the action is for all targets, whichever that names */
+function actionAt(url: TrustedUrl, relation: string, body: RequestBody | undefined): Action {
+  return body === undefined || relation === FACTS.stopsAll ? { url, relation } : { url, relation, body };
+}
+
+function isNotOffered(error: unknown): error is RvmError {
+  return error instanceof RvmError && error.code === 'LINK_NOT_OFFERED';
+}
+
+/** A tour that does not run may refuse to be stopped. */
+function isRefusedStop(error: unknown): error is RvmError {
+  return error instanceof RvmError && (error.code === 'HTTP_ERROR' || error.code === 'CAMERA_BUSY');
+}
+
+function onlyOne(targets: readonly ListedTarget[]): ListedTarget | undefined {
+  return targets.length === 1 ? targets[0] : undefined;
 }
 
 function bodyFor({ target: { id } }: ListedTarget, field: string): RequestBody {

@@ -43,7 +43,8 @@ export function liveRequest(remoteId: string, quality: string, style: LiveStyle)
  * @throws RvmError BAD_RESPONSE if there is none, or if it is not safe to be handed to a player
  */
 export function rtspUrlOf(answer: Answer): { url: string; relay: RtspRelay } {
-  const url = (answer.empty ? undefined : urlIn(answer.json(), 2)) ?? locationOf(answer);
+  const location = locationOf(answer);
+  const url = urlInBody(answer, location === undefined) ?? location;
   if (url === undefined) {
     throw badUrl('The service answered without an RTSP URL; try again, or report it to the service.');
   }
@@ -52,6 +53,17 @@ export function rtspUrlOf(answer: Answer): { url: string; relay: RtspRelay } {
   throw badUrl(
     'The service answered with an RTSP URL that no player can safely open; report it to the service.',
   );
+}
+
+/** @param needed whether a body that is no JSON is an error: where a header has the address, it may be any */
+function urlInBody(answer: Answer, needed: boolean): string | undefined {
+  if (answer.empty) return undefined;
+  try {
+    return urlIn(answer.json(), 2);
+  } catch (error) {
+    if (needed) throw error;
+    return undefined;
+  }
 }
 
 function urlIn(body: unknown, depth: number): string | undefined {

@@ -3,6 +3,7 @@ import { CookieJar } from 'tough-cookie';
 import { Agent, request, type Dispatcher } from 'undici';
 import { RvmError } from '../error';
 import { Answer } from './answer';
+import { CookieRotation } from './cookie-rotation';
 import { abortError, type Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import { RateLimits } from './rate-limits';
@@ -207,6 +208,7 @@ export class HttpSession {
   readonly #origins: Origins;
   readonly #jar: CookieJar;
   readonly #dispatcher: Dispatcher;
+  readonly #rotation = new CookieRotation(() => this.#cookies().join('\n'));
 
   constructor(transport: Transport, origins: Origins, jar: CookieJar, dispatcher: Dispatcher) {
     this.#transport = transport;
@@ -231,7 +233,7 @@ export class HttpSession {
    */
   exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
     return this.#transport.withRetries(operation, wanted, (attempt) =>
-      this.#followRedirects(operation, wanted, attempt),
+      this.#rotation.send(operation, () => this.#followRedirects(operation, wanted, attempt)),
     );
   }
 

@@ -18,6 +18,7 @@ export type Reply =
       headers?: Record<string, string | string[]>;
       json?: unknown;
       text?: string;
+      bytes?: Buffer;
       after?: Promise<void>;
     }
   | 'reset'
@@ -41,6 +42,8 @@ export class ScriptedService {
     camera('0e9f0c1a-0000-e911-8000-000000000001', 'Gate'),
     camera('0e9f0c1a-0000-e911-8000-000000000002', 'Yard'),
   ];
+  /** What answers where no route is scripted. */
+  behaviour: Route = (request) => this.standard(request);
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #routes = new Map<string, Route>();
@@ -92,6 +95,11 @@ export class ScriptedService {
     });
   }
 
+  /** What answers to a path now. */
+  route(method: string, path: string): Route {
+    return this.#routes.get(`${method} ${path}`) ?? ((request) => this.behaviour(request));
+  }
+
   count(method: string, path: string): number {
     return this.seen.filter((request) => request.method === method && request.path === path).length;
   }
@@ -115,7 +123,7 @@ export class ScriptedService {
     const path = request.path.replace(/\?.*$/, '');
     const route =
       this.#routes.get(`${request.method} ${request.path}`) ?? this.#routes.get(`${request.method} ${path}`);
-    const reply = route === undefined ? this.standard(request) : route(request);
+    const reply = (route ?? this.behaviour)(request);
     if (reply === 'silence') return;
     if (reply === 'reset') {
       response.destroy();
@@ -129,7 +137,7 @@ export class ScriptedService {
     void (reply.after ?? Promise.resolve()).then(() => {
       const type = reply.json === undefined ? {} : { 'Content-Type': 'application/json' };
       response.writeHead(reply.status ?? 200, { ...type, ...reply.headers });
-      response.end(reply.json === undefined ? reply.text : JSON.stringify(reply.json));
+      response.end(reply.bytes ?? (reply.json === undefined ? reply.text : JSON.stringify(reply.json)));
     });
   }
 

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { JPEG, multipart, PICTURE_TIME } from '../../support/foreign/picture';
+import { camera, type Reply, type ScriptedService } from '../../support/scripted-service';
+import { failure, ScriptedStation } from '../../support/scripted-station';
+
+const LATER = '2026-11-21T10:00:00Z';
+
+describe('snapshots of any service', () => {
+  let station: ScriptedStation;
+  let service: ScriptedService;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    service = station.service;
+    service.on('GET', '/sources/Gate', { json: { _links: { 'rel/snapshot': '/picture' } } });
+  });
+  afterEach(() => station.close());
+
+  function picture(reply: Reply): void {
+    service.on('GET', '/picture', reply);
+  }
+
+  function typed(type: string, bytes: Buffer, headers: Record<string, string> = {}): Reply {
+    return { headers: { 'Content-Type': type, ...headers }, bytes };
+  }
+
+  const base64 = JPEG.toString('base64');
+  const url64 = JPEG.toString('base64url');
+  const pictures: [string, () => Reply][] = [
+    ['image/jpeg', () => typed('image/jpeg', JPEG)],
+    ['a type with parameters and capitals', () => typed('Image/JPEG; name=x', JPEG)],
+    ['application/octet-stream', () => typed('application/octet-stream', JPEG)],
+    ['bytes without a type', () => ({ bytes: JPEG })],
+    ['bytes that call themselves text', () => typed('text/plain', JPEG)],
+    ['bytes that call themselves JSON', () => typed('application/json', JPEG)],
+    [
+      'several parts',
+      () => typed('multipart/mixed; boundary=b', multipart('b', [{ jpeg: JPEG, time: LATER }])),
+    ],
+    [
+      'parts whose boundary is told with its dashes',
+      () => typed('multipart/x-mixed-replace; boundary=--b', multipart('b', [{ jpeg: JPEG, time: LATER }])),
+    ],
+    [
+      'parts of another kind',
+      () =>
+        typed('multipart/x-mixed-replace;boundary="--b"', multipart('--b', [{ jpeg: JPEG, time: LATER }])),
+    ],
+    ['JSON with base64 text', () => ({ json: { image: base64 } })],
+    ['JSON with a data URL for an address', () => ({ json: { url: `data:image/jpeg;base64,${base64}` } })],
+    ['JSON with a data URL', () => ({ json: { Data: `data:image/jpeg;base64,${base64}` } })],
+    [
+      'JSON with base64 text for URLs, in a result',
+      () => ({ json: { status: 'success', result: { jpeg: url64 } } }),
+    ],
+    ['JSON with base64 text in lines', () => ({ json: { content: base64.replace(/.{20}/g, '$&\r\n') } })],
+    ['JSON that is base64 text', () => ({ json: base64 })],
+  ];
+  for (const [kind, reply] of pictures) {
+    it(`T-19 takes a snapshot that comes as ${kind}`, async () => {
+      picture(reply());
+      const { jpeg } = await station.client().snapshot('Gate', {});
+      assert.deepEqual(jpeg, JPEG);
+    });
+  }
+
+  const addresses: [string, unknown][] = [
+    ['url', { url: '/blob?sig=a%2Fb%3D' }],
+    ['imageUrl in a result', { status: 'success', result: { ImageUrl: 'blob?sig=a%2Fb%3D' } }],
+    ['a link', { _links: { '/vendor/rel/image': { href: './blob?sig=a%2Fb%3D' } } }],
+  ];
+  for (const [kind, json] of addresses) {
+    it(`T-19 fetches the picture behind ${kind} of JSON, with key and cookie`, async () => {
+      picture({ json });
+      service.on('GET', '/blob?sig=a%2Fb%3D', typed('binary/octet-stream', JPEG));
+      assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+      const { headers } = service.last('GET', '/blob?sig=a%2Fb%3D') ?? {};
+      assert.deepEqual([headers?.['apikey'], headers?.cookie], [service.apiKey, 'sid=session-value-1']);
+    });
+  }
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`T-19 follows a redirect of ${status}`, async () => {
+      picture({ status, headers: { Location: 'blob' } });
+      service.on('GET', '/blob', typed('image/jpeg', JPEG));
+      assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+    });
+  }
+
+  it('T-19 follows JSON with an address once, and not in a circle', async () => {
+    picture({ json: { url: '/picture' } });
+    await failure(station.client().snapshot('Gate', {}), 'BAD_RESPONSE');
+    assert.ok(service.count('GET', '/picture') <= 3);
+  });
+
+  const useless: [string, Reply][] = [
+    ['nothing', { status: 204 }],
+    ['a page', { headers: { 'Content-Type': 'text/html' }, text: '<html><title>Sign in</title></html>' }],
+    ['a picture of another kind', typed('image/png', Buffer.from('89504e470d0a1a0a', 'hex'))],
+    ['what only calls itself a JPEG', typed('image/jpeg', Buffer.from('GIF89a'))],
+    ['parts without a picture', typed('multipart/mixed; boundary=b', multipart('b', []))],
+    ['parts without a boundary', typed('multipart/mixed', multipart('b', [{ jpeg: JPEG, time: LATER }]))],
+    ['JSON without a picture', { json: { status: 'success', result: {} } }],
+    ['JSON with another text', { json: { image: 'not a picture' } }],
+    ['JSON with a place instead of an address', { json: { location: 'Depot', uri: 'rtsp: x' } }],
+    ['JSON with null', { json: { image: null, url: null } }],
+  ];
+  for (const [kind, reply] of useless) {
+    it(`T-19 refuses as no picture ${kind}`, async () => {
+      picture(reply);
+      await failure(station.client().snapshot('Gate', {}), 'BAD_RESPONSE');
+    });
+  }
+
+  it('T-19 asks for a JPEG, and takes other forms', async () => {
+    picture(typed('image/jpeg', JPEG));
+    await station.client().snapshot('Gate', {});
+    const accept = service.last('GET', '/picture')?.headers.accept ?? '';
+    assert.match(accept, /^image\/jpeg/);
+    assert.match(accept, /multipart\/mixed/);
+  });
+
+  it('T-19 tells the time of a header', async () => {
+    picture(typed('image/jpeg', JPEG, { 'X-Resource-Timestamp': '2026-11-21T11:59:58.25+02:00' }));
+    assert.equal((await station.client().snapshot('Gate', {})).time, PICTURE_TIME);
+  });
+
+  it('T-19 tells the time of a part', async () => {
+    picture(typed('multipart/mixed; boundary=b', multipart('b', [{ jpeg: JPEG, time: PICTURE_TIME }])));
+    assert.equal((await station.client().snapshot('Gate', {})).time, PICTURE_TIME);
+  });
+
+  it('T-19 tells when the picture came where the service tells no time, or none that can be read', async () => {
+    picture(typed('image/jpeg', JPEG, { 'X-Resource-Timestamp': 'yesterday' }));
+    const before = Date.now();
+    const { time } = await station.client().snapshot('Gate', {});
+    const told = Date.parse(time);
+    assert.ok(told >= before - 1 && told <= Date.now() && time.endsWith('Z'));
+  });
+
+  it('T-15 T-19 finds the link on an element, pictures before others', async () => {
+    const data_sources = [
+      { type: 'metadata', _links: { 'rel/snapshot': '/wrong' } },
+      { type: 'video', _links: { '/vendor/rel/snapshot': '/picture' } },
+    ];
+    service.on('GET', '/sources/Gate', { json: { data_sources } });
+    picture(typed('image/jpeg', JPEG));
+    assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+  });
+
+  it('T-15 T-19 finds the link on the device', async () => {
+    service.devices = [camera('gate', 'Gate', { _links: { 'rel/snapshot': '/picture' } })];
+    picture(typed('image/jpeg', JPEG));
+    assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, JPEG);
+  });
+
+  for (const code of ['EdgeOfStream', 'EndOfStream']) {
+    it(`T-20 takes a refusal with ${code} as none of rights: no new login for it`, async () => {
+      picture({ status: 403, json: { _type: 'Error', code, message: 'asked too often' } });
+      const error = await failure(station.client().snapshot('Gate', {}), 'HTTP_ERROR');
+      assert.deepEqual([error.cause.serverCode, service.count('POST', '/login')], [code, 1]);
+    });
+  }
+});
