@@ -41,6 +41,8 @@ export class Station {
   #closed = false;
   /** Why it is not in the sandbox stands in the log already. */
   #reported = false;
+  /** That the service names no version stands in the log already. */
+  #warned = false;
   /** Another station has this key, or the key is none: its events could not be told from those of the other. */
   clash = false;
 
@@ -161,6 +163,7 @@ export class Station {
     const client = new StationClient({ ...connection, username, password });
     client.onState((state) => {
       this.#state = state;
+      if (state.kind === 'connected' && state.version === undefined) this.#warnOfNoVersion();
       this.#tellWatchers();
     });
     if (!this.#closed) return client;
@@ -206,6 +209,13 @@ export class Station {
     this.#reported = true;
     this.node.error(error instanceof Error ? error.message : String(error));
     this.#failed(error);
+  }
+
+  /** It is told once: nothing else is wrong (rule T-09). */
+  #warnOfNoVersion(): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    this.node.warn(this.RED._('rvm-central-station.log.noVersion', { name: this.name }));
   }
 
   #tellWatchers(): void {

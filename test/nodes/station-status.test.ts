@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
 import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
 import { RecordingForwarder } from '../support/recording-forwarder';
+import { ScriptedService } from '../support/scripted-service';
 import { caller, StationFlow } from '../support/station-flow';
 
 const TYPES = [
@@ -71,6 +72,28 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
         service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });
         service.setStation('north', { scheme: 'http', ...flow.credentials });
         for (const id of [...TYPES, 'wanderer']) await flow.shows('connected v3', id, 40);
+      } finally {
+        await service.close();
+      }
+    });
+
+    it('is "connected" where the service names no version, which is warned of once (T-09)', async () => {
+      const service = await ScriptedService.start();
+      try {
+        service.on('GET', '/system', (request) => ({
+          ...(service.system(request) as object),
+          headers: { 'Content-Type': 'application/json' },
+        }));
+        const { url, apiKey, username, password } = service;
+        const before = flow.nodeRed.log.length;
+        const cloud = { url, credentials: { apiKey } };
+        await flow.deployFlows(
+          flow.flows({ cloud, station: { credentials: { username, password } } }, caller('rvm-list-devices')),
+        );
+        await flow.shows(/connected$/);
+        await flow.through({});
+        const warnings = flow.nodeRed.log.slice(before).match(/does not say which API version/g);
+        assert.equal(warnings?.length, 1);
       } finally {
         await service.close();
       }
