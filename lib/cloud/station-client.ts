@@ -2,6 +2,8 @@ import type { Device } from '../device';
 import { RvmError } from '../error';
 import type { RvmEvent } from '../event';
 import { readTime } from '../time';
+import { proxySecrets, type ProxySettings } from './connection/proxy-settings';
+import type { TlsSettings } from './connection/tls-settings';
 import { requireAgentUser, secretsOf, usableKey, type Credentials } from './credentials';
 import { DataSources } from './data-sources';
 import { DeviceDirectory } from './device-directory';
@@ -35,6 +37,13 @@ export interface StationClientOptions extends Credentials {
   /** Adds `Z` to a time of an event that has no zone. */
   appendZ: boolean;
   userAgent: string;
+  /** Without it the certificate authorities of the machine vouch for the service. */
+  tls?: TlsSettings;
+  proxy: ProxySettings;
+  /** Live video is asked for without a time, or with the word `live` in its place. */
+  liveStyle: 'omit' | 'live';
+  /** Relations that are looked for first; empty is none. */
+  relations: { details: string; presets: string; tours: string; home: string; snapshot: string };
 }
 
 /** An RTSP session that the service has granted. `url` is a short-lived secret. */
@@ -171,7 +180,7 @@ export class StationClient {
 
   #makeParts(): Parts {
     const options = this.#options;
-    const secrets = secretsOf(options);
+    const secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];
     const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
     const apiKey = usableKey(options.apiKey);
     requireAgentUser(options);
@@ -180,6 +189,8 @@ export class StationClient {
       userAgent: options.userAgent,
       timeoutMs: Math.min(options.timeoutMs, LONGEST_TIMER),
       secrets,
+      proxy: options.proxy,
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
     });
     const session = new SessionKeeper(transport, origins, options, this.#timing, this.#board);
     const directory = new DeviceDirectory(session, origins, this.#timing);

@@ -1,13 +1,14 @@
 import { cookie } from 'http-cookie-agent/undici';
 import { CookieJar } from 'tough-cookie';
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { RvmError } from '../error';
 import { Answer } from './answer';
+import { Connections, type ConnectionOptions } from './connection/connections';
 import { abortError, type Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import { closedError, timeoutError, transportError } from './transport-error';
 
-export interface TransportOptions {
+export interface TransportOptions extends ConnectionOptions {
   apiKey: string;
   userAgent: string;
   /** Milliseconds for one request, from connecting to the last byte of the answer. */
@@ -26,34 +27,28 @@ export interface ServiceRequest {
   body?: unknown;
 }
 
-const CONNECTIONS = 32;
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** What only a proxy answers. */
+const PROXY_LOGIN = 407;
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
   readonly #options: TransportOptions;
-  readonly #agent: Agent;
+  readonly #connections: Connections;
   readonly #underWay = new Set<AbortController>();
   #closed = false;
 
+  /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor(options: TransportOptions) {
     this.#options = options;
-    this.#agent = new Agent({
-      connections: CONNECTIONS,
-      // One timer of ours bounds the whole request; undici's start anew with each stage, or each piece of a body.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxResponseSize: MAX_ANSWER_BYTES,
-      connect: { timeout: options.timeoutMs },
-    });
+    this.#connections = new Connections(options);
   }
 
   /** A fresh cookie jar: a late answer to an old session cannot spoil the cookies of the new one. */
   newSession(origins: Origins): HttpSession {
     const jar = new CookieJar();
-    const dispatcher = this.#agent.compose(withoutEmptyCookie, cookie({ jar }));
+    const dispatcher = this.#connections.dispatcher.compose(withoutEmptyCookie, cookie({ jar }));
     return new HttpSession(this, origins, jar, dispatcher);
   }
 
@@ -78,6 +73,8 @@ export class Transport {
     operation.countRequest();
     try {
       const answer = await this.#exchange(wanted, dispatcher, abort);
+      const fault = answer.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
+      if (fault !== undefined) throw fault;
       return new Answer({ ...answer, secrets: () => [...this.#options.secrets, ...cookies()] });
     } catch (error) {
       throw transportError(error, wanted.relation);
@@ -91,7 +88,7 @@ export class Transport {
   async close(): Promise<void> {
     this.#closed = true;
     for (const abort of this.#underWay) abort.abort(closedError(''));
-    await this.#agent.destroy();
+    await this.#connections.close();
   }
 
   async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController) {

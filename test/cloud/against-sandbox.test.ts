@@ -48,6 +48,9 @@ class Bench {
       loginExtra: {},
       appendZ: false,
       userAgent: 'test',
+      proxy: { kind: 'none' },
+      liveStyle: 'omit',
+      relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
       ...options,
     });
     this.#clients.push(client);

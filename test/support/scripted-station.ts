@@ -55,6 +55,9 @@ export function settingsOf(service: ScriptedService): StationClientOptions {
     loginExtra: {},
     appendZ: false,
     userAgent: 'test',
+    proxy: { kind: 'none' },
+    liveStyle: 'omit',
+    relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
   };
 }
 
