@@ -1,3 +1,4 @@
+import type { ServerOptions } from 'node:https';
 import { STATION_TIMING, type StationTiming } from '../../lib/cloud/dialect';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
@@ -12,8 +13,9 @@ export class ScriptedStation {
     this.#services.push(service);
   }
 
-  static async start(): Promise<ScriptedStation> {
-    return new ScriptedStation(await ScriptedService.start());
+  /** @param tls makes it a station of an https service */
+  static async start(tls?: ServerOptions): Promise<ScriptedStation> {
+    return new ScriptedStation(await ScriptedService.start(tls));
   }
 
   /** One more service, on an origin of its own. */

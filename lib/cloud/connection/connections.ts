@@ -1,6 +1,7 @@
 import { Agent, Pool, type Dispatcher } from 'undici';
 import { connector } from './connector';
 import { ForwardingPool } from './forwarding-pool';
+import { boundedRequests } from './places';
 import { ProxyFault } from './proxy-fault';
 import { proxyChoice, type Proxy, type ProxySettings } from './proxy-settings';
 import { tlsOptions, type TlsOptions, type TlsSettings } from './tls-settings';
@@ -41,7 +42,7 @@ export class Connections {
     this.#tls = tlsOptions(tls);
     this.#proxyOf = proxyChoice(proxy);
     this.#agent = new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
-    this.dispatcher = this.#agent;
+    this.dispatcher = this.#agent.compose(boundedRequests(MAX_CONNECTIONS));
   }
 
   /** The fault behind a 407: where requests are forwarded in clear, the proxy answers in the place of the service. */

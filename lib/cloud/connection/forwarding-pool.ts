@@ -22,9 +22,10 @@ export class ForwardingPool extends Pool {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { authorization } = this.#proxy;
-    if (Array.isArray(options.headers)) throw new TypeError('The transport gives headers by name.');
+    const given = options.headers ?? {};
+    if (Array.isArray(given) || Symbol.iterator in given) throw new TypeError('Headers are given by name.');
     const headers = {
-      ...options.headers,
+      ...given,
       host: this.#target.host,
       ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
     };

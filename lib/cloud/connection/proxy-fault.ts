@@ -6,7 +6,8 @@ import { tlsFault } from './tls-fault';
 type Reason = { status: number } | { code: string; message: string };
 
 const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
-const LOGIN_ASKED = 407;
+/** Some proxies answer 401 to a wrong login. */
+const LOGIN_WANTED: readonly number[] = [407, 401];
 
 /**
  * A proxy gives no way to the service. It travels through the HTTP client as it is and becomes an `RvmError` where it is
@@ -55,7 +56,7 @@ export class ProxyFault extends Error {
   }
 
   #refusal(status: number): string {
-    if (status === LOGIN_ASKED) {
+    if (LOGIN_WANTED.includes(status)) {
       return this.#proxy.authorization === undefined
         ? `The proxy ${this.#place} asks for a user and a password: enter them with its address.`
         : `The proxy ${this.#place} does not accept its user and password: correct them (it must allow a basic login).`;

@@ -65,11 +65,12 @@ export function proxySecrets(settings: ProxySettings): string[] {
     settings.kind === 'proxy' ? [settings.url] : ['http:', 'https:'].map((scheme) => variable(scheme).value);
   const logins = addresses.map((address) => loginIn(address));
   if (settings.kind === 'proxy') logins.push(loginOf(settings));
-  return logins.flatMap((login) =>
+  const secrets = logins.flatMap((login) =>
     login === undefined || login.password === ''
       ? []
       : [login.password, `${login.username}:${login.password}`],
   );
+  return [...new Set(secrets)];
 }
 
 /** Each scheme has a variable of its own, as for other programs: http_proxy says nothing about https://. */
