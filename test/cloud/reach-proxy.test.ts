@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import type { ProxySettings } from '../../lib/cloud/connection/proxy-settings';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
 import { Authority, type Issued } from '../support/authority';
 import { freePort } from '../support/node-red';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { failure, ScriptedStation, through, until } from '../support/scripted-station';
 import { opensslAvailable } from '../support/self-signed';
 import { skipWithoutTinyproxy, Tinyproxy } from '../support/tinyproxy';
 import { Wiretap } from '../support/wiretap';
@@ -17,13 +16,6 @@ const EVENT = {
   eventStartTime: '2026-11-21T10:00:00',
 };
 const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
-
-function through(
-  url: string,
-  more: Partial<ProxySettings & { kind: 'proxy' }> = {},
-): { proxy: ProxySettings } {
-  return { proxy: { kind: 'proxy', url, except: [], ...more } };
-}
 
 describe('a service behind a proxy', function () {
   let authority: Authority;
@@ -157,7 +149,7 @@ describe('a service behind a proxy', function () {
   it('over http:// is TIMEOUT where it is silent behind the proxy, and works again', async () => {
     const { service } = clear;
     service.on('GET', '/devices', 'silence', (request) => service.standard(request));
-    const client = clear.client({ ...through(open.url), timeoutMs: 300 });
+    const client = clear.client({ ...through(open.url), timeoutMs: 1_000 });
     await failure(client.listDevices(), 'TIMEOUT');
     await client.listDevices();
   });

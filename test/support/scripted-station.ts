@@ -1,4 +1,5 @@
 import type { ServerOptions } from 'node:https';
+import type { ProxySettings } from '../../lib/cloud/connection/proxy-settings';
 import { STATION_TIMING, type StationTiming } from '../../lib/cloud/dialect';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
@@ -61,6 +62,14 @@ export function settingsOf(service: ScriptedService): StationClientOptions {
     liveStyle: 'omit',
     relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
   };
+}
+
+/** The setting of a proxy. */
+export function through(
+  url: string,
+  more: Partial<ProxySettings & { kind: 'proxy' }> = {},
+): { proxy: ProxySettings } {
+  return { proxy: { kind: 'proxy', url, except: [], ...more } };
 }
 
 /** The error that a piece of work fails with; fails the test if it succeeds or throws anything else. */
