@@ -26,7 +26,7 @@ export type RvmErrorCode =
 
 /** Where a failure came from: plain values only, because Catch nodes get nothing else of an Error. */
 export interface RvmErrorCause {
-  /** HTTP status of the service's answer. */
+  /** HTTP status of the service's answer, or of the proxy's where it gives no way to the service. */
   status?: number;
   /** Relation that was being followed, such as `rel/devices`. */
   relation?: string;

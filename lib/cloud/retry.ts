@@ -25,5 +25,7 @@ export function pauseAfter(
   if (!(outcome instanceof RvmError)) return undefined;
   // A connection that has died without a sign shows as a time-out, once: the next attempt makes a new one.
   if (outcome.code === 'TIMEOUT') return attempt === 1 ? pause : undefined;
-  return outcome.code === 'NETWORK' ? pause : undefined;
+  // With a status it is the answer of a proxy: a wrong login that is repeated may lock a user out.
+  const isCutOff = outcome.code === 'NETWORK' && outcome.cause.status === undefined;
+  return isCutOff ? pause : undefined;
 }

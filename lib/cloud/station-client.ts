@@ -14,6 +14,8 @@ import type {
 } from './calls';
 import { CameraFinder } from './camera-finder';
 import { CameraLinks } from './camera-links';
+import { proxySecrets, type ProxySettings } from './connection/proxy-settings';
+import type { TlsSettings } from './connection/tls-settings';
 import { requireAgentUser, secretsOf, usableKey, type Credentials } from './credentials';
 import { DeviceDirectory } from './device-directory';
 import { DIALECT } from './dialect';
@@ -51,6 +53,9 @@ export interface StationClientOptions extends Credentials {
   /** Relations that are looked for before all others; empty for none. */
   relations: RelationNames;
   userAgent: string;
+  /** Without it the certificate authorities of the machine vouch for the service. */
+  tls?: TlsSettings;
+  proxy: ProxySettings;
 }
 
 /** What the specification names without showing its relation. */
@@ -212,12 +217,19 @@ export class StationClient {
 
   #makeParts(): Parts {
     const options = this.#options;
-    const secrets = secretsOf(options);
+    const secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];
     const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
     const apiKey = usableKey(options.apiKey);
     requireAgentUser(options);
     const transport = new Transport(
-      { apiKey, userAgent: options.userAgent, timeoutMs: timerMs(options.timeoutMs), secrets },
+      {
+        apiKey,
+        userAgent: options.userAgent,
+        timeoutMs: timerMs(options.timeoutMs),
+        secrets,
+        proxy: options.proxy,
+        ...(options.tls === undefined ? {} : { tls: options.tls }),
+      },
       this.#timing,
     );
     const session = new SessionKeeper(transport, origins, options, this.#timing, this.#board);

@@ -1,15 +1,9 @@
 import { RvmError } from '../error';
+import { ProxyFault } from './connection/proxy-fault';
+import { tlsFault } from './connection/tls-fault';
 
 const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
-/** What OpenSSL makes of an answer in clear. */
-const NO_TLS: ReadonlySet<string> = new Set([
-  'ERR_SSL_WRONG_VERSION_NUMBER',
-  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
-  'EPROTO',
-]);
-const TLS =
-  /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|CRL_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_)/;
 const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
 
 /** The error of a request that got no complete answer, from what undici or the system reported. */
@@ -17,22 +11,11 @@ export function transportError(error: unknown, relation: string, attempts: numbe
   if (error instanceof RvmError) return error;
   const code = codeOf(error);
   const cause = { relation, attempts };
+  if (error instanceof ProxyFault) return error.toRvmError(cause);
   if (TIMEOUTS.has(code)) return timeoutError(relation, attempts);
   if (CLOSED.has(code)) return closedError(relation);
-  if (NO_TLS.has(code)) {
-    return new RvmError(
-      'TLS',
-      `What answers at the address of the service does not speak TLS as expected (${code}): is it http:// instead of https://?`,
-      cause,
-    );
-  }
-  if (TLS.test(code)) {
-    return new RvmError(
-      'TLS',
-      `The certificate of the service is not accepted (${code}); check its address; a certificate authority of your own goes into NODE_EXTRA_CA_CERTS.`,
-      cause,
-    );
-  }
+  const tls = error instanceof Error ? tlsFault(code, error.message, 'service') : undefined;
+  if (tls !== undefined) return new RvmError('TLS', tls, cause);
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
     return new RvmError('BAD_RESPONSE', 'The answer of the service is too large to be read.', cause);
   }

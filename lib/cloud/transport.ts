@@ -1,9 +1,10 @@
 import { cookie } from 'http-cookie-agent/undici';
 import { CookieJar } from 'tough-cookie';
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { RvmError } from '../error';
 import { Answer } from './answer';
 import { CookieRotation } from './cookie-rotation';
+import { Connections, type ConnectionOptions } from './connection/connections';
 import { abortError, type Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import { RateLimits } from './rate-limits';
@@ -11,7 +12,7 @@ import { pauseAfter } from './retry';
 import type { StationTiming } from './timing';
 import { closedError, timeoutError, transportError } from './transport-error';
 
-export interface TransportOptions {
+export interface TransportOptions extends ConnectionOptions {
   apiKey: string;
   userAgent: string;
   /** Milliseconds for one request, from connecting to the last byte of the answer. */
@@ -38,8 +39,8 @@ export function jsonBody(value: unknown): RequestBody {
   return { type: 'application/json', bytes: JSON.stringify(value) };
 }
 
-const CONNECTIONS = 32;
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** What only a proxy answers. */
+const PROXY_LOGIN = 407;
 const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
@@ -48,29 +49,23 @@ const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
   readonly #options: TransportOptions;
-  readonly #agent: Agent;
   readonly #timing: StationTiming;
+  readonly #connections: Connections;
   readonly #underWay = new Set<AbortController>();
   readonly limits = new RateLimits();
   #closed = false;
 
+  /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor(options: TransportOptions, timing: StationTiming) {
     this.#options = options;
     this.#timing = timing;
-    this.#agent = new Agent({
-      connections: CONNECTIONS,
-      // One timer of ours bounds the whole request; undici's start anew with each stage, or each piece of a body.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      maxResponseSize: MAX_ANSWER_BYTES,
-      connect: { timeout: options.timeoutMs },
-    });
+    this.#connections = new Connections(options);
   }
 
   /** A fresh cookie jar: a late answer to an old session cannot spoil the cookies of the new one. */
   newSession(origins: Origins): HttpSession {
     const jar = new CookieJar();
-    const dispatcher = this.#agent.compose(withoutEmptyCookie, cookie({ jar }));
+    const dispatcher = this.#connections.dispatcher.compose(withoutEmptyCookie, cookie({ jar }));
     return new HttpSession(this, origins, jar, dispatcher);
   }
 
@@ -87,6 +82,8 @@ export class Transport {
       operation.countRequest();
       try {
         const answer = await this.#exchange(wanted, dispatcher, abort, attempt);
+        const fault = answer.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
+        if (fault !== undefined) throw fault;
         return new Answer({ ...answer, secrets: () => [...this.#options.secrets, ...cookies()] });
       } catch (error) {
         throw transportError(error, wanted.relation, attempt);
@@ -165,7 +162,7 @@ export class Transport {
   async close(): Promise<void> {
     this.#closed = true;
     for (const abort of this.#underWay) abort.abort(closedError(''));
-    await this.#agent.destroy();
+    await this.#connections.close();
   }
 
   async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController, attempt: number) {

@@ -28,6 +28,11 @@ function originsOrReason(node: EditorNode, value: unknown): boolean | string {
   return wrong === undefined || node._('rvm-cloud.errors.origins');
 }
 
+/** One relation; which ones there are is a matter of the service. */
+function relationOrReason(node: EditorNode, value: unknown): boolean | string {
+  return isVariable(value) || /^[^\s,]*$/.test(trimmed(value)) || node._('rvm-cloud.errors.relation');
+}
+
 /** Rows that only one of the two, sandbox or real service, has a use for. */
 function showRows(): void {
   const isSandbox = trimmed($('#node-config-input-url').val()) === 'sandbox';
@@ -75,11 +80,11 @@ RED.nodes.registerType('rvm-cloud', {
     loginPasswordField: { value: 'password' },
     liveStyle: { value: 'omit' },
     appendZ: { value: false },
-    relDetails: { value: '' },
-    relPresets: { value: '' },
-    relTours: { value: '' },
-    relHome: { value: '' },
-    relSnapshot: { value: '' },
+    relDetails: { value: '', validate: reasoned(relationOrReason) },
+    relPresets: { value: '', validate: reasoned(relationOrReason) },
+    relTours: { value: '', validate: reasoned(relationOrReason) },
+    relHome: { value: '', validate: reasoned(relationOrReason) },
+    relSnapshot: { value: '', validate: reasoned(relationOrReason) },
   },
   credentials: {
     apiKey: { type: 'password' },

@@ -14,6 +14,7 @@ import {
   type Properties,
 } from '../support/settings';
 import type { CloudConnection, CloudNode, SandboxOptions } from './cloud-node';
+import { proxyOf, tlsOf } from './reach';
 import { SandboxHost } from './sandbox-host';
 
 /** The word in `url` that stands for the built-in sandbox. */
@@ -22,8 +23,8 @@ const SANDBOX = 'sandbox';
 /** Where the sandbox listens; `false` where the settings forbid it. */
 type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort'>;
 
-/** What a flow of a later version may carry and this one does not use. */
-const NOT_USED = ['tls', 'proxy'];
+/** The sandbox is in this process. */
+const DIRECT = { tls: undefined, proxy: { kind: 'none' } } as const;
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -38,8 +39,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
     },
     ({ url: service, rtspUrl: video }) => node.log(RED._('rvm-cloud.log.sandboxStarted', { service, video })),
   );
-  const ignored = NOT_USED.filter((name) => textOf(properties, name) !== '');
-  if (ignored.length > 0) node.warn(RED._('rvm-cloud.log.notUsed', { names: ignored.join(', ') }));
+  let warned = false;
 
   node.isSandbox = url === SANDBOX;
   node.isForbidden = node.isSandbox && placement === false;
@@ -56,9 +56,13 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
     const loginExtra = parseLoginExtra(node.credentials?.loginExtra);
     if (node.isSandbox) {
       const sandbox = await node.sandbox();
-      return { ...details(properties), loginExtra, baseUrl: sandbox.url, apiKey: sandbox.apiKey };
+      return { ...details(properties), ...DIRECT, loginExtra, baseUrl: sandbox.url, apiKey: sandbox.apiKey };
     }
-    return { ...details(properties), loginExtra, baseUrl: url, apiKey };
+    const tls = tlsOf(RED, textOf(properties, 'tls'));
+    const proxy = proxyOf(RED, textOf(properties, 'proxy'));
+    if (tls?.rejectUnauthorized === false && !warned) node.warn(RED._('rvm-cloud.log.notVerified'));
+    warned ||= tls?.rejectUnauthorized === false;
+    return { ...details(properties), tls, proxy, loginExtra, baseUrl: url, apiKey };
   };
 
   node.on('close', (_removed: boolean, done: () => void) => {
@@ -75,7 +79,10 @@ function placementOf(setting: unknown): Placement {
   return { host, port, rtspPort };
 }
 
-function details(properties: Properties): Omit<CloudConnection, 'baseUrl' | 'apiKey' | 'loginExtra'> {
+type Details = Omit<CloudConnection, 'baseUrl' | 'apiKey' | 'loginExtra' | 'tls' | 'proxy'>;
+
+/** @throws RvmError BAD_INPUT for a style of live video that there is not. */
+function details(properties: Properties): Details {
   return {
     versionLow: textOf(properties, 'versionLow', '1'),
     versionHigh: textOf(properties, 'versionHigh', '9'),

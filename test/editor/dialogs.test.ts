@@ -20,7 +20,15 @@ const DIALOGS: Record<string, string[]> = {
   snapshot: ['#node-input-width', '.red-ui-typedInput-container >> nth=0'],
   request: ['#node-input-start', '#node-input-rels', '#node-input-method'],
   station: ['#node-config-input-key', '#node-config-input-username', '#node-config-input-secret'],
-  cloud: ['#node-config-input-url', '#node-config-input-apiKey', '#node-config-input-timeout'],
+  cloud: [
+    '#node-config-input-url',
+    '#node-config-input-apiKey',
+    '#node-config-input-timeout',
+    '#node-config-input-tls',
+    '#node-config-input-proxy',
+    '#node-config-input-liveStyle',
+    '#node-config-input-relSnapshot',
+  ],
 };
 
 function flow(): FlowNode[] {
@@ -141,15 +149,38 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       await closeDialog(page, 'cancel');
     });
 
-    it('of the cloud shows the API key for a real service, and the alarms per minute for the sandbox', async () => {
+    it('of the cloud shows API key, TLS and proxy for a real service, and the alarms per minute for the sandbox', async () => {
       await openDialog(page, 'cloud');
-      assert.ok(await page.locator('#node-config-input-apiKey').isVisible());
+      const forService = ['#node-config-input-apiKey', '#node-config-input-tls', '#node-config-input-proxy'];
+      for (const field of forService) assert.ok(await page.locator(field).isVisible(), field);
       assert.equal(await page.locator('#node-config-input-sandboxEvents').isVisible(), false);
       await page.click('#rvm-cloud-use-sandbox');
       assert.equal(await page.inputValue('#node-config-input-url'), 'sandbox');
-      assert.equal(await page.locator('#node-config-input-apiKey').isVisible(), false);
+      for (const field of forService) assert.equal(await page.locator(field).isVisible(), false, field);
       assert.ok(await page.locator('#node-config-input-sandboxEvents').isVisible());
       await closeDialog(page, 'cancel');
+    });
+
+    it('of the cloud keeps its TLS and proxy nodes, and how live video is asked for', async () => {
+      const core = [
+        { id: 'tls', type: 'tls-config', name: 'own authority' },
+        { id: 'proxy', type: 'http proxy', name: 'out', url: 'http://proxy.example:3128', noproxy: [] },
+      ];
+      await nodeRed.deploy([...flow(), ...core]);
+      const fresh = await openEditor(browser, nodeRed);
+      await openDialog(fresh.page, 'cloud');
+      await fresh.page.selectOption('#node-config-input-tls', 'tls');
+      await fresh.page.selectOption('#node-config-input-proxy', 'proxy');
+      await fresh.page.selectOption('#node-config-input-liveStyle', 'live');
+      await fresh.page.fill('#node-config-input-relHome', 'rel/go_home');
+      await closeDialog(fresh.page, 'ok');
+      const { tls, proxy, liveStyle, relHome } = (await fresh.page.evaluate(
+        `(({ tls, proxy, liveStyle, relHome }) => ({ tls, proxy, liveStyle, relHome }))(RED.nodes.node('cloud'))`,
+      )) as Record<string, unknown>;
+      assert.deepEqual([tls, proxy, liveStyle, relHome], ['tls', 'proxy', 'live', 'rel/go_home']);
+      assert.deepEqual(fresh.errors, []);
+      await fresh.page.close();
+      await nodeRed.deploy(flow());
     });
 
     it('keeps what stands in other fields, variables included, when a node is edited and deployed', async () => {
@@ -186,6 +217,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       ['cloud', '#node-config-input-timeout', 'soon', /number/],
       ['cloud', '#node-config-input-versionLow', 'x', /version/i],
       ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
+      ['cloud', '#node-config-input-relSnapshot', 'rel/a, rel/b', /one relation/],
       ['station', '#node-config-input-key', 'Not Good!', /small letters/],
       ['listener', '#node-config-input-port', '70000', /from 1 to 65535/],
       ['listener', '#node-config-input-proxies', 'proxy.example', /IP addresses/],

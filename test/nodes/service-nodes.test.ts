@@ -250,15 +250,6 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       );
     });
 
-    it('says in one line that it does not use the TLS and proxy settings of a later version', async () => {
-      await deploy({ cloud: { tls: 'tls-node', proxy: 'proxy-node' } }, getRtsp());
-      await nodeRed.until(() => nodeRed.statuses('rtsp').at(-1) === 'connected v3', 'the status');
-      await nodeRed.logged(/does not use/);
-      const lines = nodeRed.log.split('\n').filter((line) => /does not use/.test(line));
-      assert.equal(lines.length, 1);
-      assert.match(lines[0] ?? '', /\[warn\].*tls, proxy/);
-    });
-
     it('says NETWORK and "offline since" while the service is down, and recovers by itself', async () => {
       const port = await freePort();
       await deploy({ cloud: { url: `http://127.0.0.1:${port}` } }, listDevices());

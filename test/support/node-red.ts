@@ -87,7 +87,7 @@ export class NodeRed {
       ? path.join(__dirname, 'embedded-host.js')
       : path.join(ROOT, 'node_modules', VERSIONS[options.version ?? '5'], 'red.js');
     const child = fork(red, ['--userDir', userDir], {
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, ...NO_PROXY, ...options.env },
       execPath: options.node ?? process.execPath,
       execArgv: [],
       serialization: 'advanced',
@@ -216,6 +216,9 @@ export class NodeRed {
     this.#changes.emit('change');
   }
 }
+
+/** Services of tests are on this machine, whatever proxy it uses for others. */
+const NO_PROXY = { http_proxy: '', https_proxy: '', HTTP_PROXY: '', HTTPS_PROXY: '' };
 
 /** JavaScript of a setting that lets a test move `performance.now`; timers go on as they do. */
 export const MOVABLE_CLOCK = `movableClock: (() => {

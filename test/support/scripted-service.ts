@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { Socket } from 'node:net';
 
 /** A request as the service saw it. */
@@ -49,7 +50,10 @@ export class ScriptedService {
   readonly #routes = new Map<string, Route>();
   #logins = 0;
 
-  private constructor(server: Server) {
+  private constructor(
+    server: Server,
+    private readonly scheme: 'http' | 'https',
+  ) {
     this.#server = server;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
@@ -66,17 +70,22 @@ export class ScriptedService {
     });
   }
 
-  static async start(): Promise<ScriptedService> {
-    const server = createServer();
+  /** @param tls makes it an https service */
+  static async start(tls?: ServerOptions): Promise<ScriptedService> {
+    const server = tls === undefined ? createServer() : createTlsServer(tls);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new ScriptedService(server);
+    return new ScriptedService(server, tls === undefined ? 'http' : 'https');
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('the service is not listening');
+    return address.port;
   }
 
   get url(): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the service is not listening');
-    return `http://127.0.0.1:${address.port}`;
+    return `${this.scheme}://127.0.0.1:${this.port}`;
   }
 
   /** Number of connections open now. */

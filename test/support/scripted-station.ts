@@ -1,3 +1,5 @@
+import type { ServerOptions } from 'node:https';
+import type { ProxySettings } from '../../lib/cloud/connection/proxy-settings';
 import type { RtspSession, RtspWanted } from '../../lib/cloud/calls';
 import { STATION_TIMING, type StationTiming } from '../../lib/cloud/timing';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
@@ -14,8 +16,9 @@ export class ScriptedStation {
     this.#services.push(service);
   }
 
-  static async start(): Promise<ScriptedStation> {
-    return new ScriptedStation(await ScriptedService.start());
+  /** @param tls makes it a station of an https service */
+  static async start(tls?: ServerOptions): Promise<ScriptedStation> {
+    return new ScriptedStation(await ScriptedService.start(tls));
   }
 
   /** One more service, on an origin of its own. */
@@ -61,6 +64,7 @@ export function settingsOf(
     liveStyle: 'omit',
     relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
     userAgent: 'test',
+    proxy: { kind: 'none' },
   };
 }
 
@@ -72,6 +76,14 @@ export function rtspForEvent(
 ): Promise<RtspSession> {
   const defaults = { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' } as const;
   return client.openRtsp({ ...defaults, ...wanted } as RtspWanted, signal === undefined ? {} : { signal });
+}
+
+/** The setting of a proxy. */
+export function through(
+  url: string,
+  more: Partial<ProxySettings & { kind: 'proxy' }> = {},
+): { proxy: ProxySettings } {
+  return { proxy: { kind: 'proxy', url, except: [], ...more } };
 }
 
 /** The error that a piece of work fails with; fails the test if it succeeds or throws anything else. */

@@ -1,0 +1,69 @@
+import { Agent, Pool, type Dispatcher } from 'undici';
+import { connector } from './connector';
+import { ForwardingPool } from './forwarding-pool';
+import { boundedRequests } from './places';
+import { ProxyFault } from './proxy-fault';
+import { proxyChoice, type Proxy, type ProxySettings } from './proxy-settings';
+import { tlsOptions, type TlsOptions, type TlsSettings } from './tls-settings';
+import { tunnelConnector } from './tunnel';
+
+export interface ConnectionOptions {
+  /** Without it the certificate authorities of the machine vouch for the service. */
+  tls?: TlsSettings;
+  proxy: ProxySettings;
+  /** Milliseconds until a connection stands, proxy and TLS included. */
+  timeoutMs: number;
+}
+
+/** To one origin at a time. */
+const MAX_CONNECTIONS = 32;
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+const LIMITS = {
+  connections: MAX_CONNECTIONS,
+  // The transport bounds the whole request; these would start anew with each stage, or each piece of a body.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  maxResponseSize: MAX_ANSWER_BYTES,
+};
+
+/** The connections of one Central Station: straight to the service, or through a proxy. */
+export class Connections {
+  readonly dispatcher: Dispatcher;
+  readonly #agent: Agent;
+  readonly #timeoutMs: number;
+  readonly #tls: TlsOptions;
+  readonly #proxyOf: (target: URL) => Proxy | undefined;
+  readonly #closing = new AbortController();
+
+  /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
+  constructor({ tls, proxy, timeoutMs }: ConnectionOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#tls = tlsOptions(tls);
+    this.#proxyOf = proxyChoice(proxy);
+    this.#agent = new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+    this.dispatcher = this.#agent.compose(boundedRequests(MAX_CONNECTIONS));
+  }
+
+  /** The fault behind a 407: where requests are forwarded in clear, the proxy answers in the place of the service. */
+  refusedLogin(target: URL): ProxyFault | undefined {
+    const proxy = target.protocol === 'http:' ? this.#proxyOf(target) : undefined;
+    return proxy && new ProxyFault(proxy, { status: 407 });
+  }
+
+  /** Ends them all, those that are being made included. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#agent.destroy();
+  }
+
+  #pool(origin: URL): Pool {
+    const proxy = this.#proxyOf(origin);
+    const timeoutMs = this.#timeoutMs;
+    const tls = this.#tls;
+    if (proxy === undefined) return new Pool(origin, { ...LIMITS, connect: connector(tls, timeoutMs) });
+    if (origin.protocol === 'http:') return new ForwardingPool(proxy, origin, { ...LIMITS, timeoutMs });
+    const closing = this.#closing.signal;
+    return new Pool(origin, { ...LIMITS, connect: tunnelConnector({ proxy, tls, timeoutMs, closing }) });
+  }
+}

@@ -1,0 +1,56 @@
+/** Who stands at the other end of a TLS connection. */
+type Party = 'service' | 'proxy';
+
+/** What OpenSSL makes of an answer in clear. */
+const NO_TLS = /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_HTTP_REQUEST|EPROTO)$/;
+const NOT_ACCEPTED =
+  /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|CRL_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_)/;
+const UNKNOWN_AUTHORITY = /^(UNABLE_TO_(GET_ISSUER|VERIFY)|DEPTH_ZERO_|SELF_SIGNED_)/;
+const OUT_OF_DATE = /^CERT_(HAS_EXPIRED|NOT_YET_VALID)$/;
+
+/** What the other side may say of a certificate of ours; older releases of OpenSSL write SSLV3 or TLSV1 before it. */
+const ASKED = /ALERT_(CERTIFICATE_REQUIRED|NO_CERTIFICATE)/;
+const REFUSED =
+  /ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/;
+const ALERT = /ALERT_[A-Z]/;
+
+const OWN_AUTHORITY: Readonly<Record<Party, string>> = {
+  service:
+    'a certificate authority of your own goes into the TLS node of the cloud, or into NODE_EXTRA_CA_CERTS',
+  proxy: 'its certificate authority goes into NODE_EXTRA_CA_CERTS',
+};
+
+/**
+ * One sentence about a TLS connection that did not come about; undefined where TLS is not the reason.
+ * @param message of the error: where OpenSSL fails while something is written, the reason stands only there
+ */
+export function tlsFault(code: string, message: string, party: Party): string | undefined {
+  const said = code === 'EPROTO' ? message.toUpperCase().replaceAll(' ', '_') : code;
+  if (party === 'proxy' && ALERT.test(said)) {
+    return `The proxy ends the TLS handshake (${code}): it may ask for a certificate of the client, which it does not get.`;
+  }
+  if (ASKED.test(said)) {
+    return `The service asks for a certificate of the client (${code}): enter it in the TLS node of the cloud.`;
+  }
+  if (REFUSED.test(said)) {
+    return `The service does not accept the certificate of the client (${code}): check the one in the TLS node of the cloud.`;
+  }
+  if (ALERT.test(said)) {
+    return `The service ends the TLS handshake (${code}): it may ask for a certificate of the client, which goes into the TLS node of the cloud, or for another version of TLS.`;
+  }
+  if (NO_TLS.test(code)) {
+    return `What answers at the address of the ${party} does not speak TLS as expected (${code}): is it http:// instead of https://?`;
+  }
+  if (!NOT_ACCEPTED.test(code)) return undefined;
+  return `The certificate of the ${party} is not accepted (${code}); ${cure(code, party)}.`;
+}
+
+function cure(code: string, party: Party): string {
+  if (UNKNOWN_AUTHORITY.test(code)) return `check its address; ${OWN_AUTHORITY[party]}`;
+  if (OUT_OF_DATE.test(code)) return `check the clock of this machine, then tell who runs the ${party}`;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const name = party === 'service' ? ', or enter the name in the TLS node of the cloud' : '';
+    return `it is for another name: check the address of the ${party}${name}`;
+  }
+  return `check its address; ${OWN_AUTHORITY[party]}`;
+}

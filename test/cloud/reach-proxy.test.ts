@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import type { StationClientOptions } from '../../lib/cloud/station-client';
+import { Authority, type Issued } from '../support/authority';
+import { freePort } from '../support/node-red';
+import { failure, rtspForEvent, ScriptedStation, through, until } from '../support/scripted-station';
+import { opensslAvailable } from '../support/self-signed';
+import { skipWithoutTinyproxy, Tinyproxy } from '../support/tinyproxy';
+import { Wiretap } from '../support/wiretap';
+
+const PASSWORD = 'Proxy-pass.word_1';
+/** As it may stand in an address. */
+const ENCODED = PASSWORD.replace('.', '%2E');
+const EVENT = {
+  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
+  cameraRemoteId: 'r',
+  eventStartTime: '2026-11-21T10:00:00',
+};
+const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
+
+describe('a service behind a proxy', function () {
+  let authority: Authority;
+  let server: Issued;
+  let open: Tinyproxy;
+  let guarded: Tinyproxy;
+  let secure: ScriptedStation;
+  let clear: ScriptedStation;
+  let saved: NodeJS.ProcessEnv;
+
+  before(async function () {
+    skipWithoutTinyproxy(this);
+    if (!opensslAvailable()) this.skip();
+    authority = new Authority();
+    server = authority.issueForServer();
+    open = await Tinyproxy.start();
+    guarded = await Tinyproxy.start(`BasicAuth someone ${PASSWORD}`);
+  });
+  after(async () => {
+    await open?.stop();
+    await guarded?.stop();
+    authority?.remove();
+  });
+
+  beforeEach(async () => {
+    saved = { ...process.env };
+    for (const name of VARIABLES) delete process.env[name];
+    secure = await ScriptedStation.start(server);
+    clear = await ScriptedStation.start();
+  });
+  afterEach(async () => {
+    process.env = saved;
+    await secure.close();
+    await clear.close();
+  });
+
+  function trusted(more: Partial<StationClientOptions> = {}): Partial<StationClientOptions> {
+    return { tls: { ca: authority.cert }, ...more };
+  }
+
+  it('is reached by CONNECT, with a certificate authority of its own', async () => {
+    const client = secure.client(trusted(through(open.url)));
+    assert.equal((await client.listDevices()).length, 2);
+    await rtspForEvent(client, EVENT, { quality: 'high' });
+    assert.ok(open.count(`CONNECT 127.0.0.1:${secure.service.port} `) > 0);
+    assert.equal(secure.service.seen.length, 6);
+  });
+
+  it('has its certificate judged as without a proxy', async () => {
+    const { message } = await failure(secure.client(through(open.url)).listDevices(), 'TLS');
+    assert.match(message, /certificate of the service.*UNABLE_TO_VERIFY_LEAF_SIGNATURE.*TLS node/);
+    const other = { servername: 'other.example' };
+    const strict = secure.client({ ...through(open.url), tls: { ca: authority.cert, ...other } });
+    assert.match((await failure(strict.listDevices(), 'TLS')).message, /another name/);
+    assert.equal(secure.service.seen.length, 0);
+  });
+
+  it('is known by its name behind a proxy', async () => {
+    const station = await ScriptedStation.start(authority.issueForServer('DNS:localhost'));
+    const baseUrl = station.service.url.replace('127.0.0.1', 'localhost');
+    await station.client(trusted({ ...through(open.url), baseUrl })).listDevices();
+    const byAddress = station.client(trusted(through(open.url)));
+    assert.match((await failure(byAddress.listDevices(), 'TLS')).message, /another name/);
+    await station.close();
+  });
+
+  it('gets the certificate of the client through the proxy', async () => {
+    const ask = { ca: authority.cert, requestCert: true, rejectUnauthorized: true };
+    const station = await ScriptedStation.start({ ...server, ...ask });
+    const own = authority.issueForClient();
+    await station.client({ ...through(open.url), tls: { ca: authority.cert, ...own } }).listDevices();
+    const { message } = await failure(station.client(trusted(through(open.url))).listDevices(), 'TLS');
+    assert.match(message, /asks for a certificate of the client/);
+    await station.close();
+  });
+
+  for (const scheme of ['https', 'http'] as const) {
+    describe(`over ${scheme}://, with a proxy that wants a login`, () => {
+      const station = (): ScriptedStation => (scheme === 'https' ? secure : clear);
+
+      it('is reached with user and password', async () => {
+        const login = { username: 'someone', password: PASSWORD };
+        await station()
+          .client(trusted(through(guarded.url, login)))
+          .listDevices();
+      });
+
+      it('is reached with user and password in the address, percent-encoded where need be', async () => {
+        const address = guarded.url.replace('//', `//someone:${ENCODED}@`);
+        await station()
+          .client(trusted(through(address)))
+          .listDevices();
+      });
+
+      it('NETWORK without them, and the message asks for them', async () => {
+        const asking = station().client(trusted(through(guarded.url)));
+        const { message, cause } = await failure(asking.listDevices(), 'NETWORK');
+        assert.match(message, /asks for a user and a password/);
+        assert.equal(cause.status, 407);
+        assert.equal(station().service.seen.length, 0);
+      });
+    });
+  }
+
+  it('NETWORK with wrong ones, and the message says that they are not accepted', async () => {
+    const login = { username: 'someone', password: 'wrong' };
+    const asking = secure.client(trusted(through(guarded.url, login)));
+    const { message } = await failure(asking.listDevices(), 'NETWORK');
+    assert.match(message, /does not accept its user and password/);
+    assert.doesNotMatch(message, /someone|wrong/);
+  });
+
+  it('NETWORK with a user alone, which is sent', async () => {
+    const asking = secure.client(trusted(through(guarded.url, { username: 'someone' })));
+    const { message } = await failure(asking.listDevices(), 'NETWORK');
+    assert.match(message, /does not accept its user and password/);
+  });
+
+  it('over http:// is asked by the proxy itself, and keeps its session', async () => {
+    const client = clear.client(through(open.url));
+    assert.equal((await client.listDevices()).length, 2);
+    await rtspForEvent(client, EVENT, { quality: 'high' });
+    const { service } = clear;
+    assert.ok(open.count(`GET ${service.url}/devices `) > 0);
+    assert.equal(open.count(`CONNECT 127.0.0.1:${service.port} `), 0);
+    assert.match(service.last('POST', '/rtsp/Gate')?.headers.cookie ?? '', /sid=session-value-1/);
+    assert.equal(service.last('POST', '/rtsp/Gate')?.headers.host, `127.0.0.1:${service.port}`);
+    assert.equal(service.last('GET', '/devices')?.headers['proxy-authorization'], undefined);
+  });
+
+  it('over http:// is TIMEOUT where it is silent behind the proxy, and works again', async () => {
+    const { service } = clear;
+    service.on('GET', '/devices', 'silence', (request) => service.standard(request));
+    const client = clear.client({ ...through(open.url), timeoutMs: 1_000 }, { attempts: 1 });
+    await failure(client.listDevices(), 'TIMEOUT');
+    await client.listDevices();
+  });
+
+  it('over http:// is BAD_RESPONSE for more than 32 MiB through the proxy too', async () => {
+    clear.service.on('GET', '/devices', { text: ' '.repeat(32 * 1024 * 1024 + 1) });
+    await failure(clear.client(through(open.url)).listDevices(), 'BAD_RESPONSE');
+  });
+
+  it('shows the proxy neither API key nor cookie nor password of the Agent User over https://', async () => {
+    const tap = await Wiretap.start(guarded.port);
+    const login = { username: 'someone', password: PASSWORD };
+    const client = secure.client(trusted(through(`http://127.0.0.1:${tap.port}`, login)));
+    await client.listDevices();
+    await client.close();
+    const { service } = secure;
+    assert.match(tap.heard, /^CONNECT 127\.0\.0\.1:\d+ HTTP\/1\.1\r\n/);
+    assert.match(tap.heard, /Proxy-Authorization: Basic /);
+    for (const secret of [service.apiKey, service.password, 'session-value', 'ApiKey', '/devices']) {
+      assert.equal(tap.heard.includes(secret), false, secret);
+      assert.equal(guarded.log.includes(secret), false, secret);
+    }
+    const seen = service.seen.map(({ headers }) => headers['proxy-authorization']);
+    assert.ok(seen.length > 0 && seen.every((header) => header === undefined));
+    await tap.close();
+  });
+
+  it('UNTRUSTED_LINK for a redirect to a foreign origin, and the proxy is not asked for it', async () => {
+    for (const station of [secure, clear]) {
+      const foreign = await station.otherService();
+      const other = `http://127.0.0.1:${foreign.port}`;
+      const { service } = station;
+      service.on('GET', '/devices', { status: 302, headers: { Location: `${other}/devices` } });
+      await failure(station.client(trusted(through(open.url))).listDevices(), 'UNTRUSTED_LINK');
+      assert.equal(foreign.seen.length, 0);
+      assert.equal(open.log.includes(`:${foreign.port}`), false);
+    }
+  });
+
+  it('is reached directly where the proxy node excepts it', async () => {
+    const gone = `http://127.0.0.1:${await freePort()}`;
+    for (const except of ['127.0.0.1', `127.0.0.1:${secure.service.port}`, '127.0.0.0/8', '*']) {
+      await secure.client(trusted(through(gone, { except: ['other.example', except] }))).listDevices();
+    }
+    const elsewhere = through(gone, { except: ['127.0.0.1:1', '10.0.0.0/8'] });
+    await failure(secure.client(trusted(elsewhere)).listDevices(), 'NETWORK');
+  });
+
+  for (const name of ['https_proxy', 'HTTPS_PROXY']) {
+    it(`is reached by the variable ${name}, with or without a scheme, and user and password in it`, async () => {
+      const environment = trusted({ proxy: { kind: 'environment' } });
+      process.env[name] = `someone:${ENCODED}@127.0.0.1:${guarded.port}`;
+      await secure.client(environment).listDevices();
+      assert.ok(guarded.count(`CONNECT 127.0.0.1:${secure.service.port} `) > 0);
+      process.env[name] = guarded.url;
+      await failure(secure.client(environment).listDevices(), 'NETWORK');
+    });
+  }
+
+  for (const name of ['http_proxy', 'HTTP_PROXY']) {
+    it(`over http:// is reached by the variable ${name}, which says nothing about https://`, async () => {
+      const environment = trusted({ proxy: { kind: 'environment' } });
+      process.env[name] = open.url;
+      await clear.client(environment).listDevices();
+      assert.ok(open.count(`GET ${clear.service.url}/devices `) > 0);
+      await secure.client(environment).listDevices();
+      assert.equal(open.log.includes(`:${secure.service.port} `), false);
+    });
+  }
+
+  it('is reached directly where no_proxy or NO_PROXY says so, and without any variable', async () => {
+    const environment = trusted({ proxy: { kind: 'environment' } });
+    await secure.client(environment).listDevices();
+    process.env['https_proxy'] = `127.0.0.1:${await freePort()}`;
+    await failure(secure.client(environment).listDevices(), 'NETWORK');
+    for (const name of ['no_proxy', 'NO_PROXY']) {
+      process.env[name] = 'other.example, 127.0.0.1';
+      await secure.client(environment).listDevices();
+      delete process.env[name];
+    }
+  });
+
+  it('is reached directly whatever the variables say where no proxy is to be used', async () => {
+    for (const name of VARIABLES.slice(0, 2)) process.env[name] = `127.0.0.1:${await freePort()}`;
+    await secure.client(trusted({ proxy: { kind: 'none' } })).listDevices();
+    await clear.client({ proxy: { kind: 'none' } }).listDevices();
+  });
+
+  it('NETWORK where the proxy is gone, with its address, and the state says since when', async () => {
+    const port = await freePort();
+    for (const station of [secure, clear]) {
+      const client = station.client(trusted(through(`http://someone:hidden@127.0.0.1:${port}`)));
+      const { message } = await failure(client.listDevices(), 'NETWORK');
+      assert.match(message, new RegExp(`proxy 127\\.0\\.0\\.1:${port} cannot be reached \\(ECONNREFUSED\\)`));
+      assert.doesNotMatch(message, /hidden|someone/);
+      assert.equal(client.state.kind, 'offline');
+    }
+  });
+
+  it('NETWORK where the proxy does not allow the port, or does not reach the service', async () => {
+    const narrow = await Tinyproxy.start('ConnectPort 443');
+    const shut = await failure(secure.client(trusted(through(narrow.url))).listDevices(), 'NETWORK');
+    assert.match(shut.message, /refuses a connection to the service \(status 403\)/);
+    await clear.client(through(narrow.url)).listDevices();
+    await narrow.stop();
+    const baseUrl = `https://127.0.0.1:${await freePort()}`;
+    const nobody = secure.client(trusted({ ...through(open.url), baseUrl }));
+    assert.match(
+      (await failure(nobody.listDevices(), 'NETWORK')).message,
+      /does not reach the service \(status 5\d\d\)/,
+    );
+  });
+
+  it('close ends the connections through the proxy', async () => {
+    const client = secure.client(trusted(through(open.url)));
+    await client.listDevices();
+    assert.ok(secure.service.connections > 0);
+    await client.close();
+    await until(() => secure.service.connections === 0, 'the end of the connections');
+  });
+
+  it('repeats no password of the proxy that the service echoes', async () => {
+    const { service } = secure;
+    const basic = Buffer.from(`someone:${PASSWORD}`).toString('base64');
+    service.on('GET', '/devices', { status: 500, json: { message: `${PASSWORD} Basic ${basic}` } });
+    const login = { username: 'someone', password: PASSWORD };
+    const error = await failure(
+      secure.client(trusted(through(guarded.url, login))).listDevices(),
+      'HTTP_ERROR',
+    );
+    assert.equal(error.cause.serverMessage, '*** Basic ***');
+  });
+
+  it('is reached by an IPv6 proxy', async function () {
+    const six = await Wiretap.start(open.port, '::1').catch(() => this.skip());
+    await secure.client(trusted(through(`http://[::1]:${six.port}`))).listDevices();
+    await clear.client(through(`[::1]:${six.port}`)).listDevices();
+    await six.close();
+  });
+});

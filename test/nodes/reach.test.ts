@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { Authority, type Issued } from '../support/authority';
+import { cloud, station } from '../support/flows';
+import {
+  entrance,
+  freePort,
+  inject,
+  NodeRed,
+  probe,
+  VERSIONS,
+  watched,
+  type FlowNode,
+  type NodeRedVersion,
+} from '../support/node-red';
+import { ScriptedService } from '../support/scripted-service';
+import { opensslAvailable } from '../support/self-signed';
+import { skipWithoutTinyproxy, Tinyproxy } from '../support/tinyproxy';
+
+/** What takes a login away again. */
+const NO_LOGIN = { username: '', password: '' };
+const LOGIN = { username: 'someone', password: 'Proxy-pass.word_1' };
+
+function tlsNode(properties: Record<string, unknown> = {}): FlowNode {
+  const empty = { name: '', cert: '', key: '', ca: '', servername: '', alpnprotocol: '' };
+  return {
+    id: 'tls',
+    type: 'tls-config',
+    certType: 'files',
+    verifyservercert: true,
+    ...empty,
+    ...properties,
+  };
+}
+
+function proxyNode(properties: Record<string, unknown> = {}): FlowNode {
+  return {
+    id: 'proxy',
+    type: 'http proxy',
+    name: '',
+    url: '',
+    noproxy: [],
+    credentials: LOGIN,
+    ...properties,
+  };
+}
+
+function list(id: string, station: string): FlowNode {
+  return { id, type: 'rvm-list-devices', z: 'tab', station, x: 0, y: 0, wires: [['result'], ['failed']] };
+}
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, function () {
+    this.timeout(60_000);
+    let authority: Authority;
+    let client: Issued;
+    let files: { ca: string; cert: string; key: string };
+    let service: ScriptedService;
+    let proxy: Tinyproxy;
+    let nodeRed: NodeRed;
+    let sequence = 0;
+
+    before(async function () {
+      skipWithoutTinyproxy(this);
+      if (!opensslAvailable()) this.skip();
+      authority = new Authority();
+      client = authority.issueForClient();
+      files = {
+        ca: authority.file,
+        cert: authority.save('client.pem', client.cert),
+        key: authority.save('client.key', client.key),
+      };
+      const ask = { ca: authority.cert, requestCert: true, rejectUnauthorized: true };
+      service = await ScriptedService.start({ ...authority.issueForServer(), ...ask });
+      proxy = await Tinyproxy.start(`BasicAuth ${LOGIN.username} ${LOGIN.password}`);
+      const address = `http://${LOGIN.username}:${LOGIN.password}@127.0.0.1:${proxy.port}`;
+      const nobody = `http://127.0.0.1:${await freePort()}`;
+      nodeRed = await NodeRed.start({ version, env: { HTTPS_PROXY: address, http_proxy: nobody } });
+    });
+    after(async () => {
+      await nodeRed?.stopAndRemove();
+      await proxy?.stop();
+      await service?.close();
+      authority?.remove();
+    });
+
+    /** The nodes in question stand behind all that use them, so that they are built last where the order allows it. */
+    async function deploy(properties: Record<string, unknown>, ...further: FlowNode[]): Promise<void> {
+      const { username, password } = service;
+      await nodeRed.deploy(
+        watched(
+          ...entrance('in', 'list'),
+          list('list', 'station'),
+          probe('result'),
+          probe('failed'),
+          station({ credentials: { username, password } }),
+          cloud({ url: service.url, credentials: { apiKey: service.apiKey }, ...properties }),
+          ...further,
+        ),
+      );
+    }
+
+    async function through(outcome: 'result' | 'failed', entrance = 'in'): Promise<Record<string, unknown>> {
+      sequence += 1;
+      const mark = sequence;
+      await inject(nodeRed, entrance, { mark });
+      return nodeRed.message(outcome, (msg) => msg.mark === mark);
+    }
+
+    async function failure(): Promise<{ code: string; message: string }> {
+      return (await through('failed')).error as { code: string; message: string };
+    }
+
+    it('lists the cameras through the proxy, with an own authority and a client certificate from files', async () => {
+      await deploy({ tls: 'tls', proxy: 'proxy' }, proxyNode({ url: proxy.url }), tlsNode(files));
+      assert.equal(((await through('result')).payload as unknown[]).length, 2);
+      assert.ok(proxy.count(`CONNECT 127.0.0.1:${service.port} `) > 0);
+      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === 'connected v3', 'the status');
+    });
+
+    it('takes certificates that are kept with the credentials', async () => {
+      const kept = { certdata: client.cert, keydata: client.key, cadata: authority.cert };
+      await deploy(
+        { tls: 'tls', proxy: 'proxy' },
+        proxyNode({ url: proxy.url }),
+        tlsNode({ credentials: kept }),
+      );
+      await through('result');
+    });
+
+    it('reaches the exceptions of the proxy node directly', async () => {
+      const nobody = `http://127.0.0.1:${await freePort()}`;
+      const except = proxyNode({ url: nobody, noproxy: ['other.example', '127.0.0.1'] });
+      await deploy({ tls: 'tls', proxy: 'proxy' }, except, tlsNode(files));
+      await through('result');
+      await deploy({ tls: 'tls', proxy: 'proxy' }, proxyNode({ url: nobody }), tlsNode(files));
+      assert.equal((await failure()).code, 'NETWORK');
+    });
+
+    it('goes by the proxy variables without a proxy node', async () => {
+      const before = proxy.count(`CONNECT 127.0.0.1:${service.port} `);
+      await deploy({ tls: 'tls' }, tlsNode(files));
+      await through('result');
+      assert.ok(proxy.count(`CONNECT 127.0.0.1:${service.port} `) > before);
+    });
+
+    it('uses neither for the sandbox, which is in Node-RED itself', async () => {
+      const broken = [proxyNode({ url: 'socks5://nowhere' }), tlsNode({ ca: '/nowhere/ca.pem' })];
+      const own = {
+        url: 'sandbox',
+        sandboxEvents: 0,
+        credentials: { apiKey: '' },
+        tls: 'tls',
+        proxy: 'proxy',
+      };
+      const inSandbox = station({ id: 'station-in-box', key: 'other', cloud: 'box', credentials: {} });
+      const box = [
+        cloud({ id: 'box', ...own }),
+        inSandbox,
+        list('boxed', 'station-in-box'),
+        ...entrance('enter', 'boxed'),
+      ];
+      await deploy({}, ...box, ...broken);
+      assert.ok(((await through('result', 'enter')).payload as unknown[]).length > 10);
+    });
+
+    it('TLS without the TLS node, and NETWORK without the user of the proxy, each with its cure', async () => {
+      await deploy({ proxy: 'proxy' }, proxyNode({ url: proxy.url }));
+      const untrusted = await failure();
+      assert.equal(untrusted.code, 'TLS');
+      assert.match(untrusted.message, /TLS node of the cloud/);
+      await deploy(
+        { tls: 'tls', proxy: 'proxy' },
+        proxyNode({ url: proxy.url, credentials: NO_LOGIN }),
+        tlsNode(files),
+      );
+      const unknown = await failure();
+      assert.equal(unknown.code, 'NETWORK');
+      assert.match(unknown.message, /asks for a user and a password/);
+    });
+
+    it('CONFIG_MISSING for a TLS or proxy node that is gone, disabled or cannot be used, and nothing is sent', async () => {
+      const before = service.seen.length;
+      const proxied = proxyNode({ url: proxy.url });
+      const cases: [FlowNode[], RegExp][] = [
+        [[proxied], /TLS node of the cloud is missing/],
+        [[proxied, tlsNode({ ...files, d: true })], /TLS node of the cloud is missing/],
+        [[proxied, tlsNode({ ca: '/nowhere/ca.pem' })], /files of the TLS node/],
+        [[proxied, tlsNode({ ca: files.key })], /CA file holds no certificate/],
+        [[tlsNode(files)], /proxy node of the cloud is missing/],
+        [[tlsNode(files), proxyNode()], /proxy node is empty/],
+        [[tlsNode(files), proxyNode({ url: 'socks5://x' })], /begins with socks5/],
+        [[tlsNode(files), proxyNode({ url: '${RVM_TEST_UNSET}' })], /RVM_TEST_UNSET/],
+      ];
+      for (const [nodes, reason] of cases) {
+        await deploy({ tls: 'tls', proxy: 'proxy' }, ...nodes);
+        const { code, message } = await failure();
+        assert.equal(code, 'CONFIG_MISSING', message);
+        assert.match(message, reason);
+      }
+      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === 'status.notConfigured', 'the status');
+      assert.equal(service.seen.length, before);
+    });
+
+    it('warns once where the certificate of the service is not verified', async () => {
+      const { cert, key } = files;
+      const { username, password } = service;
+      const second = station({ id: 'station-2', key: 'second', credentials: { username, password } });
+      const open = tlsNode({ cert, key, verifyservercert: false });
+      await deploy({ tls: 'tls' }, open, second, list('list-2', 'station-2'));
+      for (const id of ['list', 'list-2'])
+        await nodeRed.until(() => nodeRed.statuses(id).at(-1) === 'connected v3', 'the status');
+      const lines = nodeRed.log.split('\n').filter((line) => line.includes('is not verified'));
+      assert.equal(lines.length, 1);
+      assert.match(lines[0] ?? '', /\[warn\]/);
+    });
+
+    it('tells nobody the password of the proxy', () => {
+      assert.equal(nodeRed.log.includes(LOGIN.password), false);
+      assert.equal(JSON.stringify(nodeRed.seen).includes(LOGIN.password), false);
+    });
+  });
+}
