@@ -1,11 +1,12 @@
 import type { RvmError } from '../error';
 import type { Answer } from './answer';
 import { DIALECT } from './dialect';
+import type { HttpSession } from './http-session';
 import { acceptVersions } from './media-type';
 import type { Operation } from './operation';
 import type { Origins } from './origin';
 import { SystemResource } from './system-resource';
-import { jsonBody, type HttpSession, type ServiceRequest } from './transport';
+import { jsonBody, type ServiceRequest } from './transport';
 
 export interface LoginOptions {
   versionLow: string;

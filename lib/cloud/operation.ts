@@ -1,4 +1,5 @@
 import { RvmError } from '../error';
+import { asError } from './as-error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;
@@ -65,7 +66,7 @@ export class Operation {
       };
       work.then(
         (value) => settle(() => resolve(value)),
-        (error: unknown) => settle(() => reject(error instanceof Error ? error : new Error(String(error)))),
+        (error: unknown) => settle(() => reject(asError(error))),
       );
       signal.addEventListener('abort', onAbort);
       if (signal.aborted) onAbort();

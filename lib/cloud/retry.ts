@@ -1,16 +1,48 @@
 import { RvmError } from '../error';
 import { Answer } from './answer';
+import { asError } from './as-error';
+import type { Operation } from './operation';
 import { growingPause, type StationTiming } from './timing';
+import type { ServiceRequest, Transport } from './transport';
 
 /** Answers of a service that may do better in a moment. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
+
+/**
+ * The answer to a request, tried more often where that does no harm: a GET that may succeed the next time, and none that the
+ * service has asked to wait with for long.
+ * @param once one attempt
+ * @throws RvmError RATE_LIMITED, and what the last attempt throws
+ */
+export async function withRetries(
+  transport: Transport,
+  operation: Operation,
+  { method, relation }: ServiceRequest,
+  once: (attempt: number) => Promise<Answer>,
+): Promise<Answer> {
+  const { limits, timing } = transport;
+  const mayWait = method === 'GET' && !operation.once;
+  for (let attempt = 1; ; attempt += 1) {
+    const limit = limits.against(relation);
+    if (limit !== undefined) {
+      if (!mayWait || limit.ms > timing.longestWaitMs) throw limit.error;
+      await transport.pause(operation, relation, limit.ms);
+    }
+    const outcome = await once(attempt).catch(asError);
+    if (outcome instanceof Answer) limits.note(outcome);
+    const pause = mayWait ? pauseAfter(outcome, attempt, timing) : undefined;
+    if (pause !== undefined) await transport.pause(operation, relation, pause);
+    else if (outcome instanceof Answer) return outcome;
+    else throw outcome;
+  }
+}
 
 /**
  * Milliseconds until a GET is sent once more, or undefined where its outcome stands. Only for GETs: what may have been
  * carried out is not sent again.
  * @param attempt how many have been made
  */
-export function pauseAfter(
+function pauseAfter(
   outcome: Answer | Error,
   attempt: number,
   { attempts, retryMs, longestWaitMs }: StationTiming,

@@ -2,6 +2,7 @@ import { RvmError } from '../error';
 import type { Answer } from './answer';
 import { Circuit } from './circuit';
 import { DIALECT } from './dialect';
+import { HttpSession } from './http-session';
 import { logIn, systemRequest, type LoginOptions } from './login';
 import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
@@ -9,7 +10,7 @@ import { SingleFlight } from './single-flight';
 import type { StateBoard } from './station-state';
 import { SystemResource } from './system-resource';
 import type { StationTiming } from './timing';
-import type { HttpSession, ServiceRequest, Transport } from './transport';
+import type { ServiceRequest, Transport } from './transport';
 
 interface Session {
   readonly http: HttpSession;
@@ -116,7 +117,7 @@ export class SessionKeeper {
   async #logIn(operation: Operation): Promise<Session> {
     this.#board.loggingIn();
     try {
-      const http = this.#transport.newSession(this.#origins);
+      const http = new HttpSession(this.#transport, this.#origins);
       const system = await logIn(operation, http, this.#origins, this.#options);
       const session = { http, system, loggedInAt: performance.now() };
       this.#current = session;

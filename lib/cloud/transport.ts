@@ -1,14 +1,12 @@
-import { cookie } from 'http-cookie-agent/undici';
-import { CookieJar } from 'tough-cookie';
 import { request, type Dispatcher } from 'undici';
-import { RvmError } from '../error';
 import { Answer } from './answer';
-import { CookieRotation } from './cookie-rotation';
-import { Connections, type ConnectionOptions } from './connection/connections';
+import { asError } from './as-error';
+import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
+import { DIALECT } from './dialect';
 import { abortError, type Operation } from './operation';
-import type { Origins, TrustedUrl } from './origin';
+import type { TrustedUrl } from './origin';
+import { Places } from './places';
 import { RateLimits } from './rate-limits';
-import { pauseAfter } from './retry';
 import type { StationTiming } from './timing';
 import { closedError, timeoutError, transportError } from './transport-error';
 
@@ -41,32 +39,31 @@ export function jsonBody(value: unknown): RequestBody {
 
 /** What only a proxy answers. */
 const PROXY_LOGIN = 407;
-const MAX_REDIRECTS = 5;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
-const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
+const { login, devices, dataSources, rtsp, self } = DIALECT.relations;
+/** What stands between an alarm and its video. */
+const URGENT: ReadonlySet<string> = new Set(['system', login, devices, dataSources, rtsp, self]);
+const KEPT_FOR_URGENT = 8;
 
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
+  readonly timing: StationTiming;
   readonly #options: TransportOptions;
-  readonly #timing: StationTiming;
   readonly #connections: Connections;
   readonly #underWay = new Set<AbortController>();
+  readonly #places = new Places(MAX_CONNECTIONS, KEPT_FOR_URGENT);
+  /** Shared by all sessions, for the service counts by client. */
   readonly limits = new RateLimits();
   #closed = false;
 
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor(options: TransportOptions, timing: StationTiming) {
     this.#options = options;
-    this.#timing = timing;
+    this.timing = timing;
     this.#connections = new Connections(options);
   }
 
-  /** A fresh cookie jar: a late answer to an old session cannot spoil the cookies of the new one. */
-  newSession(origins: Origins): HttpSession {
-    const jar = new CookieJar();
-    const dispatcher = this.#connections.dispatcher.compose(withoutEmptyCookie, cookie({ jar }));
-    return new HttpSession(this, origins, jar, dispatcher);
+  get dispatcher(): Dispatcher {
+    return this.#connections.dispatcher;
   }
 
   /**
@@ -91,37 +88,8 @@ export class Transport {
     });
   }
 
-  /**
-   * The answer to a request, tried more often where that does no harm: a GET that may succeed the next time, and none that
-   * the service has asked to wait with for long.
-   * @param once one attempt
-   * @throws RvmError RATE_LIMITED, and what the last attempt throws
-   */
-  async withRetries(
-    operation: Operation,
-    { method, relation }: ServiceRequest,
-    once: (attempt: number) => Promise<Answer>,
-  ): Promise<Answer> {
-    const { longestWaitMs } = this.#timing;
-    for (let attempt = 1; ; attempt += 1) {
-      const limit = this.limits.against(relation);
-      if (limit !== undefined) {
-        if (method !== 'GET' || operation.once || limit.ms > longestWaitMs) throw limit.error;
-        await this.#pause(operation, relation, limit.ms);
-      }
-      const outcome = await once(attempt).catch(asError);
-      if (outcome instanceof Answer) this.limits.note(outcome);
-      const again = method === 'GET' && !operation.once;
-      const pause = again ? pauseAfter(outcome, attempt, this.#timing) : undefined;
-      if (pause === undefined) {
-        if (outcome instanceof Answer) return outcome;
-        throw outcome;
-      }
-      await this.#pause(operation, relation, pause);
-    }
-  }
-
-  #pause(operation: Operation, relation: string, ms: number): Promise<void> {
+  /** @throws RvmError CANCELLED, TIMEOUT where the caller gives up before it is over */
+  pause(operation: Operation, relation: string, ms: number): Promise<void> {
     return this.#abortable(
       operation,
       relation,
@@ -166,27 +134,35 @@ export class Transport {
   }
 
   async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController, attempt: number) {
+    const { signal } = abort;
     const timedOut = (): void => abort.abort(timeoutError(wanted.relation, attempt));
     const timer = setTimeout(timedOut, this.#options.timeoutMs);
     try {
-      const response = await request(wanted.url, {
-        dispatcher,
-        method: wanted.method,
-        headers: this.#headers(wanted),
-        signal: abort.signal,
-        ...(wanted.body === undefined ? {} : { body: wanted.body.bytes }),
-      });
-      return {
-        status: response.statusCode,
-        url: wanted.url,
-        relation: wanted.relation,
-        headers: response.headers,
-        body: Buffer.from(await response.body.arrayBuffer()),
-        attempt,
-      };
+      const leave = await this.#places.take(URGENT.has(wanted.relation), signal);
+      const work = this.#request(wanted, dispatcher, signal);
+      // Not when nobody waits for it any more: until it has ended, it holds a connection.
+      work.then(leave, leave);
+      return { ...(await unlessAborted(work, signal)), attempt };
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #request(wanted: ServiceRequest, dispatcher: Dispatcher, signal: AbortSignal) {
+    const response = await request(wanted.url, {
+      dispatcher,
+      method: wanted.method,
+      headers: this.#headers(wanted),
+      signal,
+      ...(wanted.body === undefined ? {} : { body: wanted.body.bytes }),
+    });
+    return {
+      status: response.statusCode,
+      url: wanted.url,
+      relation: wanted.relation,
+      headers: response.headers,
+      body: Buffer.from(await response.body.arrayBuffer()),
+    };
   }
 
   #headers(wanted: ServiceRequest): Record<string, string> {
@@ -199,78 +175,13 @@ export class Transport {
   }
 }
 
-/** Requests that share one cookie jar. */
-export class HttpSession {
-  readonly #transport: Transport;
-  readonly #origins: Origins;
-  readonly #jar: CookieJar;
-  readonly #dispatcher: Dispatcher;
-  readonly #rotation = new CookieRotation(() => this.#cookies().join('\n'));
-
-  constructor(transport: Transport, origins: Origins, jar: CookieJar, dispatcher: Dispatcher) {
-    this.#transport = transport;
-    this.#origins = origins;
-    this.#jar = jar;
-    this.#dispatcher = dispatcher;
-  }
-
-  /** The same connections with an empty cookie jar. */
-  fresh(): HttpSession {
-    return this.#transport.newSession(this.#origins);
-  }
-
-  get hasCookie(): boolean {
-    return this.#cookies().length > 0;
-  }
-
-  /**
-   * As `Transport.withRetries`; redirects of a GET are followed, and those of others that say they were not carried out,
-   * each hop only to an origin we trust. Others are given back as they are.
-   * @throws RvmError UNTRUSTED_LINK as well
-   */
-  exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    return this.#transport.withRetries(operation, wanted, (attempt) =>
-      this.#rotation.send(operation, () => this.#followRedirects(operation, wanted, attempt)),
-    );
-  }
-
-  async #followRedirects(operation: Operation, wanted: ServiceRequest, attempt: number): Promise<Answer> {
-    const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
-    let url = wanted.url;
-    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-      const answer = await this.#transport.send(
-        operation,
-        { ...wanted, url },
-        { attempt, dispatcher: this.#dispatcher, cookies: () => this.#cookies() },
-      );
-      if (!followed.has(answer.status) || answer.location === undefined) return answer;
-      url = this.#origins.resolve(answer.location, answer.url, wanted.relation);
-    }
-    throw new RvmError(
-      'BAD_RESPONSE',
-      'The service redirects without end; check the base URL of the cloud.',
-      { relation: wanted.relation, attempts: attempt },
-    );
-  }
-
-  #cookies(): string[] {
-    return (this.#jar.serializeSync()?.cookies ?? []).map((entry) => entry.value ?? '');
-  }
-}
-
-/** The cookie agent writes an empty header where it has no cookie; gateways may take that for an attack. */
-function withoutEmptyCookie(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
-  return (options, handler) => {
-    const { headers } = options;
-    if (headers === null || headers === undefined || Array.isArray(headers) || Symbol.iterator in headers) {
-      return dispatch(options, handler);
-    }
-    if (!('cookie' in headers) || headers['cookie'] !== '') return dispatch(options, handler);
-    const { cookie: _empty, ...rest } = headers;
-    return dispatch({ ...options, headers: rest }, handler);
-  };
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
+/**
+ * An abort ends the wait at once. The HTTP client itself heeds it only when a request has a connection, and drops one that
+ * still waits for it when its turn comes.
+ */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(asError(signal.reason)));
+    work.then(resolve, reject);
+  });
 }

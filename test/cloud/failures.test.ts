@@ -99,6 +99,21 @@ describe('failures of the service and the network', () => {
     await failure(station.client().listDevices(), 'BAD_RESPONSE');
   });
 
+  it('hanging snapshots by the dozen keep no alarm from its video, and end at their own time-out', async () => {
+    const { service } = station;
+    service.on('GET', '/sources/Gate', {
+      json: { _links: { 'rel/snapshot': '/picture', 'rel/rtsp': '/rtsp/Gate' } },
+    });
+    service.on('GET', '/picture', 'silence');
+    const client = station.client({ timeoutMs: 600 }, { attempts: 1 });
+    const snapshots = Array.from({ length: 60 }, () => failure(client.snapshot('Gate'), 'TIMEOUT'));
+    await until(() => service.count('GET', '/picture') >= 24, 'as many snapshots as go out at once');
+    const { ms } = await rtspForEvent(client, EVENT, QUALITY);
+    assert.ok(ms < 300, `the video took ${ms} ms`);
+    assert.equal(service.count('GET', '/picture'), 24);
+    await Promise.all(snapshots);
+  });
+
   it('RATE_LIMITED for 429, HTTP_ERROR for others', async () => {
     const client = station.client();
     station.service.on('GET', '/devices', { status: 429 });

@@ -1,7 +1,6 @@
 import { Agent, Pool, type Dispatcher } from 'undici';
 import { connector } from './connector';
 import { ForwardingPool } from './forwarding-pool';
-import { boundedRequests } from './places';
 import { ProxyFault } from './proxy-fault';
 import { proxyChoice, type Proxy, type ProxySettings } from './proxy-settings';
 import { tlsOptions, type TlsOptions, type TlsSettings } from './tls-settings';
@@ -15,8 +14,8 @@ export interface ConnectionOptions {
   timeoutMs: number;
 }
 
-/** To one origin at a time. */
-const MAX_CONNECTIONS = 32;
+/** To one origin, and requests under way in all. */
+export const MAX_CONNECTIONS = 32;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const LIMITS = {
@@ -29,7 +28,6 @@ const LIMITS = {
 
 /** The connections of one Central Station: straight to the service, or through a proxy. */
 export class Connections {
-  readonly dispatcher: Dispatcher;
   readonly #agent: Agent;
   readonly #timeoutMs: number;
   readonly #tls: TlsOptions;
@@ -42,7 +40,10 @@ export class Connections {
     this.#tls = tlsOptions(tls);
     this.#proxyOf = proxyChoice(proxy);
     this.#agent = new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
-    this.dispatcher = this.#agent.compose(boundedRequests(MAX_CONNECTIONS));
+  }
+
+  get dispatcher(): Dispatcher {
+    return this.#agent;
   }
 
   /** The fault behind a 407: where requests are forwarded in clear, the proxy answers in the place of the service. */

@@ -1,0 +1,87 @@
+import { cookie } from 'http-cookie-agent/undici';
+import { CookieJar } from 'tough-cookie';
+import type { Dispatcher } from 'undici';
+import { RvmError } from '../error';
+import type { Answer } from './answer';
+import { CookieRotation } from './cookie-rotation';
+import type { Operation } from './operation';
+import type { Origins } from './origin';
+import { withRetries } from './retry';
+import type { ServiceRequest, Transport } from './transport';
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
+const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
+
+/** Requests that share one cookie jar. */
+export class HttpSession {
+  readonly #transport: Transport;
+  readonly #origins: Origins;
+  readonly #jar = new CookieJar();
+  readonly #dispatcher: Dispatcher;
+  readonly #rotation = new CookieRotation(() => this.#cookies().join('\n'));
+
+  /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
+  constructor(transport: Transport, origins: Origins) {
+    this.#transport = transport;
+    this.#origins = origins;
+    this.#dispatcher = transport.dispatcher.compose(withoutEmptyCookie, cookie({ jar: this.#jar }));
+  }
+
+  /** The same connections with an empty cookie jar. */
+  fresh(): HttpSession {
+    return new HttpSession(this.#transport, this.#origins);
+  }
+
+  get hasCookie(): boolean {
+    return this.#cookies().length > 0;
+  }
+
+  /**
+   * Sends a request, with retries where they do no harm; redirects of a GET are followed, and those of others that say they were not carried out,
+   * each hop only to an origin we trust. Others are given back as they are.
+   * @throws RvmError UNTRUSTED_LINK as well
+   */
+  exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    return withRetries(this.#transport, operation, wanted, (attempt) =>
+      this.#rotation.send(operation, () => this.#followRedirects(operation, wanted, attempt)),
+    );
+  }
+
+  async #followRedirects(operation: Operation, wanted: ServiceRequest, attempt: number): Promise<Answer> {
+    const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
+    let url = wanted.url;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+      const answer = await this.#transport.send(
+        operation,
+        { ...wanted, url },
+        { attempt, dispatcher: this.#dispatcher, cookies: () => this.#cookies() },
+      );
+      if (!followed.has(answer.status) || answer.location === undefined) return answer;
+      url = this.#origins.resolve(answer.location, answer.url, wanted.relation);
+    }
+    throw new RvmError(
+      'BAD_RESPONSE',
+      'The service redirects without end; check the base URL of the cloud.',
+      { relation: wanted.relation, attempts: attempt },
+    );
+  }
+
+  #cookies(): string[] {
+    return (this.#jar.serializeSync()?.cookies ?? []).map((entry) => entry.value ?? '');
+  }
+}
+
+/** The cookie agent writes an empty header where it has no cookie; gateways may take that for an attack. */
+function withoutEmptyCookie(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
+  return (options, handler) => {
+    const { headers } = options;
+    if (headers === null || headers === undefined || Array.isArray(headers) || Symbol.iterator in headers) {
+      return dispatch(options, handler);
+    }
+    if (!('cookie' in headers) || headers['cookie'] !== '') return dispatch(options, handler);
+    const { cookie: _empty, ...rest } = headers;
+    return dispatch({ ...options, headers: rest }, handler);
+  };
+}
