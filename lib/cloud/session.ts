@@ -96,12 +96,18 @@ export class SessionKeeper {
   }
 
   /**
-   * Follows no link: asks for the System resource itself.
+   * Follows no link: asks for the System resource itself. A lost session is not refused there, it is only shown less: an
+   * answer without the devices counts as a refusal.
    * @throws RvmError as `follow`
    */
-  system(operation: Operation): Promise<Answer> {
-    const { versionLow, versionHigh } = this.#options;
-    return this.follow(operation, systemRequest(this.#origins, { versionLow, versionHigh }));
+  async system(operation: Operation): Promise<Answer> {
+    const wanted = systemRequest(this.#origins, this.#options);
+    const session = await this.#open(operation);
+    const answer = await this.follow(operation, wanted);
+    if (SystemResource.from(answer, this.#origins).link(DIALECT.relations.devices) !== undefined)
+      return answer;
+    if (this.#current === session) this.#current = undefined;
+    return this.follow(operation, wanted);
   }
 
   /** Ends all probing. */

@@ -46,6 +46,18 @@ describe('session of a central station', () => {
     assert.equal(service.count('POST', '/login'), 2);
   });
 
+  it('T-07 holds for the System resource, where a lost session is not refused but shown less', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    for (const rels of [[], ['rel/devices']]) {
+      service.sessions.clear();
+      const { links, payload } = await client.request({ start: 'system', rels, method: 'GET' });
+      assert.ok('rel/devices' in links || JSON.stringify(payload).includes('Gate'));
+    }
+    assert.equal(service.count('POST', '/login'), 3);
+  });
+
   it('T-07 recovers as often as the session is lost', async () => {
     const { service } = station;
     const client = station.client();
