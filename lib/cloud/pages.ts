@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { JsonRecord } from '../json-record';
 import type { Answer } from './answer';
 import { readPage } from './collection';
@@ -26,6 +27,8 @@ export async function* pagesFrom(
   let answer = first;
   while (seen.size <= DIALECT.collection.maxPages) {
     const { records, next } = readPage(answer.empty ? {} : answer.json(), names);
+    // To read a long page takes as long as a slice of the work on it: both together would hold up all others.
+    await setImmediate();
     yield { records, url: answer.url };
     if (records.length === 0 || next === undefined) return;
     const url = origins.resolve(next, answer.url, answer.relation);
