@@ -52,6 +52,11 @@ export class Circuit {
     this.#probeLater();
   }
 
+  /** One camera has not answered in time, or the service behind it is gone: a probe tells which. */
+  doubted(): void {
+    this.#probeLater();
+  }
+
   /**
    * Opens at once.
    * @param notBeforeMs what the service has asked to wait, in milliseconds

@@ -172,6 +172,7 @@ export class SessionKeeper {
       return answer;
     } catch (error) {
       if (error instanceof RvmError && isOutage(error)) this.#outage(error);
+      else if (error instanceof RvmError && error.code === 'TIMEOUT') this.#circuit.doubted();
       throw error;
     }
   }

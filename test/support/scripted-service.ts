@@ -10,6 +10,8 @@ export interface SeenRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
+  /** When it came, as `performance.now()`. */
+  at: number;
 }
 
 /** What the service does with one request. */
@@ -24,6 +26,10 @@ export type Reply =
     }
   | 'reset'
   | 'silence'
+  /** The connection is closed in good order in the middle of the body. */
+  | 'cut'
+  /** Nothing more comes in the middle of the body. */
+  | 'stall'
   /** A body that comes a byte at a time and never ends. */
   | 'trickle';
 
@@ -39,6 +45,8 @@ export class ScriptedService {
   readonly password = 'Pass+word&1';
   readonly seen: SeenRequest[] = [];
   readonly sessions = new Set<string>();
+  /** The most connections that were open at one time. */
+  mostConnections = 0;
   devices: Record<string, unknown>[] = [
     camera('0e9f0c1a-0000-e911-8000-000000000001', 'Gate'),
     camera('0e9f0c1a-0000-e911-8000-000000000002', 'Yard'),
@@ -57,6 +65,7 @@ export class ScriptedService {
     this.#server = server;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
+      this.mostConnections = Math.max(this.mostConnections, this.#sockets.size);
       socket.on('close', () => this.#sockets.delete(socket));
     });
     server.on('request', (request, response) => {
@@ -65,7 +74,7 @@ export class ScriptedService {
       request.on('end', () => {
         const body = Buffer.concat(chunks).toString('utf8');
         const { method = '', url = '', headers } = request;
-        this.#answer({ method, path: url, headers, body }, response);
+        this.#answer({ method, path: url, headers, body, at: performance.now() }, response);
       });
     });
   }
@@ -117,8 +126,19 @@ export class ScriptedService {
     return this.seen.findLast((request) => request.method === method && request.path === path);
   }
 
+  /** Milliseconds between the requests for a path, in the order in which they came. */
+  gaps(path: string): number[] {
+    const times = this.seen.filter((request) => request.path === path).map(({ at }) => at);
+    return times.slice(1).map((at, index) => at - (times[index] ?? 0));
+  }
+
   loggedIn(request: SeenRequest): boolean {
     return [...this.sessions].some((session) => (request.headers.cookie ?? '').includes(`sid=${session}`));
+  }
+
+  /** Closes every connection, as a service does with those that are idle for long. */
+  dropConnections(): void {
+    for (const socket of this.#sockets) socket.end();
   }
 
   async close(): Promise<void> {
@@ -136,6 +156,11 @@ export class ScriptedService {
     if (reply === 'silence') return;
     if (reply === 'reset') {
       response.destroy();
+      return;
+    }
+    if (reply === 'cut' || reply === 'stall') {
+      response.writeHead(200, { 'Content-Length': '100' }).write('{"devices":[');
+      if (reply === 'cut') response.socket?.end();
       return;
     }
     if (reply === 'trickle') {

@@ -37,8 +37,12 @@ export class ScriptedStation {
     return client;
   }
 
-  async close(): Promise<void> {
+  async closeClients(): Promise<void> {
     for (const client of this.#clients) await client.close();
+  }
+
+  async close(): Promise<void> {
+    await this.closeClients();
     for (const service of this.#services) await service.close();
   }
 }
@@ -68,6 +72,13 @@ export function settingsOf(
   };
 }
 
+/** An alarm of the camera that a scripted service calls Gate. */
+export const EVENT_OF_GATE: RvmEvent = {
+  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
+  cameraRemoteId: 'r',
+  eventStartTime: '2026-11-21T10:00:00',
+};
+
 /** The recorded video of an event, as get RTSP asks for it unless told otherwise. */
 export function rtspForEvent(
   client: StationClient,
@@ -96,9 +107,16 @@ export async function failure(work: Promise<unknown>, code: RvmErrorCode): Promi
   throw outcome instanceof Error ? outcome : new Error(String(outcome));
 }
 
-/** Waits until something is so, checking often, for five seconds at most. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + 5_000;
+/** The milliseconds that a piece of work takes to fail with a code. */
+export async function failsIn(work: Promise<unknown>, code: RvmErrorCode): Promise<number> {
+  const begun = performance.now();
+  await failure(work, code);
+  return performance.now() - begun;
+}
+
+/** Waits until something is so, checking often, for five seconds at most unless others are given (in milliseconds). */
+export async function until(condition: () => boolean, what: string, atMost = 5_000): Promise<void> {
+  const end = performance.now() + atMost;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`waited in vain for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StationState } from '../../lib/cloud/station-client';
+import type { RvmErrorCode } from '../../lib/error';
+import {
+  EVENT_OF_GATE,
+  failsIn,
+  failure,
+  rtspForEvent,
+  ScriptedStation,
+  until,
+} from '../support/scripted-station';
+import type { Reply, Route, ScriptedService } from '../support/scripted-service';
+
+/** Pauses that a test can wait for. */
+const QUICK = { retryMs: 40, probeMs: 100, longestProbeMs: 200 };
+
+describe('circuit of a station', () => {
+  let station: ScriptedStation;
+  let service: ScriptedService;
+  /** The usual answers. */
+  const usual: Route = (request) => service.standard(request);
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    ({ service } = station);
+  });
+  afterEach(() => station.close());
+
+  const PATHS = ['GET /system', 'POST /login', 'GET /devices', 'GET /sources/Gate', 'POST /rtsp/Gate'];
+  const all = (...replies: (Reply | Route)[]): void => {
+    for (const path of PATHS) {
+      const [method = '', address = ''] = path.split(' ');
+      service.on(method, address, ...replies);
+    }
+  };
+
+  for (const [what, reply, code] of [
+    ['resets', 'reset', 'NETWORK'],
+    ['502 by the gateway', { status: 502 }, 'HTTP_ERROR'],
+    ['silence', 'silence', 'TIMEOUT'],
+  ] as [string, Reply, RvmErrorCode][]) {
+    it(`after repeated ${what} calls fail at once with ${code}, and nothing is sent for them`, async () => {
+      const client = station.client(
+        { timeoutMs: 100 },
+        { ...QUICK, outages: 3, probeMs: 5_000, longestProbeMs: 5_000 },
+      );
+      await rtspForEvent(client, EVENT_OF_GATE);
+      all(reply);
+      for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices({ fresh: true }), code);
+      const sent = service.seen.length;
+      const begun = performance.now();
+      for (let turn = 0; turn < 100; turn += 1) {
+        await failure(rtspForEvent(client, EVENT_OF_GATE), code);
+        await failure(client.listDevices({ fresh: true }), code);
+      }
+      const each = (performance.now() - begun) / 200;
+      assert.ok(each < 5, `${each} ms each`);
+      assert.equal(service.seen.length, sent);
+    });
+  }
+
+  it('what is known without asking is still told', async () => {
+    const client = station.client({}, { ...QUICK, outages: 1, probeMs: 5_000 });
+    await client.listDevices();
+    all('reset');
+    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    assert.equal((await client.listDevices()).length, 2);
+  });
+
+  it('one probe for each step of the growing pause, and no more for a hundred callers', async () => {
+    const client = station.client({}, { attempts: 1, outages: 1, probeMs: 100, longestProbeMs: 400 });
+    await client.listDevices();
+    all('reset');
+    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    service.seen.length = 0;
+    const end = performance.now() + 1_500;
+    while (performance.now() < end) {
+      await Promise.all(
+        Array.from({ length: 100 }, () => failure(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')),
+      );
+      await sleep(10);
+    }
+    // Of 100, 200, 400, 400 … ms up to a half each is left out: these are seven at most, and three at least.
+    assert.ok(service.seen.length >= 3 && service.seen.length <= 8, `${service.seen.length} requests`);
+    assert.ok(service.seen.every(({ path }) => path === '/system'));
+    const [first = 0, second = 0, third = 0] = service.gaps('/system');
+    assert.ok(first >= 99 && second >= 199 && third >= 199, `${first}, ${second}, ${third} ms`);
+  });
+
+  it('the state is offline since the first failure, without a flicker, and recovers without a call', async () => {
+    const client = station.client({}, { ...QUICK, attempts: 1, outages: 2 });
+    await client.listDevices();
+    const heard: StationState['kind'][] = [];
+    client.onState(({ kind }) => heard.push(kind));
+    all('reset');
+    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    const first = client.state;
+    await until(() => service.count('GET', '/system') >= 2 + 3, 'three probes');
+    assert.ok(first.kind === 'offline' && client.state.kind === 'offline');
+    assert.equal(client.state.since, first.since);
+    assert.deepEqual(new Set(heard), new Set(['offline']));
+    all(usual);
+    await until(() => client.state.kind === 'connected', 'the recovery');
+    assert.equal((await client.listDevices({ fresh: true })).length, 2);
+    assert.equal(service.count('POST', '/login'), 1);
+  });
+
+  it('a session that was lost meanwhile is made anew by the probe', async () => {
+    const client = station.client({}, { ...QUICK, attempts: 1, outages: 1 });
+    await client.listDevices();
+    all('reset');
+    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    service.sessions.clear();
+    all(usual);
+    await until(
+      () => client.state.kind === 'connected' && service.count('POST', '/login') === 2,
+      'the login',
+    );
+    await rtspForEvent(client, EVENT_OF_GATE);
+    assert.equal(service.count('POST', '/login'), 2);
+  });
+
+  it('a single outage of one camera does not stop the others', async () => {
+    const client = station.client({ timeoutMs: 100 }, { ...QUICK, outages: 3 });
+    const ofYard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
+    service.on('POST', '/rtsp/Gate', 'silence');
+    for (let turn = 0; turn < 5; turn += 1) {
+      await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+      await rtspForEvent(client, ofYard);
+    }
+  });
+
+  it('a service that has gone silent is found out, though only the video of alarms is asked for', async () => {
+    const client = station.client({ timeoutMs: 100 }, { ...QUICK, outages: 3 });
+    await rtspForEvent(client, EVENT_OF_GATE);
+    all('silence');
+    await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    assert.equal(client.state.kind, 'connected');
+    await until(() => client.state.kind === 'offline', 'a probe without an answer');
+    await until(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
+    const sent = service.count('POST', '/rtsp/Gate');
+    await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    assert.equal(service.count('POST', '/rtsp/Gate'), sent);
+    all(usual);
+    await until(() => client.state.kind === 'connected', 'the recovery');
+    await rtspForEvent(client, EVENT_OF_GATE);
+  });
+
+  it('a camera that does not answer leaves the station connected: the service is asked, and lives', async () => {
+    const client = station.client({ timeoutMs: 50 }, { ...QUICK, probeMs: 20 });
+    await rtspForEvent(client, EVENT_OF_GATE);
+    const heard: StationState['kind'][] = [];
+    client.onState(({ kind }) => heard.push(kind));
+    service.on('POST', '/rtsp/Gate', 'silence');
+    for (let turn = 0; turn < 5; turn += 1) await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    await until(() => service.count('GET', '/system') > 2, 'a probe');
+    assert.deepEqual(heard, []);
+    assert.equal(client.state.kind, 'connected');
+  });
+
+  it('1,000 calls that fail together count as many outages, but cause one probe', async () => {
+    const client = station.client({}, { attempts: 1, outages: 5, probeMs: 60_000, longestProbeMs: 60_000 });
+    await rtspForEvent(client, EVENT_OF_GATE);
+    service.on('POST', '/rtsp/Gate', 'reset');
+    await Promise.all(
+      Array.from({ length: 1000 }, () => failure(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')),
+    );
+    const sent = service.seen.length;
+    assert.ok((await failsIn(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')) < 100);
+    assert.equal(service.seen.length, sent);
+  });
+});
