@@ -150,9 +150,9 @@ export class CameraFinder {
     return found;
   }
 
-  /** With only a remote id, and no record that shows one, the details of the cameras are the last resort. */
+  /** With only a remote id, the details of the cameras whose records show none are the last resort. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
-    for (const entry of this.#directory.index.entries.slice(0, MAX_DETAILS)) {
+    for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
       const inDetails = await orNothing(this.#links.remoteIdInDetails(operation, entry));
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }

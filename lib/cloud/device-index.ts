@@ -15,6 +15,7 @@ export class DeviceIndex {
   readonly #byGuid = new Map<string, number>();
   readonly #byRemoteId = new Map<string, number>();
   readonly #byName = new Map<string, number[]>();
+  readonly #withoutRemoteId: number[] = [];
 
   get entries(): readonly DeviceEntry[] {
     return this.#entries;
@@ -26,7 +27,9 @@ export class DeviceIndex {
     const { id, name } = entry.device;
     addFirst(this.#byId, id, place);
     addFirst(this.#byGuid, guidForm(id), place);
-    addFirst(this.#byRemoteId, remoteIdOf(entry.device), place);
+    const remoteId = remoteIdOf(entry.device);
+    if (remoteId === undefined) this.#withoutRemoteId.push(place);
+    addFirst(this.#byRemoteId, remoteId, place);
     const sameName = this.#byName.get(name);
     if (sameName === undefined) this.#byName.set(name, [place]);
     else sameName.push(place);
@@ -48,6 +51,11 @@ export class DeviceIndex {
   byRemoteId(remoteId: string): DeviceEntry | undefined {
     const place = this.#byRemoteId.get(remoteId);
     return place === undefined ? undefined : this.#entries[place];
+  }
+
+  /** The first devices whose own records show no remote id, so that only their details can. */
+  withoutRemoteId(atMost: number): DeviceEntry[] {
+    return this.#withoutRemoteId.slice(0, atMost).flatMap((place) => this.#entries[place] ?? []);
   }
 
   /** All devices of exactly this name. */

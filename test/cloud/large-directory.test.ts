@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventRtsp } from '../../lib/cloud/calls';
+import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
+import { probe, type Gaps } from '../support/directory-probe';
+import { Gate } from '../support/gate';
+import { PagedDevices, remoteIdOf } from '../support/paged-devices';
+import { failure, settingsOf, until } from '../support/scripted-station';
+
+const DEVICES = 20_000;
+/** Of these the service lists so many as offline, the first ones. */
+const OFFLINE = 200;
+/** Milliseconds for which the event loop may stand still. */
+const LONGEST_GAP = 20;
+/** What a busy machine adds is no fault of ours, so the best of some counts. */
+const LOADS = 5;
+
+function eventOf(ids: { cameraId?: string; cameraRemoteId?: string }): EventRtsp {
+  const event = { eventStartTime: '2026-11-21T10:00:00', ...ids };
+  return { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' };
+}
+
+async function bestGaps(service: PagedDevices): Promise<Gaps> {
+  const best: Gaps = { load: Infinity, refresh: Infinity };
+  for (let turn = 0; turn < LOADS && Math.max(best.load, best.refresh) > LONGEST_GAP; turn += 1) {
+    const gaps = await probe({ settings: settingsOf(service), measure: 'gaps', refreshes: 3 });
+    best.load = Math.min(best.load, gaps.load);
+    best.refresh = Math.min(best.refresh, gaps.refresh);
+  }
+  return best;
+}
+
+describe('directory of 20,000 devices', () => {
+  for (const pageSize of [100, 1000]) {
+    describe(`in pages of ${pageSize}`, () => {
+      let service: PagedDevices;
+
+      before(async () => {
+        service = await PagedDevices.start({ devices: DEVICES, pageSize });
+      });
+      after(() => service.close());
+
+      it(`holds up the event loop for no more than ${LONGEST_GAP} ms, first loaded or refreshed`, async function () {
+        this.timeout(60_000);
+        const { load, refresh } = await bestGaps(service);
+        assert.ok(load <= LONGEST_GAP, `${load} ms in the first load`);
+        assert.ok(refresh <= LONGEST_GAP, `${refresh} ms in a refresh`);
+      });
+
+      it('needs no more memory after ten refreshes, and during one at most that of two directories', async function () {
+        this.timeout(60_000);
+        const { empty, loaded, refreshed, peak } = await probe({
+          settings: settingsOf(service),
+          measure: 'memory',
+          refreshes: 10,
+        });
+        const figures = JSON.stringify({ empty, loaded, refreshed, peak });
+        const one = loaded - empty;
+        assert.ok(refreshed < loaded * 1.1, figures);
+        // Some pages are under way as well, and buffers that have not been given back yet.
+        assert.ok(peak < loaded + one * 1.25 + 12_000_000, figures);
+      });
+    });
+  }
+
+  it('a block of 40 ms would be seen by that measurement', async () => {
+    const service = await PagedDevices.start({ devices: DEVICES, pageSize: 1000 });
+    const gaps = await probe({ settings: settingsOf(service), measure: 'gaps', refreshes: 0, block: 40 });
+    await service.close();
+    assert.ok(gaps.load >= 40, `${gaps.load} ms`);
+  });
+
+  describe('in use', () => {
+    let service: PagedDevices;
+    let opened: StationClient | undefined;
+
+    function station(options: Partial<StationClientOptions> = {}): StationClient {
+      opened = new StationClient({ ...settingsOf(service), ...options });
+      return opened;
+    }
+
+    /** @returns opens the way for a load that stops before its tenth page */
+    function holdTenthPage(): Gate {
+      const gate = new Gate();
+      service.beforePage = (index) => (index === 10 ? gate.opened : undefined);
+      return gate;
+    }
+
+    beforeEach(async () => {
+      service = await PagedDevices.start({ devices: DEVICES, pageSize: 1000, offline: OFFLINE });
+    });
+    afterEach(async () => {
+      await opened?.close();
+      await service.close();
+    });
+
+    it('lists every device once, in the order served', async () => {
+      const devices = await station().listDevices();
+      assert.deepEqual(
+        devices.map(({ id }) => id),
+        service.ids,
+      );
+    });
+
+    it('answers from the former list while it is refreshed in the background', async () => {
+      const client = station({ deviceRefreshMs: 200 });
+      const before = await client.listDevices();
+      const gate = holdTenthPage();
+      await until(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      const begun = performance.now();
+      assert.equal((await client.listDevices()).length, DEVICES);
+      const session = await client.openRtsp(eventOf({ cameraId: service.ids[DEVICES - 1] ?? '' }));
+      assert.equal(session.cameraId, before[DEVICES - 1]?.id);
+      assert.ok(performance.now() - begun < 500);
+      assert.equal(service.asked.pages, service.pageCount + 11);
+      gate.open();
+    });
+
+    it('keeps the former list where a refresh fails in the middle', async () => {
+      const client = station({ timeoutMs: 1_000 });
+      await client.listDevices();
+      service.beforePage = (index) => (index === 10 ? Promise.reject(new Error('broken')) : undefined);
+      await failure(client.listDevices({ fresh: true }), 'HTTP_ERROR');
+      assert.equal((await client.listDevices()).length, DEVICES);
+    });
+
+    it('refreshes at the same time, of whatever cause, are one', async () => {
+      const client = station({ deviceRefreshMs: 200 });
+      await client.listDevices();
+      const gate = holdTenthPage();
+      await until(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      const lists = [1, 2, 3].map(() => client.listDevices({ fresh: true }));
+      const unknown = failure(client.openRtsp(eventOf({ cameraId: 'nobody' })), 'DEVICE_NOT_FOUND');
+      await sleep(300);
+      assert.equal(service.asked.pages, service.pageCount + 11);
+      gate.open();
+      for (const list of lists) assert.equal((await list).length, DEVICES);
+      await unknown;
+    });
+
+    it('many events of cameras that are not listed cause one reload in all', async () => {
+      const client = station();
+      await client.listDevices();
+      for (let round = 0; round < 3; round += 1) {
+        const calls = Array.from({ length: 200 }, (_, index) =>
+          failure(client.openRtsp(eventOf({ cameraId: `nobody ${round} ${index}` })), 'DEVICE_NOT_FOUND'),
+        );
+        await Promise.all(calls);
+      }
+      assert.equal(service.asked.pages, 2 * service.pageCount);
+    });
+
+    it('a remote id that no camera has asks no camera, where the list tells the remote ids', async () => {
+      const client = station();
+      await client.listDevices();
+      await failure(client.openRtsp(eventOf({ cameraRemoteId: 'nobody' })), 'DEVICE_NOT_FOUND');
+      await failure(client.getDevice('nobody'), 'DEVICE_NOT_FOUND');
+      assert.equal(service.asked.details, 0);
+    });
+
+    it('remote ids that only details tell are looked for in a bounded number of them, each asked for once', async () => {
+      await service.close();
+      service = await PagedDevices.start({ devices: DEVICES, pageSize: 1000, remoteIdInDetails: true });
+      const client = station();
+      const session = await client.openRtsp(eventOf({ cameraRemoteId: remoteIdOf(20) }));
+      assert.equal(session.cameraId, service.ids[20]);
+      const calls = Array.from({ length: 50 }, (_, index) =>
+        failure(client.openRtsp(eventOf({ cameraRemoteId: `nobody ${index}` })), 'DEVICE_NOT_FOUND'),
+      );
+      await Promise.all(calls);
+      assert.equal(service.asked.details, 500);
+    });
+
+    it('an event of a camera that is listed as offline asks for that camera, not for all', async () => {
+      const client = station();
+      await client.listDevices();
+      service.statusInDetails = 'online';
+      const ids = service.ids.slice(0, OFFLINE);
+      await Promise.all(ids.map((cameraId) => client.openRtsp(eventOf({ cameraId }))));
+      assert.equal(service.asked.details, OFFLINE);
+      assert.equal(service.asked.pages, service.pageCount);
+      // What they have told is remembered.
+      await Promise.all(ids.map((cameraId) => client.openRtsp(eventOf({ cameraId }))));
+      assert.equal(service.asked.details, OFFLINE);
+      const devices = await client.listDevices();
+      assert.ok(devices.every(({ online }) => online));
+    });
+
+    it('many events of one camera that is offline ask for it once at a time', async () => {
+      const client = station();
+      await client.listDevices();
+      const calls = Array.from({ length: 500 }, () =>
+        failure(client.openRtsp(eventOf({ cameraId: service.ids[0] ?? '' })), 'DEVICE_OFFLINE'),
+      );
+      await Promise.all(calls);
+      assert.equal(service.asked.details, 1);
+      assert.equal(service.asked.pages, service.pageCount);
+    });
+  });
+});
