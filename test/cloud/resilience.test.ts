@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Gate } from '../support/gate';
+import { MuteServer } from '../support/mute-server';
+import {
+  EVENT_OF_GATE,
+  failsIn,
+  failure,
+  rtspForEvent,
+  ScriptedStation,
+  until,
+} from '../support/scripted-station';
+import type { Route, ScriptedService } from '../support/scripted-service';
+import { TimerWatch } from '../support/timer-watch';
+
+/** Pauses that a test can wait for. */
+const QUICK = { retryMs: 40, probeMs: 100, longestProbeMs: 200 };
+/** Milliseconds in which the connections end at close: by themselves they would end after some seconds. */
+const AT_CLOSE = 1_000;
+
+describe('resilience of the client', () => {
+  let station: ScriptedStation;
+  let service: ScriptedService;
+  /** The usual answers. */
+  const usual: Route = (request) => service.standard(request);
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    ({ service } = station);
+  });
+  afterEach(() => station.close());
+
+  describe('time-outs', () => {
+    it('connect: TIMEOUT where a TLS handshake is never answered, and the connection is given up', async () => {
+      const mute = await MuteServer.start();
+      try {
+        const client = station.client({ baseUrl: mute.url, timeoutMs: 200 }, { ...QUICK, attempts: 1 });
+        const took = await failsIn(client.listDevices(), 'TIMEOUT');
+        assert.ok(took >= 190 && took < 800, `${took} ms`);
+        await client.close();
+        await until(() => mute.connections === 0, 'the end of the connections', AT_CLOSE);
+      } finally {
+        await mute.close();
+      }
+    });
+
+    it('a caller with less patience is not kept waiting for a connection that does not come about', async () => {
+      const mute = await MuteServer.start();
+      try {
+        service.on('GET', '/sources/Gate', { json: { _links: { 'rel/rtsp': `${mute.url}/rtsp` } } });
+        const client = station.client({ trustedOrigins: [mute.url] });
+        await client.listDevices();
+        assert.ok((await failsIn(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT')) < 800);
+        const caller = new AbortController();
+        const cancelled = failsIn(
+          rtspForEvent(client, EVENT_OF_GATE, { signal: caller.signal }),
+          'CANCELLED',
+        );
+        setTimeout(() => caller.abort(), 100);
+        assert.ok((await cancelled) < 800);
+      } finally {
+        await mute.close();
+      }
+    });
+
+    it('nor for its turn where all connections are taken; and what was given up is not sent later', async () => {
+      const gate = new Gate();
+      service.on('POST', '/rtsp/Gate', () => ({
+        after: gate.opened,
+        json: { rtspRelayURL: 'rtsp://relay.example/late' },
+      }));
+      const client = station.client();
+      await client.listDevices();
+      const taken = Array.from({ length: 32 }, () => rtspForEvent(client, EVENT_OF_GATE));
+      await until(() => service.count('POST', '/rtsp/Gate') === 32, 'all connections to be taken');
+      assert.ok((await failsIn(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT')) < 800);
+      gate.open();
+      await Promise.all(taken);
+      await rtspForEvent(client, EVENT_OF_GATE);
+      assert.equal(service.count('POST', '/rtsp/Gate'), 33);
+    });
+
+    for (const [stage, reply] of [
+      ['headers: where no answer comes', 'silence'],
+      ['body: where it stops in the middle', 'stall'],
+    ] as const) {
+      it(`${stage} a GET is sent once more, on another connection`, async () => {
+        const client = station.client({ timeoutMs: 200 }, QUICK);
+        await client.listDevices();
+        service.on('GET', '/devices', reply, usual);
+        assert.equal((await client.listDevices({ fresh: true })).length, 2);
+        assert.equal(service.count('GET', '/devices'), 3);
+        assert.equal(client.state.kind, 'connected');
+        await until(() => service.connections === 1, 'the end of the dead connection');
+      });
+
+      it(`${stage} twice it is TIMEOUT: nobody waits for a third`, async () => {
+        const client = station.client({ timeoutMs: 100 }, QUICK);
+        service.on('GET', '/devices', reply);
+        const error = await failure(client.listDevices(), 'TIMEOUT');
+        assert.equal(error.cause.attempts, 2);
+        assert.equal(service.count('GET', '/devices'), 2);
+      });
+
+      it(`${stage} a POST is TIMEOUT, in time`, async () => {
+        const client = station.client({ timeoutMs: 200 }, QUICK);
+        await rtspForEvent(client, EVENT_OF_GATE);
+        service.on('POST', '/rtsp/Gate', reply);
+        const took = await failsIn(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+        assert.ok(took >= 190 && took < 800, `${took} ms`);
+        assert.equal(service.count('POST', '/rtsp/Gate'), 2);
+      });
+    }
+  });
+
+  describe('close', () => {
+    const watch = new TimerWatch();
+
+    beforeEach(() => watch.start());
+    afterEach(() => watch.stop());
+
+    const situations: [string, () => Promise<{ under: Promise<unknown>[] }>][] = [
+      [
+        'in a retry pause',
+        async () => {
+          service.on('GET', '/devices', { status: 503 });
+          const client = station.client({}, { retryMs: 60_000 });
+          const under = [client.listDevices(), client.listDevices()];
+          await until(() => service.count('GET', '/devices') === 1, 'the request');
+          return { under };
+        },
+      ],
+      [
+        'while a Retry-After is waited for',
+        async () => {
+          service.on('GET', '/devices', { status: 429, headers: { 'Retry-After': '4' } });
+          const under = [station.client().listDevices()];
+          await until(() => service.count('GET', '/devices') === 1, 'the request');
+          return { under };
+        },
+      ],
+      [
+        'in the back-off of an open circuit',
+        async () => {
+          service.on('POST', '/login', { status: 502 });
+          await failure(station.client().listDevices(), 'HTTP_ERROR');
+          return { under: [] };
+        },
+      ],
+      [
+        'while a probe is under way, on which calls wait',
+        async () => {
+          service.on('POST', '/login', { status: 502 }, 'silence');
+          const client = station.client({}, { probeMs: 20 });
+          await failure(client.listDevices(), 'HTTP_ERROR');
+          await until(() => service.count('POST', '/login') === 2, 'the probe');
+          return { under: [client.listDevices(), rtspForEvent(client, EVENT_OF_GATE)] };
+        },
+      ],
+      [
+        'in the middle of a body, with a deadline and background refreshes',
+        async () => {
+          const client = station.client({ deviceRefreshMs: 100 });
+          service.on('POST', '/rtsp/Gate', 'stall');
+          const under = [rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 60_000 })];
+          await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
+          return { under };
+        },
+      ],
+    ];
+
+    for (const [when, arrange] of situations) {
+      it(`${when}: CANCELLED at once, and no timer is left`, async () => {
+        const { under } = await arrange();
+        assert.ok(watch.pending.length > 0, 'there is no timer to be left');
+        const ended = Promise.all(under.map((call) => failsIn(call, 'CANCELLED')));
+        await sleep(30);
+        const begun = performance.now();
+        await station.closeClients();
+        await ended;
+        assert.ok(performance.now() - begun < 500);
+        await new Promise(setImmediate);
+        assert.deepEqual(watch.pending, []);
+        const sent = service.seen.length;
+        await sleep(100);
+        assert.equal(service.seen.length, sent);
+        await until(() => service.connections === 0, 'the end of the connections', AT_CLOSE);
+      });
+    }
+  });
+});
