@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EventRtsp, RtspSession } from '../../lib/cloud/calls';
+import type { StationClient } from '../../lib/cloud/station-client';
+import { failure, ScriptedStation, until } from '../support/scripted-station';
+import type { Reply, ScriptedService, SeenRequest } from '../support/scripted-service';
+
+const MANY = 1000;
+/** Connections of one Central Station (lib/cloud/transport.ts). */
+const LIMIT = 32;
+
+const OLD = 'sid=session-value-1';
+
+function wanted(index: number): EventRtsp {
+  const event = {
+    cameraId: `0e9f0c1a-0000-e911-8000-00000000000${1 + (index % 2)}`,
+    cameraRemoteId: `remote-${index}`,
+    eventStartTime: '2026-11-21T10:00:00',
+  };
+  return { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' };
+}
+
+/** As many callers at once, each for an event of its own. */
+function openMany(client: StationClient): Promise<RtspSession>[] {
+  return Array.from({ length: MANY }, (_, index) => client.openRtsp(wanted(index)));
+}
+
+describe('1,000 callers at once', () => {
+  let station: ScriptedStation;
+  let service: ScriptedService;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    ({ service } = station);
+    for (const camera of ['Gate', 'Yard']) {
+      service.on('POST', `/rtsp/${camera}`, (request) =>
+        service.loggedIn(request) ? granted(request) : service.standard(request),
+      );
+    }
+  });
+  afterEach(() => station.close());
+
+  it('cold: one login, one load of the directory, one look at each camera', async () => {
+    const sessions = await Promise.all(openMany(station.client()));
+    checkSessions(sessions);
+    assert.equal(service.count('POST', '/login'), 1);
+    assert.equal(service.count('GET', '/devices'), 1);
+    assert.equal(service.count('GET', '/sources/Gate') + service.count('GET', '/sources/Yard'), 2);
+    // /system before and after the login.
+    assert.equal(service.seen.length, 2 + 1 + 1 + 2 + MANY);
+    assert.ok(service.mostConnections <= LIMIT, `${service.mostConnections} connections`);
+  });
+
+  for (const pause of [0, 300]) {
+    it(`after the session was lost: one further login, also where it takes ${pause} ms`, async () => {
+      const client = station.client();
+      await Promise.all([0, 1].map((index) => client.openRtsp(wanted(index))));
+      service.sessions.clear();
+      service.on('POST', '/login', (request) => slowly(service.logIn(request), pause));
+      service.seen.length = 0;
+
+      checkSessions(await Promise.all(openMany(client)));
+      assert.equal(service.count('POST', '/login'), 1);
+      assert.equal(service.count('GET', '/devices'), 0);
+      assert.ok(service.mostConnections <= LIMIT, `${service.mostConnections} connections`);
+      checkCookies(service.seen);
+      const posts = service.count('POST', '/rtsp/Gate') + service.count('POST', '/rtsp/Yard');
+      assert.ok(posts <= 2 * MANY, `${posts} requests for ${MANY} sessions`);
+    });
+  }
+
+  it('lost again while they are under way: one login each time', async () => {
+    const client = station.client();
+    await client.openRtsp(wanted(0));
+    service.seen.length = 0;
+    for (let round = 1; round <= 3; round += 1) {
+      service.sessions.clear();
+      checkSessions(await Promise.all(openMany(client)));
+      assert.equal(service.count('POST', '/login'), round);
+    }
+  });
+
+  it('refused login: one attempt for each step of the growing pause, however many wait and come anew', async () => {
+    const client = station.client({}, { probeMs: 200, longestProbeMs: 400 });
+    await client.openRtsp(wanted(0));
+    service.sessions.clear();
+    service.on('POST', '/login', { status: 401, json: { code: 'LoginFailed' } });
+    service.seen.length = 0;
+
+    await Promise.all(openMany(client).map((call) => failure(call, 'LOGIN_FAILED')));
+    assert.equal(service.count('POST', '/login'), 1);
+    service.seen.length = 0;
+
+    // Steps of 200, 400, 400 … ms, of each of which up to a half is left out.
+    const end = performance.now() + 1_000;
+    while (performance.now() < end) {
+      await Promise.all(openMany(client).map((call) => failure(call, 'LOGIN_FAILED')));
+      await sleep(20);
+    }
+    const logins = service.count('POST', '/login');
+    assert.ok(logins >= 2 && logins <= 6, `${logins} logins`);
+    assert.equal(service.count('GET', '/system'), logins);
+    assert.equal(service.seen.length, 2 * logins);
+  });
+
+  it('refused login: all go on by themselves once it is accepted', async () => {
+    const client = station.client({}, { probeMs: 50, longestProbeMs: 50 });
+    service.on('POST', '/login', { status: 401 }, { status: 401 }, (request) => service.logIn(request));
+    await Promise.all(openMany(client).map((call) => failure(call, 'LOGIN_FAILED')));
+    await until(() => client.state.kind === 'connected', 'the login');
+    checkSessions(await Promise.all(openMany(client)));
+    assert.equal(service.count('POST', '/login'), 3);
+  });
+});
+
+function granted({ body }: SeenRequest): Reply {
+  const [, remoteId = ''] = /"cameraId":"([^"]*)"/.exec(body) ?? [];
+  return { json: { rtspRelayURL: `rtsp://relay.example:8554/${remoteId}` } };
+}
+
+/** Everybody has got what was asked for. */
+function checkSessions(sessions: readonly RtspSession[]): void {
+  assert.deepEqual(
+    sessions.map(({ url }) => url),
+    Array.from({ length: MANY }, (_, index) => `rtsp://relay.example:8554/remote-${index}`),
+  );
+}
+
+function slowly(reply: Reply, milliseconds: number): Reply {
+  return typeof reply === 'string' ? reply : { ...reply, after: sleep(milliseconds) };
+}
+
+/** Once a request has carried the new cookie, none carries the old one. */
+function checkCookies(seen: readonly SeenRequest[]): void {
+  const first = seen.findIndex(({ headers }) => headers.cookie !== undefined && headers.cookie !== OLD);
+  assert.ok(first >= 0, 'no new cookie');
+  assert.ok(seen.slice(first).every(({ headers }) => headers.cookie !== OLD));
+}
