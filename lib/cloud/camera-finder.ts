@@ -14,13 +14,14 @@ export interface EventIds {
   remoteId: string | undefined;
 }
 
-/** Failures of a camera's own resource that fail no message: what it would tell is then simply not known. */
-const NO_DETAILS: ReadonlySet<string> = new Set([
-  'HTTP_ERROR',
-  'BAD_RESPONSE',
-  'PERMISSION_DENIED',
-  'DEVICE_OFFLINE',
-  'CAMERA_BUSY',
+/** Failures that are not those of a camera's own resource: the call ends with them, whatever that would tell. */
+const OF_THE_STATION: ReadonlySet<string> = new Set([
+  'CANCELLED',
+  'CONFIG_MISSING',
+  'API_KEY_REJECTED',
+  'LOGIN_FAILED',
+  'INCOMPATIBLE_VERSION',
+  'VERSION_NOT_REQUESTED',
 ]);
 
 /** At most so many cameras are asked for their details to find one by its remote id alone. */
@@ -88,7 +89,7 @@ export class CameraFinder {
   ): Promise<string> {
     const near = ids.remoteId ?? remoteIdOf(entry.device) ?? inSources;
     if (near !== undefined) return near;
-    const inDetails = await orNothing(this.#links.remoteIdInDetails(operation, entry));
+    const inDetails = await orNothing(operation, this.#links.remoteIdInDetails(operation, entry));
     return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
   }
 
@@ -144,7 +145,7 @@ export class CameraFinder {
   }
 
   async #findAgain(operation: Operation, wanted: Wanted): Promise<DeviceEntry> {
-    await this.#directory.refreshOnMiss(operation);
+    await this.#directory.refreshOnMiss(operation, 'unknown');
     const found = wanted.lookUp() ?? (await wanted.search());
     if (found === undefined) throw wanted.notFound();
     return found;
@@ -153,16 +154,17 @@ export class CameraFinder {
   /** With only a remote id, the details of the cameras whose records show none are the last resort. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
-      const inDetails = await orNothing(this.#links.remoteIdInDetails(operation, entry));
+      const asked = this.#links.remoteIdInDetails(operation.tryingOnce(), entry);
+      const inDetails = await orNothing(operation, asked);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }
     return undefined;
   }
 
   async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
-    const own = await orNothing(this.#directory.askStatus(operation, entry));
+    const own = await orNothing(operation, this.#directory.askStatus(operation, entry));
     if (own !== undefined) return own;
-    await this.#directory.refreshOnMiss(operation);
+    await this.#directory.refreshOnMiss(operation, 'unknown');
     const found = wanted.lookUp();
     if (found === undefined) throw wanted.notFound();
     return found;
@@ -178,12 +180,13 @@ interface Wanted {
   notFound: () => RvmError;
 }
 
-/** What a camera's own resource tells, or undefined where it cannot be had. */
-async function orNothing<T>(asked: Promise<T | undefined>): Promise<T | undefined> {
+/** What a camera's own resource tells, a hint: undefined where it cannot be had. */
+async function orNothing<T>(operation: Operation, asked: Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof RvmError && NO_DETAILS.has(error.code)) return undefined;
+    operation.checkAlive();
+    if (error instanceof RvmError && !OF_THE_STATION.has(error.code)) return undefined;
     throw error;
   }
 }
@@ -195,14 +198,14 @@ function named({ cameraId, remoteId }: EventIds): string {
 function notFound(name: string): RvmError {
   return new RvmError(
     'DEVICE_NOT_FOUND',
-    `The service lists no camera with the ${name}; check whether the customer's site is accepted for this Central Station.`,
+    `The service lists no camera with the ${name}, letter by letter; check whether the customer's site is accepted for this Central Station.`,
   );
 }
 
 function offline({ device }: DeviceEntry): RvmError {
   return new RvmError(
     'DEVICE_OFFLINE',
-    `The camera ${shown(device.name || device.id)} is not online (status ${shown(device.status)}); try again when it is.`,
+    `The camera ${shown(device.name || device.id)} is not online (status ${shown(device.status)}); try again when it is, or let get RTSP ask for its recorded video all the same.`,
   );
 }
 

@@ -1,7 +1,6 @@
 import { RvmError } from '../error';
 import { isRecord, type JsonRecord } from '../json-record';
 import { readPage, unwrapRecord, wrappedLinks } from './collection';
-import type { Answer } from './answer';
 import { remoteIdOf } from './device-record';
 import type { DeviceDirectory } from './device-directory';
 import type { DeviceEntry } from './device-index';
@@ -30,6 +29,15 @@ interface CameraSources {
   readonly sources: readonly Source[];
 }
 
+/** The remote id that a camera's details show, undefined where they show none, and until when that is believed. */
+interface Details {
+  readonly remoteId: string | undefined;
+  readonly until: number;
+}
+
+/** Details that could not be had are not asked for again for so long. */
+const FAILED_DETAILS_MS = 5 * 60_000;
+
 /** What a camera offers under one relation. */
 export interface Offer {
   readonly url: TrustedUrl;
@@ -48,8 +56,7 @@ export class CameraLinks {
   readonly #origins: Origins;
   readonly #known = new Map<string, CameraSources>();
   readonly #controllers = new Map<string, Source>();
-  /** Remote ids in the details of the cameras; undefined where they show none. */
-  readonly #details = new Map<string, string | undefined>();
+  readonly #details = new Map<string, Details>();
   readonly #asking = new KeyedFlight<CameraSources>();
   readonly #askingDetails = new KeyedFlight<string | undefined>();
 
@@ -93,26 +100,31 @@ export class CameraLinks {
   }
 
   /**
-   * Makes a call at an address that `find` gives. One that is gone is found anew from the resource above it, once, and the
-   * call made again only if that names another address: a POST is never repeated blindly.
+   * Makes a call at an address that `find` gives. One that is gone is found anew, once: from the resource above it, else from
+   * the directory. The call is made again only if that names another address: a POST is never repeated blindly.
+   * @param send gets the camera as it is known then
    * @throws RvmError those of `find` and `send`
    */
-  async call(
+  async call<T>(
     operation: Operation,
     entry: DeviceEntry,
     find: (entry: DeviceEntry) => Promise<Offer>,
-    send: (offer: Offer) => Promise<Answer>,
-  ): Promise<Answer> {
+    send: (offer: Offer, entry: DeviceEntry) => Promise<T>,
+  ): Promise<T> {
     let used: Offer | undefined;
     try {
       used = await find(entry);
-      return await send(used);
+      return await send(used, entry);
     } catch (error) {
       if (isRejected(error)) this.forget(entry.device.id);
       if (!isGone(error)) throw error;
-      const other = await this.#findAnew(operation, entry, find, used);
-      if (other.url.href === used?.url.href) throw error;
-      return send(other);
+      const near = used && (await unlessGone(find(entry)));
+      if (near !== undefined && near.url.href !== used?.url.href) return send(near, entry);
+      await this.#directory.refreshOnMiss(operation, 'gone');
+      const current = this.#directory.index.byId(entry.device.id) ?? entry;
+      const far = await find(current);
+      if (far.url.href === used?.url.href) throw error;
+      return send(far, current);
     }
   }
 
@@ -136,29 +148,20 @@ export class CameraLinks {
    */
   async remoteIdInDetails(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
     const { id } = entry.device;
-    if (this.#details.has(id)) return this.#details.get(id);
+    const known = this.#details.get(id);
+    if (known !== undefined && performance.now() < known.until) return known.remoteId;
     return this.#askingDetails.run(id, operation, async (shared) => {
-      const details = await this.#directory.askDetails(shared, entry);
-      const remoteId = details && remoteIdOf(details);
-      this.#details.set(id, remoteId);
-      return remoteId;
+      try {
+        const details = await this.#directory.askDetails(shared, entry);
+        const remoteId = details && remoteIdOf(details);
+        this.#details.set(id, { remoteId, until: Infinity });
+        return remoteId;
+      } catch (error) {
+        // What it would tell is a hint, and not worth a request for each message.
+        this.#details.set(id, { remoteId: undefined, until: performance.now() + FAILED_DETAILS_MS });
+        throw error;
+      }
     });
-  }
-
-  /** From the camera's record, else from the directory, which asks `/system` where its own link is gone. */
-  async #findAnew(
-    operation: Operation,
-    entry: DeviceEntry,
-    find: (entry: DeviceEntry) => Promise<Offer>,
-    used: Offer | undefined,
-  ): Promise<Offer> {
-    try {
-      if (used !== undefined) return await find(entry);
-    } catch (error) {
-      if (!isGone(error)) throw error;
-    }
-    await this.#directory.refreshOnMiss(operation);
-    return find(this.#directory.index.byId(entry.device.id) ?? entry);
   }
 
   #find(
@@ -228,7 +231,18 @@ export class CameraLinks {
 
 /** True where what is kept of the camera may be the cause: a link or a remote id that is out of date. */
 function isRejected(error: unknown): boolean {
-  return error instanceof RvmError && (error.code === 'HTTP_ERROR' || error.code === 'DEVICE_OFFLINE');
+  if (!(error instanceof RvmError)) return false;
+  const { status = 0 } = error.cause;
+  return error.code === 'DEVICE_OFFLINE' || (error.code === 'HTTP_ERROR' && status >= 400 && status < 500);
+}
+
+async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
 }
 
 function missing({ device }: DeviceEntry, wanted: readonly string[]): never {

@@ -1,4 +1,4 @@
-import { RvmError } from '../error';
+import type { RvmError } from '../error';
 import { Operation } from './operation';
 import { growingPause, type StationTiming } from './timing';
 
@@ -16,7 +16,7 @@ export class Circuit {
   #openedBy: RvmError | undefined;
   #notBefore = 0;
   #timer: NodeJS.Timeout | undefined;
-  #probing: Promise<void> | undefined;
+  #probing = false;
   #closed = false;
 
   /** @param probe asks the service for a sign of life; rejects where there is none */
@@ -25,14 +25,8 @@ export class Circuit {
     this.#probe = probe;
   }
 
-  /**
-   * Lets a call pass. One that comes while a probe is under way waits for its outcome.
-   * @throws RvmError the last error, at once, while the circuit is open
-   */
-  async pass(operation: Operation): Promise<void> {
-    if (this.#openedBy === undefined) return;
-    if (this.#probing === undefined) throw this.#openedBy;
-    await operation.waitFor(this.#probing);
+  /** @throws RvmError the last error, at once, while the circuit is open: also while it is being probed */
+  check(): void {
     if (this.#openedBy !== undefined) throw this.#openedBy;
   }
 
@@ -52,9 +46,13 @@ export class Circuit {
     this.#probeLater();
   }
 
-  /** One camera has not answered in time, or the service behind it is gone: a probe tells which. */
-  doubted(): void {
-    this.#probeLater();
+  /**
+   * One camera has not answered, or the service behind it is gone: a probe tells which, and once one has failed it counts as
+   * an outage.
+   */
+  doubted(error: RvmError): void {
+    if (this.#outages > 0) this.failed(error);
+    else this.#probeLater();
   }
 
   /**
@@ -74,22 +72,25 @@ export class Circuit {
   }
 
   #probeLater(): void {
-    if (this.#closed || this.#timer !== undefined || this.#probing !== undefined) return;
+    if (this.#closed || this.#timer !== undefined || this.#probing) return;
     this.#steps += 1;
     const { probeMs, longestProbeMs } = this.#timing;
     const asked = this.#notBefore - performance.now();
     const pause = Math.max(growingPause(this.#steps, probeMs, longestProbeMs), asked);
-    this.#timer = setTimeout(() => this.#probeNow(), pause);
+    this.#timer = setTimeout(() => void this.#probeNow(), pause);
     this.#timer.unref();
   }
 
-  #probeNow(): void {
+  async #probeNow(): Promise<void> {
     this.#timer = undefined;
-    const ended = (error?: unknown): void => {
-      this.#probing = undefined;
-      if (error === undefined) this.succeeded();
-      else if (error instanceof RvmError) this.failed(error);
-    };
-    this.#probing = this.#probe(new Operation({ once: true })).then(() => ended(), ended);
+    this.#probing = true;
+    // What a failed probe says of the service has been told by whoever sent its requests.
+    const isAlive = await this.#probe(new Operation({ once: true })).then(
+      () => true,
+      () => false,
+    );
+    this.#probing = false;
+    if (isAlive) this.succeeded();
+    else this.#probeLater();
   }
 }

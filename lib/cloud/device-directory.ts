@@ -17,6 +17,9 @@ import type { StationTiming } from './timing';
 
 const { relations } = DIALECT;
 
+/** Why the directory is asked once more. */
+export type Miss = 'unknown' | 'gone';
+
 /** The cameras of one Central Station, as last served. */
 export class DeviceDirectory {
   readonly #session: SessionKeeper;
@@ -27,14 +30,16 @@ export class DeviceDirectory {
   readonly #asking = new KeyedFlight<DeviceEntry | undefined>();
   #index: DeviceIndex | undefined;
   #onLoad: () => void = () => undefined;
-  #missRefreshAt = Number.NEGATIVE_INFINITY;
+  /** When the last load began. */
+  #loadedAt = -Infinity;
+  readonly #answeredAt: Record<Miss, number> = { unknown: -Infinity, gone: -Infinity };
 
   /** @param detailRelations where a camera's own resource stands */
   constructor(
     session: SessionKeeper,
     origins: Origins,
     timing: StationTiming,
-    detailRelations: readonly string[] = relations.details,
+    detailRelations: readonly string[],
   ) {
     this.#session = session;
     this.#origins = origins;
@@ -69,25 +74,22 @@ export class DeviceDirectory {
   }
 
   /**
-   * The refresh that a miss causes: at most one in 30 s for the whole station; in between the last answer
-   * stands.
+   * The refresh that a camera causes which is not known, or whose links are gone: for each reason at most one in 30 s for
+   * the whole station, counted from the end of the last one; in between the last answer stands. Links of an older session
+   * are no answer.
    */
-  async refreshOnMiss(operation: Operation): Promise<void> {
-    const running = this.#loading.running;
-    const stands = performance.now() - this.#missRefreshAt < this.#timing.missRefreshMs;
-    if (running === undefined && stands) return;
-    if (running === undefined) this.#missRefreshAt = performance.now();
-    try {
-      await this.refresh(operation);
-    } catch (error) {
-      // It has answered nothing that could stand.
-      this.#missRefreshAt = Number.NEGATIVE_INFINITY;
-      throw error;
-    }
+  async refreshOnMiss(operation: Operation, why: Miss): Promise<void> {
+    const stands = performance.now() - this.#answeredAt[why] < this.#timing.missRefreshMs;
+    const isOld = why === 'gone' && this.#loadedAt < this.#session.openedAt;
+    if (stands && !isOld && this.#loading.running === undefined) return;
+    await this.#loading.run(operation, async (shared) => {
+      await this.#load(shared);
+      this.#answeredAt[why] = performance.now();
+    });
   }
 
   /** The address of a camera's own resource, if it is offered. */
-  #selfLink({ device, url }: DeviceEntry): { url: TrustedUrl; relation: string } | undefined {
+  ownLink({ device, url }: DeviceEntry): { url: TrustedUrl; relation: string } | undefined {
     const found = findAnyLink(device, this.#detailRelations);
     if (found === undefined) return undefined;
     return { url: this.#origins.resolve(found.address, url, found.relation), relation: found.relation };
@@ -98,7 +100,7 @@ export class DeviceDirectory {
    * @returns undefined if it is not offered
    */
   async askDetails(operation: Operation, entry: DeviceEntry): Promise<Record<string, unknown> | undefined> {
-    const self = this.#selfLink(entry);
+    const self = this.ownLink(entry);
     if (self === undefined) return undefined;
     const answer = await this.#session.follow(operation, { method: 'GET', ...self });
     return unwrapRecord(answer.json());
@@ -114,9 +116,9 @@ export class DeviceDirectory {
       return merged(entry, await this.askDetails(operation, entry));
     } catch (error) {
       if (!isGone(error)) throw error;
-      await this.refreshOnMiss(operation);
+      await this.refreshOnMiss(operation, 'gone');
       const current = this.index.byId(entry.device.id);
-      if (current === undefined || this.#selfLink(current)?.url.href === this.#selfLink(entry)?.url.href)
+      if (current === undefined || this.ownLink(current)?.url.href === this.ownLink(entry)?.url.href)
         throw error;
       return merged(current, await this.askDetails(operation, current));
     }
@@ -141,6 +143,7 @@ export class DeviceDirectory {
   }
 
   async #load(operation: Operation): Promise<void> {
+    const began = performance.now();
     const index = new DeviceIndex();
     const first = await this.#firstPage(operation);
     const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
@@ -150,6 +153,7 @@ export class DeviceDirectory {
       }
     }
     this.#index = index;
+    this.#loadedAt = began;
     this.#onLoad();
   }
 

@@ -44,6 +44,11 @@ export class Operation {
     return new Operation({ once: this.once }, this.#tally);
   }
 
+  /** The same, for what is a hint alone: nothing is tried more than once. */
+  tryingOnce(): Operation {
+    return new Operation({ signal: this.signal, once: true }, this.#tally);
+  }
+
   /** Leaves no timer behind. */
   end(): void {
     this.#end();
@@ -96,5 +101,8 @@ export function abortError(signal: AbortSignal): RvmError {
 }
 
 function deadlineError(): RvmError {
-  return new RvmError('TIMEOUT', 'The time allowed for this message is over.');
+  return new RvmError(
+    'TIMEOUT',
+    'The time limit of this message was over before the service had answered; allow more time in the node, or look at the service.',
+  );
 }

@@ -53,8 +53,8 @@ export class RtspSessions {
       operation,
       entry,
       (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
-      async ({ url, relation, remoteId }) => {
-        cameraRemoteId = await this.#finder.remoteId(operation, entry, ids, remoteId);
+      async ({ url, relation, remoteId }, camera) => {
+        cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
         const body =
           t === undefined
             ? liveRequest(cameraRemoteId, quality, this.#style.liveStyle)

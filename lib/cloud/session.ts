@@ -19,7 +19,9 @@ interface Session {
 }
 
 /** Failures of these say something about the whole service, not about one camera. */
-const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
+const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
+/** Failures that an answer of the service has caused: it lives. */
+const ALIVE: ReadonlySet<string> = new Set(['HTTP_ERROR', 'RATE_LIMITED']);
 /** Answers of a gateway that does not reach the service behind it. */
 const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -110,13 +112,18 @@ export class SessionKeeper {
     return this.follow(operation, wanted);
   }
 
+  /** When the session was opened, as of `performance.now()`. */
+  get openedAt(): number {
+    return this.#current?.loggedInAt ?? -Infinity;
+  }
+
   /** Ends all probing. */
   close(): void {
     this.#circuit.close();
   }
 
   async #open(operation: Operation): Promise<Session> {
-    await this.#circuit.pass(operation);
+    this.#circuit.check();
     return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
   }
 
@@ -144,17 +151,23 @@ export class SessionKeeper {
     this.#unreachable(error);
   }
 
-  /** A sign of life of the service, and a session that works. */
+  /**
+   * A sign of life of the service, and a session that works. Any answer is one, but those of a gateway that does not reach the
+   * service; only a refusal, or a System resource without the devices, ends the session.
+   */
   async #probe(operation: Operation): Promise<void> {
     const session = this.#current;
-    if (session !== undefined)
-      await this.#renewSystem(operation, session).catch((error: unknown) => {
-        if (error instanceof RvmError && (isOutage(error) || OUTAGES.has(error.cause.status ?? 0)))
-          throw error;
-        // It lives, but this session is of no use: the login tells why.
-        if (this.#current === session) this.#current = undefined;
-      });
+    if (session !== undefined) await this.#lookAt(operation, session);
     if (this.#current === undefined) await this.#login.run(operation, (shared) => this.#logIn(shared));
+  }
+
+  async #lookAt(operation: Operation, session: Session): Promise<void> {
+    try {
+      await this.#renewSystem(operation, session);
+    } catch (error) {
+      if (!(error instanceof RvmError) || !ALIVE.has(error.code)) throw error;
+      if (OUTAGES.has(error.cause.status ?? 0)) throw error;
+    }
   }
 
   async #renewSystem(operation: Operation, session: Session): Promise<void> {
@@ -167,14 +180,21 @@ export class SessionKeeper {
   async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
     try {
       const answer = await session.http.exchange(operation, wanted);
-      if (OUTAGES.has(answer.status) && CENTRAL.has(wanted.relation)) this.#outage(answer.statusError());
+      if (OUTAGES.has(answer.status)) this.#unanswered(wanted, answer.statusError());
       else if (this.#current === session) this.#reachable(session);
       return answer;
     } catch (error) {
-      if (error instanceof RvmError && isOutage(error)) this.#outage(error);
-      else if (error instanceof RvmError && error.code === 'TIMEOUT') this.#circuit.doubted();
+      if (!(error instanceof RvmError)) throw error;
+      if (error.code === 'NETWORK' || error.code === 'TLS') this.#outage(error);
+      if (error.code === 'TIMEOUT') this.#unanswered(wanted, error);
       throw error;
     }
+  }
+
+  /** Of the resources of a camera it may be the camera that does not answer. */
+  #unanswered({ relation }: ServiceRequest, error: RvmError): void {
+    if (CENTRAL.has(relation)) this.#outage(error);
+    else this.#circuit.doubted(error);
   }
 
   #outage(error: RvmError): void {
@@ -211,9 +231,4 @@ function permissionDenied(answer: Answer, before: number): RvmError {
     `The service refuses ${answer.relation} to this Agent User; check its rights and what the customer has granted.`,
     before,
   );
-}
-
-function isOutage(error: RvmError): boolean {
-  if (error.code === 'NETWORK' || error.code === 'TLS') return true;
-  return error.code === 'TIMEOUT' && CENTRAL.has(error.cause.relation ?? '');
 }

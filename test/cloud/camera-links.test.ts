@@ -26,7 +26,7 @@ describe('what the data sources of a camera offer', () => {
     const origins = new Origins(settings.baseUrl, [], []);
     transport = new Transport({ ...settings, secrets: [] }, STATION_TIMING);
     const session = new SessionKeeper(transport, origins, settings, STATION_TIMING, new StateBoard());
-    const directory = new DeviceDirectory(session, origins, STATION_TIMING);
+    const directory = new DeviceDirectory(session, origins, STATION_TIMING, ['rel/self']);
     links = new CameraLinks(session, directory, origins);
     gate = await entryOf(
       directory,

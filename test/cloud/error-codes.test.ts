@@ -123,7 +123,7 @@ const CASES: readonly (readonly [RvmErrorCode, Case])[] = [
     'DEVICE_NOT_FOUND',
     {
       reach: (station) => station.client().getDevice('nobody'),
-      says: /"nobody"; check whether the customer's site is accepted/,
+      says: /"nobody", letter by letter; check whether the customer's site is accepted/,
     },
   ],
   [
