@@ -122,7 +122,7 @@ export interface FreeAnswer {
   /** JSON, text or Buffer, by the content type. */
   payload: unknown;
   statusCode: number;
-  /** Names in lower case; cookies are left out. */
+  /** Names in lower case; cookies, and what belongs to the transfer alone, are left out. */
   headers: Record<string, string | string[]>;
   /** Absolute addresses by relation, as the answer names it. */
   links: Record<string, string>;

@@ -7,6 +7,7 @@ import type { DeviceEntry } from './device-index';
 import { remoteIdOf } from './device-record';
 import { asText, firstField } from './json-field';
 import type { Operation } from './operation';
+import { shown } from './shown';
 
 /** The ids by which an event names its camera (specification, section 2, Payload). */
 export interface EventIds {
@@ -192,7 +193,7 @@ async function orNothing<T>(operation: Operation, asked: Promise<T | undefined>)
 }
 
 function named({ cameraId, remoteId }: EventIds): string {
-  return cameraId === undefined ? `remote id ${shown(remoteId)}` : `id ${shown(cameraId)}`;
+  return cameraId === undefined ? `remote id ${shown(remoteId ?? '')}` : `id ${shown(cameraId)}`;
 }
 
 function notFound(name: string): RvmError {
@@ -207,9 +208,4 @@ function offline({ device }: DeviceEntry): RvmError {
     'DEVICE_OFFLINE',
     `The camera ${shown(device.name || device.id)} is not online (status ${shown(device.status)}); try again when it is, or let get RTSP ask for its recorded video all the same.`,
   );
-}
-
-/** Texts of the service in a message: one short line. */
-function shown(text: string | undefined): string {
-  return `"${(text ?? '').replace(/[\p{C}\s]+/gu, ' ').slice(0, 80)}"`;
 }

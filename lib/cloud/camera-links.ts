@@ -11,6 +11,7 @@ import { findLink } from './links';
 import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import type { SessionKeeper } from './session';
+import { shown } from './shown';
 import { KeyedFlight } from './single-flight';
 import { notOffered } from './system-resource';
 
@@ -74,7 +75,7 @@ export class CameraLinks {
   async offer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
     const sources = await this.#of(operation, entry);
     try {
-      return this.#find(entry, sources, wanted) ?? missing(entry, wanted);
+      return this.#find(entry, sources, wanted) ?? missing(entry, sources, wanted);
     } catch (error) {
       this.forget(entry.device.id);
       throw error;
@@ -92,7 +93,7 @@ export class CameraLinks {
       if (near !== undefined) return near;
       const controller = await this.#controller(operation, entry, sources);
       const far = controller === undefined ? undefined : this.#find(entry, [controller], wanted);
-      return far ?? missing(entry, wanted);
+      return far ?? missing(entry, sources, wanted);
     } catch (error) {
       this.forget(entry.device.id);
       throw error;
@@ -105,13 +106,13 @@ export class CameraLinks {
    * @param send gets the camera as it is known then
    * @throws RvmError those of `find` and `send`
    */
-  async call<T>(
+  async call<Found extends { url: URL }, Result>(
     operation: Operation,
     entry: DeviceEntry,
-    find: (entry: DeviceEntry) => Promise<Offer>,
-    send: (offer: Offer, entry: DeviceEntry) => Promise<T>,
-  ): Promise<T> {
-    let used: Offer | undefined;
+    find: (entry: DeviceEntry) => Promise<Found>,
+    send: (found: Found, entry: DeviceEntry) => Promise<Result>,
+  ): Promise<Result> {
+    let used: Found | undefined;
     try {
       used = await find(entry);
       return await send(used, entry);
@@ -245,9 +246,10 @@ async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function missing({ device }: DeviceEntry, wanted: readonly string[]): never {
+function missing({ device }: DeviceEntry, [first]: readonly Source[], wanted: readonly string[]): never {
   const hasSources = findLink(device, relations.dataSources) !== undefined;
-  return notOffered((hasSources ? wanted[0] : undefined) ?? relations.dataSources, 'The camera');
+  const relation = (hasSources ? wanted[0] : undefined) ?? relations.dataSources;
+  return notOffered(relation, `The camera ${shown(device.name || device.id)}`, first?.resource ?? device);
 }
 
 /** The resource itself first, then its elements, those with pictures before the others. */

@@ -1,6 +1,8 @@
 import type { Answer } from './answer';
-import { InTurn } from './in-turn';
-import type { Operation } from './operation';
+import { Places } from './places';
+
+/** Sends a request, with the cookies of the moment, once it has a place in the line, if there is one. */
+type Send = (line: Places | undefined) => Promise<Answer>;
 
 /**
  * Sends the requests of one session, also where each answer brings a cookie that makes the one before invalid. There, of
@@ -10,7 +12,7 @@ import type { Operation } from './operation';
  */
 export class CookieRotation {
   readonly #cookies: () => string;
-  readonly #turns = new InTurn();
+  readonly #line = new Places(1, 0);
   #oneAtATime = false;
 
   /** @param cookies all cookies of the session as one text, empty where there is none */
@@ -18,26 +20,17 @@ export class CookieRotation {
     this.#cookies = cookies;
   }
 
-  /** @param send sends the request, with the cookies of the moment */
-  async send(operation: Operation, send: () => Promise<Answer>): Promise<Answer> {
-    const first = await this.#try(operation, send);
+  async send(send: Send): Promise<Answer> {
+    const first = await this.#attempt(send, this.#oneAtATime ? this.#line : undefined);
     if (!first.outdated) return first.answer;
-    const second = await this.#inTurn(operation, send);
+    const second = await this.#attempt(send, this.#line);
     if (!second.answer.refused) this.#oneAtATime = true;
     return second.answer;
   }
 
-  #try(operation: Operation, send: () => Promise<Answer>): Promise<Attempt> {
-    return this.#oneAtATime ? this.#inTurn(operation, send) : this.#attempt(send);
-  }
-
-  #inTurn(operation: Operation, send: () => Promise<Answer>): Promise<Attempt> {
-    return this.#turns.run('', operation, () => this.#attempt(send));
-  }
-
-  async #attempt(send: () => Promise<Answer>): Promise<Attempt> {
+  async #attempt(send: Send, line: Places | undefined): Promise<Attempt> {
     const sent = this.#cookies();
-    const answer = await send();
+    const answer = await send(line);
     // A refusal with cookies of its own ends the session rather than renewing it.
     const renewed = sent !== '' && this.#cookies() !== sent && answer.header('set-cookie') === undefined;
     return { answer, outdated: answer.refused && renewed };

@@ -12,8 +12,6 @@ export const DIALECT = {
     dataSources: 'rel/data_sources',
     /** Specification, section 2, Data sources resource. */
     rtsp: 'rel/rtsp',
-    /** A resource's own address. */
-    self: 'rel/self',
     /*
      * The specification names the functions below and shows no relation for them (section 4). They are looked for in
      * the order given, on the device, its data sources and its PTZ controller.

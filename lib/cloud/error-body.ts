@@ -2,6 +2,7 @@ import { isRecord, type JsonRecord } from '../json-record';
 import { DIALECT } from './dialect';
 import { asText, firstField, firstText } from './json-field';
 import { maskedStart } from './secret-mask';
+import { oneLine } from './shown';
 
 /** What can be learned from the body of an error answer. */
 export interface ErrorBody {
@@ -98,11 +99,4 @@ function readable(text: string): string {
     }
   }
   return seen.join(' ');
-}
-
-function oneLine(text: string, length: number): string {
-  return text
-    .replace(/[\p{C}\s]+/gu, ' ')
-    .trim()
-    .slice(0, length);
 }

@@ -1,10 +1,11 @@
 import { RvmError } from '../error';
-import { isRecord } from '../json-record';
+import type { JsonRecord } from '../json-record';
 import type { Answer } from './answer';
 import type { FreeAnswer, FreeRequest } from './calls';
 import type { CameraFinder } from './camera-finder';
 import type { CameraLinks } from './camera-links';
 import { readPage, wrappedLinks } from './collection';
+import type { DeviceDirectory } from './device-directory';
 import type { DeviceEntry } from './device-index';
 import { DIALECT } from './dialect';
 import { findLink, linkValue } from './links';
@@ -21,6 +22,24 @@ interface Place {
 }
 
 const { relations } = DIALECT;
+/** What belongs to the connection or to the coding of the body: in a message it would break the next request or answer. */
+const OF_THE_TRANSFER: ReadonlySet<string> = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'date',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-connection',
+  'set-cookie',
+  'set-cookie2',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+/** An address of the web, or one relative to the service. */
+const LINK = /^(?:https?:\/\/|[/?.])\S*$/i;
 /** A resource is asked for as JSON, but whatever else it is will do. */
 const ACCEPT = 'application/json, */*;q=0.5';
 const TEXT = /^(?:text\/|application\/(?:[\w.+-]*\+)?xml\b)/i;
@@ -29,12 +48,20 @@ const JSON_TYPE = /^(?:application\/(?:[\w.+-]*\+)?json\b|application\/[\w.-]+\.
 /** Requests that follow links to whatever the service offers beyond what the other calls do. */
 export class FreeRequests {
   readonly #session: SessionKeeper;
+  readonly #directory: DeviceDirectory;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
   readonly #origins: Origins;
 
-  constructor(session: SessionKeeper, finder: CameraFinder, links: CameraLinks, origins: Origins) {
+  constructor(
+    session: SessionKeeper,
+    directory: DeviceDirectory,
+    finder: CameraFinder,
+    links: CameraLinks,
+    origins: Origins,
+  ) {
     this.#session = session;
+    this.#directory = directory;
     this.#finder = finder;
     this.#links = links;
     this.#origins = origins;
@@ -51,41 +78,57 @@ export class FreeRequests {
     if (wanted.start === 'system' && first === undefined && wanted.method === 'GET') {
       return freeAnswer(await this.#session.system(operation));
     }
-    let place = await this.#start(operation, wanted, first);
-    for (const rel of others) place = this.#linkIn(await this.#get(operation, place), rel);
-    const body = wanted.method === 'GET' ? undefined : requestBody(wanted.body);
-    return freeAnswer(
-      await this.#session.follow(operation, {
-        ...place,
-        method: wanted.method,
-        accept: ACCEPT,
-        ...(body === undefined ? {} : { body }),
-      }),
+    if (wanted.start !== 'device' && wanted.start !== 'data-sources') {
+      const place = await this.#placeOf(operation, wanted, first);
+      return freeAnswer(await this.#follow(operation, wanted, place, others));
+    }
+    const entry = await this.#camera(operation, wanted);
+    const find = (camera: DeviceEntry): Promise<Place> =>
+      wanted.start === 'device'
+        ? this.#ofDevice(operation, camera, first)
+        : this.#ofSources(operation, camera, first);
+    const answer = await this.#links.call(operation, entry, find, (place) =>
+      this.#follow(operation, wanted, place, others),
     );
+    return freeAnswer(answer);
   }
 
-  /** Where the start is, or where its first relation leads to. */
-  async #start(operation: Operation, wanted: FreeRequest, first: string | undefined): Promise<Place> {
-    switch (wanted.start) {
-      case 'system': {
-        if (first === undefined) return { url: this.#origins.system, relation: 'system' };
-        return this.#linkIn(await this.#session.system(operation), first);
-      }
-      case 'url': {
-        const place = { url: this.#given(wanted.url), relation: 'url' };
-        return first === undefined ? place : this.#linkIn(await this.#get(operation, place), first);
-      }
-      case 'device':
-        return this.#ofDevice(operation, await this.#camera(operation, wanted), first ?? relations.self);
-      case 'data-sources': {
-        const entry = await this.#camera(operation, wanted);
-        if (first === undefined) return this.#ofDevice(operation, entry, relations.dataSources);
-        const { url } = await this.#links.offer(operation, entry, [first]);
-        return { url, relation: first };
-      }
-      default:
-        return wanted.start satisfies never;
+  /** The last relation is followed with the method that is wanted. */
+  async #follow(
+    operation: Operation,
+    wanted: FreeRequest,
+    first: Place,
+    others: readonly string[],
+  ): Promise<Answer> {
+    let place = first;
+    for (const rel of others) place = this.#linkIn(await this.#get(operation, place), rel);
+    const body = wanted.method === 'GET' ? undefined : requestBody(wanted.body);
+    return this.#session.follow(operation, {
+      url: place.url,
+      relation: place.relation,
+      method: wanted.method,
+      accept: ACCEPT,
+      ...(body === undefined ? {} : { body }),
+    });
+  }
+
+  /** Where the service or a given link is, or where its first relation leads to. */
+  async #placeOf(
+    operation: Operation,
+    { start, url }: FreeRequest,
+    first: string | undefined,
+  ): Promise<Place> {
+    if (start === 'system') {
+      if (first === undefined) return { url: this.#origins.system, relation: 'system' };
+      return this.#linkIn(await this.#session.system(operation), first);
     }
+    const place = { url: this.#given(url), relation: 'msg.url' };
+    return first === undefined ? place : this.#linkIn(await this.#get(operation, place), first);
+  }
+
+  async #ofSources(operation: Operation, entry: DeviceEntry, relation: string | undefined): Promise<Place> {
+    if (relation !== undefined) return this.#links.offer(operation, entry, [relation]);
+    return this.#ofDevice(operation, entry, relations.dataSources);
   }
 
   #camera(operation: Operation, { camera }: FreeRequest): Promise<DeviceEntry> {
@@ -95,14 +138,15 @@ export class FreeRequests {
     return this.#finder.chosen(operation, camera, 'try');
   }
 
-  /** On the record of the list, else on the camera's own resource. */
-  async #ofDevice(operation: Operation, entry: DeviceEntry, relation: string): Promise<Place> {
-    const link = findLink(entry.device, relation);
-    if (link !== undefined) return { url: this.#origins.resolve(link, entry.url, relation), relation };
-    const self = findLink(entry.device, relations.self);
-    if (self === undefined) return notOffered(relation, 'The camera');
-    const url = this.#origins.resolve(self, entry.url, relations.self);
-    return this.#linkIn(await this.#get(operation, { url, relation: relations.self }), relation);
+  /** The camera's own resource; a relation is looked for on the record of the list, and then there. */
+  async #ofDevice(operation: Operation, entry: DeviceEntry, relation: string | undefined): Promise<Place> {
+    const link = relation === undefined ? undefined : findLink(entry.device, relation);
+    if (relation !== undefined && link !== undefined) {
+      return { url: this.#origins.resolve(link, entry.url, relation), relation };
+    }
+    const own = this.#directory.ownLink(entry);
+    if (own === undefined) return notOffered(relation ?? relations.details[0], 'The camera', entry.device);
+    return relation === undefined ? own : this.#linkIn(await this.#get(operation, own), relation);
   }
 
   #get(operation: Operation, place: Place): Promise<Answer> {
@@ -116,15 +160,18 @@ export class FreeRequests {
       const link = findLink(resource, relation);
       if (link !== undefined) return { url: this.#origins.resolve(link, answer.url, relation), relation };
     }
-    return notOffered(relation, 'The resource');
+    return notOffered(relation, 'The resource', wrappedLinks(body));
   }
 
   #given(link: string | undefined): TrustedUrl {
     const text = link?.trim() ?? '';
-    if (text !== '' && URL.canParse(text, this.#origins.system.href)) {
-      return this.#origins.resolve(text, this.#origins.system, 'url');
+    if (LINK.test(text) && URL.canParse(text, this.#origins.system.href)) {
+      return this.#origins.resolve(text, this.#origins.system, 'msg.url');
     }
-    throw new RvmError('BAD_INPUT', 'No link to ask for: put one that the service gave into msg.url.');
+    throw new RvmError(
+      'BAD_INPUT',
+      'msg.url holds no link that could be asked for: put one there that the service gave, such as one of msg.links.',
+    );
   }
 }
 
@@ -149,13 +196,13 @@ function freeAnswer(answer: Answer): FreeAnswer {
   const payload = payloadOf(answer, type);
   const headers = Object.entries(answer.headers).filter(
     (header): header is [string, string | string[]] =>
-      header[1] !== undefined && header[0] !== 'set-cookie' && header[0] !== 'set-cookie2',
+      header[1] !== undefined && !OF_THE_TRANSFER.has(header[0]),
   );
   return {
     payload,
     statusCode: answer.status,
     headers: Object.fromEntries(headers),
-    links: isRecord(payload) ? linksOf(payload['_links'], answer.url) : {},
+    links: linksOf(wrappedLinks(payload)._links, answer.url),
   };
 }
 
@@ -166,8 +213,7 @@ function payloadOf(answer: Answer, type: string): unknown {
   return answer.body;
 }
 
-function linksOf(links: unknown, base: URL): Record<string, string> {
-  if (!isRecord(links)) return {};
+function linksOf(links: JsonRecord, base: URL): Record<string, string> {
   const found = Object.entries(links).flatMap(([relation, value]) => {
     const address = linkValue(value);
     if (address === undefined || !URL.canParse(address, base.href)) return [];

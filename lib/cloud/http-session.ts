@@ -6,6 +6,7 @@ import type { Answer } from './answer';
 import { CookieRotation } from './cookie-rotation';
 import type { Operation } from './operation';
 import type { Origins } from './origin';
+import type { Places } from './places';
 import { withRetries } from './retry';
 import type { ServiceRequest, Transport } from './transport';
 
@@ -45,18 +46,22 @@ export class HttpSession {
    */
   exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
     return withRetries(this.#transport, operation, wanted, (attempt) =>
-      this.#rotation.send(operation, () => this.#followRedirects(operation, wanted, attempt)),
+      this.#rotation.send((line) => this.#followRedirects(operation, wanted, { attempt, line })),
     );
   }
 
-  async #followRedirects(operation: Operation, wanted: ServiceRequest, attempt: number): Promise<Answer> {
+  async #followRedirects(
+    operation: Operation,
+    wanted: ServiceRequest,
+    { attempt, line }: { attempt: number; line: Places | undefined },
+  ): Promise<Answer> {
     const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
       const answer = await this.#transport.send(
         operation,
         { ...wanted, url },
-        { attempt, dispatcher: this.#dispatcher, cookies: () => this.#cookies() },
+        { attempt, line, dispatcher: this.#dispatcher, cookies: () => this.#cookies() },
       );
       if (!followed.has(answer.status) || answer.location === undefined) return answer;
       url = this.#origins.resolve(answer.location, answer.url, wanted.relation);

@@ -1,4 +1,4 @@
-import { RvmError } from '../error';
+import { RvmError, type RvmErrorCode } from '../error';
 import { maskedStart } from './secret-mask';
 
 /** Of a foreign host no more is quoted: it is a text of the service. */
@@ -27,7 +27,7 @@ export class Origins {
 
   /**
    * @param secrets texts that no error may repeat
-   * @throws RvmError CONFIG_MISSING if the base URL or a trusted origin is not an http or https address.
+   * @throws RvmError CONFIG_MISSING if the base URL is not an http or https address, BAD_INPUT if a trusted origin is not
    */
   constructor(baseUrl: string, trustedOrigins: readonly string[], secrets: readonly string[]) {
     const base = parseWeb(baseUrl, 'The base URL of the cloud');
@@ -37,7 +37,7 @@ export class Origins {
     const extra = trustedOrigins.map((origin) => origin.trim()).filter((origin) => origin !== '');
     this.#trusted = new Set([
       base.origin,
-      ...extra.map((origin) => parseWeb(origin, 'A trusted origin').origin),
+      ...extra.map((origin) => parseWeb(origin, 'Each trusted origin of the cloud', 'BAD_INPUT').origin),
     ]);
     this.system = this.resolve(`${base.origin}${path}/system`, base, 'system');
   }
@@ -77,8 +77,8 @@ function withoutClosingSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-function parseWeb(text: string, what: string): URL {
+function parseWeb(text: string, what: string, code: RvmErrorCode = 'CONFIG_MISSING'): URL {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
-  throw new RvmError('CONFIG_MISSING', `${what} must be an address that starts with https:// or http://.`);
+  throw new RvmError(code, `${what} must be an address that starts with https:// or http://.`);
 }

@@ -5,6 +5,7 @@ import type { PtzTarget } from './calls';
 import { wrappedLinks } from './collection';
 import { DIALECT } from './dialect';
 import { firstField, firstText } from './json-field';
+import { oneLine, shown } from './shown';
 import type { FetchedPage } from './pages';
 
 /** A preset or tour of a list, with the record that may hold its own links. */
@@ -40,17 +41,24 @@ export async function readTargets(answer: Answer, pages: AsyncIterable<FetchedPa
 
 /**
  * The target that a user names: by its id, compared as text, else by its exact name.
+ * @param camera whose it is, for the error
  * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT where several have that name
  */
-export function findTarget({ targets }: TargetList, wanted: string): ListedTarget {
+export function findTarget({ targets }: TargetList, wanted: string, camera: { name: string }): ListedTarget {
   const byId = targets.find(({ target }) => String(target.id) === wanted);
   if (byId !== undefined) return byId;
   const [only, ...others] = targets.filter(({ target }) => target.name === wanted);
   if (others.length > 0) {
-    throw new RvmError('BAD_INPUT', `${others.length + 1} targets have this name: name one by its id.`);
+    throw new RvmError(
+      'BAD_INPUT',
+      `${others.length + 1} targets have the name ${shown(wanted)}: name one by its id.`,
+    );
   }
   if (only !== undefined) return only;
-  throw new RvmError('TARGET_NOT_FOUND', `The camera has no such preset or tour; it has ${listed(targets)}.`);
+  throw new RvmError(
+    'TARGET_NOT_FOUND',
+    `The camera ${shown(camera.name)} has no ${shown(wanted)}, letter by letter; it has ${listed(targets)}.`,
+  );
 }
 
 /** The preset that is marked as the home position. */
@@ -71,9 +79,9 @@ function targetOf(record: JsonRecord): PtzTarget | undefined {
 /** The first few, so that a typing error shows. */
 function listed(targets: readonly ListedTarget[]): string {
   if (targets.length === 0) return 'none';
-  const shown = targets
+  const named = targets
     .slice(0, 5)
     .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
-  const more = targets.length > shown.length ? ', …' : '';
-  return (shown.join(', ') + more).replace(/[\p{C}\s]+/gu, ' ').slice(0, 200);
+  const more = targets.length > named.length ? ', …' : '';
+  return oneLine(named.join(', ') + more, 200);
 }

@@ -59,21 +59,23 @@ export class Ptz {
   readonly #relations: PtzRelations;
   /** Commands to one camera go out in the order in which they came in, or it would end where nobody sent it. */
   readonly #inTurn = new InTurn();
-  /** The tour that was started last, by device id: a stop that names none means this one. */
-  readonly #started = new Map<string, string>();
+  readonly #patienceMs: number;
 
+  /** @param patienceMs a command whose turn has not come by then is not sent */
   constructor(
     session: SessionKeeper,
     finder: CameraFinder,
     links: CameraLinks,
     origins: Origins,
     wanted: PtzRelations,
+    patienceMs: number,
   ) {
     this.#session = session;
     this.#finder = finder;
     this.#links = links;
     this.#origins = origins;
     this.#relations = wanted;
+    this.#patienceMs = patienceMs;
   }
 
   /** @throws RvmError LINK_NOT_OFFERED for a fixed camera, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session */
@@ -89,7 +91,7 @@ export class Ptz {
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {
     const entry = await this.#finder.chosen(operation, camera);
     const { id } = entry.device;
-    const reached = await this.#inTurn.run(id, operation, () => {
+    const reached = await this.#inTurn.run(id, operation, this.#patienceMs, () => {
       switch (action) {
         case 'goto-preset':
           return this.#goToPreset(operation, entry, required(target, 'preset'));
@@ -106,14 +108,9 @@ export class Ptz {
     return { action, cameraId: id, target: reached?.target ?? null, accepted: true };
   }
 
-  /** Keeps what was started no larger than the directory. */
-  forgetAllBut(present: (id: string) => boolean): void {
-    for (const id of this.#started.keys()) if (!present(id)) this.#started.delete(id);
-  }
-
   async #goToPreset(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'presets');
-    return this.#goTo(operation, entry, list, findTarget(list, wanted));
+    return this.#goTo(operation, entry, list, findTarget(list, wanted, entry.device));
   }
 
   async #goTo(
@@ -158,11 +155,10 @@ export class Ptz {
 
   async #startTour(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'tours');
-    const target = findTarget(list, wanted);
+    const target = findTarget(list, wanted, entry.device);
     const { startTour: own, startAnyTour: any } = relations;
     const body = bodyFor(target, FACTS.tourId);
     await this.#post(operation, await this.#action(operation, entry, { list, target, own, any, body }));
-    this.#started.set(entry.device.id, String(target.target.id));
     return target;
   }
 
@@ -172,17 +168,12 @@ export class Ptz {
     wanted: string | undefined,
   ): Promise<ListedTarget | undefined> {
     const list = await this.#list(operation, entry, 'tours');
-    if (wanted !== undefined) return this.#stop(operation, entry, list, findTarget(list, wanted));
-    const link = linkOf(list.record, list.url, relations.stopTour);
-    if (link === undefined) return this.#stopRunning(operation, entry, list);
-    const likely = this.#lastStarted(entry, list) ?? onlyOne(list.targets);
-    await this.#post(operation, this.#resolved(link, likely && bodyFor(likely, FACTS.tourId)));
+    if (wanted !== undefined)
+      return this.#stop(operation, entry, list, findTarget(list, wanted, entry.device));
+    const halt = linkOf(list.record, list.url, [FACTS.stopsAll]);
+    if (halt === undefined) return this.#stopEach(operation, entry, list);
+    await this.#post(operation, this.#resolved(halt));
     return undefined;
-  }
-
-  #lastStarted(entry: DeviceEntry, { targets }: TargetList): ListedTarget | undefined {
-    const started = this.#started.get(entry.device.id);
-    return targets.find(({ target }) => String(target.id) === started);
   }
 
   async #stop(
@@ -197,16 +188,13 @@ export class Ptz {
     return target;
   }
 
-  /** Without a link that stops whatever runs: the tour that was started last, else all, for one of them it is. */
-  async #stopRunning(
-    operation: Operation,
-    entry: DeviceEntry,
-    list: TargetList,
-  ): Promise<ListedTarget | undefined> {
-    const last = this.#lastStarted(entry, list);
-    if (last !== undefined) return this.#stop(operation, entry, list, last);
+  /** Which one runs nobody tells, and others may have started it: all of them, and those that do not run may refuse. */
+  async #stopEach(operation: Operation, entry: DeviceEntry, list: TargetList): Promise<undefined> {
     if (list.targets.length === 0) {
-      throw new RvmError('TARGET_NOT_FOUND', 'The camera has no tour that could be stopped.');
+      throw new RvmError(
+        'TARGET_NOT_FOUND',
+        `The camera "${entry.device.name}" has no tour that could be stopped; get device lists the tours of a camera.`,
+      );
     }
     const refusals: RvmError[] = [];
     for (const tour of list.targets) {
@@ -217,7 +205,6 @@ export class Ptz {
     }
     const [first] = refusals;
     if (first !== undefined && refusals.length === list.targets.length) throw first;
-    return undefined;
   }
 
   async #list(operation: Operation, entry: DeviceEntry, list: PtzList): Promise<TargetList> {
@@ -280,10 +267,6 @@ function isNotOffered(error: unknown): error is RvmError {
 /** A tour that does not run may refuse to be stopped. */
 function isRefusedStop(error: unknown): error is RvmError {
   return error instanceof RvmError && (error.code === 'HTTP_ERROR' || error.code === 'CAMERA_BUSY');
-}
-
-function onlyOne(targets: readonly ListedTarget[]): ListedTarget | undefined {
-  return targets.length === 1 ? targets[0] : undefined;
 }
 
 function bodyFor({ target: { id } }: ListedTarget, field: string): RequestBody {

@@ -8,8 +8,10 @@ const PARTS = new RegExp(
 );
 /** There is no older recording; smaller numbers are seconds since 1970. */
 const EARLIEST = Date.UTC(2000, 0);
-/** The last day that can be written in ISO 8601 with four digits for the year. */
-const LATEST = Date.UTC(9999, 11, 31);
+/** Milliseconds: there is no later recording, with room for a clock that is wrong. A longer number is no time. */
+const FUTURE = 86_400_000;
+/** A time that every service can read: with the letter between date and time, and the time to the second. */
+const FULL = /^\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}/;
 
 /**
  * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
@@ -21,20 +23,22 @@ export function requestTime(text: string, appendZ: boolean): string {
 }
 
 /**
- * The text of a time that a user gives: ISO 8601 as it is; milliseconds since 1970 or a Date as UTC with `Z`.
+ * The text of a time that a user gives: full ISO 8601 as it is; a date alone, milliseconds since 1970 and the like in that
+ * form, in UTC with `Z`.
  * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are seconds in truth
  */
 export function timeText(value: unknown): string {
   const milliseconds = millisecondsOf(value);
-  if (milliseconds !== undefined && milliseconds >= EARLIEST && milliseconds <= LATEST) {
+  if (milliseconds !== undefined && milliseconds >= EARLIEST && milliseconds <= Date.now() + FUTURE) {
     return new Date(milliseconds).toISOString();
   }
-  if (milliseconds === undefined && typeof value === 'string' && readTime(value) !== undefined) {
-    return value.trim();
+  const time = milliseconds === undefined ? readTime(value) : undefined;
+  if (typeof value === 'string' && time !== undefined) {
+    return FULL.test(value.trim()) ? value.trim() : time.toISOString();
   }
   throw new RvmError(
     'BAD_INPUT',
-    'The time of the recorded video must be ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970.',
+    'The time of the recorded video must be ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970, not seconds.',
   );
 }
 

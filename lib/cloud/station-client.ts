@@ -237,10 +237,10 @@ export class StationClient {
     const directory = new DeviceDirectory(session, origins, this.#timing, wanted.details);
     const links = new CameraLinks(session, directory, origins);
     const finder = new CameraFinder(directory, links);
-    const ptz = new Ptz(session, finder, links, origins, wanted);
+    const ptz = new Ptz(session, finder, links, origins, wanted, options.timeoutMs);
     directory.onLoad(() => {
       const present = (id: string) => directory.index.byId(id) !== undefined;
-      for (const cache of [links, finder, ptz]) cache.forgetAllBut(present);
+      for (const cache of [links, finder]) cache.forgetAllBut(present);
     });
     return {
       transport,
@@ -250,7 +250,7 @@ export class StationClient {
       ptz,
       rtsp: new RtspSessions(session, finder, links, options),
       snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
-      free: new FreeRequests(session, finder, links, origins),
+      free: new FreeRequests(session, directory, finder, links, origins),
     };
   }
 

@@ -4,6 +4,10 @@ import type { Answer } from './answer';
 import { findLink } from './links';
 import { versionOf } from './media-type';
 import type { Origins, TrustedUrl } from './origin';
+import { oneLine } from './shown';
+
+/** Of the names of relations no more is quoted, in characters. */
+const MAX_OFFERED = 200;
 
 /** The System resource: the entry to everything else (specification, section 2). */
 export class SystemResource {
@@ -61,15 +65,21 @@ export class SystemResource {
 
   /** @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK */
   requireLink(relation: string): TrustedUrl {
-    return this.link(relation) ?? notOffered(relation, 'The service');
+    return this.link(relation) ?? notOffered(relation, 'The service', this.#record);
   }
 }
 
-/** A relation that is missing means "not allowed, not licensed or not supported now". */
-export function notOffered(relation: string, who: string): never {
+/**
+ * A relation that is missing means "not allowed, not licensed or not supported now".
+ * @param resource what was looked at: what it does offer is named
+ */
+export function notOffered(relation: string, who: string, resource: JsonRecord): never {
+  const links = resource['_links'];
+  const offered = isRecord(links) ? Object.keys(links) : [];
+  const instead = offered.length === 0 ? '' : ` It offers ${oneLine(offered.join(', '), MAX_OFFERED)}.`;
   throw new RvmError(
     'LINK_NOT_OFFERED',
-    `${who} does not offer ${relation} now; check the rights of the Agent User and what the customer has granted.`,
+    `${who} does not offer ${relation} now: it may lack the function, or the Agent User the right to it.${instead}`,
     { relation },
   );
 }

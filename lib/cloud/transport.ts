@@ -39,10 +39,20 @@ export function jsonBody(value: unknown): RequestBody {
 
 /** What only a proxy answers. */
 const PROXY_LOGIN = 407;
-const { login, devices, dataSources, rtsp, self } = DIALECT.relations;
+const { login, devices, dataSources, rtsp, details } = DIALECT.relations;
 /** What stands between an alarm and its video. */
-const URGENT: ReadonlySet<string> = new Set(['system', login, devices, dataSources, rtsp, self]);
+const URGENT: ReadonlySet<string> = new Set(['system', login, devices, dataSources, rtsp, ...details]);
 const KEPT_FOR_URGENT = 8;
+
+/** How a session wants a request sent. */
+interface Via {
+  attempt: number;
+  dispatcher: Dispatcher;
+  /** Values of the cookies that it has now. */
+  cookies: () => string[];
+  /** Where the session sends one request at a time. */
+  line: Places | undefined;
+}
 
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
@@ -70,20 +80,21 @@ export class Transport {
    * Sends one request and reads the whole answer, whatever its status.
    * @throws RvmError NETWORK, TIMEOUT, TLS, BAD_RESPONSE, CANCELLED
    */
-  async send(
-    operation: Operation,
-    wanted: ServiceRequest,
-    { attempt, dispatcher, cookies }: { attempt: number; dispatcher: Dispatcher; cookies: () => string[] },
-  ): Promise<Answer> {
+  async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
     return this.#abortable(operation, wanted.relation, async (abort) => {
       operation.countRequest();
+      // An answer may repeat the cookies of its request and bring others.
+      const sent = via.cookies();
       try {
-        const answer = await this.#exchange(wanted, dispatcher, abort, attempt);
+        const answer = await this.#exchange(wanted, via, abort);
         const fault = answer.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
         if (fault !== undefined) throw fault;
-        return new Answer({ ...answer, secrets: () => [...this.#options.secrets, ...cookies()] });
+        return new Answer({
+          ...answer,
+          secrets: () => [...this.#options.secrets, ...sent, ...via.cookies()],
+        });
       } catch (error) {
-        throw transportError(error, wanted.relation, attempt);
+        throw transportError(error, wanted, via.attempt);
       }
     });
   }
@@ -133,12 +144,21 @@ export class Transport {
     await this.#connections.close();
   }
 
-  async #exchange(wanted: ServiceRequest, dispatcher: Dispatcher, abort: AbortController, attempt: number) {
+  async #exchange(wanted: ServiceRequest, { attempt, dispatcher, line }: Via, abort: AbortController) {
     const { signal } = abort;
-    const timedOut = (): void => abort.abort(timeoutError(wanted.relation, attempt));
+    const timedOut = (): void => abort.abort(timeoutError(wanted, attempt));
     const timer = setTimeout(timedOut, this.#options.timeoutMs);
+    const isUrgent = URGENT.has(wanted.relation);
     try {
-      const leave = await this.#places.take(URGENT.has(wanted.relation), signal);
+      const leaveLine = await line?.take(isUrgent, signal);
+      const leavePlace = await this.#places.take(isUrgent, signal).catch((error: unknown) => {
+        leaveLine?.();
+        throw error;
+      });
+      const leave = (): void => {
+        leavePlace();
+        leaveLine?.();
+      };
       const work = this.#request(wanted, dispatcher, signal);
       // Not when nobody waits for it any more: until it has ended, it holds a connection.
       work.then(leave, leave);

@@ -105,7 +105,7 @@ const CASES: readonly (readonly [RvmErrorCode, Case])[] = [
     'LINK_NOT_OFFERED',
     {
       reach: (station) => station.client().snapshot('Gate', {}),
-      says: /rel\/snapshot now; check the rights/,
+      says: /rel\/snapshot now: it may lack the function/,
     },
   ],
   [
@@ -147,7 +147,7 @@ const CASES: readonly (readonly [RvmErrorCode, Case])[] = [
     'TARGET_NOT_FOUND',
     {
       reach: (station) => goTo(station, 'Window'),
-      says: /no such preset or tour; it has 0 \(Door\)/,
+      says: /has no "Window".*it has 0 \(Door\)/,
     },
   ],
   [
@@ -188,7 +188,7 @@ const CASES: readonly (readonly [RvmErrorCode, Case])[] = [
     'TIMEOUT',
     {
       reach: (station) => afterGet(station, '/devices', 'silence'),
-      says: /try again or allow more time/,
+      says: /try again, or allow more time/,
     },
   ],
   [

@@ -96,16 +96,20 @@ describe('PTZ commands', () => {
     assert.deepEqual(posted(), ['/Gate/0/trigger', '/Gate/2/trigger']);
   });
 
-  it('that stop a tour without naming it mean the one that was started last', async () => {
-    await client.ptz(GATE, { action: 'start-tour', target: '1' });
-    const { target } = await client.ptz(GATE, { action: 'stop-tour', target: '' });
-    assert.deepEqual(target, { id: 1, name: 'Gate 1' });
-    assert.deepEqual(posted(), ['/Gate/1/start', '/Gate/1/stop']);
+  it('are not sent any more where those before took too long', async () => {
+    const gate = new Gate();
+    answer('/Gate/0/trigger', { after: gate.opened, status: 204 });
+    const impatient = station.client({ timeoutMs: 200 });
+    const send = (target: string): Promise<unknown> => impatient.ptz(GATE, { action: 'goto-preset', target });
+    await Promise.all(['0', '1', '2'].map((target) => failure(send(target), 'TIMEOUT')));
+    gate.open();
+    assert.deepEqual(posted(), ['/Gate/0/trigger']);
   });
 
-  it('that stop a tour nobody here has started stop each, where the service has no stop for all', async () => {
+  it('that stop a tour without naming it stop each, whoever may have started which', async () => {
+    await client.ptz(GATE, { action: 'start-tour', target: '1' });
     assert.equal((await client.ptz(GATE, { action: 'stop-tour' })).target, null);
-    assert.deepEqual(posted(), ['/Gate/0/stop', '/Gate/1/stop']);
+    assert.deepEqual(posted(), ['/Gate/1/start', '/Gate/0/stop', '/Gate/1/stop']);
   });
 
   it('are never sent twice, but for a refusal: a time-out, a reset and a 503 are reported', async () => {
@@ -131,7 +135,10 @@ describe('PTZ commands', () => {
 
   it('name what the camera has where a target is not found', async () => {
     const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
-    assert.match(error.message, /it has 0 \(Gate 0\), 1 \(Gate 1\), 2 \(Gate 2\)\./);
+    assert.match(
+      error.message,
+      /The camera "Gate" has no "Door".*it has 0 \(Gate 0\), 1 \(Gate 1\), 2 \(Gate 2\)\./,
+    );
     assert.deepEqual(posted(), []);
   });
 });

@@ -1,0 +1,15 @@
+/** Of a text of the service or of a flow no more is quoted. */
+const MAX_QUOTED = 80;
+
+/** A text of the service in a message: quoted, one short line. */
+export function shown(text: string): string {
+  return `"${oneLine(text, MAX_QUOTED)}"`;
+}
+
+/** A text as one line of at most so many characters. */
+export function oneLine(text: string, length: number): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, length);
+}
