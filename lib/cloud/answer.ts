@@ -11,6 +11,10 @@ import { retryAfterMs } from './retry-after';
  * Node-RED copies messages.
  */
 const MAX_DEPTH = 64;
+/** Bytes: 20,000 cameras on one page are less. */
+const MAX_JSON = 16 * 1024 * 1024;
+
+const TOO_LARGE_HEAD = 431;
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -57,6 +61,8 @@ export class Answer {
    * camera or its video.
    */
   get refused(): boolean {
+    // What is too much in the head of a request are cookies, which a new session has not.
+    if (this.status === TOO_LARGE_HEAD) return true;
     if (this.status !== 401 && this.status !== 403) return false;
     const { cameraOffline, cameraBusy: busy, noVideo } = DIALECT.error;
     return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
@@ -76,7 +82,8 @@ export class Answer {
 
   /** Milliseconds that the service asks to wait. */
   get retryAfterMs(): number | undefined {
-    return retryAfterMs(this.header('retry-after'));
+    const now = Date.parse(this.header('date') ?? '');
+    return retryAfterMs(this.header('retry-after'), Number.isNaN(now) ? Date.now() : now);
   }
 
   /** @param name in lower case */
@@ -87,9 +94,15 @@ export class Answer {
 
   /**
    * The body as JSON, whatever its media type says.
-   * @throws RvmError BAD_RESPONSE if it is no JSON, or nested more than 64 deep
+   * @throws RvmError BAD_RESPONSE if it is no JSON, more than 16 MiB of it, or nested more than 64 deep
    */
   json(): unknown {
+    if (this.body.length > MAX_JSON) {
+      throw this.error(
+        'BAD_RESPONSE',
+        'The service answered with more JSON than can be read; report it to the service.',
+      );
+    }
     if (nestsDeeperThan(MAX_DEPTH, this.body)) {
       throw this.error(
         'BAD_RESPONSE',

@@ -258,7 +258,7 @@ function sourceRecords(body: unknown): JsonRecord[] {
   const video = elements.filter((element) => isVideo(element));
   const others = elements.filter((element) => !isVideo(element));
   const own = isRecord(body) ? { ...body, ...wrappedLinks(body) } : undefined;
-  return [...(own === undefined ? [] : [own]), ...video, ...others];
+  return [...(own === undefined ? [] : [own]), ...video, ...others].slice(0, DIALECT.collection.maxSources);
 }
 
 function isVideo(element: JsonRecord): boolean {

@@ -1,19 +1,22 @@
 import type { Answer } from './answer';
 import { Places } from './places';
 
+/** A refusal that was gone at the second try may be chance; so many are not. */
+const OFTEN = 3;
+
 /** Sends a request, with the cookies of the moment, once it has a place in the line, if there is one. */
 type Send = (line: Places | undefined) => Promise<Answer>;
 
 /**
  * Sends the requests of one session, also where each answer brings a cookie that makes the one before invalid. There, of
  * requests under way together only the first is served: the others are refused, not for lack of rights but for an old
- * cookie. Such a one is sent once more with the newest cookie; where that helps, the session sends one request at a time
- * from then on.
+ * cookie. Such a one is sent once more with the newest cookie; where that has helped some times, the session sends one
+ * request at a time from then on.
  */
 export class CookieRotation {
   readonly #cookies: () => string;
   readonly #line = new Places(1, 0);
-  #oneAtATime = false;
+  #helped = 0;
 
   /** @param cookies all cookies of the session as one text, empty where there is none */
   constructor(cookies: () => string) {
@@ -21,10 +24,10 @@ export class CookieRotation {
   }
 
   async send(send: Send): Promise<Answer> {
-    const first = await this.#attempt(send, this.#oneAtATime ? this.#line : undefined);
+    const first = await this.#attempt(send, this.#helped < OFTEN ? undefined : this.#line);
     if (!first.outdated) return first.answer;
     const second = await this.#attempt(send, this.#line);
-    if (!second.answer.refused) this.#oneAtATime = true;
+    if (!second.answer.refused) this.#helped += 1;
     return second.answer;
   }
 

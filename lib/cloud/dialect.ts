@@ -90,6 +90,12 @@ export const DIALECT = {
     next: ['@odata.nextLink', 'next', 'nextLink'],
     /** A service that pages without end is cut off here. */
     maxPages: 1000,
+    /** A list with more elements is refused. */
+    maxRecords: 100_000,
+    /** Pages of the presets or tours of one camera. */
+    maxTargetPages: 20,
+    /** Data sources of one camera; more are passed over. */
+    maxSources: 100,
   },
 
   dataSource: {

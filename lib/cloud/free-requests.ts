@@ -13,7 +13,7 @@ import type { Operation } from './operation';
 import type { Origins, TrustedUrl } from './origin';
 import type { SessionKeeper } from './session';
 import { notOffered } from './system-resource';
-import { jsonBody, type RequestBody } from './transport';
+import type { RequestBody } from './transport';
 
 /** Where the last link of a request leads to, and the relation that led there. */
 interface Place {
@@ -178,8 +178,23 @@ export class FreeRequests {
 function requestBody(value: unknown): RequestBody | undefined {
   if (value === undefined) return undefined;
   if (Buffer.isBuffer(value)) return { type: 'application/octet-stream', bytes: value };
-  if (typeof value !== 'string') return jsonBody(value);
+  if (ArrayBuffer.isView(value))
+    return requestBody(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
+  if (typeof value !== 'string') return asJson(value);
   return { type: isJson(value) ? 'application/json' : 'text/plain; charset=utf-8', bytes: value };
+}
+
+function asJson(value: unknown): RequestBody {
+  try {
+    const text: string | undefined = JSON.stringify(value);
+    if (text !== undefined) return { type: 'application/json', bytes: text };
+  } catch {
+    // A circle, or a number that JSON cannot write: the error below says so.
+  }
+  throw new RvmError(
+    'BAD_INPUT',
+    'The payload cannot be written as JSON: send an object, a text or a Buffer.',
+  );
 }
 
 function isJson(text: string): boolean {

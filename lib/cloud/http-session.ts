@@ -11,6 +11,8 @@ import { withRetries } from './retry';
 import type { ServiceRequest, Transport } from './transport';
 
 const MAX_REDIRECTS = 5;
+/** Of more than these no service tells a session. */
+const MAX_COOKIES = 50;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
 const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
@@ -74,7 +76,8 @@ export class HttpSession {
   }
 
   #cookies(): string[] {
-    return (this.#jar.serializeSync()?.cookies ?? []).map((entry) => entry.value ?? '');
+    const { cookies = [] } = this.#jar.serializeSync() ?? {};
+    return cookies.slice(0, MAX_COOKIES).map((entry) => entry.value ?? '');
   }
 }
 

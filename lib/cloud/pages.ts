@@ -22,11 +22,20 @@ export async function* pagesFrom(
   names: readonly string[],
   origins: Origins,
   ask: (url: TrustedUrl) => Promise<Answer>,
+  maxPages: number = DIALECT.collection.maxPages,
 ): AsyncGenerator<FetchedPage> {
   const seen = new Set([first.url.href]);
   let answer = first;
-  while (seen.size <= DIALECT.collection.maxPages) {
+  let count = 0;
+  while (seen.size <= maxPages) {
     const { records, next } = readPage(answer.empty ? {} : answer.json(), names);
+    count += records.length;
+    if (count > DIALECT.collection.maxRecords) {
+      throw answer.error(
+        'BAD_RESPONSE',
+        'The service lists more than can be kept; report it to the service.',
+      );
+    }
     // To read a long page takes as long as a slice of the work on it: both together would hold up all others.
     await setImmediate();
     yield { records, url: answer.url };

@@ -15,6 +15,10 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const ABSOLUTE = /^(?:https?:)?\//i;
 /** Where the field says that it holds an address, that may be relative to the resource. */
 const RELATIVE = /^(?:https?:|[^\s:/?.]*[/?.])\S*$/i;
+/** Characters (RFC 2046, section 5.1.1). */
+const MAX_BOUNDARY = 70;
+/** Parts of a multipart answer that are looked at. */
+const MAX_PARTS = 50;
 /** JSON is unwrapped so often. */
 const MAX_WRAPPERS = 3;
 
@@ -51,8 +55,13 @@ function boundaryOf(contentType = ''): string | undefined {
   const [type = '', ...parameters] = contentType.split(';');
   if (!type.trim().toLowerCase().startsWith('multipart/')) return undefined;
   for (const parameter of parameters) {
-    const [, text] = /^\s*boundary\s*=\s*"?([^"]{1,70})"?\s*$/i.exec(parameter) ?? [];
-    if (text !== undefined) return text.trim();
+    const equals = parameter.indexOf('=');
+    if (parameter.slice(0, Math.max(0, equals)).trim().toLowerCase() !== 'boundary') continue;
+    const text = parameter
+      .slice(equals + 1)
+      .trim()
+      .replaceAll('"', '');
+    if (text !== '' && text.length <= MAX_BOUNDARY) return text;
   }
   return undefined;
 }
@@ -61,7 +70,7 @@ function boundaryOf(contentType = ''): string | undefined {
 function pictureInParts(body: Buffer, boundary: string): Picture {
   const mark = delimiter(body, boundary);
   let start = body.indexOf(mark);
-  while (start >= 0) {
+  for (let count = 0; start >= 0 && count < MAX_PARTS; count += 1) {
     const end = body.indexOf(mark, start + mark.length);
     const part = body.subarray(start + mark.length, end < 0 ? body.length : end);
     const head = part.indexOf(END_OF_HEAD);

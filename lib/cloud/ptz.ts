@@ -48,7 +48,9 @@ interface Action {
   body?: RequestBody;
 }
 
-const { relations, ptz: FACTS } = DIALECT;
+const { relations, collection, ptz: FACTS } = DIALECT;
+/** No camera has more tours; more are not stopped one by one. */
+const MOST_STOPS = 50;
 
 /** Presets, tours and the home position of the cameras. What each camera has is asked for anew: users change it. */
 export class Ptz {
@@ -197,14 +199,14 @@ export class Ptz {
       );
     }
     const refusals: RvmError[] = [];
-    for (const tour of list.targets) {
+    for (const tour of list.targets.slice(0, MOST_STOPS)) {
       await this.#stop(operation, entry, list, tour).catch((error: unknown) => {
         if (!isRefusedStop(error)) throw error;
         refusals.push(error);
       });
     }
     const [first] = refusals;
-    if (first !== undefined && refusals.length === list.targets.length) throw first;
+    if (first !== undefined && refusals.length === Math.min(list.targets.length, MOST_STOPS)) throw first;
   }
 
   async #list(operation: Operation, entry: DeviceEntry, list: PtzList): Promise<TargetList> {
@@ -216,7 +218,10 @@ export class Ptz {
     );
     const ask = (url: TrustedUrl): Promise<Answer> =>
       this.#session.follow(operation, { method: 'GET', url, relation: answer.relation });
-    return readTargets(answer, pagesFrom(answer, DIALECT.collection[list], this.#origins, ask));
+    return readTargets(
+      answer,
+      pagesFrom(answer, collection[list], this.#origins, ask, collection.maxTargetPages),
+    );
   }
 
   /** The link on the target itself; else one for all targets, on the list or wherever that may stand, with a body. */

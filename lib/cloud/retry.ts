@@ -17,13 +17,13 @@ const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 export async function withRetries(
   transport: Transport,
   operation: Operation,
-  { method, relation }: ServiceRequest,
+  { method, relation, url }: ServiceRequest,
   once: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {
   const { limits, timing } = transport;
   const mayWait = method === 'GET' && !operation.once;
   for (let attempt = 1; ; attempt += 1) {
-    const limit = limits.against(relation);
+    const limit = limits.against({ relation, url });
     if (limit !== undefined) {
       if (!mayWait || limit.ms > timing.longestWaitMs) throw limit.error;
       await transport.pause(operation, relation, limit.ms);

@@ -25,7 +25,7 @@ export interface RtspRelay {
 const { rtsp: FACTS } = DIALECT;
 /**
  * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes,
- * the backslash and everything beyond ASCII, must not reach a player or a command line.
+ * the backslash and everything beyond ASCII, must not reach a player. A command line has to put it in single quotes.
  */
 const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
 

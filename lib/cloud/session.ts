@@ -20,6 +20,8 @@ interface Session {
 
 /** Failures of these say something about the whole service, not about one camera. */
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
+/** Failures of a request that got no answer; the attempts are 0 where it was not sent. */
+const NO_ANSWER: ReadonlySet<string> = new Set(['NETWORK', 'TLS', 'TIMEOUT']);
 /** Failures that an answer of the service has caused: it lives. */
 const ALIVE: ReadonlySet<string> = new Set(['HTTP_ERROR', 'RATE_LIMITED']);
 /** Answers of a gateway that does not reach the service behind it. */
@@ -68,8 +70,8 @@ export class SessionKeeper {
   }
 
   /**
-   * Follows a link. On 401 or 403 the session is dropped, one login is made, shared by all who wait for it, and
-   * the request is sent once more: a refused one was not carried out, so that holds for a POST too.
+   * Follows a link. On 401 or 403 one login is made, shared by all who wait for it, and the request is sent once more: a
+   * refused one was not carried out, so that holds for a POST too. Others use the old session until there is a new one.
    * @returns an answer with a status of success
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
@@ -77,9 +79,7 @@ export class SessionKeeper {
     const session = await this.#open(operation);
     const first = await this.#exchange(operation, session, wanted);
     if (!first.refused) return succeeded(first, 0);
-    if (this.#current === session) this.#dropRefused(first);
-
-    const renewed = await this.#open(operation);
+    const renewed = await this.#renewed(operation, session, first);
     const second = await this.#exchange(operation, renewed, wanted);
     if (!second.refused) return succeeded(second, 1);
     this.#noLoginUntil = renewed.loggedInAt + this.#timing.refusalMs;
@@ -93,7 +93,7 @@ export class SessionKeeper {
   rereadSystem(operation: Operation): Promise<void> {
     return this.#reread.run(operation, async (shared) => {
       const session = this.#current;
-      if (session !== undefined) await this.#renewSystem(shared, session);
+      if (session !== undefined) await this.#lookAt(shared, session);
     });
   }
 
@@ -127,7 +127,18 @@ export class SessionKeeper {
     return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
   }
 
-  async #logIn(operation: Operation): Promise<Session> {
+  /** Another session in place of one that was refused. */
+  async #renewed(operation: Operation, session: Session, refused: Answer): Promise<Session> {
+    if (this.#current !== session) return this.#open(operation);
+    if (performance.now() < this.#noLoginUntil) {
+      await this.rereadSystem(operation);
+      if (this.#current === session) throw permissionDenied(refused, 0);
+    }
+    return this.#login.run(operation, (shared) => this.#logIn(shared, session));
+  }
+
+  /** @param old a session that was refused something */
+  async #logIn(operation: Operation, old?: Session): Promise<Session> {
     this.#board.loggingIn();
     try {
       const http = new HttpSession(this.#transport, this.#origins);
@@ -137,18 +148,33 @@ export class SessionKeeper {
       this.#reachable(session);
       return session;
     } catch (error) {
-      if (error instanceof RvmError) this.#noteLoginFailure(error);
+      if (error instanceof RvmError) await this.#noteLoginFailure(operation, error, old);
       throw error;
     }
   }
 
-  #noteLoginFailure(error: RvmError): void {
+  /** The old session may be good for all else: then only the call that was refused fails. */
+  async #noteLoginFailure(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
     if (error.code === 'CANCELLED') {
       this.#board.idle();
       return;
     }
-    this.#circuit.open(error, this.#transport.limits.against(error.cause.relation ?? '')?.ms);
+    if (old !== undefined && (await this.#isGood(operation, old))) {
+      this.#noLoginUntil = performance.now() + this.#timing.refusalMs;
+      return;
+    }
+    this.#current = undefined;
+    this.#circuit.open(error, this.#transport.limits.against({ relation: error.cause.relation ?? '' })?.ms);
     this.#unreachable(error);
+  }
+
+  async #isGood(operation: Operation, session: Session): Promise<boolean> {
+    try {
+      await this.#lookAt(operation, session);
+      return this.#current === session;
+    } catch {
+      return false;
+    }
   }
 
   /**
@@ -179,14 +205,14 @@ export class SessionKeeper {
 
   async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
     try {
-      const answer = await session.http.exchange(operation, wanted);
+      const admit = (): void => this.#circuit.check();
+      const answer = await session.http.exchange(operation, operation.once ? wanted : { ...wanted, admit });
       if (OUTAGES.has(answer.status)) this.#unanswered(wanted, answer.statusError());
       else if (this.#current === session) this.#reachable(session);
       return answer;
     } catch (error) {
       if (!(error instanceof RvmError)) throw error;
-      if (error.code === 'NETWORK' || error.code === 'TLS') this.#outage(error);
-      if (error.code === 'TIMEOUT') this.#unanswered(wanted, error);
+      if (NO_ANSWER.has(error.code) && error.cause.attempts !== 0) this.#unanswered(wanted, error);
       throw error;
     }
   }
@@ -211,11 +237,6 @@ export class SessionKeeper {
   #unreachable(error: RvmError): void {
     this.#offlineSince ??= new Date();
     this.#board.failed(error, this.#offlineSince);
-  }
-
-  #dropRefused(refused: Answer): void {
-    if (performance.now() < this.#noLoginUntil) throw permissionDenied(refused, 0);
-    this.#current = undefined;
   }
 }
 

@@ -1,9 +1,11 @@
+import { maskedStart } from './secret-mask';
+
 /** Of a text of the service or of a flow no more is quoted. */
 const MAX_QUOTED = 80;
 
-/** A text of the service in a message: quoted, one short line. */
+/** A text of the service in a message: quoted, one short line, RTSP URLs shown as `***`. */
 export function shown(text: string): string {
-  return `"${oneLine(text, MAX_QUOTED)}"`;
+  return `"${oneLine(maskedStart(text, [], 4 * MAX_QUOTED), MAX_QUOTED)}"`;
 }
 
 /** A text as one line of at most so many characters. */

@@ -11,7 +11,8 @@ import type { SessionKeeper } from './session';
 
 const { snapshot: FACTS } = DIALECT;
 const WIDEST = 10_000;
-const LONGEST_NAME = 80;
+/** Bytes of a name in a file name, which has 255 at most on most disks. */
+const LONGEST_NAME = 120;
 
 /** Takes pictures of now. None is kept. */
 export class Snapshots {
@@ -94,11 +95,14 @@ function noPicture(answer: Answer): RvmError {
 
 /** Letters, digits and single dashes of the name, and the time to the second. */
 function filenameOf(name: string, time: Date): string {
-  const safe = name
+  let safe = '';
+  for (const part of name
+    .slice(0, LONGEST_NAME)
     .normalize('NFC')
-    .replace(/[^\p{L}\p{N}]+/gu, '-')
-    .replace(/^-|-$/g, '')
-    .slice(0, LONGEST_NAME);
+    .split(/[^\p{L}\p{N}]+/u)) {
+    const longer = safe === '' ? part : `${safe}-${part}`;
+    if (part !== '' && Buffer.byteLength(longer) <= LONGEST_NAME) safe = longer;
+  }
   const stamp = time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
   return `${safe === '' ? 'camera' : safe}-${stamp}.jpg`;
 }

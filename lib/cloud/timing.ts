@@ -24,7 +24,7 @@ export const STATION_TIMING: Readonly<StationTiming> = {
   longestWaitMs: 5_000,
   outages: 5,
   probeMs: 1_000,
-  longestProbeMs: 60_000,
+  longestProbeMs: 15_000,
   refusalMs: 60_000,
   missRefreshMs: 30_000,
 };

@@ -29,7 +29,8 @@ export function transportError(error: unknown, { method, relation }: Asked, atte
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
     return new RvmError('BAD_RESPONSE', 'The answer of the service is too large to be read.', cause);
   }
-  if (UNREADABLE.test(code)) {
+  const isNoHttp = error instanceof Error && error.name === 'HTTPParserError';
+  if (isNoHttp || UNREADABLE.test(code)) {
     return new RvmError('BAD_RESPONSE', 'What answers at the address of the service is not HTTP.', cause);
   }
   return new RvmError(
@@ -46,6 +47,15 @@ export function timeoutError({ method, relation }: Asked, attempts: number): Rvm
       ? 'try again, or allow more time in the cloud'
       : 'whether it has done what was asked is not known: look before you try again';
   return new RvmError('TIMEOUT', `The service did not answer in time; ${advice}.`, { relation, attempts });
+}
+
+/** Of a request that waited in line for too long; that it was never sent shows in its attempts. */
+export function notSent({ relation }: Asked): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'So many requests to the service were under way that this one was not sent; send fewer at a time.',
+    { relation, attempts: 0 },
+  );
 }
 
 export function closedError(relation: string): RvmError {

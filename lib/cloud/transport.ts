@@ -1,14 +1,15 @@
 import { request, type Dispatcher } from 'undici';
+import type { RvmError } from '../error';
 import { Answer } from './answer';
 import { asError } from './as-error';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
 import { DIALECT } from './dialect';
 import { abortError, type Operation } from './operation';
 import type { TrustedUrl } from './origin';
-import { Places } from './places';
+import { Places, RANKS, takeAll, type Rank } from './places';
 import { RateLimits } from './rate-limits';
 import type { StationTiming } from './timing';
-import { closedError, timeoutError, transportError } from './transport-error';
+import { closedError, notSent, timeoutError, transportError } from './transport-error';
 
 export interface TransportOptions extends ConnectionOptions {
   apiKey: string;
@@ -26,6 +27,8 @@ export interface ServiceRequest {
   relation: string;
   accept?: string;
   body?: RequestBody;
+  /** Called when its turn to be sent has come: throws where it shall not be any more. */
+  admit?: () => void;
 }
 
 export interface RequestBody {
@@ -41,8 +44,11 @@ export function jsonBody(value: unknown): RequestBody {
 const PROXY_LOGIN = 407;
 const { login, devices, dataSources, rtsp, details } = DIALECT.relations;
 /** What stands between an alarm and its video. */
-const URGENT: ReadonlySet<string> = new Set(['system', login, devices, dataSources, rtsp, ...details]);
+const URGENT: ReadonlySet<string> = new Set([devices, dataSources, rtsp, ...details]);
+const SESSION: ReadonlySet<string> = new Set(['system', login]);
 const KEPT_FOR_URGENT = 8;
+/** A request waits in line for so many times as long as it may take. */
+const PATIENCE = 3;
 
 /** How a session wants a request sent. */
 interface Via {
@@ -146,26 +152,21 @@ export class Transport {
 
   async #exchange(wanted: ServiceRequest, { attempt, dispatcher, line }: Via, abort: AbortController) {
     const { signal } = abort;
-    const timedOut = (): void => abort.abort(timeoutError(wanted, attempt));
-    const timer = setTimeout(timedOut, this.#options.timeoutMs);
-    const isUrgent = URGENT.has(wanted.relation);
-    try {
-      const leaveLine = await line?.take(isUrgent, signal);
-      const leavePlace = await this.#places.take(isUrgent, signal).catch((error: unknown) => {
-        leaveLine?.();
-        throw error;
-      });
-      const leave = (): void => {
-        leavePlace();
-        leaveLine?.();
-      };
-      const work = this.#request(wanted, dispatcher, signal);
-      // Not when nobody waits for it any more: until it has ended, it holds a connection.
-      work.then(leave, leave);
-      return { ...(await unlessAborted(work, signal)), attempt };
-    } finally {
-      clearTimeout(timer);
-    }
+    const { timeoutMs } = this.#options;
+    const places = line === undefined ? [this.#places] : [line, this.#places];
+    const leave = await within(PATIENCE * timeoutMs, abort, notSent(wanted), () =>
+      takeAll(places, rankOf(wanted), signal),
+    );
+    const work = this.#sendAdmitted(wanted, dispatcher, signal);
+    // Not when nobody waits for it any more: until it has ended, it holds a connection.
+    work.then(leave, leave);
+    const late = timeoutError(wanted, attempt);
+    return { ...(await within(timeoutMs, abort, late, () => unlessAborted(work, signal))), attempt };
+  }
+
+  async #sendAdmitted(wanted: ServiceRequest, dispatcher: Dispatcher, signal: AbortSignal) {
+    wanted.admit?.();
+    return this.#request(wanted, dispatcher, signal);
   }
 
   async #request(wanted: ServiceRequest, dispatcher: Dispatcher, signal: AbortSignal) {
@@ -192,6 +193,26 @@ export class Transport {
       Accept: wanted.accept ?? 'application/json',
       ...(wanted.body === undefined ? {} : { 'Content-Type': wanted.body.type }),
     };
+  }
+}
+
+function rankOf({ relation }: ServiceRequest): Rank {
+  if (SESSION.has(relation)) return RANKS.session;
+  return URGENT.has(relation) ? RANKS.urgent : RANKS.other;
+}
+
+/** Aborts with this error what has not ended in time. */
+async function within<T>(
+  ms: number,
+  abort: AbortController,
+  error: RvmError,
+  work: () => Promise<T>,
+): Promise<T> {
+  const timer = setTimeout(() => abort.abort(error), ms);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -159,15 +159,29 @@ describe('circuit of a station', () => {
     assert.equal(client.state.kind, 'connected');
   });
 
-  it('1,000 calls that fail together count as many outages, but cause one probe', async () => {
-    const client = station.client({}, { attempts: 1, outages: 5, probeMs: 60_000, longestProbeMs: 60_000 });
+  it('of 1,000 calls in line to a service that is gone most are not sent any more once the circuit is open', async () => {
+    const client = station.client({}, { ...QUICK, probeMs: 10, longestProbeMs: 60_000 });
     await rtspForEvent(client, EVENT_OF_GATE);
-    service.on('POST', '/rtsp/Gate', 'reset');
+    all('reset');
+    const before = service.seen.length;
     await Promise.all(
       Array.from({ length: 1000 }, () => failure(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')),
     );
-    const sent = service.seen.length;
+    const sent = service.seen.length - before;
+    assert.ok(sent < 900, `${sent} requests`);
+    const after = service.seen.length;
     assert.ok((await failsIn(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')) < 100);
-    assert.equal(service.seen.length, sent);
+    assert.equal(service.seen.length, after);
+  });
+
+  it('a camera whose connections are reset opens nothing for the others', async () => {
+    const client = station.client({}, { ...QUICK, probeMs: 10 });
+    const yard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
+    await rtspForEvent(client, EVENT_OF_GATE);
+    service.on('POST', '/rtsp/Yard', 'reset');
+    await Promise.all(Array.from({ length: 50 }, () => failure(rtspForEvent(client, yard), 'NETWORK')));
+    await rtspForEvent(client, EVENT_OF_GATE);
+    await until(() => service.count('GET', '/system') > 2, 'a probe');
+    assert.equal(client.state.kind, 'connected');
   });
 });

@@ -104,6 +104,56 @@ describe('session of a central station', () => {
     assert.equal(service.count('POST', '/login'), 3);
   });
 
+  it('T-07 keeps a good session where one camera is refused and the login fails meanwhile', async () => {
+    const { service } = station;
+    const client = station.client();
+    await rtspForEvent(client, EVENT, QUALITY);
+    service.on('POST', '/rtsp/Yard', { status: 403 });
+    service.on('POST', '/login', { status: 429, headers: { 'Retry-After': '3600' } });
+    const yard = { ...EVENT, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
+    await failure(rtspForEvent(client, yard, QUALITY), 'RATE_LIMITED');
+    assert.equal((await rtspForEvent(client, EVENT, QUALITY)).requests, 1);
+    assert.equal(client.state.kind, 'connected');
+  });
+
+  it('T-07 makes a login for a session that is lost while another link is refused for lack of rights', async () => {
+    const { service } = station;
+    const client = station.client();
+    await rtspForEvent(client, EVENT, QUALITY);
+    service.on('POST', '/rtsp/Yard', { status: 403 });
+    const yard = { ...EVENT, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
+    await failure(rtspForEvent(client, yard, QUALITY), 'PERMISSION_DENIED');
+    service.sessions.clear();
+    await rtspForEvent(client, EVENT, QUALITY);
+    assert.equal(service.count('POST', '/login'), 3);
+  });
+
+  it('T-05 drops cookies that have grown beyond what the service takes', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    service.on('GET', '/devices', { status: 431 }, (request) => service.standard(request));
+    assert.equal((await client.listDevices({ fresh: true })).length, 2);
+    assert.equal(service.count('POST', '/login'), 2);
+  });
+
+  it('T-05 needs one login for calls at once, again and again, where each answer makes the cookie before invalid', async () => {
+    const { service } = station;
+    let valid = '';
+    service.behaviour = (request) => {
+      const reply = service.standard(request);
+      const isOld = valid !== '' && request.path !== '/login' && !request.headers.cookie?.includes(valid);
+      if (isOld) return { status: 401, json: { code: 'AuthExpired' } };
+      valid = service.newSession();
+      return { ...asReply(reply), headers: { 'Set-Cookie': `sid=${valid}; Path=/` } };
+    };
+    const client = station.client();
+    for (let wave = 1; wave <= 4; wave += 1) {
+      await Promise.all(Array.from({ length: 10 }, () => rtspForEvent(client, EVENT, QUALITY)));
+    }
+    assert.equal(service.count('POST', '/login'), 1);
+  });
+
   it('T-21 asks /system anew where the address of the devices is gone', async () => {
     const { service } = station;
     const client = station.client();
