@@ -1,4 +1,5 @@
 import type { RvmEvent } from '../event';
+import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
 import type { RtspRelay } from './rtsp';
 
 /** What goes with any call of a station's client. */
@@ -72,7 +73,6 @@ export interface PtzTarget {
 
 export type PtzList = 'presets' | 'tours';
 
-export const PTZ_ACTIONS = ['goto-preset', 'goto-home', 'start-tour', 'stop-tour'] as const;
 export type PtzAction = (typeof PTZ_ACTIONS)[number];
 
 export interface PtzCommand {
@@ -100,9 +100,6 @@ export interface Snapshot {
   /** ISO 8601, UTC: as the service says, else when the picture came. */
   time: string;
 }
-
-export const REQUEST_STARTS = ['system', 'device', 'data-sources', 'url'] as const;
-export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** A request that follows links from a known place; only to trusted origins. */
 export interface FreeRequest {

@@ -2,6 +2,7 @@ import { RvmError } from '../error';
 import type { RvmEvent } from '../event';
 import { readTime } from '../time';
 import type { RtspSession, RtspWanted } from './calls';
+import { LONGEST_PRE_ROLL } from './choices';
 import { idsOf, type CameraFinder } from './camera-finder';
 import type { CameraLinks } from './camera-links';
 import type { DeviceEntry } from './device-index';
@@ -95,9 +96,6 @@ export class RtspSessions {
 }
 
 const NO_IDS = { cameraId: undefined, remoteId: undefined };
-
-/** A day: more is a slip of the pen. */
-const LONGEST_PRE_ROLL = 86_400;
 
 function preRollOf(seconds: number): number {
   if (seconds >= 0 && seconds <= LONGEST_PRE_ROLL) return seconds;

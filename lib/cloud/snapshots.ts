@@ -1,6 +1,7 @@
 import { RvmError } from '../error';
 import type { Answer } from './answer';
 import type { Snapshot } from './calls';
+import { WIDEST_SNAPSHOT } from './choices';
 import type { CameraFinder } from './camera-finder';
 import type { CameraLinks } from './camera-links';
 import { DIALECT } from './dialect';
@@ -10,7 +11,6 @@ import { pictureIn } from './picture';
 import type { SessionKeeper } from './session';
 
 const { snapshot: FACTS } = DIALECT;
-const WIDEST = 10_000;
 /** Bytes of a name in a file name, which has 255 at most on most disks. */
 const LONGEST_NAME = 120;
 
@@ -73,8 +73,11 @@ export class Snapshots {
 }
 
 function checkWidth(width: number | undefined): void {
-  if (width === undefined || (Number.isInteger(width) && width > 0 && width <= WIDEST)) return;
-  throw new RvmError('BAD_INPUT', `The width of a snapshot must be a whole number from 1 to ${WIDEST}.`);
+  if (width === undefined || (Number.isInteger(width) && width > 0 && width <= WIDEST_SNAPSHOT)) return;
+  throw new RvmError(
+    'BAD_INPUT',
+    `The width of a snapshot must be a whole number from 1 to ${WIDEST_SNAPSHOT}.`,
+  );
 }
 
 /** The query of the link stays as it was sent. */

@@ -89,6 +89,7 @@ export class StationClient {
   readonly #board = new StateBoard();
   #parts: Parts | undefined;
   #refreshTimer: NodeJS.Timeout | undefined;
+  #tellRefresh: (error: RvmError | undefined) => void = () => undefined;
   #closed = false;
 
   constructor(options: StationClientOptions, timing: StationTiming = STATION_TIMING) {
@@ -106,6 +107,11 @@ export class StationClient {
    */
   onState(listener: StateListener): () => void {
     return this.#board.onState(listener);
+  }
+
+  /** Sets who hears of every background refresh: of its error, or undefined. */
+  onRefresh(listener: (error: RvmError | undefined) => void): void {
+    this.#tellRefresh = listener;
   }
 
   /**
@@ -256,10 +262,14 @@ export class StationClient {
 
   #startRefreshing({ directory }: Parts): void {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
-    this.#refreshTimer = setInterval(() => {
-      // A refresh that fails shows in the state; the devices known so far stay.
-      directory.refresh(new Operation()).catch(() => undefined);
-    }, timerMs(this.#options.deviceRefreshMs));
+    const refresh = (): void => {
+      // Where it fails, the devices known so far stay.
+      directory.refresh(new Operation()).then(
+        () => this.#tellRefresh(undefined),
+        (error: unknown) => this.#tellRefresh(error instanceof RvmError ? error : undefined),
+      );
+    };
+    this.#refreshTimer = setInterval(refresh, timerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();
   }
 }

@@ -5,7 +5,8 @@ import type { Station } from './station';
 
 /**
  * A node without a station of its own shows that of its last message, from then on: a service that comes back shows without
- * another message. A deploy that does not touch the node may replace the station, or remove it.
+ * another message. Before the first message it shows the only station, if there is just one. A deploy that does not touch
+ * the node may replace the station, or remove it.
  */
 export class LastStation {
   #station: Station | undefined;
@@ -34,9 +35,9 @@ export class LastStation {
   }
 
   #lookAgain(): void {
-    if (this.#station === undefined) return;
-    const { key } = this.#station;
-    const live = allStations(this.RED).find((station) => station.key === key);
+    const all = allStations(this.RED);
+    const key = this.#station?.key;
+    const live = key === undefined && all.length === 1 ? all[0] : all.find((station) => station.key === key);
     if (live !== undefined) return this.follow(live);
     this.#unwatch?.();
     this.#station = undefined;

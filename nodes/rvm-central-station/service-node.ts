@@ -24,14 +24,16 @@ export function serviceNode(RED: NodeAPI, node: Node, config: NodeDef, work: Ser
   const properties: Properties = { ...config };
   const stationId = textOf(properties, 'station');
   const variable = firstUnsetVariable(config);
+  const last = stationId === '' && variable === undefined ? new LastStation(RED, node) : undefined;
+  const station = stationById(RED, stationId);
   if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
-  else stationById(RED, stationId)?.show(node);
-  const last = stationId === '' ? new LastStation(RED, node) : undefined;
+  else if (station !== undefined) station.show(node);
+  else if (stationId !== '') showFromStart(RED, node, () => status(RED, 'notConfigured'));
 
   onInput(node, async (msg, signal) => {
     if (variable !== undefined) throw unsetVariableError(variable);
-    const station = stationOfMessage(RED, stationId, msg);
-    last?.follow(station);
-    return work(msg, await station.client(), signal);
+    const wanted = stationOfMessage(RED, stationId, msg);
+    last?.follow(wanted);
+    return work(msg, await wanted.client(), signal);
   });
 }

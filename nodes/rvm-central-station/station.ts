@@ -7,6 +7,7 @@ import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties
 import { connectionStatus, showFromStart, status } from '../support/status';
 import { keyFromName } from './key';
 import { SandboxEntry } from './sandbox-entry';
+import { StateLog } from './state-log';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
 
@@ -34,6 +35,7 @@ export class Station {
   readonly isSandbox: boolean;
   readonly #properties: Properties;
   readonly #watchers = new Set<() => void>();
+  readonly #log: StateLog;
   #state: StationState = { kind: 'idle' };
   #connecting: Promise<StationClient> | undefined;
   /** Only with a cloud that is the sandbox. */
@@ -53,6 +55,7 @@ export class Station {
     private readonly cloud: CloudNode | undefined,
   ) {
     this.#properties = { ...config };
+    this.#log = new StateLog(RED, node);
     this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
     this.isSandbox = cloud?.isSandbox === true;
@@ -163,9 +166,11 @@ export class Station {
     const client = new StationClient({ ...connection, username, password });
     client.onState((state) => {
       this.#state = state;
+      this.#log.hear(state);
       if (state.kind === 'connected' && state.version === undefined) this.#warnOfNoVersion();
       this.#tellWatchers();
     });
+    client.onRefresh((error) => this.#log.refreshed(error));
     if (!this.#closed) return client;
     await client.close();
     throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
@@ -201,6 +206,7 @@ export class Station {
     // A refusal of the service is in the client's state already; what is left are faults of the settings.
     if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
     this.#state = { kind: 'refused', error };
+    if (!this.#reported) this.#log.hear(this.#state);
     this.#tellWatchers();
   }
 

@@ -35,9 +35,10 @@ function relationOrReason(node: EditorNode, value: unknown): boolean | string {
 
 /** Rows that only one of the two, sandbox or real service, has a use for. */
 function showRows(): void {
-  const isSandbox = trimmed($('#node-config-input-url').val()) === 'sandbox';
-  $('.rvm-sandbox-only').toggle(isSandbox);
-  $('.rvm-service-only').toggle(!isSandbox);
+  const url = trimmed($('#node-config-input-url').val());
+  // A variable may stand for either.
+  $('.rvm-sandbox-only').toggle(url === 'sandbox' || isVariable(url));
+  $('.rvm-service-only').toggle(url !== 'sandbox');
 }
 
 RED.nodes.registerType('rvm-cloud', {

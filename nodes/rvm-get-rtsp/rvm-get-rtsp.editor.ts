@@ -1,3 +1,4 @@
+import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
 import { readTime } from '../../lib/time';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
@@ -30,7 +31,7 @@ function timeOrReason(node: EditorNode, value: unknown): boolean | string {
   const text = trimmed(value);
   if (isVariable(text)) return true;
   const isFixed = (currently(node, 'timeType') ?? 'str') === 'str';
-  const usable = isFixed ? readTime(text) !== undefined || /^\d+$/.test(text) : text !== '';
+  const usable = isFixed ? readTime(text) !== undefined || /^\d{12,13}$/.test(text) : text !== '';
   return usable || node._('rvm-get-rtsp.errors.time');
 }
 
@@ -49,7 +50,10 @@ RED.nodes.registerType('rvm-get-rtsp', {
     cameraType: { value: 'msg' },
     time: { value: '', validate: reasoned(timeOrReason) },
     timeType: { value: 'str' },
-    preRoll: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0, 86_400)) },
+    preRoll: {
+      value: 0,
+      validate: reasoned((node, value) => numberOrReason(node, value, 0, LONGEST_PRE_ROLL)),
+    },
     quality: { value: 'high' },
     whenOffline: { value: 'fail' },
     deadline: { value: 15, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },

@@ -1,14 +1,13 @@
+import { PTZ_ACTIONS } from '../../lib/cloud/choices';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
 
-const ACTIONS = ['goto-preset', 'goto-home', 'start-tour', 'stop-tour'] as const;
-
 /** The action that is chosen here; undefined where the message decides. */
 function fixedAction(node: EditorNode): unknown {
   const isFixed = (currently(node, 'actionType') ?? 'str') === 'str';
-  return isFixed ? (currently(node, 'action') ?? ACTIONS[0]) : undefined;
+  return isFixed ? (currently(node, 'action') ?? PTZ_ACTIONS[0]) : undefined;
 }
 
 function showRows(node: EditorNode): void {
@@ -63,7 +62,7 @@ RED.nodes.registerType('rvm-ptz', {
   oneditprepare() {
     fillAbsent(this, 'node');
     dialogOpened(this);
-    const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-ptz.action.${value}`) }));
+    const options = PTZ_ACTIONS.map((value) => ({ value, label: this._(`rvm-ptz.action.${value}`) }));
     typedField('camera', 'msg');
     typedField('action', 'str', { label: this._('rvm-ptz.label.fixed'), options });
     typedField('target', 'str');

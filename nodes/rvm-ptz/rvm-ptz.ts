@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
-import { PTZ_ACTIONS, type PtzAction, type PtzCommand } from '../../lib/cloud/calls';
+import type { PtzAction, PtzCommand } from '../../lib/cloud/calls';
+import { PTZ_ACTIONS } from '../../lib/cloud/choices';
 import { RvmError } from '../../lib/error';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';

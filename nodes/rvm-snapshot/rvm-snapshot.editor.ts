@@ -1,15 +1,13 @@
+import { WIDEST_SNAPSHOT } from '../../lib/cloud/choices';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
 
-/** Pixels; more than this the client does not ask for. */
-const WIDEST = 10_000;
-
 function widthOrReason(node: EditorNode, value: unknown): boolean | string {
   const text = trimmed(value);
   const width = Number(text);
-  const usable = text === '' || (Number.isInteger(width) && width >= 1 && width <= WIDEST);
-  return usable || isVariable(text) || node._('rvm-snapshot.errors.width', { most: WIDEST });
+  const usable = text === '' || (Number.isInteger(width) && width >= 1 && width <= WIDEST_SNAPSHOT);
+  return usable || isVariable(text) || node._('rvm-snapshot.errors.width', { most: WIDEST_SNAPSHOT });
 }
 
 RED.nodes.registerType('rvm-snapshot', {

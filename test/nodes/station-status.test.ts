@@ -77,6 +77,24 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       }
     });
 
+    it('is "not configured" where the station that was chosen is disabled, whatever it was before', async () => {
+      await flow.deploy(caller('rvm-list-devices'));
+      await flow.shows('connected v3');
+      await flow.deployFlows(flow.flows({ station: { d: true } }, caller('rvm-list-devices')));
+      await flow.shows(/notConfigured$/);
+    });
+
+    it('is told to the log as well, once for each change', async () => {
+      const { log } = flow.nodeRed;
+      const cloud = { credentials: { apiKey: 'wrong-key' } };
+      await flow.deployFlows(flow.flows({ cloud }, caller('rvm-list-devices')));
+      await flow.shows(/wrongApiKey$/);
+      await flow.send({});
+      await flow.send({});
+      const lines = flow.nodeRed.log.slice(log.length).match(/The service rejects the API key/g);
+      assert.equal(lines?.length, 1);
+    });
+
     it('is "connected" where the service names no version, which is warned of once (T-09)', async () => {
       const service = await ScriptedService.start();
       try {
@@ -102,7 +120,6 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     it('is that of the last message where the node has none of its own, and gone with the station', async () => {
       const wanderer = caller('rvm-list-devices', { station: '' });
       await flow.deploy(wanderer);
-      assert.deepEqual(flow.statuses(), []);
       await flow.through({ station: 'north' });
       await flow.shows('connected v3');
       await flow.deployFlows(flow.flows({ station: { key: 'south' } }, wanderer), 'nodes');

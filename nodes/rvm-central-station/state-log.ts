@@ -1,0 +1,37 @@
+import type { Node, NodeAPI } from 'node-red';
+import type { StationState } from '../../lib/cloud/station-state';
+import type { RvmError } from '../../lib/error';
+
+/** Tells the log of each change in what a Central Station can reach, once: a machine without an editor has nothing else. */
+export class StateLog {
+  /** Code of the trouble that stands in the log. */
+  #trouble: string | undefined;
+  #isOld = false;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+  ) {}
+
+  hear(state: StationState): void {
+    if (state.kind === 'offline' || state.kind === 'refused') this.#tell(state.error);
+    if (state.kind !== 'connected' || this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.node.log(this.RED._('rvm-central-station.log.connectedAgain'));
+  }
+
+  /** @param error why the list of cameras could not be refreshed, undefined where it was */
+  refreshed(error: RvmError | undefined): void {
+    const isOld = error !== undefined && error.code !== 'CANCELLED';
+    if (isOld && !this.#isOld && this.#trouble === undefined) {
+      this.node.warn(this.RED._('rvm-central-station.log.oldList', { reason: error.message }));
+    }
+    this.#isOld = isOld;
+  }
+
+  #tell({ code, message }: RvmError): void {
+    if (code === this.#trouble || code === 'CANCELLED') return;
+    this.#trouble = code;
+    this.node.warn(message);
+  }
+}
