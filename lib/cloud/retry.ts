@@ -57,7 +57,8 @@ function pauseAfter(
   if (!(outcome instanceof RvmError)) return undefined;
   // A connection that has died without a sign shows as a time-out, once: the next attempt makes a new one.
   if (outcome.code === 'TIMEOUT') return attempt === 1 ? pause : undefined;
-  // A wrong login at a proxy that is repeated may lock a user out.
-  const isRefused = outcome.cause.status === 401 || outcome.cause.status === 407;
-  return outcome.code === 'NETWORK' && !isRefused ? pause : undefined;
+  // With a status it is the answer of a proxy: a wrong login that is repeated may lock a user out.
+  const { status } = outcome.cause;
+  const mayPass = status === undefined || PASSING.has(status);
+  return outcome.code === 'NETWORK' && mayPass ? pause : undefined;
 }

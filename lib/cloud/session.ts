@@ -77,9 +77,10 @@ export class SessionKeeper {
    */
   async follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
     const session = await this.#open(operation);
-    const first = await this.#exchange(operation, session, wanted);
-    if (!first.refused) return succeeded(first, 0);
-    const renewed = await this.#renewed(operation, session, first);
+    const first = await this.#exchange(operation, session, wanted).catch(unlessStale);
+    if (first !== undefined && !first.refused) return succeeded(first, 0);
+    const renewed =
+      first === undefined ? await this.#open(operation) : await this.#renewed(operation, session, first);
     const second = await this.#exchange(operation, renewed, wanted);
     if (!second.refused) return succeeded(second, 1);
     this.#noLoginUntil = renewed.loggedInAt + this.#timing.refusalMs;
@@ -205,7 +206,10 @@ export class SessionKeeper {
 
   async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
     try {
-      const admit = (): void => this.#circuit.check();
+      const admit = (): void => {
+        this.#circuit.check();
+        if (this.#current !== undefined && this.#current !== session) throw STALE;
+      };
       const answer = await session.http.exchange(operation, operation.once ? wanted : { ...wanted, admit });
       if (OUTAGES.has(answer.status)) this.#unanswered(wanted, answer.statusError());
       else if (this.#current === session) this.#reachable(session);
@@ -238,6 +242,13 @@ export class SessionKeeper {
     this.#offlineSince ??= new Date();
     this.#board.failed(error, this.#offlineSince);
   }
+}
+
+/** Ends a request that waited in line while its session was renewed: it goes out with the new one. */
+const STALE = new RvmError('CANCELLED', 'The session was renewed before the request was sent.');
+
+function unlessStale(error: unknown): undefined {
+  if (error !== STALE) throw error;
 }
 
 /** @param before attempts that went before */

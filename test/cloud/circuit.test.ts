@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { growingPause } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import {
@@ -183,5 +184,21 @@ describe('circuit of a station', () => {
     await rtspForEvent(client, EVENT_OF_GATE);
     await until(() => service.count('GET', '/system') > 2, 'a probe');
     assert.equal(client.state.kind, 'connected');
+  });
+
+  it('pauses between probes double up to the longest, and no two stations keep step', () => {
+    for (const [step, most] of [
+      [1, 1_000],
+      [2, 2_000],
+      [4, 8_000],
+      [9, 15_000],
+    ] as const) {
+      const pauses = Array.from({ length: 200 }, () => growingPause(step, 1_000, 15_000));
+      assert.ok(
+        pauses.every((pause) => pause >= most / 2 && pause <= most),
+        `step ${step}`,
+      );
+      assert.ok(new Set(pauses).size > 100);
+    }
   });
 });

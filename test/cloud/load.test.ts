@@ -130,9 +130,10 @@ function slowly(reply: Reply, milliseconds: number): Reply {
   return typeof reply === 'string' ? reply : { ...reply, after: sleep(milliseconds) };
 }
 
-/** Once a request has carried the new cookie, none carries the old one. */
+/** Once a request has carried the new cookie, the old one comes with those alone that were on their way. */
 function checkCookies(seen: readonly SeenRequest[]): void {
   const first = seen.findIndex(({ headers }) => headers.cookie !== undefined && headers.cookie !== OLD);
   assert.ok(first >= 0, 'no new cookie');
-  assert.ok(seen.slice(first).every(({ headers }) => headers.cookie !== OLD));
+  const late = seen.slice(first).filter(({ headers }) => headers.cookie === OLD);
+  assert.ok(late.length <= LIMIT, `${late.length} requests`);
 }

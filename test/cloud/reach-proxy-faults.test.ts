@@ -66,9 +66,9 @@ describe('a proxy that misbehaves', function () {
     const before = proxy.connections;
     const startedAt = performance.now();
     await Promise.all(Array.from({ length: 60 }, () => failure(video(client), 'TIMEOUT')));
-    assert.ok(performance.now() - startedAt < 1_900, 'all at their time-out');
-    // Not one for each: what has ended in line asks for no connection any more.
-    assert.ok(proxy.connections - before < 40, `${proxy.connections - before} connections`);
+    // What has waited in line has the whole time for itself.
+    assert.ok(performance.now() - startedAt < 3_500, 'all at their time-out');
+    assert.ok(proxy.connections - before < 70, `${proxy.connections - before} connections`);
     await until(() => proxy.open.size === 0, 'the end of the connections');
     silent = false;
     await video(client);
@@ -129,20 +129,20 @@ describe('a proxy that misbehaves', function () {
     });
   }
 
-  for (const [status, reason] of [
-    [403, /refuses a connection to the service \(status 403\)/],
-    [502, /does not reach the service \(status 502\)/],
-    [407, /asks for a user and a password/],
-    [301, /refuses a connection to the service \(status 301\)/],
+  for (const [status, attempts, reason] of [
+    [403, 1, /refuses a connection to the service \(status 403\)/],
+    [502, 3, /does not reach the service \(status 502\)/],
+    [407, 1, /asks for a user and a password/],
+    [301, 1, /refuses a connection to the service \(status 301\)/],
   ] as const) {
-    it(`is NETWORK for ${status} to CONNECT, tried once, whose body is not read as an answer of the service`, async () => {
+    it(`is NETWORK for ${status} to CONNECT, tried ${attempts} times, whose body is not read as an answer of the service`, async () => {
       proxy = await OddServer.connect((_request, socket) => {
         socket.end(`HTTP/1.1 ${status} No\r\nLocation: /x\r\nContent-Length: 2\r\n\r\n{}`);
       });
       const client = station.client({ ...through(proxy.url), tls });
       const { message, cause } = await failure(client.listDevices(), 'NETWORK');
       assert.match(message, reason);
-      assert.deepEqual(cause, { relation: 'system', attempts: 1, status });
+      assert.deepEqual(cause, { relation: 'system', attempts, status });
     });
   }
 

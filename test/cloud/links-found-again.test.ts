@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { camera } from '../support/scripted-service';
+import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
+
+const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
+const SOURCES = { start: 'data-sources', camera: 'Gate', rels: ['rel/picture'], method: 'GET' } as const;
+
+describe('links that are gone', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  function move(): void {
+    const { service } = station;
+    service.devices = [camera(GATE, 'Gate', { _links: { 'rel/data_sources': '/moved/Gate' } })];
+    service.on('GET', '/sources/Gate', { status: 410 });
+    service.on('POST', '/rtsp/Gate', { status: 410 });
+    service.on('GET', '/moved/Gate', {
+      json: { _links: { 'rel/rtsp': '/rtsp/moved', 'rel/picture': '/picture/moved' } },
+    });
+    service.on('GET', '/picture/moved', { json: { moved: true } });
+  }
+
+  it('T-21 with 410 are found again as those with 404 are', async () => {
+    const client = station.client();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    move();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    assert.equal(station.service.count('POST', '/rtsp/Gate'), 2);
+    assert.equal(station.service.count('POST', '/rtsp/moved'), 1);
+  });
+
+  it('T-21 are found again although an unknown camera has just caused a refresh', async () => {
+    const client = station.client();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    await failure(client.getDevice('nobody at all'), 'DEVICE_NOT_FOUND');
+    move();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    assert.equal(station.service.count('GET', '/devices'), 3);
+  });
+
+  it('T-21 cause one refresh in a while where they stay gone', async () => {
+    const client = station.client();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    station.service.on('POST', '/rtsp/Gate', { status: 404 });
+    for (let turn = 0; turn < 4; turn += 1) await failure(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR');
+    assert.equal(station.service.count('GET', '/devices'), 2);
+  });
+
+  it('T-21 are found again by a free request at the data sources, too', async () => {
+    const { service } = station;
+    const client = station.client();
+    service.on('GET', '/sources/Gate', { json: { _links: { 'rel/picture': '/picture/old' } } });
+    service.on('GET', '/picture/old', { json: {} });
+    await client.request(SOURCES);
+    service.on('GET', '/picture/old', { status: 404 });
+    move();
+    assert.deepEqual((await client.request(SOURCES)).payload, { moved: true });
+  });
+
+  it('T-21 are looked for at once where the list is older than the session', async () => {
+    const { service } = station;
+    const client = station.client();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    service.on('POST', '/rtsp/Gate', { status: 404 }, (request) => service.standard(request));
+    await failure(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR');
+    service.sessions.clear();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    move();
+    await rtspForEvent(client, EVENT_OF_GATE);
+    assert.equal(service.count('POST', '/rtsp/moved'), 1);
+  });
+});
