@@ -20,6 +20,12 @@ interface Session {
 
 /** Failures of these say something about the whole service, not about one camera. */
 const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
+/** An answer, and the session that it was given to. */
+interface Sent {
+  readonly session: Session;
+  readonly answer: Answer;
+}
+
 /** Failures of a request that got no answer; the attempts are 0 where it was not sent. */
 const NO_ANSWER: ReadonlySet<string> = new Set(['NETWORK', 'TLS', 'TIMEOUT']);
 /** Failures that an answer of the service has caused: it lives. */
@@ -76,15 +82,13 @@ export class SessionKeeper {
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
   async follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    const session = await this.#open(operation);
-    const first = await this.#exchange(operation, session, wanted).catch(unlessStale);
-    if (first !== undefined && !first.refused) return succeeded(first, 0);
-    const renewed =
-      first === undefined ? await this.#open(operation) : await this.#renewed(operation, session, first);
-    const second = await this.#exchange(operation, renewed, wanted);
-    if (!second.refused) return succeeded(second, 1);
-    this.#noLoginUntil = renewed.loggedInAt + this.#timing.refusalMs;
-    throw permissionDenied(second, 1);
+    const first = await this.#send(operation, wanted);
+    if (!first.answer.refused) return succeeded(first.answer, 0);
+    await this.#renew(operation, first);
+    const second = await this.#send(operation, wanted);
+    if (!second.answer.refused) return succeeded(second.answer, 1);
+    this.#noLoginUntil = second.session.loggedInAt + this.#timing.refusalMs;
+    throw permissionDenied(second.answer, 1);
   }
 
   /**
@@ -128,14 +132,25 @@ export class SessionKeeper {
     return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
   }
 
-  /** Another session in place of one that was refused. */
-  async #renewed(operation: Operation, session: Session, refused: Answer): Promise<Session> {
-    if (this.#current !== session) return this.#open(operation);
+  /** With the session of the moment; one that is renewed while the request waits in line is replaced. */
+  async #send(operation: Operation, wanted: ServiceRequest): Promise<Sent> {
+    const session = await this.#open(operation);
+    try {
+      return { session, answer: await this.#exchange(operation, session, wanted) };
+    } catch (error) {
+      if (error !== STALE) throw error;
+      return this.#send(operation, wanted);
+    }
+  }
+
+  /** Sees to another session in place of one that was refused. */
+  async #renew(operation: Operation, { session, answer }: Sent): Promise<void> {
+    if (this.#current !== session) return;
     if (performance.now() < this.#noLoginUntil) {
       await this.rereadSystem(operation);
-      if (this.#current === session) throw permissionDenied(refused, 0);
+      if (this.#current === session) throw permissionDenied(answer, 0);
     }
-    return this.#login.run(operation, (shared) => this.#logIn(shared, session));
+    await this.#login.run(operation, (shared) => this.#logIn(shared, session));
   }
 
   /** @param old a session that was refused something */
@@ -192,6 +207,7 @@ export class SessionKeeper {
     try {
       await this.#renewSystem(operation, session);
     } catch (error) {
+      if (error === STALE) return;
       if (!(error instanceof RvmError) || !ALIVE.has(error.code)) throw error;
       if (OUTAGES.has(error.cause.status ?? 0)) throw error;
     }
@@ -246,10 +262,6 @@ export class SessionKeeper {
 
 /** Ends a request that waited in line while its session was renewed: it goes out with the new one. */
 const STALE = new RvmError('CANCELLED', 'The session was renewed before the request was sent.');
-
-function unlessStale(error: unknown): undefined {
-  if (error !== STALE) throw error;
-}
 
 /** @param before attempts that went before */
 function succeeded(answer: Answer, before: number): Answer {
