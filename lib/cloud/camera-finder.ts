@@ -59,6 +59,7 @@ export class CameraFinder {
    */
   ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
+      isUnique: true,
       lookUp: () => this.#lookUp(ids),
       search: () => (ids.cameraId === undefined ? this.#searchDetails(operation, ids.remoteId) : undefined),
       notFound: () => notFound(named(ids)),
@@ -71,6 +72,7 @@ export class CameraFinder {
    */
   chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
+      isUnique: false,
       lookUp: () => this.#lookUpName(name),
       // No remote id holds white space, and the details of all cameras are a lot to ask for.
       search: () => (/\s/.test(name) ? undefined : this.#searchDetails(operation, name)),
@@ -111,7 +113,8 @@ export class CameraFinder {
   }
 
   async #usable(operation: Operation, whenOffline: WhenOffline, wanted: Wanted): Promise<DeviceEntry> {
-    await this.#directory.ensureLoaded(operation);
+    // A name may come again on a later page, an id does not.
+    await this.#directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
     const known = wanted.lookUp();
     const entry = known ?? (await this.#findAgain(operation, wanted));
     if (entry.device.online || whenOffline === 'try') return entry;
@@ -174,6 +177,8 @@ export class CameraFinder {
 
 /** How a camera is looked for. */
 interface Wanted {
+  /** What is found first is the one. */
+  isUnique: boolean;
   /** In the directory. */
   lookUp: () => DeviceEntry | undefined;
   /** Beyond the directory, as the last resort. */

@@ -29,6 +29,9 @@ export class DeviceDirectory {
   readonly #loading = new SingleFlight<void>();
   readonly #asking = new KeyedFlight<DeviceEntry | undefined>();
   #index: DeviceIndex | undefined;
+  /** What the first load has brought so far, and who wants to hear of each page. */
+  #coming: DeviceIndex | undefined;
+  readonly #onPage = new Set<() => void>();
   #onLoad: () => void = () => undefined;
   /** When the last load began. */
   #loadedAt = -Infinity;
@@ -47,9 +50,9 @@ export class DeviceDirectory {
     this.#detailRelations = detailRelations;
   }
 
-  /** The cameras of the last load. */
+  /** The cameras of the last load; while the first is under way, those that have come. */
   get index(): DeviceIndex {
-    return this.#index ?? EMPTY;
+    return this.#index ?? this.#coming ?? EMPTY;
   }
 
   /** Sets who hears of every load. */
@@ -63,9 +66,24 @@ export class DeviceDirectory {
     return this.index.entries.map((entry) => entry.device);
   }
 
-  /** Loads the directory if that has not been done yet. */
-  async ensureLoaded(operation: Operation): Promise<void> {
-    if (this.#index === undefined) await this.refresh(operation);
+  /**
+   * Loads the directory if that has not been done yet.
+   * @param isThere ends the wait as soon as what is wanted has come: the list may be long, and the first alarm in a hurry
+   */
+  async ensureLoaded(operation: Operation, isThere: () => boolean = () => false): Promise<void> {
+    if (this.#index !== undefined) return;
+    let onPage = (): void => undefined;
+    const found = new Promise<void>((resolve) => {
+      onPage = () => {
+        if (isThere()) resolve();
+      };
+    });
+    this.#onPage.add(onPage);
+    try {
+      await Promise.race([this.refresh(operation), found]);
+    } finally {
+      this.#onPage.delete(onPage);
+    }
   }
 
   /** Asks the service now; callers at the same time share one load. */
@@ -145,16 +163,26 @@ export class DeviceDirectory {
   async #load(operation: Operation): Promise<void> {
     const began = performance.now();
     const index = new DeviceIndex();
+    this.#coming = index;
+    try {
+      await this.#loadPages(operation, index);
+    } finally {
+      this.#coming = undefined;
+    }
+    this.#index = index;
+    this.#loadedAt = began;
+    this.#onLoad();
+  }
+
+  async #loadPages(operation: Operation, index: DeviceIndex): Promise<void> {
     const first = await this.#firstPage(operation);
     const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
     for await (const page of pagesFrom(first, DIALECT.collection.devices, this.#origins, ask)) {
       for await (const record of inSlices(page.records)) {
         index.add({ device: toDevice(record), url: page.url });
       }
+      for (const onPage of this.#onPage) onPage();
     }
-    this.#index = index;
-    this.#loadedAt = began;
-    this.#onLoad();
   }
 
   /** The link to the devices is known from `/system`; where it is gone, `/system` is asked once more. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Gate } from '../support/gate';
 import { camera } from '../support/scripted-service';
 import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
 
@@ -170,5 +171,18 @@ describe('directory of devices', () => {
     station.service.devices = [camera(GATE, 'Gate', { status: 'unauthorized' })];
     const error = await failure(rtspForEvent(station.client(), eventOf(GATE), QUALITY), 'DEVICE_OFFLINE');
     assert.match(error.message, /"Gate".*"unauthorized"/);
+  });
+
+  it('T-11 a camera that has come with the first pages is found before the last one has', async () => {
+    const { service } = station;
+    const gate = new Gate();
+    service.on('GET', '/devices', { json: { devices: service.devices, next: '/devices/2' } });
+    service.on('GET', '/devices/2', { after: gate.opened, json: { devices: [camera('late', 'Late')] } });
+    const client = station.client();
+    await rtspForEvent(client, eventOf(GATE), QUALITY);
+    const late = rtspForEvent(client, eventOf('late'), QUALITY);
+    gate.open();
+    assert.equal((await late).device.name, 'Late');
+    assert.equal(service.count('GET', '/devices'), 1);
   });
 });
