@@ -42,8 +42,8 @@ export class HttpSession {
   }
 
   /**
-   * Sends a request, with retries where they do no harm; redirects of a GET are followed, and those of others that say they were not carried out,
-   * each hop only to an origin we trust. Others are given back as they are.
+   * Sends a request, with retries where they do no harm. Redirects of a GET are followed, and those of others that say they
+   * were not carried out, each hop only to an origin we trust; other answers are given back as they are.
    * @throws RvmError UNTRUSTED_LINK as well
    */
   exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {

@@ -5,8 +5,8 @@ import type { PtzTarget } from './calls';
 import { wrappedLinks } from './collection';
 import { DIALECT } from './dialect';
 import { firstField, firstText } from './json-field';
-import { oneLine, shown } from './shown';
 import type { FetchedPage } from './pages';
+import { shown, shownBare } from './shown';
 
 /** A preset or tour of a list, with the record that may hold its own links. */
 export interface ListedTarget {
@@ -83,5 +83,5 @@ function listed(targets: readonly ListedTarget[]): string {
     .slice(0, 5)
     .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
   const more = targets.length > named.length ? ', …' : '';
-  return oneLine(named.join(', ') + more, 200);
+  return shownBare(named.join(', ') + more, 200);
 }

@@ -14,6 +14,7 @@ import type { Origins, TrustedUrl } from './origin';
 import { pagesFrom } from './pages';
 import { findTarget, homePreset, readTargets, type ListedTarget, type TargetList } from './ptz-targets';
 import type { SessionKeeper } from './session';
+import { shown } from './shown';
 import { jsonBody, type RequestBody } from './transport';
 
 /** Where the lists of presets and tours, and the home position, are looked for. */
@@ -21,18 +22,6 @@ export interface PtzRelations {
   presets: readonly string[];
   tours: readonly string[];
   home: readonly string[];
-}
-
-/** A target, and where its action may hang. */
-interface Wanted {
-  list: TargetList;
-  target: ListedTarget;
-  /** On the target. */
-  own: readonly string[];
-  /** For all targets. */
-  any: readonly string[];
-  /** Names the target where the link is one for all. */
-  body: RequestBody;
 }
 
 interface Link {
@@ -49,6 +38,14 @@ interface Action {
 }
 
 const { relations, collection, ptz: FACTS } = DIALECT;
+/** What is done with a target: where that may hang on the target, and where for all, with the field that names it then. */
+const DEEDS = {
+  goto: { own: relations.gotoPreset, forAll: relations.gotoAnyPreset, field: FACTS.presetId },
+  start: { own: relations.startTour, forAll: relations.startAnyTour, field: FACTS.tourId },
+  stop: { own: relations.stopTour, forAll: relations.stopAnyTour, field: FACTS.tourId },
+} as const;
+type Deed = keyof typeof DEEDS;
+
 /** No camera has more tours; more are not stopped one by one. */
 const MOST_STOPS = 50;
 
@@ -112,22 +109,7 @@ export class Ptz {
 
   async #goToPreset(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'presets');
-    return this.#goTo(operation, entry, list, findTarget(list, wanted, entry.device));
-  }
-
-  async #goTo(
-    operation: Operation,
-    entry: DeviceEntry,
-    list: TargetList,
-    preset: ListedTarget,
-  ): Promise<ListedTarget> {
-    const { gotoPreset: own, gotoAnyPreset: any } = relations;
-    const body = bodyFor(preset, FACTS.presetId);
-    await this.#post(
-      operation,
-      await this.#action(operation, entry, { list, target: preset, own, any, body }),
-    );
-    return preset;
+    return this.#do('goto', operation, entry, list, findTarget(list, wanted, entry.device));
   }
 
   async #goHome(operation: Operation, entry: DeviceEntry): Promise<ListedTarget | undefined> {
@@ -152,16 +134,12 @@ export class Ptz {
     });
     const home = homePreset(list);
     if (home === undefined) throw reason;
-    return this.#goTo(operation, entry, list, home);
+    return this.#do('goto', operation, entry, list, home);
   }
 
   async #startTour(operation: Operation, entry: DeviceEntry, wanted: string): Promise<ListedTarget> {
     const list = await this.#list(operation, entry, 'tours');
-    const target = findTarget(list, wanted, entry.device);
-    const { startTour: own, startAnyTour: any } = relations;
-    const body = bodyFor(target, FACTS.tourId);
-    await this.#post(operation, await this.#action(operation, entry, { list, target, own, any, body }));
-    return target;
+    return this.#do('start', operation, entry, list, findTarget(list, wanted, entry.device));
   }
 
   async #stopTour(
@@ -170,24 +148,13 @@ export class Ptz {
     wanted: string | undefined,
   ): Promise<ListedTarget | undefined> {
     const list = await this.#list(operation, entry, 'tours');
-    if (wanted !== undefined)
-      return this.#stop(operation, entry, list, findTarget(list, wanted, entry.device));
+    if (wanted !== undefined) {
+      return this.#do('stop', operation, entry, list, findTarget(list, wanted, entry.device));
+    }
     const halt = linkOf(list.record, list.url, [FACTS.stopsAll]);
     if (halt === undefined) return this.#stopEach(operation, entry, list);
     await this.#post(operation, this.#resolved(halt));
     return undefined;
-  }
-
-  async #stop(
-    operation: Operation,
-    entry: DeviceEntry,
-    list: TargetList,
-    target: ListedTarget,
-  ): Promise<ListedTarget> {
-    const { stopTour: own, stopAnyTour: any } = relations;
-    const body = bodyFor(target, FACTS.tourId);
-    await this.#post(operation, await this.#action(operation, entry, { list, target, own, any, body }));
-    return target;
   }
 
   /** Which one runs nobody tells, and others may have started it: all of them, and those that do not run may refuse. */
@@ -195,12 +162,12 @@ export class Ptz {
     if (list.targets.length === 0) {
       throw new RvmError(
         'TARGET_NOT_FOUND',
-        `The camera "${entry.device.name}" has no tour that could be stopped; get device lists the tours of a camera.`,
+        `The camera ${shown(entry.device.name)} has no tour that could be stopped; get device lists the tours of a camera.`,
       );
     }
     const refusals: RvmError[] = [];
     for (const tour of list.targets.slice(0, MOST_STOPS)) {
-      await this.#stop(operation, entry, list, tour).catch((error: unknown) => {
+      await this.#do('stop', operation, entry, list, tour).catch((error: unknown) => {
         if (!isRefusedStop(error)) throw error;
         refusals.push(error);
       });
@@ -224,17 +191,31 @@ export class Ptz {
     );
   }
 
-  /** The link on the target itself; else one for all targets, on the list or wherever that may stand, with a body. */
-  async #action(
+  /** By the link on the target itself; else by one for all targets, on the list or wherever that may stand, with a body. */
+  async #do(
+    deed: Deed,
     operation: Operation,
     entry: DeviceEntry,
-    { list, target, own, any, body }: Wanted,
+    list: TargetList,
+    target: ListedTarget,
+  ): Promise<ListedTarget> {
+    await this.#post(operation, await this.#action(DEEDS[deed], operation, entry, list, target));
+    return target;
+  }
+
+  async #action(
+    { own, forAll, field }: (typeof DEEDS)[Deed],
+    operation: Operation,
+    entry: DeviceEntry,
+    list: TargetList,
+    target: ListedTarget,
   ): Promise<Action> {
     const near = linkOf(target.record, target.url, own);
     if (near !== undefined) return this.#resolved(near);
-    const ofList = linkOf(list.record, list.url, [...any, ...own]);
+    const body = bodyFor(target, field);
+    const ofList = linkOf(list.record, list.url, [...forAll, ...own]);
     if (ofList !== undefined) return this.#resolved(ofList, body);
-    const { url, relation } = await this.#links.ptzOffer(operation, entry, any);
+    const { url, relation } = await this.#links.ptzOffer(operation, entry, forAll);
     return actionAt(url, relation, body);
   }
 

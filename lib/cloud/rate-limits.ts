@@ -24,7 +24,9 @@ export class RateLimits {
 
   note(answer: Answer): void {
     if (answer.status !== 429 || answer.retryAfterMs === undefined) return;
-    const until = performance.now() + answer.retryAfterMs;
+    const now = performance.now();
+    for (const [key, quiet] of this.#quiet) if (quiet.until <= now) this.#quiet.delete(key);
+    const until = now + answer.retryAfterMs;
     this.#quiet.set(keyOf(answer), { until, error: answer.statusError() });
   }
 

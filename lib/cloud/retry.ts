@@ -17,7 +17,7 @@ const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504]);
 export async function withRetries(
   transport: Transport,
   operation: Operation,
-  { method, relation, url }: ServiceRequest,
+  { method, relation, url, admit }: ServiceRequest,
   once: (attempt: number) => Promise<Answer>,
 ): Promise<Answer> {
   const { limits, timing } = transport;
@@ -31,9 +31,13 @@ export async function withRetries(
     const outcome = await once(attempt).catch(asError);
     if (outcome instanceof Answer) limits.note(outcome);
     const pause = mayWait ? pauseAfter(outcome, attempt, timing) : undefined;
-    if (pause !== undefined) await transport.pause(operation, relation, pause);
-    else if (outcome instanceof Answer) return outcome;
-    else throw outcome;
+    if (pause === undefined) {
+      if (outcome instanceof Answer) return outcome;
+      throw outcome;
+    }
+    // What shall not be sent any more is not waited for either.
+    admit?.();
+    await transport.pause(operation, relation, pause);
   }
 }
 
@@ -55,6 +59,8 @@ function pauseAfter(
     return asked > longestWaitMs ? undefined : Math.max(asked, pause);
   }
   if (!(outcome instanceof RvmError)) return undefined;
+  // It waited in line for long enough.
+  if (outcome.cause.attempts === 0) return undefined;
   // A connection that has died without a sign shows as a time-out, once: the next attempt makes a new one.
   if (outcome.code === 'TIMEOUT') return attempt === 1 ? pause : undefined;
   // With a status it is the answer of a proxy: a wrong login that is repeated may lock a user out.

@@ -49,24 +49,25 @@ export class RtspSessions {
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
     const entry = await this.#camera(operation, wanted);
 
-    let cameraRemoteId = '';
-    const answer = await this.#links.call(
+    const granted = await this.#links.call(
       operation,
       entry,
       (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
       async ({ url, relation, remoteId }, camera) => {
-        cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
+        const cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
         const body =
           t === undefined
             ? liveRequest(cameraRemoteId, quality, this.#style.liveStyle)
             : recordedRequest(cameraRemoteId, quality, t);
-        return this.#session.follow(operation, { method: 'POST', url, relation, body: jsonBody(body) });
+        const request = { method: 'POST', url, relation, body: jsonBody(body) } as const;
+        return { camera, cameraRemoteId, answer: await this.#session.follow(operation, request) };
       },
     );
-    const { url, relay } = rtspUrlOf(answer);
-    this.#finder.learn(entry, ids.remoteId);
+    const { camera, cameraRemoteId } = granted;
+    const { url, relay } = rtspUrlOf(granted.answer);
+    this.#finder.learn(camera, ids.remoteId);
 
-    const { id, name, status } = entry.device;
+    const { id, name, status } = camera.device;
     return {
       url,
       mode: wanted.mode,

@@ -5,7 +5,12 @@ const MAX_QUOTED = 80;
 
 /** A text of the service in a message: quoted, one short line, RTSP URLs shown as `***`. */
 export function shown(text: string): string {
-  return `"${oneLine(maskedStart(text, [], 4 * MAX_QUOTED), MAX_QUOTED)}"`;
+  return `"${shownBare(text, MAX_QUOTED)}"`;
+}
+
+/** The same without the quotes, of at most so many characters. */
+export function shownBare(text: string, length: number): string {
+  return oneLine(maskedStart(text, [], 4 * length), length);
 }
 
 /** A text as one line of at most so many characters. */

@@ -99,10 +99,8 @@ function noPicture(answer: Answer): RvmError {
 /** Letters, digits and single dashes of the name, and the time to the second. */
 function filenameOf(name: string, time: Date): string {
   let safe = '';
-  for (const part of name
-    .slice(0, LONGEST_NAME)
-    .normalize('NFC')
-    .split(/[^\p{L}\p{N}]+/u)) {
+  const words = name.slice(0, LONGEST_NAME).normalize('NFC');
+  for (const part of words.split(/[^\p{L}\p{N}]+/u)) {
     const longer = safe === '' ? part : `${safe}-${part}`;
     if (part !== '' && Buffer.byteLength(longer) <= LONGEST_NAME) safe = longer;
   }

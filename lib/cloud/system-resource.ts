@@ -4,7 +4,7 @@ import type { Answer } from './answer';
 import { findLink } from './links';
 import { versionOf } from './media-type';
 import type { Origins, TrustedUrl } from './origin';
-import { oneLine } from './shown';
+import { shownBare } from './shown';
 
 /** Of the names of relations no more is quoted, in characters. */
 const MAX_OFFERED = 200;
@@ -76,7 +76,7 @@ export class SystemResource {
 export function notOffered(relation: string, who: string, resource: JsonRecord): never {
   const links = resource['_links'];
   const offered = isRecord(links) ? Object.keys(links) : [];
-  const instead = offered.length === 0 ? '' : ` It offers ${oneLine(offered.join(', '), MAX_OFFERED)}.`;
+  const instead = offered.length === 0 ? '' : ` It offers ${shownBare(offered.join(', '), MAX_OFFERED)}.`;
   throw new RvmError(
     'LINK_NOT_OFFERED',
     `${who} does not offer ${relation} now: it may lack the function, or the Agent User the right to it.${instead}`,

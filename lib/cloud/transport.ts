@@ -157,19 +157,15 @@ export class Transport {
     const leave = await within(PATIENCE * timeoutMs, abort, notSent(wanted), () =>
       takeAll(places, rankOf(wanted), signal),
     );
-    const work = this.#sendAdmitted(wanted, dispatcher, signal);
+    const work = this.#request(wanted, dispatcher, signal);
     // Not when nobody waits for it any more: until it has ended, it holds a connection.
     work.then(leave, leave);
     const late = timeoutError(wanted, attempt);
     return { ...(await within(timeoutMs, abort, late, () => unlessAborted(work, signal))), attempt };
   }
 
-  async #sendAdmitted(wanted: ServiceRequest, dispatcher: Dispatcher, signal: AbortSignal) {
-    wanted.admit?.();
-    return this.#request(wanted, dispatcher, signal);
-  }
-
   async #request(wanted: ServiceRequest, dispatcher: Dispatcher, signal: AbortSignal) {
+    wanted.admit?.();
     const response = await request(wanted.url, {
       dispatcher,
       method: wanted.method,

@@ -7,10 +7,10 @@ import { cameraOrReason, isVariable, numberOrReason, reasoned, trimmed } from '.
 
 /** What the chosen mode has a use for; a variable may stand for any of them. */
 function uses(mode: unknown): { camera: boolean; time: boolean; preRoll: boolean } {
-  const any = isVariable(mode);
+  const isOpen = isVariable(mode);
   return {
-    camera: any || mode === 'recorded' || mode === 'live',
-    time: any || mode === 'recorded',
+    camera: isOpen || mode === 'recorded' || mode === 'live',
+    time: isOpen || mode === 'recorded',
     preRoll: mode !== 'live',
   };
 }

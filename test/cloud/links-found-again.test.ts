@@ -3,7 +3,7 @@ import { camera } from '../support/scripted-service';
 import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
-const SOURCES = { start: 'data-sources', camera: 'Gate', rels: ['rel/picture'], method: 'GET' } as const;
+const SOURCES = { start: 'data-sources', camera: GATE, rels: ['rel/picture'], method: 'GET' } as const;
 
 describe('links that are gone', () => {
   let station: ScriptedStation;
@@ -15,7 +15,7 @@ describe('links that are gone', () => {
 
   function move(): void {
     const { service } = station;
-    service.devices = [camera(GATE, 'Gate', { _links: { 'rel/data_sources': '/moved/Gate' } })];
+    service.devices = [camera(GATE, 'Gate, moved', { _links: { 'rel/data_sources': '/moved/Gate' } })];
     service.on('GET', '/sources/Gate', { status: 410 });
     service.on('POST', '/rtsp/Gate', { status: 410 });
     service.on('GET', '/moved/Gate', {
@@ -28,7 +28,8 @@ describe('links that are gone', () => {
     const client = station.client();
     await rtspForEvent(client, EVENT_OF_GATE);
     move();
-    await rtspForEvent(client, EVENT_OF_GATE);
+    const { device } = await rtspForEvent(client, EVENT_OF_GATE);
+    assert.deepEqual(device, { id: GATE, name: 'Gate, moved', status: 'online' });
     assert.equal(station.service.count('POST', '/rtsp/Gate'), 2);
     assert.equal(station.service.count('POST', '/rtsp/moved'), 1);
   });

@@ -141,4 +141,12 @@ describe('PTZ commands', () => {
     );
     assert.deepEqual(posted(), []);
   });
+
+  it('tell no RTSP URL that stands in the name of a preset', async () => {
+    const name = 'rtsp://admin:pw123@10.0.0.5/stream';
+    station.service.on('GET', '/Gate/presets', { json: { ptz_presets: [{ id: 7, name }] } });
+    const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
+    assert.match(error.message, /it has 7 \(\*\*\*/);
+    assert.doesNotMatch(error.message, /pw123/);
+  });
 });
