@@ -25,6 +25,9 @@ const OF_THE_STATION: ReadonlySet<string> = new Set([
   'VERSION_NOT_REQUESTED',
 ]);
 
+/** Where many cameras are asked, one after the other, these end it as well: nobody is reached. */
+const OF_THE_SERVICE: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
+
 /** At most so many cameras are asked for their details to find one by its remote id alone. */
 const MAX_DETAILS = 500;
 
@@ -159,7 +162,7 @@ export class CameraFinder {
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
       const asked = this.#links.remoteIdInDetails(operation.tryingOnce(), entry);
-      const inDetails = await orNothing(operation, asked);
+      const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }
     return undefined;
@@ -187,12 +190,16 @@ interface Wanted {
 }
 
 /** What a camera's own resource tells, a hint: undefined where it cannot be had. */
-async function orNothing<T>(operation: Operation, asked: Promise<T | undefined>): Promise<T | undefined> {
+async function orNothing<T>(
+  operation: Operation,
+  asked: Promise<T | undefined>,
+  fatal = OF_THE_STATION,
+): Promise<T | undefined> {
   try {
     return await asked;
   } catch (error) {
     operation.checkAlive();
-    if (error instanceof RvmError && !OF_THE_STATION.has(error.code)) return undefined;
+    if (error instanceof RvmError && !fatal.has(error.code)) return undefined;
     throw error;
   }
 }

@@ -158,8 +158,9 @@ export class CameraLinks {
         this.#details.set(id, { remoteId, until: Infinity });
         return remoteId;
       } catch (error) {
-        // What it would tell is a hint, and not worth a request for each message.
-        this.#details.set(id, { remoteId: undefined, until: performance.now() + FAILED_DETAILS_MS });
+        // What it would tell is a hint, and not worth a request for each message; not so where nobody was reached.
+        const until = performance.now() + FAILED_DETAILS_MS;
+        if (isOfTheCamera(error)) this.#details.set(id, { remoteId: undefined, until });
         throw error;
       }
     });
@@ -235,6 +236,12 @@ function isRejected(error: unknown): boolean {
   if (!(error instanceof RvmError)) return false;
   const { status = 0 } = error.cause;
   return error.code === 'DEVICE_OFFLINE' || (error.code === 'HTTP_ERROR' && status >= 400 && status < 500);
+}
+
+/** True for a failure that is this camera's own: there was an answer, or none to this alone. */
+function isOfTheCamera(error: unknown): boolean {
+  if (!(error instanceof RvmError)) return false;
+  return error.cause.status !== undefined || error.code === 'TIMEOUT';
 }
 
 async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {

@@ -30,6 +30,13 @@ interface Sent {
 const NO_ANSWER: ReadonlySet<string> = new Set(['NETWORK', 'TLS', 'TIMEOUT']);
 /** Failures that an answer of the service has caused: it lives. */
 const ALIVE: ReadonlySet<string> = new Set(['HTTP_ERROR', 'RATE_LIMITED']);
+/** Failures of a System resource that only others can cure. */
+const UNUSABLE: ReadonlySet<string> = new Set([
+  'BAD_RESPONSE',
+  'INCOMPATIBLE_VERSION',
+  'VERSION_NOT_REQUESTED',
+  'UNTRUSTED_LINK',
+]);
 /** Answers of a gateway that does not reach the service behind it. */
 const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -50,6 +57,8 @@ export class SessionKeeper {
   #current: Session | undefined;
   #offlineSince: Date | undefined;
   #noLoginUntil = 0;
+  /** Why there is no login until then, where it is one that failed. */
+  #loginError: RvmError | undefined;
 
   constructor(
     transport: Transport,
@@ -88,6 +97,7 @@ export class SessionKeeper {
     const second = await this.#send(operation, wanted);
     if (!second.answer.refused) return succeeded(second.answer, 1);
     this.#noLoginUntil = second.session.loggedInAt + this.#timing.refusalMs;
+    this.#loginError = undefined;
     throw permissionDenied(second.answer, 1);
   }
 
@@ -148,7 +158,8 @@ export class SessionKeeper {
     if (this.#current !== session) return;
     if (performance.now() < this.#noLoginUntil) {
       await this.rereadSystem(operation);
-      if (this.#current === session) throw permissionDenied(answer, 0);
+      if (this.#current === session) throw this.#loginError ?? permissionDenied(answer, 0);
+      if (this.#current !== undefined) return;
     }
     await this.#login.run(operation, (shared) => this.#logIn(shared, session));
   }
@@ -177,9 +188,14 @@ export class SessionKeeper {
     }
     if (old !== undefined && (await this.#isGood(operation, old))) {
       this.#noLoginUntil = performance.now() + this.#timing.refusalMs;
+      this.#loginError = error;
       return;
     }
     this.#current = undefined;
+    this.#giveUp(error);
+  }
+
+  #giveUp(error: RvmError): void {
     this.#circuit.open(error, this.#transport.limits.against({ relation: error.cause.relation ?? '' })?.ms);
     this.#unreachable(error);
   }
@@ -208,9 +224,13 @@ export class SessionKeeper {
       await this.#renewSystem(operation, session);
     } catch (error) {
       if (error === STALE) return;
-      if (!(error instanceof RvmError) || !ALIVE.has(error.code)) throw error;
-      if (OUTAGES.has(error.cause.status ?? 0)) throw error;
+      if (!(error instanceof RvmError)) throw error;
+      if (!ALIVE.has(error.code) || OUTAGES.has(error.cause.status ?? 0)) {
+        if (UNUSABLE.has(error.code)) this.#giveUp(error);
+        throw error;
+      }
     }
+    if (this.#current === session) this.#reachable(session);
   }
 
   async #renewSystem(operation: Operation, session: Session): Promise<void> {
@@ -221,18 +241,22 @@ export class SessionKeeper {
   }
 
   async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
+    let isSent = operation.once;
+    const admit = (): void => {
+      this.#circuit.check();
+      if (this.#current !== undefined && this.#current !== session) throw STALE;
+      isSent = true;
+    };
     try {
-      const admit = (): void => {
-        this.#circuit.check();
-        if (this.#current !== undefined && this.#current !== session) throw STALE;
-      };
       const answer = await session.http.exchange(operation, operation.once ? wanted : { ...wanted, admit });
-      if (OUTAGES.has(answer.status)) this.#unanswered(wanted, answer.statusError());
-      else if (this.#current === session) this.#reachable(session);
+      const outage = OUTAGES.has(answer.status) ? answer.statusError() : undefined;
+      if (outage?.code === 'HTTP_ERROR') this.#unanswered(wanted, outage);
+      // Whether a System resource can be used shows when it is read.
+      else if (this.#current === session && wanted.relation !== 'system') this.#reachable(session);
       return answer;
     } catch (error) {
-      if (!(error instanceof RvmError)) throw error;
-      if (NO_ANSWER.has(error.code) && error.cause.attempts !== 0) this.#unanswered(wanted, error);
+      const isOutage = isSent && error instanceof RvmError && NO_ANSWER.has(error.code);
+      if (isOutage && error.cause.attempts !== 0) this.#unanswered(wanted, error);
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import type { RvmError } from '../../lib/error';
 
 /** Tells the log of each change in what a Central Station can reach, once: a machine without an editor has nothing else. */
 export class StateLog {
-  /** Code of the trouble that stands in the log. */
+  /** The trouble that stands in the log: out of reach, or the code of a refusal. */
   #trouble: string | undefined;
   #isOld = false;
 
@@ -14,7 +14,9 @@ export class StateLog {
   ) {}
 
   hear(state: StationState): void {
-    if (state.kind === 'offline' || state.kind === 'refused') this.#tell(state.error);
+    // Out of reach is one trouble, whatever it shows in.
+    if (state.kind === 'offline') this.#tell(state.kind, state.error);
+    if (state.kind === 'refused') this.#tell(state.error.code, state.error);
     if (state.kind !== 'connected' || this.#trouble === undefined) return;
     this.#trouble = undefined;
     this.node.log(this.RED._('rvm-central-station.log.connectedAgain'));
@@ -29,9 +31,9 @@ export class StateLog {
     this.#isOld = isOld;
   }
 
-  #tell({ code, message }: RvmError): void {
-    if (code === this.#trouble || code === 'CANCELLED') return;
-    this.#trouble = code;
+  #tell(trouble: string, { code, message }: RvmError): void {
+    if (trouble === this.#trouble || code === 'CANCELLED') return;
+    this.#trouble = trouble;
     this.node.warn(message);
   }
 }

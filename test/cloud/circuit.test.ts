@@ -175,6 +175,22 @@ describe('circuit of a station', () => {
     assert.equal(service.seen.length, after);
   });
 
+  it('a /system that cannot be used shows as what it is, and is probed after growing pauses', async () => {
+    const client = station.client({ timeoutMs: 50 }, { ...QUICK, probeMs: 20, longestProbeMs: 60_000 });
+    await rtspForEvent(client, EVENT_OF_GATE);
+    service.on('GET', '/system', { status: 501 });
+    service.on('POST', '/rtsp/Gate', 'silence');
+    await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    await until(() => client.state.kind === 'refused', 'the refusal');
+    await failure(rtspForEvent(client, EVENT_OF_GATE), 'INCOMPATIBLE_VERSION');
+    const probes = service.count('GET', '/system');
+    await sleep(200);
+    assert.ok(service.count('GET', '/system') - probes <= 4, 'pauses that grow');
+    assert.equal(client.state.kind, 'refused');
+    service.on('GET', '/system', (request) => service.standard(request));
+    await until(() => client.state.kind === 'connected', 'the recovery');
+  });
+
   it('a camera whose connections are reset opens nothing for the others', async () => {
     const client = station.client({}, { ...QUICK, probeMs: 10 });
     const yard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
