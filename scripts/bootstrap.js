@@ -10,7 +10,7 @@ const { fetchNode, npmProgram } = require('./fetch-node');
 const ROOT = path.join(__dirname, '..');
 const NODE_FLOOR = [22, 13];
 const FETCHED_NODE = '24';
-const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak'];
+const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench'];
 
 function fail(message) {
   process.stderr.write(`${message}\n`);

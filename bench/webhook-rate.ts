@@ -1,0 +1,83 @@
+import { PATH, PHRASE } from '../test/support/flows';
+import { freePort } from '../test/support/node-red';
+import { BareServer } from './bare-server';
+import { CountingNodeRed, handWiredFlow, webhookInFlow } from './counting-node-red';
+import { Load } from './load/load';
+import type { Row, Scale } from './measurement';
+import { sideBySide, type Comparison } from './side-by-side';
+
+const CONNECTIONS = 32;
+
+interface Size {
+  /** Events of a round. */
+  events: number;
+  rounds: number;
+}
+const SIZES: Record<Scale, Size> = {
+  full: { events: 20_000, rounds: 9 },
+  quick: { events: 500, rounds: 1 },
+};
+
+/** B1: *webhook in* on the server of Node-RED, against a flow that is wired by hand. */
+export async function rateOnNodeRed(scale: Scale): Promise<Row[]> {
+  const { events, rounds } = SIZES[scale];
+  const ours = await CountingNodeRed.start(events, webhookInFlow());
+  const byHand = await CountingNodeRed.start(events, handWiredFlow(), { withoutPackage: true });
+  const load = new Load();
+  try {
+    const comparison = await sideBySide(rounds, {
+      ours: () => deliveredPerSecond(load, ours, ours.nodeRed.port),
+      other: () => deliveredPerSecond(load, byHand, byHand.nodeRed.port),
+    });
+    const against = 'http in, function with HMAC, http response; nothing stored';
+    return [row('B1', "webhook in on Node-RED's server: events per second", against, comparison, 1.5)];
+  } finally {
+    await load.stop();
+    await ours.nodeRed.stopAndRemove();
+    await byHand.nodeRed.stopAndRemove();
+  }
+}
+
+/** B2: *webhook in* on a listener of its own, against a bare server. */
+export async function rateOnListener(scale: Scale): Promise<Row[]> {
+  const { events, rounds } = SIZES[scale];
+  const port = await freePort();
+  const listener = { id: 'listener', type: 'rvm-listener', port: String(port), host: '127.0.0.1' };
+  const ours = await CountingNodeRed.start(events, webhookInFlow(listener));
+  const bare = await BareServer.start(PHRASE);
+  const load = new Load();
+  try {
+    const comparison = await sideBySide(rounds, {
+      ours: () => deliveredPerSecond(load, ours, port),
+      other: async () => perSecond(events, await flooded(load, events, bare.port)),
+    });
+    const against = 'node:http that verifies, parses and answers; nothing stored';
+    return [row('B2', 'webhook in on its own listener: events per second', against, comparison, 0.6)];
+  } finally {
+    await load.stop();
+    await ours.nodeRed.stopAndRemove();
+    await bare.stop();
+  }
+}
+
+/** From the first byte that is sent until the last event is with the flow. */
+export async function deliveredPerSecond(load: Load, server: CountingNodeRed, port: number): Promise<number> {
+  const { from, until } = await flooded(load, server.count, port);
+  const delivered = await server.lastDelivered();
+  return perSecond(server.count, { from, until: delivered > until ? delivered : until });
+}
+
+async function flooded(load: Load, count: number, port: number): Promise<{ from: bigint; until: bigint }> {
+  await load.prepare({ count, path: PATH, phrase: PHRASE });
+  return load.flood({ port, connections: CONNECTIONS });
+}
+
+function perSecond(events: number, { from, until }: { from: bigint; until: bigint }): number {
+  return (events * 1e9) / Number(until - from);
+}
+
+function row(id: string, measured: string, against: string, comparison: Comparison, atLeast: number): Row {
+  const { ratio, ours, other } = comparison;
+  const seen = { oursPerSecond: ours.median, otherPerSecond: other.median };
+  return { id, measured, against, figure: ratio, unit: 'x', target: { atLeast }, seen };
+}

@@ -1,0 +1,59 @@
+/**
+ * `npm run bench`: how fast the package is, each figure measured side by side with what it is compared to. Prints a table
+ * and writes bench/results.json. `-- B1 B4` measures those alone, `-- --quick` only shows that all of it works; neither of
+ * them writes. Takes a quarter of an hour or more; see bench/README.md.
+ */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Measurement, Row } from '../bench/measurement';
+import { resultsOf, tableOf } from '../bench/report';
+import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
+import { buildIfStale, ROOT } from './build';
+
+const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
+  B1: rateOnNodeRed,
+  B2: rateOnListener,
+};
+
+function circumstances(): Record<string, unknown> {
+  const nodeRed = JSON.parse(
+    fs.readFileSync(path.join(ROOT, 'node_modules', 'node-red', 'package.json'), 'utf8'),
+  ) as { version: string };
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    node: process.versions.node,
+    nodeRed: nodeRed.version,
+    platform: `${process.platform} ${process.arch}`,
+    cores: os.availableParallelism(),
+  };
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    options: { quick: { type: 'boolean' } },
+    allowPositionals: true,
+  });
+  const unknown = positionals.filter((id) => MEASUREMENTS[id] === undefined);
+  if (unknown.length > 0)
+    throw new Error(
+      `There is no ${unknown.join(', ')}: choose among ${Object.keys(MEASUREMENTS).join(', ')}.`,
+    );
+  buildIfStale();
+  const scale = values.quick === true ? 'quick' : 'full';
+  const rows: Row[] = [];
+  for (const [id, measure] of Object.entries(MEASUREMENTS)) {
+    if (positionals.length > 0 && !positionals.includes(id)) continue;
+    console.error(`${id} …`);
+    rows.push(...(await measure(scale)));
+  }
+  console.log(tableOf(rows));
+  if (scale === 'full' && positionals.length === 0)
+    fs.writeFileSync(path.join(ROOT, 'bench', 'results.json'), resultsOf(rows, circumstances()));
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});
