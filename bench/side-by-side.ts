@@ -31,6 +31,7 @@ export async function sideBySide(rounds: number, sides: Sides): Promise<Comparis
   const other: number[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     const figures = await oneRound(sides, round % 2 === 0);
+
     if (round === 0) continue;
     ours.push(figures.ours);
     other.push(figures.other);

@@ -14,7 +14,7 @@ interface Size {
   rounds: number;
 }
 const SIZES: Record<Scale, Size> = {
-  full: { events: 20_000, rounds: 9 },
+  full: { events: 10_000, rounds: 7 },
   quick: { events: 500, rounds: 1 },
 };
 

@@ -16,15 +16,13 @@ export function readTime(value: unknown): Date | undefined {
   if (typeof value !== 'string' || value.length > 64) return undefined;
   const match = ISO_TIME.exec(value.trim());
   if (match === null) return undefined;
-  const [year, month, day, hour, minute, second] = Array.from({ length: 6 }, (_, index) =>
-    Number(match[index + 1] ?? '0'),
-  );
-  const date = { year: year ?? 0, month: month ?? 0, day: day ?? 0 };
-  const clock = { hour: hour ?? 0, minute: minute ?? 0, second: second ?? 0 };
+  const [, year, month, day, hour = 0, minute = 0, second = 0, fraction = 0, , sign, hours, minutes] = match;
+  const date = { year: Number(year), month: Number(month), day: Number(day) };
+  const clock = { hour: Number(hour), minute: Number(minute), second: Number(second) };
   if (date.year < FIRST_YEAR || !isCalendarDay(date) || !isTimeOfDay(clock)) return undefined;
-  const milliseconds = Math.trunc(Number(`0.${match[7] ?? '0'}`) * 1000);
+  const milliseconds = Math.trunc(Number(`0.${fraction}`) * 1000);
   const local = Date.UTC(date.year, date.month - 1, date.day, clock.hour, clock.minute, clock.second);
-  return new Date(local + milliseconds - offsetMilliseconds(match[9], match[10], match[11]));
+  return new Date(local + milliseconds - offsetMilliseconds(sign, hours, minutes));
 }
 
 /** True for the date that stands for "none" in messages of the .NET family. */
@@ -34,7 +32,7 @@ export function isZeroDate(value: unknown): boolean {
 
 function isCalendarDay({ year, month, day }: { year: number; month: number; day: number }): boolean {
   if (month < 1 || month > 12 || day < 1) return false;
-  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+  return day <= 28 || day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 function isTimeOfDay({ hour, minute, second }: { hour: number; minute: number; second: number }): boolean {

@@ -9,12 +9,14 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Measurement, Row } from '../bench/measurement';
 import { resultsOf, tableOf } from '../bench/report';
+import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
 const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B1: rateOnNodeRed,
   B2: rateOnListener,
+  B3: latencyOnNodeRed,
 };
 
 function circumstances(): Record<string, unknown> {

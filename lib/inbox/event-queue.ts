@@ -104,10 +104,10 @@ export class EventQueue {
     );
   }
 
-  /** How the store should take the next event: leased at once where nothing waits before it and there is room. */
+  /** How the store should take the next event: leased at once where there is room. */
   lease({ event }: ProvenMessage): 'no' | 'any' | 'ordered' {
     const hasRoom = this.#room() > 0 && (!isHealth(event) || this.#roomForHealth() > 0);
-    if (!this.#running || this.#more || this.#looking || !hasRoom) {
+    if (!this.#running || !hasRoom) {
       this.#more = true;
       return 'no';
     }
@@ -187,7 +187,8 @@ export class EventQueue {
   /** Leases what waits, as far as there is room. */
   #look(): void {
     if (!this.#running || !this.#more || this.#looking) return;
-    const limit = Math.min(BATCH, this.#room());
+    // No more places than there are events, or those that arrive meanwhile would find none.
+    const limit = Math.min(BATCH, this.#room(), this.#waiting || BATCH);
     if (limit <= 0) return this.#tellBlocked();
     this.#looking = true;
     this.#reserved += limit;

@@ -20,25 +20,25 @@ function newProvenMessage(message: ProvenMessage): NewMessage {
   const { alarmId } = event;
   const hasAlarm = kind === 'event' && typeof alarmId === 'string' && alarmId !== '';
   return {
-    ...columns(message, { kind, proof, secret, warnings }),
     id: envelope.messageId,
     named: true,
     state: kind === 'event' ? 'received' : 'other',
     rank: isHealth(event) ? 1 : 0,
     isEnd: isEnd(event),
     ...(hasAlarm && { alarm: alarmId }),
+    ...columns(message, { kind, proof, secret, warnings }),
   };
 }
 
 function newDeadLetter(letter: DeadLetter): NewMessage {
   const { kind, reason, messageId, fingerprint } = letter;
   return {
-    ...columns(letter, { kind, reason }),
     id: messageId ?? fingerprint,
     named: messageId !== undefined,
     state: kind === 'stale' ? 'stale' : 'dead',
     rank: 0,
     isEnd: false,
+    ...columns(letter, { kind, reason }),
   };
 }
 
@@ -53,9 +53,13 @@ function columns(
     endpoint: record.endpointId,
     received: Date.parse(record.receivedTime),
     facts: JSON.stringify({ stationName, sandbox, remoteAddress, ...own }),
-    // A copy of just these bytes: what a view lies in, all of it, would go to the other thread.
-    bytes: new Uint8Array(record.body),
+    // What a view lies in, all of it, would go to the other thread.
+    bytes: isWhole(record.body) ? record.body : new Uint8Array(record.body),
   };
+}
+
+function isWhole({ byteLength, buffer }: Uint8Array): boolean {
+  return byteLength === buffer.byteLength;
 }
 
 type Kept = Pick<
@@ -82,12 +86,12 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
   if ('reason' in facts) {
     const { kind, reason } = facts;
     const messageId = stored.named ? { messageId: stored.id } : {};
-    return { ...record, kind, reason, ...messageId, ...(reading.event && { event: reading.event }) };
+    return { kind, reason, ...messageId, ...(reading.event && { event: reading.event }), ...record };
   }
   if (!reading.usable) return undefined;
   const { kind, proof, secret, warnings } = facts;
   const { envelope, event } = reading;
-  return { ...record, kind, proof, secret, warnings, envelope, event };
+  return { kind, proof, secret, warnings, envelope, event, ...record };
 }
 
 /** An event as it is delivered; undefined where its body cannot be read. */

@@ -1,5 +1,8 @@
+/** Names of the specification, by the same with a capital first letter. */
+type SpecifiedNames = ReadonlyMap<string, string>;
+
 /** Fields of the envelope (specification, section 2, Envelope). */
-export const ENVELOPE_FIELDS: readonly string[] = [
+export const ENVELOPE_FIELDS = specifiedNames(
   'payloadType',
   'version',
   'messageId',
@@ -7,10 +10,10 @@ export const ENVELOPE_FIELDS: readonly string[] = [
   'logCorrelationId',
   'authenticationToken',
   'payload',
-];
+);
 
 /** Fields of the event (specification, section 2, Payload). */
-export const EVENT_FIELDS: readonly string[] = [
+export const EVENT_FIELDS = specifiedNames(
   'version',
   'agentUserId',
   'agentUserTenantId',
@@ -33,7 +36,7 @@ export const EVENT_FIELDS: readonly string[] = [
   'clipId',
   'clipUri',
   'gatewayId',
-];
+);
 
 /**
  * A copy whose known fields carry the names of the specification: samples write `Version`, so either case of
@@ -42,14 +45,15 @@ export const EVENT_FIELDS: readonly string[] = [
  */
 export function withSpecifiedNames(
   record: Readonly<Record<string, unknown>>,
-  names: readonly string[],
+  names: SpecifiedNames,
 ): Record<string, unknown> | undefined {
-  const specified = new Map(names.map((name) => [name.charAt(0).toUpperCase() + name.slice(1), name]));
-  const copy: Record<string, unknown> = {};
-  for (const [field, value] of Object.entries(record)) {
-    const name = specified.get(field) ?? field;
-    if (Object.hasOwn(copy, name) && JSON.stringify(copy[name]) !== JSON.stringify(value)) return undefined;
-    copy[name] = value;
-  }
-  return copy;
+  const fields = Object.entries(record).map(([field, value]) => [names.get(field) ?? field, value] as const);
+  const copy: Record<string, unknown> = Object.fromEntries(fields);
+  const isAmbiguous = ([name, value]: readonly [string, unknown]): boolean =>
+    value !== copy[name] && JSON.stringify(value) !== JSON.stringify(copy[name]);
+  return fields.some(isAmbiguous) ? undefined : copy;
+}
+
+function specifiedNames(...names: string[]): SpecifiedNames {
+  return new Map(names.map((name) => [name.charAt(0).toUpperCase() + name.slice(1), name]));
 }

@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { isRecord } from '../json-record';
 
 /** SHA-256 (hex) of bytes. */
 export function fingerprintOfBytes(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
+  return hash('sha256', bytes);
 }
 
 /**
@@ -10,14 +11,14 @@ export function fingerprintOfBytes(bytes: Uint8Array): string {
  * afresh. The value's depth is bounded by the reader of the message.
  */
 export function fingerprintOfValue(value: unknown): string {
-  return createHash('sha256').update(canonicalText(value)).digest('hex');
+  return hash('sha256', JSON.stringify(inOrder(value)) ?? 'null');
 }
 
-function canonicalText(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((entry) => canonicalText(entry)).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  const members = Object.entries(value)
-    .map(([key, entry]) => `${JSON.stringify(key)}:${canonicalText(entry)}`)
-    .sort();
-  return `{${members.join(',')}}`;
+/** Lists in place of objects, with their members by name; the first entry tells which a list stands for. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return ['[', ...value.map(inOrder)];
+  if (!isRecord(value)) return value;
+  const list: unknown[] = ['{'];
+  for (const name of Object.keys(value).sort()) list.push(name, inOrder(value[name]));
+  return list;
 }

@@ -12,7 +12,7 @@ export interface JsonReading {
   /** True where keys such as `__proto__` were removed. */
   readonly keysStripped: boolean;
   /** True where a number was kept as text because JavaScript cannot hold it. */
-  numberAsText: boolean;
+  readonly numberAsText: boolean;
   /** `authenticationToken` of the envelope. */
   token: TokenReading;
   /** The text without a byte-order mark; absent where the bytes are not UTF-8. */
@@ -49,22 +49,40 @@ export function readJson(body: Uint8Array): JsonReading {
   const token = readToken(text, scan, true);
   if (scan.tooDeep) return { ...unreadable('too-deep', token), text };
   if (scan.duplicateKey) return { ...unreadable('duplicate-key', token), text };
-  const numberAsText = scan.inexactNumbers.length > 0;
-  let content: Content | undefined;
-  const read = (): Content =>
-    (content ??= contentOf(numberAsText ? parse(quoteSpans(text, scan.inexactNumbers)) : parsed));
-  return {
-    // Only a proven message is worth the time that these take.
-    get value() {
-      return read().value;
-    },
-    get keysStripped() {
-      return read().keysStripped;
-    },
-    numberAsText,
-    token,
-    text,
-  };
+  return new Document(text, token, scan.inexactNumbers, parsed);
+}
+
+/** A body that is one well-formed, unambiguous document. Only a proven one is worth the time that its content takes. */
+class Document implements JsonReading {
+  readonly numberAsText: boolean;
+  #content: Content | undefined;
+
+  constructor(
+    readonly text: string,
+    readonly token: TokenReading,
+    private readonly inexactNumbers: readonly Span[],
+    private readonly parsed: unknown,
+  ) {
+    this.numberAsText = inexactNumbers.length > 0;
+  }
+
+  get value(): unknown {
+    return this.#read().value;
+  }
+
+  get keysStripped(): boolean {
+    return this.#read().keysStripped;
+  }
+
+  #read(): Content {
+    return (this.#content ??= this.#contentOf(
+      this.numberAsText ? parse(quoteSpans(this.text, this.inexactNumbers)) : this.parsed,
+    ));
+  }
+
+  #contentOf(value: unknown): Content {
+    return { keysStripped: stripKeys(value), value };
+  }
 }
 
 interface Content {
@@ -72,8 +90,10 @@ interface Content {
   keysStripped: boolean;
 }
 
-function contentOf(value: unknown): Content {
-  return { keysStripped: stripKeys(value), value };
+/** The same with another token, where that was blanked in the body. */
+export function withToken(reading: JsonReading, token: TokenReading): JsonReading {
+  const { problem, value, keysStripped, numberAsText, text } = reading;
+  return { ...(problem && { problem }), value, keysStripped, numberAsText, token, ...(text && { text }) };
 }
 
 function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading {

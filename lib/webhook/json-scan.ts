@@ -55,8 +55,9 @@ class Scanner {
   }
 
   #step(): void {
-    const character = this.text[this.#position];
+    const character = this.text[this.#position] ?? '';
     if (character === '"') return this.#readString();
+    if (character === ',' || isSpace(character)) return void this.#position++;
     if (character === '{' || character === '[') return this.#enter(character === '{');
     if (character === '}' || character === ']') return this.#leave();
     const number = this.#match(NUMBER);
@@ -134,11 +135,20 @@ class Scanner {
 
 /** End of the string literal that begins at `start`; the end of the text where it is not closed. */
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++;
-    else if (text[at] === '"') return at + 1;
+  let at = start + 1;
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return text.length;
+    if (!isEscaped(text, quote, at)) return quote + 1;
+    at = quote + 1;
   }
-  return text.length;
+}
+
+/** True where an odd number of backslashes stands before a character, none of them before `from`. */
+function isEscaped(text: string, at: number, from: number): boolean {
+  let backslash = at - 1;
+  while (backslash >= from && text[backslash] === '\\') backslash--;
+  return (at - backslash) % 2 === 0;
 }
 
 /** Longest literal that is decoded: a name of the service with every character escaped is shorter. */

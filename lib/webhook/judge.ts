@@ -69,14 +69,14 @@ function judgeProven(received: Received, court: Court, verdict: Verdict & { prov
     return unusable({ ...record, fingerprint: fingerprintFor(received, event) }, reason, { event });
   }
   const { envelope, event, isAlarm } = reading;
-  const proven = { ...record, fingerprint: fingerprintOfValue(event) };
+  const proven = { fingerprint: fingerprintOfValue(event), ...record };
   const known = { event, messageId: envelope.messageId };
   if (isOfOtherStation(event, station, court)) return unusable(proven, 'agent-user', known);
   if (isStale(proven, envelope, event, court)) return unusable(proven, 'too-old', known);
   const { oddScheme, proof, secret } = verdict;
   const warnings = warningsOf({ json, envelope, event, station, oddScheme, received: court.received });
   const kind = isAlarm ? 'event' : 'other';
-  return { kind: 'usable', message: { ...proven, kind, proof, secret, envelope, event, warnings } };
+  return { kind: 'usable', message: { kind, proof, secret, envelope, event, warnings, ...proven } };
 }
 
 function recordOf(

@@ -1,5 +1,6 @@
 import type { RvmEvent } from '../event';
 import type { Delivery } from '../inbox/inbox';
+import { copyOfJson } from '../json-copy';
 import { isEnd, isHealth } from './phase';
 import { summaryText } from './summary-text';
 import { readTime } from '../time';
@@ -64,8 +65,8 @@ export function messageOf(delivery: Handover, now: Date): { output: 0 | 1; msg: 
   const { event } = delivery.message;
   const { eventClass } = event;
   const msg: EventMessage = {
-    payload: structuredClone(event),
-    event: structuredClone(event),
+    payload: copyOfJson(event),
+    event: copyOfJson(event),
     topic: typeof eventClass === 'string' ? eventClass : '',
     webhook: factsOf(delivery, now),
   };
@@ -75,10 +76,19 @@ export function messageOf(delivery: Handover, now: Date): { output: 0 | 1; msg: 
 function factsOf(delivery: Handover, now: Date): WebhookFacts {
   const { message, deliveryId, sequence, attempt, first, ended } = delivery;
   const { event, envelope, receivedTime, proof, secret, sandbox } = message;
+  const { startTime, endTime, ageSeconds, late } = timesOf(event, receivedTime, now);
+  // One field after the other: with spreads the object takes ten times as long to make.
   return {
-    ...envelope,
+    messageId: envelope.messageId,
+    payloadType: envelope.payloadType,
+    version: envelope.version,
+    transmitTime: envelope.transmitTime,
+    logCorrelationId: envelope.logCorrelationId,
     receivedTime,
-    ...timesOf(event, receivedTime, now),
+    startTime,
+    endTime,
+    ageSeconds,
+    late,
     phase: isEnd(event) ? 'end' : 'start',
     first,
     ended,

@@ -7,6 +7,7 @@ import type {
   InboxRecord,
   ProvenMessage,
 } from '../inbox/inbox';
+import { copyOfJson } from '../json-copy';
 import type { Refusal } from './refusal';
 import type { ProofReason } from './verify';
 
@@ -145,6 +146,6 @@ function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | '
   if (event === undefined) return {};
   return {
     ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
-    event: structuredClone(event),
+    event: copyOfJson(event),
   };
 }

@@ -3,7 +3,7 @@ import type { QuarantinedMessage } from '../inbox/inbox';
 import { isSignatureText, readAuthorization } from './authorization-header';
 import { blankedBody } from './blanked-body';
 import { readEnvelope } from './envelope';
-import { jsonOf, type TokenReading } from './json-reading';
+import { jsonOf, withToken, type TokenReading } from './json-reading';
 import type { ReceivingStation } from './station';
 import type { Received } from './verify';
 
@@ -47,7 +47,7 @@ export function receivedAgain(
       ? { kind: 'absent', spans }
       : // What stands in the kept body must prove nothing.
         { kind: 'text', text: phrase ?? randomUUID(), spans };
-  return { body, authorization, json: () => ({ ...read(), token: token(read().token.spans) }) };
+  return { body, authorization, json: () => withToken(read(), token(read().token.spans)) };
 }
 
 function digestOf(token: string, key: Uint8Array): string {

@@ -50,7 +50,10 @@ function collect(
   onGrowth: (held: number) => void,
 ): Promise<BodyReading> {
   return new Promise((resolve) => {
-    const body = new GrowingBuffer(onGrowth);
+    const body = new GrowingBuffer(
+      Math.min(declaredLength(req.headers) ?? MOST_AT_FIRST, MOST_AT_FIRST),
+      onGrowth,
+    );
     // Timers come before sockets in a turn of the event loop: what arrived while the process was busy is read first.
     const timer = setTimeout(() => setImmediate(() => finish({ kind: 'too-slow' })), limits.deadline);
     const onData = (chunk: Buffer): void => {
@@ -73,14 +76,18 @@ function collect(
   });
 }
 
-const FIRST_SIZE = 4096;
+/** Bytes that are set aside for a body of which nothing more is known: as many as nearly all of them have. */
+const MOST_AT_FIRST = 4096;
 
 /** Bytes in one piece: kept chunk by chunk, a body that comes byte by byte would take a hundred times its length. */
 class GrowingBuffer {
   length = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  constructor(private readonly onGrowth: (held: number) => void) {}
+  constructor(
+    private readonly firstSize: number,
+    private readonly onGrowth: (held: number) => void,
+  ) {}
 
   append(chunk: Buffer): void {
     const length = this.length + chunk.length;
@@ -94,7 +101,7 @@ class GrowingBuffer {
   }
 
   #grow(length: number): void {
-    const larger = Buffer.alloc(Math.max(FIRST_SIZE, length, this.#bytes.length * 2));
+    const larger = Buffer.alloc(Math.max(this.firstSize, length, this.#bytes.length * 2));
     this.#bytes.copy(larger);
     this.#bytes = larger;
     this.onGrowth(larger.length);

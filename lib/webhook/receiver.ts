@@ -138,11 +138,11 @@ export class Receiver {
     const { now, steady, holdMs, commitMs } = this.options;
     const at = steady();
     return {
-      ...exchange,
       body,
       received: new Date(now()),
       holdUntil: at + holdMs,
       commitUntil: at + commitMs,
+      ...exchange,
     };
   }
 
@@ -184,7 +184,7 @@ export class Receiver {
     if (this.#isCostly(arrived, judges)) return this.#giveUp(req, 'too many large bodies came at a time');
     const arrival = { received, sender: this.#senderOf(req) };
     const court = courtOf(endpoint, judges.able, arrival);
-    const judgement = judge(proof, { ...court, clockGuard: this.options.clockGuard });
+    const judgement = judge(proof, { clockGuard: this.options.clockGuard, ...court });
     if (judgement.kind === 'usable') return this.#store(arrived, endpoint, judgement.message);
     if (judgement.kind === 'unusable') return this.#store(arrived, endpoint, judgement.letter);
     if (judges.waiting)

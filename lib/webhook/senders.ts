@@ -13,7 +13,8 @@ const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
  * that is a configured reverse proxy, the address that the proxy names in `X-Forwarded-For`.
  */
 export class Senders {
-  #proxies = new BlockList();
+  /** Undefined where there are none: then nothing has to be looked up. */
+  #proxies: BlockList | undefined;
 
   /** @throws RvmError BAD_INPUT that names what is no IP address; then those of before go on to count. */
   setProxies(addresses: readonly string[]): void {
@@ -22,12 +23,13 @@ export class Senders {
       if (isIP(address) === 0) throw noAddress(address);
       proxies.addAddress(withoutZone(address), familyOf(address));
     }
-    this.#proxies = proxies;
+    this.#proxies = addresses.length === 0 ? undefined : proxies;
   }
 
   /** Undefined once the connection is gone. */
   addressOf(req: IncomingMessage): string | undefined {
     let sender = req.socket.remoteAddress;
+    if (this.#proxies === undefined) return sender;
     // Each proxy adds its peer at the end: what stands before the last one that is not ours may be anybody's invention.
     const claimed = [req.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
     for (const entry of claimed) {
@@ -44,7 +46,9 @@ export class Senders {
   }
 
   #isProxy(address: string): boolean {
-    return isIP(address) !== 0 && this.#proxies.check(withoutZone(address), familyOf(address));
+    const proxies = this.#proxies;
+    if (proxies === undefined || isIP(address) === 0) return false;
+    return proxies.check(withoutZone(address), familyOf(address));
   }
 }
 

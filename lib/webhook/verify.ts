@@ -104,7 +104,7 @@ function signedWith(
   const candidates = startsWithMark(body) ? [body, body.subarray(BYTE_ORDER_MARK.length)] : [body];
   return firstMatch(station, (phrase) =>
     candidates
-      .map((bytes) => sameText(createHmac('sha256', phrase).update(bytes).digest('base64'), text))
+      .map((bytes) => sameSignature(createHmac('sha256', phrase).update(bytes).digest('base64'), text))
       .includes(true),
   );
 }
@@ -134,7 +134,13 @@ function firstMatch(station: ReceivingStation, matches: (phrase: string) => bool
   return SLOTS.find((_, index) => results[index]);
 }
 
-/** Equality of two texts in a time that depends on neither; over digests, because their lengths may differ. */
+/** Equality in a time that depends on neither; the length of a signature is no secret. */
+function sameSignature(one: string, other: string): boolean {
+  const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
+  return bytes.length === others.length && timingSafeEqual(bytes, others);
+}
+
+/** The same for phrases, over digests, so that their lengths do not show. */
 function sameText(one: string, other: string): boolean {
   return timingSafeEqual(digestOf(one), digestOf(other));
 }

@@ -34,6 +34,8 @@ export class Station {
   readonly name: string;
   readonly isSandbox: boolean;
   readonly #properties: Properties;
+  /** The variable that its own properties lack: asked for with each alarm. */
+  readonly #unsetVariable: string | undefined;
   readonly #watchers = new Set<() => void>();
   readonly #log: StateLog;
   #state: StationState = { kind: 'idle' };
@@ -55,6 +57,7 @@ export class Station {
     private readonly cloud: CloudNode | undefined,
   ) {
     this.#properties = { ...config };
+    this.#unsetVariable = firstUnsetVariable(this.#properties, node.credentials);
     this.#log = new StateLog(RED, node);
     this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
@@ -65,7 +68,7 @@ export class Station {
 
   /** The variable that the station or its cloud lacks, for the status. */
   unsetVariable(): string | undefined {
-    return firstUnsetVariable(this.#properties, this.node.credentials) ?? this.cloud?.unsetVariable;
+    return this.#unsetVariable ?? this.cloud?.unsetVariable;
   }
 
   /**

@@ -49,6 +49,8 @@ function termsOf(properties: Properties): DeliveryTerms {
 /** One `webhook in` node: an endpoint of the dispatcher, the consumer of its events, and its status. */
 class WebhookIn {
   readonly #properties: Properties;
+  /** The variable that its own properties lack. */
+  readonly #ownUnsetVariable: string | undefined;
   readonly #inboxNode: InboxNode | undefined;
   readonly #inbox: Inbox;
   readonly #consumption: Consumption;
@@ -74,6 +76,7 @@ class WebhookIn {
     private readonly server: WebhookServer,
   ) {
     this.#properties = { ...config };
+    this.#ownUnsetVariable = firstUnsetVariable(this.#properties);
     this.#inboxNode = this.#findInboxNode();
     this.#inbox = useInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS, this);
     this.#consumption = this.#consume();
@@ -142,7 +145,7 @@ class WebhookIn {
   /** The full path; undefined, with the fault noted, where there is none that a request could come by. */
   #path(): string | undefined {
     // A variable that is not set may stand for the path, and its name is shown.
-    if (firstUnsetVariable(this.#properties) !== undefined) return undefined;
+    if (this.#ownUnsetVariable !== undefined) return undefined;
     const own = textOf(this.#properties, 'path');
     const path = this.server.fullPath(own);
     if (path === undefined) return this.#refuse('noHttpNodes');
@@ -187,7 +190,7 @@ class WebhookIn {
   }
 
   #unsetVariable(): string | undefined {
-    return firstUnsetVariable(this.#properties) ?? this.#inboxNode?.unsetVariable;
+    return this.#ownUnsetVariable ?? this.#inboxNode?.unsetVariable;
   }
 
   #loopbackUrl(path: string): string | undefined {

@@ -42,6 +42,8 @@ export class Messages {
   readonly #bury: StatementSync;
   readonly #find: StatementSync;
   readonly #body: StatementSync;
+  /** Endpoints of which all that can be delivered is leased: what comes next need not wait behind others. */
+  readonly #drained = new Set<string>();
   /** Given by the transaction under way, still without their bodies. */
   #unread: StoredMessage[] = [];
   #listed: StoredMessage[] = [];
@@ -121,7 +123,8 @@ export class Messages {
     if (last !== undefined) return this.#store(message, 'conflict', Number(last['copy']) + 1, NO_PHASE);
     if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
     const phase = this.#phaseOf(message);
-    const leased = lease === 'any' || (lease === 'ordered' && !this.#isOpen(message));
+    const leased = this.#mayLease(message, lease);
+    if (!leased) this.#drained.delete(message.endpoint);
     return this.#store(message, leased ? 'leased' : 'received', 0, phase);
   }
 
@@ -130,12 +133,15 @@ export class Messages {
     const next = (ordered ? this.#nextOrdered : this.#next).all(endpoint, limit);
     const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
     for (const row of rows) this.#lease.run(row['sequence'] ?? null);
-    const messages = rows.map(storedMessage).map((message) => ({ ...message, attempt: message.attempt + 1 }));
+    if (rows.length < limit && rows.length === next.length) this.#drained.add(endpoint);
+    const messages = rows.map(storedMessage);
+    for (const message of messages) message.attempt += 1;
     this.#unread.push(...messages);
     return messages;
   }
 
   giveBack({ unsent, cutOff }: GivenBack): number {
+    this.#drained.clear();
     const runs = [...unsent.map((id) => this.#unsend.run(id)), ...cutOff.map((id) => this.#cutOff.run(id))];
     return runs.reduce((sum, { changes }) => sum + Number(changes), 0);
   }
@@ -169,6 +175,7 @@ export class Messages {
   }
 
   revive(deliveryId: string): string | undefined {
+    this.#drained.clear();
     const row = this.#revive.get(deliveryId);
     return row && String(row['endpoint']);
   }
@@ -198,8 +205,9 @@ export class Messages {
     }
   }
 
-  /** After a transaction that failed. */
-  forgetUnread(): void {
+  /** After a transaction that failed: nothing of it has happened. */
+  forgetWork(): void {
+    this.#drained.clear();
     this.#unread = [];
     this.#listed = [];
   }
@@ -230,7 +238,7 @@ export class Messages {
     copy: number,
     { first, ended }: { first: boolean; ended: boolean },
   ): Accepted {
-    const deliveryId = randomUUID();
+    const deliveryId = uuidAt(Date.now());
     const isLeased = state === 'leased';
     const isEvent = isLeased || state === 'received';
     const { lastInsertRowid } = this.#insert.run(
@@ -273,9 +281,20 @@ export class Messages {
     return { first: before === undefined, ended: before?.['is_end'] === 1 };
   }
 
+  #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
+    if (lease === 'no' || !this.#drained.has(message.endpoint)) return false;
+    return lease === 'any' || !this.#isOpen(message);
+  }
+
   #isOpen({ station, alarm, endpoint }: NewMessage): boolean {
     return alarm !== undefined && this.#openOfAlarm.get(station, alarm, endpoint) !== undefined;
   }
+}
+
+/** A UUID of version 7: those made later stand behind it, so that an index of them grows at its end alone. */
+function uuidAt(milliseconds: number): string {
+  const time = milliseconds.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
 const NO_PHASE = { first: false, ended: false };

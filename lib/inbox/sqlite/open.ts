@@ -8,6 +8,8 @@ import { migrate } from './schema';
 const BUSY_TIMEOUT = 2000;
 /** Memory for pages of the file, in KiB. Ids are random, so their index wants room. */
 const CACHE = 16 * 1024;
+/** Pages that the log may hold while there is no time to empty it: about 32 MB. */
+const LOG = 8000;
 
 /** A file that is checked quickly even from a cold disk, in bytes. */
 const SMALL = 128 * 1024 * 1024;
@@ -46,6 +48,7 @@ function prepare(database: DatabaseSync, file: string, mustCheck: boolean): void
   database.exec('PRAGMA synchronous = FULL');
   database.exec('PRAGMA foreign_keys = ON');
   database.exec(`PRAGMA cache_size = -${CACHE}`);
+  database.exec(`PRAGMA wal_autocheckpoint = ${LOG}`);
   for (const [pragma, value] of REQUIRED) {
     const found = valueOf(database, pragma);
     if (found !== value) throw new Error(`it cannot be made durable, for ${pragma} is ${found}`);

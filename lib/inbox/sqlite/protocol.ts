@@ -76,7 +76,7 @@ export interface Quarantined {
 
 /** What the main thread asks of the thread of the store. Those of one batch are one transaction. */
 export interface StoreCalls {
-  /** `ordered`: leased only where no other event of its alarm is open. */
+  /** Leased only where none that could be waits before it; `ordered`: and where no other event of its alarm is open. */
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
   /** Leases the next events that wait. `ordered`: of each alarm only the first. `health`: at most so many of class health. */
   lease: {

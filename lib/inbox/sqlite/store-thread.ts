@@ -23,20 +23,17 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
-/** Requests of one transaction: enough to share a sync, few enough to keep it short. */
-const BATCH = 500;
+/** Requests sent without waiting for more of the same turn of the event loop: meanwhile the thread works already. */
+const SHARE = 8;
 /** Before a thread that has ended by itself is followed by another, in milliseconds. */
 const PAUSE = 1000;
 
-/**
- * The store in its thread, as the main thread sees it. What is asked while a batch is under way goes into the next one
- * together: a sync to the disk costs the same for one as for hundreds.
- */
+/** The store in its thread, as the main thread sees it. What is asked in one turn of the event loop is sent together. */
 export class StoreThread implements StorePort {
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #queue: Request[] = [];
-  #underWay = false;
+  #sending: NodeJS.Immediate | undefined;
   #lastId = 0;
   #wasOpen = false;
   #closing: Promise<void> | undefined;
@@ -60,7 +57,8 @@ export class StoreThread implements StorePort {
         reject,
       });
       this.#queue.push(request);
-      this.#send();
+      if (this.#queue.length >= SHARE) this.#send();
+      else this.#sending ??= setImmediate(() => this.#send());
     });
   }
 
@@ -92,33 +90,26 @@ export class StoreThread implements StorePort {
   }
 
   #send(): void {
-    if (this.#underWay || this.#worker === undefined) return;
-    const batch = this.#queue.splice(0, BATCH);
-    if (batch.length > 0) {
-      this.#underWay = true;
-      this.#worker.ref();
-      this.#post({ batch });
-    } else if (this.#closing !== undefined) {
-      this.#worker.ref();
-      this.#post('close');
-    }
-  }
-
-  #post(message: ToStore): void {
-    this.#worker?.postMessage(message);
+    clearImmediate(this.#sending);
+    this.#sending = undefined;
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const batch = this.#queue.splice(0);
+    const orders: ToStore[] = batch.length > 0 ? [{ batch }] : [];
+    if (this.#closing !== undefined) orders.push('close');
+    if (orders.length > 0) worker.ref();
+    for (const order of orders) worker.postMessage(order);
   }
 
   #hear(news: FromStore): void {
     if ('replies' in news) {
-      this.#underWay = false;
-      this.#worker?.unref();
-      this.#send();
       for (const { id, give, error } of news.replies) {
         const pending = this.#pending.get(id);
         this.#pending.delete(id);
         if (error === undefined) pending?.resolve(give);
         else pending?.reject(storeFailed(error));
       }
+      if (this.#pending.size === 0 && this.#closing === undefined) this.#worker?.unref();
     } else if ('opened' in news) {
       this.#wasOpen = true;
       this.news.onOpened(news.opened);
@@ -129,7 +120,6 @@ export class StoreThread implements StorePort {
   /** A thread that ended by itself, for want of memory say, is followed by another; what it was asked has failed. */
   #lost(reason: string): void {
     this.#worker = undefined;
-    this.#underWay = false;
     this.#queue = [];
     for (const { reject } of this.#pending.values()) reject(storeFailed(reason));
     this.#pending.clear();

@@ -68,9 +68,14 @@ export class Store {
       return result;
     } catch (error) {
       this.#rollBack();
-      this.#messages.forgetUnread();
+      this.#messages.forgetWork();
       throw error;
     }
+  }
+
+  /** Writes the log into the file, so that it need not grow. */
+  checkpointLog(): void {
+    this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)');
   }
 
   /** Empties the log into the file. After an end in such a moment the next start has nothing to check. */

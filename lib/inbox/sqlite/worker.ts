@@ -1,10 +1,14 @@
 import path from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { checkDisk, fileSystemWarning, Reserve } from './disk';
 import { faultText, isBroken, isFull } from './fault';
 import type { FromStore, Reply, Request, StoreWarning, ToStore } from './protocol';
 import { Store } from './store';
 
+/** Requests of one transaction at which no more are added: enough to share a sync, few enough to keep it short. */
+const BATCH = 500;
+/** Requests after which the log is written into the file when there is time: few, so that it takes a moment only. */
+const SOME = 64;
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 
@@ -24,6 +28,8 @@ class StoreServer {
   #resumed: boolean;
   #triedAt = -Infinity;
   #fault = '';
+  /** Requests since the log was last written into the file. */
+  #inLog = 0;
 
   constructor(
     private readonly file: string,
@@ -39,8 +45,16 @@ class StoreServer {
     if (this.#store === undefined) this.#open();
     const replies = this.#answer(batch);
     this.tell({ replies });
+    this.#inLog += batch.length;
     const isTidy = batch.some(({ name, id }) => name === 'tidy' && isGiven(replies, id, false));
     if (isTidy) this.#rest();
+  }
+
+  /** Nothing is asked at the moment: time for what a batch would have to wait for. */
+  pause(): void {
+    if (this.#inLog < SOME) return;
+    this.#inLog = 0;
+    this.#tend((store) => store.checkpointLog());
   }
 
   close(): void {
@@ -102,18 +116,38 @@ class StoreServer {
 
   /** Nothing is left to remove: time to see to the log and the disk. */
   #rest(): void {
+    this.#tend((store) => store.checkpoint());
+    this.#reserve.keep();
+    this.#warn(checkDisk(path.dirname(this.file)));
+  }
+
+  #tend(work: (store: Store) => void): void {
+    if (this.#store === undefined) return;
     try {
-      this.#store?.checkpoint();
+      work(this.#store);
     } catch (error) {
       this.#close(error);
     }
-    this.#reserve.keep();
-    this.#warn(checkDisk(path.dirname(this.file)));
   }
 
   #warn(warning: StoreWarning | undefined): void {
     if (warning !== undefined) this.tell({ warning });
   }
+}
+
+/** What was sent while the last batch was under way goes together: a sync costs the same for one as for hundreds. */
+function sentMeanwhile(port: MessagePort, first: ToStore): { batch: Request[]; isEnd: boolean } {
+  const batch: Request[] = [];
+  for (let order: ToStore | undefined = first; order !== undefined; order = nextOf(port)) {
+    if (order === 'close') return { batch, isEnd: true };
+    batch.push(...order.batch);
+    if (batch.length >= BATCH) break;
+  }
+  return { batch, isEnd: false };
+}
+
+function nextOf(port: MessagePort): ToStore | undefined {
+  return receiveMessageOnPort(port)?.message as ToStore | undefined;
 }
 
 function isGiven(replies: readonly Reply[], id: number, give: unknown): boolean {
@@ -130,9 +164,15 @@ if (parentPort !== null) {
   const port = parentPort;
   const { file, resumed } = workerData as WorkerData;
   const server = new StoreServer(file, resumed, (news) => port.postMessage(news));
-  port.on('message', (message: ToStore) => {
-    if (message !== 'close') return server.run(message.batch);
-    server.close();
-    port.close();
+  port.on('message', (first: ToStore) => {
+    for (let order: ToStore | undefined = first; order !== undefined; order = nextOf(port)) {
+      const { batch, isEnd } = sentMeanwhile(port, order);
+      if (batch.length > 0) server.run(batch);
+      if (!isEnd) continue;
+      server.close();
+      port.close();
+      return;
+    }
+    server.pause();
   });
 }

@@ -1,0 +1,84 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { PATH, PHRASE } from '../test/support/flows';
+import { CountingNodeRed, handWiredFlow, webhookInFlow } from './counting-node-red';
+import { Load } from './load/load';
+import type { Row, Scale } from './measurement';
+import { percentile, sideBySide, spreadOf } from './side-by-side';
+
+const RATE = 500;
+
+interface Size {
+  /** Events of a round. */
+  events: number;
+  rounds: number;
+}
+const SIZES: Record<Scale, Size> = {
+  full: { events: 2500, rounds: 7 },
+  quick: { events: 250, rounds: 1 },
+};
+
+/** B3: the time from the last byte sent to the answer, at a fixed rate that both sides can keep up with. */
+export async function latencyOnNodeRed(scale: Scale): Promise<Row[]> {
+  const { events, rounds } = SIZES[scale];
+  const ours = await CountingNodeRed.start(events, webhookInFlow());
+  const byHand = await CountingNodeRed.start(events, handWiredFlow(), { withoutPackage: true });
+  const load = new Load();
+  const syncs: number[] = [];
+  try {
+    const {
+      ours: own,
+      other,
+      ratio,
+    } = await sideBySide(rounds, {
+      ours: async () => {
+        const sync = slowSync();
+        syncs.push(sync);
+        // What one sync to the disk takes is the price of keeping the event, which the other side does not pay.
+        return (await slowAnswer(load, ours)) - sync;
+      },
+      other: () => slowAnswer(load, byHand),
+    });
+    const sync = spreadOf(syncs).median;
+    return [
+      {
+        id: 'B3',
+        measured: `webhook in: 99th percentile of the answers at ${RATE} events/s, less that of a sync to the disk`,
+        against: 'the hand-wired flow',
+        figure: ratio,
+        unit: 'x',
+        target: { atMost: 1.2 },
+        seen: { oursLessSyncMs: own.median, otherMs: other.median, syncMs: sync },
+      },
+    ];
+  } finally {
+    await load.stop();
+    await ours.nodeRed.stopAndRemove();
+    await byHand.nodeRed.stopAndRemove();
+  }
+}
+
+/** The 99th percentile of a round, in milliseconds. */
+async function slowAnswer(load: Load, server: CountingNodeRed): Promise<number> {
+  await load.prepare({ count: server.count, path: PATH, phrase: PHRASE });
+  const { times } = await load.pace({ port: server.nodeRed.port, rate: RATE });
+  await server.lastDelivered();
+  return percentile(times, 0.99);
+}
+
+/** The 99th percentile of a sync of a few pages, in milliseconds; on the disk that the inbox is on. */
+function slowSync(): number {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-sync-'));
+  const file = fs.openSync(path.join(folder, 'file'), 'w');
+  const pages = Buffer.alloc(32 * 1024, 1);
+  const times = Array.from({ length: 300 }, () => {
+    fs.writeSync(file, pages);
+    const from = performance.now();
+    fs.fsyncSync(file);
+    return performance.now() - from;
+  });
+  fs.closeSync(file);
+  fs.rmSync(folder, { recursive: true });
+  return percentile(times, 0.99);
+}
