@@ -11,15 +11,17 @@ const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoin
 /** Bodies that a list reads, in bytes: beyond it, it has rows without them. */
 const MAX_LISTED = 32 * 1024 * 1024;
 /** The partial indexes are used only where a query has their condition in these words. */
+const OPEN = `state IN ('received', 'leased')`;
+const LEASED = `${OPEN} AND state = 'leased'`;
 const LISTED: Record<ListQuery['state'], string> = {
-  open: `state IN ('received', 'leased')`,
+  open: OPEN,
   settled: `state = 'delivered'`,
   dead: `state IN ('dead', 'conflict', 'stale')`,
   all: 'TRUE',
 };
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
   SELECT 1 FROM message AS former WHERE former.station = message.station AND former.alarm = message.alarm
-  AND former.endpoint = message.endpoint AND former.state IN ('received', 'leased') AND former.sequence < message.sequence))`;
+  AND former.endpoint = message.endpoint AND former.${OPEN} AND former.sequence < message.sequence))`;
 
 /** The messages of an inbox and their states. No transactions of its own. */
 export class Messages {
@@ -67,7 +69,7 @@ export class Messages {
       'SELECT is_end FROM message WHERE station = ? AND alarm = ? ORDER BY is_end DESC LIMIT 1',
     );
     this.#openOfAlarm = prepare(
-      `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND state IN ('received', 'leased') LIMIT 1`,
+      `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND ${OPEN} LIMIT 1`,
     );
     const next = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
     this.#next = prepare(`${next} ORDER BY rank, sequence LIMIT ?`);
@@ -90,24 +92,23 @@ export class Messages {
     this.#again = prepare(
       `UPDATE message SET at_flow = 1, attempt = attempt + 1 WHERE delivery_id = ? AND state = 'leased' RETURNING attempt`,
     );
-    this.#end = prepare(
-      `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND state IN ('received', 'leased')`,
-    );
-    this.#leased = prepare(`SELECT delivery_id FROM message WHERE endpoint = ? AND state = 'leased'`);
+    this.#end = prepare(`UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND ${OPEN}`);
+    this.#leased = prepare(`SELECT delivery_id FROM message WHERE endpoint = ? AND ${LEASED}`);
     const exhausted = `delivery_id = ? AND state = 'dead' AND again = 'attempts'`;
     this.#revive = prepare(
       `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry' WHERE ${exhausted} RETURNING endpoint`,
     );
     this.#bury = prepare(`UPDATE message SET state = ?, again = NULL WHERE ${exhausted}`);
     this.#find = prepare(`SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`);
-    const list = (condition: string): StatementSync =>
+    const list = (condition: string, index = ''): StatementSync =>
       prepare(
-        `SELECT ${COLUMNS} FROM message WHERE ${condition} AND received >= ?
+        `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ?
          ORDER BY received DESC, sequence DESC LIMIT ?`,
       );
     this.#body = prepare('SELECT facts, bytes FROM body WHERE sequence = ?');
     this.#lists = {
-      open: list(LISTED.open),
+      // By the time of receipt it would have to walk past all those that are not open any more.
+      open: list(LISTED.open, 'INDEXED BY message_open'),
       settled: list(LISTED.settled),
       dead: list(LISTED.dead),
       all: list(LISTED.all),
@@ -220,7 +221,7 @@ export class Messages {
   forgetLeases(): void {
     this.database.exec(
       `UPDATE message SET state = 'received', cut_off = cut_off + at_flow,
-       again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0 WHERE state = 'leased'`,
+       again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0 WHERE ${LEASED}`,
     );
   }
 

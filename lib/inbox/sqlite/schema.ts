@@ -66,6 +66,13 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX quarantine_endpoint ON quarantine (endpoint, id);
   CREATE INDEX quarantine_address ON quarantine (address, id);
   `,
+  // One index of the open ones in place of three: each event enters and leaves it, and that is a third of its work.
+  `
+  DROP INDEX message_open;
+  DROP INDEX message_leased;
+  DROP INDEX message_open_alarm;
+  CREATE INDEX message_open ON message (endpoint, station, alarm, sequence) WHERE state IN ('received', 'leased');
+  `,
 ];
 
 /**

@@ -24,7 +24,7 @@ interface Pending {
 }
 
 /** Requests sent without waiting for more of the same turn of the event loop: meanwhile the thread works already. */
-const SHARE = 8;
+const SHARE = 16;
 /** Before a thread that has ended by itself is followed by another, in milliseconds. */
 const PAUSE = 1000;
 
