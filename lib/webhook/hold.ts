@@ -36,15 +36,16 @@ export function pause(duration: number): Promise<void> {
  * nobody's any more.
  * @param duration milliseconds
  */
-export async function within<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), duration);
+export function within<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => resolve(undefined), duration);
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      settle();
+    };
+    work.then(
+      (result) => end(() => resolve(result)),
+      (error: Error) => end(() => reject(error)),
+    );
   });
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -166,13 +166,16 @@ export class Receiver {
 
   async #process(arrived: Arrived): Promise<void> {
     const { req, res, holdUntil, commitUntil } = arrived;
-    const endpoint = await this.#hold(req, arrived.target.endpoint, holdUntil);
+    const endpoint = arrived.target.endpoint() ?? (await this.#hold(req, arrived.target.endpoint, holdUntil));
     if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
-    const timeLeft = commitUntil - this.options.steady();
-    const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
-    if (outcome === 'answered') return;
-    if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
-    const ready = await this.#hold(req, () => readyOf(arrived.target.endpoint()), holdUntil);
+    if (endpoint.middleware !== undefined) {
+      const timeLeft = commitUntil - this.options.steady();
+      const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
+      if (outcome === 'answered') return;
+      if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
+    }
+    const look = (): Ready | undefined => readyOf(arrived.target.endpoint());
+    const ready = look() ?? (await this.#hold(req, look, holdUntil));
     if (ready === undefined)
       return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
     return this.#judge(arrived, ready.endpoint, ready.judges);
@@ -265,8 +268,13 @@ export class Receiver {
   }
 }
 
+interface Ready {
+  endpoint: Endpoint;
+  judges: Judges;
+}
+
 /** The endpoint with the stations that can judge, once there is one. */
-function readyOf(endpoint: Endpoint | undefined): { endpoint: Endpoint; judges: Judges } | undefined {
+function readyOf(endpoint: Endpoint | undefined): Ready | undefined {
   if (endpoint === undefined) return undefined;
   const judges = judgesAmong(endpoint.stations());
   return judges.able.length === 0 ? undefined : { endpoint, judges };

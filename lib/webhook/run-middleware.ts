@@ -7,11 +7,10 @@ export type MiddlewareOutcome = 'passed' | 'answered' | 'failed';
 
 /** @param duration milliseconds it may take */
 export async function runMiddleware(
-  middleware: Middleware | undefined,
+  middleware: Middleware,
   exchange: { req: IncomingMessage; res: ServerResponse },
   duration: number,
 ): Promise<MiddlewareOutcome> {
-  if (middleware === undefined) return 'passed';
   const { req, res } = exchange;
   // The mark by which the body parsers of Express know that a body has been read; they would fail on the empty stream.
   Object.assign(req, { _body: true });
