@@ -57,11 +57,15 @@ async function pace({ port, rate }: Pace): Promise<PaceReport> {
     idle.push(sender);
   };
   const underWay: Promise<void>[] = [];
-  while (sent < total) {
+  const failures: unknown[] = [];
+  while (sent < total && failures.length === 0) {
     const due = Math.min(total, Math.floor(((performance.now() - from) * rate) / 1000));
     for (; sent < due; sent += 1) {
       const request = requests.pop();
-      if (request !== undefined) underWay.push(one(request));
+      if (request === undefined) continue;
+      const sending = one(request);
+      underWay.push(sending);
+      sending.catch((error: unknown) => failures.push(error));
     }
     await new Promise((resolve) => {
       setTimeout(resolve, 1);

@@ -33,7 +33,9 @@ export class Load {
 
   async #order(order: Order): Promise<unknown> {
     this.#child.send(order);
-    const [answer] = (await once(this.#child, 'message')) as [{ report?: unknown; error?: string }];
+    const ended = once(this.#child, 'exit').then(() => [{ error: 'the load generator has ended' }]);
+    const answered = once(this.#child, 'message');
+    const [answer] = (await Promise.race([answered, ended])) as [{ report?: unknown; error?: string }];
     assert.equal(answer.error, undefined);
     return answer.report;
   }
