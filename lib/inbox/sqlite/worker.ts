@@ -54,7 +54,12 @@ class StoreServer {
   pause(): void {
     if (this.#inLog < SOME) return;
     this.#inLog = 0;
-    this.#tend((store) => store.checkpointLog());
+    try {
+      this.#store?.checkpointLog();
+    } catch (error) {
+      // What a full disk has no room for stays in the log, and the next commit tells of it.
+      if (isBroken(error)) this.#close(error);
+    }
   }
 
   close(): void {
@@ -116,18 +121,13 @@ class StoreServer {
 
   /** Nothing is left to remove: time to see to the log and the disk. */
   #rest(): void {
-    this.#tend((store) => store.checkpoint());
-    this.#reserve.keep();
-    this.#warn(checkDisk(path.dirname(this.file)));
-  }
-
-  #tend(work: (store: Store) => void): void {
-    if (this.#store === undefined) return;
     try {
-      work(this.#store);
+      this.#store?.checkpoint();
     } catch (error) {
       this.#close(error);
     }
+    this.#reserve.keep();
+    this.#warn(checkDisk(path.dirname(this.file)));
   }
 
   #warn(warning: StoreWarning | undefined): void {
