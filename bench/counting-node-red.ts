@@ -47,13 +47,13 @@ function settings(count: number): string {
   },`;
 }
 
-const TAB: FlowNode = { id: 'tab', type: 'tab', label: 'benchmark' };
+export const TAB: FlowNode = { id: 'tab', type: 'tab', label: 'benchmark' };
 
 function functionNode(id: string, func: string, further: Partial<FlowNode> = {}): FlowNode {
   return { id, type: 'function', z: 'tab', func, outputs: 1, libs: [], x: 0, y: 0, wires: [[]], ...further };
 }
 
-const COUNTER = functionNode('counter', `global.get('delivered')();\nreturn null;`);
+export const COUNTER = functionNode('counter', `global.get('delivered')();\nreturn null;`);
 
 /** *webhook in*, with the event handled when it is sent. */
 export function webhookInFlow(...listener: FlowNode[]): FlowNode[] {

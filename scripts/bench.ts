@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { requestsOfADay } from '../bench/day';
 import type { Measurement, Row } from '../bench/measurement';
 import { resultsOf, tableOf } from '../bench/report';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
@@ -17,6 +18,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B1: rateOnNodeRed,
   B2: rateOnListener,
   B3: latencyOnNodeRed,
+  B6: requestsOfADay,
 };
 
 function circumstances(): Record<string, unknown> {
