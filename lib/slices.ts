@@ -14,3 +14,18 @@ export async function* inSlices<T>(items: Iterable<T>): AsyncGenerator<T> {
     yield item;
   }
 }
+
+/**
+ * The same for work that is done at once for each item: to wait for each would take longer than the work. A pause comes first
+ * of all, for what went before may have been as long as a slice.
+ */
+export async function eachInSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
+  let began = -Infinity;
+  for (const item of items) {
+    if (performance.now() - began > SLICE_MS) {
+      await setImmediate();
+      began = performance.now();
+    }
+    work(item);
+  }
+}

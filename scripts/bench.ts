@@ -8,6 +8,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { requestsOfADay } from '../bench/day';
+import { refreshBlocks } from '../bench/event-loop';
+import { firstLoad } from '../bench/first-load';
 import type { Measurement, Row } from '../bench/measurement';
 import { resultsOf, tableOf } from '../bench/report';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
@@ -19,6 +21,8 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B2: rateOnListener,
   B3: latencyOnNodeRed,
   B6: requestsOfADay,
+  B7: firstLoad,
+  B8: refreshBlocks,
 };
 
 function circumstances(): Record<string, unknown> {

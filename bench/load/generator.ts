@@ -47,7 +47,8 @@ async function pace({ port, rate }: Pace): Promise<PaceReport> {
   const total = requests.length;
   let sent = 0;
   const one = async (request: Buffer): Promise<void> => {
-    const sender = idle.pop() ?? (await Sender.connect(port));
+    // The one that has rested longest: a server closes a connection that it hears nothing of for some seconds.
+    const sender = idle.shift() ?? (await Sender.connect(port));
     all.add(sender);
     const answer = sender.send(request);
     // Written to the kernel by now: a socket that is not full takes it at once.

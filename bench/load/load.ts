@@ -33,9 +33,15 @@ export class Load {
 
   async #order(order: Order): Promise<unknown> {
     this.#child.send(order);
-    const ended = once(this.#child, 'exit').then(() => [{ error: 'the load generator has ended' }]);
-    const answered = once(this.#child, 'message');
+    // Leaves no listener behind, however many orders there are.
+    const over = new AbortController();
+    const { signal } = over;
+    const ended = once(this.#child, 'exit', { signal }).then(() => [
+      { error: 'the load generator has ended' },
+    ]);
+    const answered = once(this.#child, 'message', { signal });
     const [answer] = (await Promise.race([answered, ended])) as [{ report?: unknown; error?: string }];
+    over.abort();
     assert.equal(answer.error, undefined);
     return answer.report;
   }

@@ -1,6 +1,8 @@
 import type { Device } from '../device';
+import { isSameJson } from '../json-comparison';
 import type { JsonRecord } from '../json-record';
-import { inSlices } from '../slices';
+import { readAhead } from '../read-ahead';
+import { eachInSlices } from '../slices';
 import type { Answer } from './answer';
 import { unwrapRecord } from './collection';
 import { DeviceIndex, type DeviceEntry } from './device-index';
@@ -177,12 +179,21 @@ export class DeviceDirectory {
   async #loadPages(operation: Operation, index: DeviceIndex): Promise<void> {
     const first = await this.#firstPage(operation);
     const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
-    for await (const page of pagesFrom(first, DIALECT.collection.devices, this.#origins, ask)) {
-      for await (const record of inSlices(page.records)) {
-        index.add({ device: toDevice(record), url: page.url });
-      }
+    const pages = pagesFrom(first, DIALECT.collection.devices, this.#origins, ask);
+    for await (const page of readAhead(pages)) {
+      await eachInSlices(page.records, (record) => index.add({ device: this.#kept(record), url: page.url }));
       for (const onPage of this.#onPage) onPage();
     }
+  }
+
+  /**
+   * The camera as the service tells it now: the former record itself where that is the same. What is as before need not be
+   * kept anew: collecting garbage takes the longer the more has to be kept, and nothing else runs meanwhile.
+   */
+  #kept(record: JsonRecord): Device {
+    const device = toDevice(record);
+    const former = this.#index?.byId(device.id)?.device;
+    return former !== undefined && isSameJson(former, device) ? former : device;
   }
 
   /** The link to the devices is known from `/system`; where it is gone, `/system` is asked once more. */

@@ -12,9 +12,12 @@ export class DeviceIndex {
   readonly #entries: DeviceEntry[] = [];
   /** Places in `#entries`, which stay when an entry is replaced. */
   readonly #byId = new Map<string, number>();
+  /** Only of ids in other spellings than the one in which GUIDs are compared. */
   readonly #byGuid = new Map<string, number>();
   readonly #byRemoteId = new Map<string, number>();
-  readonly #byName = new Map<string, number[]>();
+  readonly #byName = new Map<string, number>();
+  /** The second camera of a name, and further ones. */
+  readonly #namesakes = new Map<string, number[]>();
   readonly #withoutRemoteId: number[] = [];
 
   get entries(): readonly DeviceEntry[] {
@@ -25,14 +28,13 @@ export class DeviceIndex {
   add(entry: DeviceEntry): void {
     const place = this.#entries.push(entry) - 1;
     const { id, name } = entry.device;
+    const guid = guidForm(id);
     addFirst(this.#byId, id, place);
-    addFirst(this.#byGuid, guidForm(id), place);
+    if (guid !== id) addFirst(this.#byGuid, guid, place);
     const remoteId = remoteIdOf(entry.device);
     if (remoteId === undefined) this.#withoutRemoteId.push(place);
     addFirst(this.#byRemoteId, remoteId, place);
-    const sameName = this.#byName.get(name);
-    if (sameName === undefined) this.#byName.set(name, [place]);
-    else sameName.push(place);
+    this.#addName(name, place);
   }
 
   /** Puts a newer record of the same device in the place of one; nothing where that is no longer here. */
@@ -43,7 +45,7 @@ export class DeviceIndex {
 
   /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
   byId(id: string): DeviceEntry | undefined {
-    const place = this.#byId.get(id) ?? this.#byGuid.get(guidForm(id) ?? '');
+    const place = this.#byId.get(id) ?? this.#firstOfGuid(guidForm(id));
     return place === undefined ? undefined : this.#entries[place];
   }
 
@@ -60,7 +62,26 @@ export class DeviceIndex {
 
   /** All devices of exactly this name. */
   byName(name: string): DeviceEntry[] {
-    return (this.#byName.get(name) ?? []).flatMap((place) => this.#entries[place] ?? []);
+    const first = this.#byName.get(name);
+    if (first === undefined) return [];
+    return [first, ...(this.#namesakes.get(name) ?? [])].flatMap((place) => this.#entries[place] ?? []);
+  }
+
+  #addName(name: string, place: number): void {
+    if (!this.#byName.has(name)) {
+      this.#byName.set(name, place);
+      return;
+    }
+    const namesakes = this.#namesakes.get(name);
+    if (namesakes === undefined) this.#namesakes.set(name, [place]);
+    else namesakes.push(place);
+  }
+
+  /** The place of the first device whose id is this GUID, however it is spelled. */
+  #firstOfGuid(guid: string | undefined): number | undefined {
+    if (guid === undefined) return undefined;
+    const places = [this.#byId.get(guid), this.#byGuid.get(guid)].filter((place) => place !== undefined);
+    return places.length === 0 ? undefined : Math.min(...places);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { JsonRecord } from '../json-record';
 import type { Answer } from './answer';
 import { readPage } from './collection';
@@ -36,8 +35,6 @@ export async function* pagesFrom(
         'The service lists more than can be kept; report it to the service.',
       );
     }
-    // To read a long page takes as long as a slice of the work on it: both together would hold up all others.
-    await setImmediate();
     yield { records, url: answer.url };
     if (records.length === 0 || next === undefined) return;
     const url = origins.resolve(next, answer.url, answer.relation);

@@ -4,7 +4,7 @@ import { serviceNode } from '../rvm-central-station/service-node';
 import { deviceCopy } from '../support/device-copy';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, type Properties } from '../support/settings';
-import { inSlices } from '../../lib/slices';
+import { eachInSlices, inSlices } from '../../lib/slices';
 import { typedText } from '../support/typed-input';
 import { deviceFilter } from './device-filter';
 
@@ -22,7 +22,9 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const devices = await client.listDevices({ fresh: flagOf(properties, 'fresh'), signal });
     const isWanted = deviceFilter(show, search);
     const wanted: Device[] = [];
-    for await (const device of inSlices(devices)) if (isWanted(device)) wanted.push(device);
+    await eachInSlices(devices, (device) => {
+      if (isWanted(device)) wanted.push(device);
+    });
     if (output === 'each') return messageEach(RED, msg, wanted, links);
     msg.payload = await copiesOf(wanted, links);
     return undefined;
@@ -31,7 +33,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
 
 async function copiesOf(devices: readonly Device[], links: boolean): Promise<object[]> {
   const copies: object[] = [];
-  for await (const device of inSlices(devices)) copies.push(deviceCopy(device, links));
+  await eachInSlices(devices, (device) => copies.push(deviceCopy(device, links)));
   return copies;
 }
 

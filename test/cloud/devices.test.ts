@@ -94,6 +94,18 @@ describe('directory of devices', () => {
     assert.equal((await client.listDevices()).length, 2);
   });
 
+  it('a refresh keeps the record of a camera that is told as before, and takes any other, down to a field inside', async () => {
+    const { service } = station;
+    const cameras = (width: number) => [camera('a', 'First'), camera('b', 'Second', { sizes: [{ width }] })];
+    service.devices = cameras(640);
+    const client = station.client();
+    const [first, second] = await client.listDevices();
+    service.devices = cameras(1920);
+    const refreshed = await client.listDevices({ fresh: true });
+    assert.equal(refreshed[0], first);
+    assert.deepEqual(refreshed[1], { ...second, sizes: [{ width: 1920 }] });
+  });
+
   it('T-13 finds a GUID in any case and with braces, any other id only exactly', async () => {
     station.service.devices = [camera(`{${GATE.toUpperCase()}}`, 'Gate'), camera('Ab-_x', 'Yard')];
     const client = station.client();

@@ -8,6 +8,8 @@ export interface PagedDevicesOptions {
   pageSize: number;
   /** The first so many devices are listed as offline. */
   offline?: number;
+  /** So many more are offline as well, others each time that the list is asked for from its start. */
+  changing?: number;
   /** The list tells no remote ids, only the details of the cameras do. */
   remoteIdInDetails?: boolean;
 }
@@ -23,7 +25,10 @@ export interface Asked {
 
 const COOKIE = 'sid=paged';
 
-/** A service with very many cameras, over as many pages as it takes. The pages are made once, at the start. */
+/**
+ * A service with very many cameras, over as many pages as it takes. The pages are made once, at the start, unless cameras
+ * change.
+ */
 export class PagedDevices {
   readonly apiKey = 'key';
   readonly username = 'agent';
@@ -35,22 +40,24 @@ export class PagedDevices {
   /** What the details of a camera tell that is listed as offline. */
   statusInDetails = 'offline';
   readonly #server: Server;
+  readonly #options: PagedDevicesOptions;
+  /** All that stays of each camera. */
+  readonly #records: readonly object[];
   readonly #pages: readonly Buffer[];
+  /** How often the list has been asked for. */
+  #lists = 0;
 
   private constructor(server: Server, options: PagedDevicesOptions) {
-    const { devices, pageSize, offline = 0, remoteIdInDetails = false } = options;
+    const { devices, pageSize, remoteIdInDetails = false } = options;
     this.#server = server;
+    this.#options = options;
     this.ids = Array.from({ length: devices }, (_, index) => seededUuid(1, `paged ${index}`));
-    const records = this.ids.map((id, index) => ({
-      ...record(id, index, index < offline ? 'offline' : 'online'),
+    this.#records = this.ids.map((id, index) => ({
+      ...record(id, index, ''),
       ...(remoteIdInDetails ? { remoteId: undefined } : {}),
     }));
     const count = Math.ceil(devices / pageSize);
-    this.#pages = Array.from({ length: count }, (_, index) => {
-      const next = index + 1 < count ? { next: `/devices?page=${index + 1}` } : {};
-      const page = records.slice(index * pageSize, (index + 1) * pageSize);
-      return Buffer.from(JSON.stringify({ devices: page, total: devices, _links: next, _type: 'Devices' }));
-    });
+    this.#pages = Array.from({ length: count }, (_, index) => this.#made(index, count));
     server.on('request', (req, res) => {
       req.resume();
       req.on('end', () => {
@@ -117,8 +124,29 @@ export class PagedDevices {
 
   async #page(index: number, res: ServerResponse): Promise<void> {
     this.asked.pages += 1;
+    if (index === 0) this.#lists += 1;
     await this.beforePage(index);
-    res.writeHead(200, { 'Content-Type': 'application/json' }).end(this.#pages[index]);
+    const page =
+      this.#options.changing === undefined ? this.#pages[index] : this.#made(index, this.pageCount);
+    res.writeHead(200, { 'Content-Type': 'application/json' }).end(page);
+  }
+
+  #made(index: number, count: number): Buffer {
+    const { devices, pageSize } = this.#options;
+    const next = index + 1 < count ? { next: `/devices?page=${index + 1}` } : {};
+    const from = index * pageSize;
+    const page = this.#records.slice(from, from + pageSize).map((record, place) => ({
+      ...record,
+      status: this.#isOffline(from + place) ? 'offline' : 'online',
+    }));
+    return Buffer.from(JSON.stringify({ devices: page, total: devices, _links: next, _type: 'Devices' }));
+  }
+
+  /** Those that change are spread evenly over the list. */
+  #isOffline(index: number): boolean {
+    const { devices, offline = 0, changing = 0 } = this.#options;
+    const distance = Math.floor(devices / changing);
+    return index < offline || (changing > 0 && index % distance === this.#lists % distance);
   }
 }
 

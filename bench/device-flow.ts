@@ -1,0 +1,19 @@
+import { cloud, PHRASE, station } from '../test/support/flows';
+import type { FlowNode } from '../test/support/node-red';
+import type { PagedService } from './paged-service';
+
+/** A flow around nodes that ask such a service. */
+export function deviceFlow(service: PagedService, ...nodes: FlowNode[]): FlowNode[] {
+  const { apiKey, username, password } = service.account;
+  return [
+    { id: 'tab', type: 'tab', label: 'benchmark' },
+    // No refresh but those that are measured.
+    cloud({ url: service.url, deviceRefresh: 0, credentials: { apiKey } }),
+    station({ credentials: { username, password, secret: PHRASE } }),
+    ...nodes,
+  ];
+}
+
+export function functionNode(id: string, func: string, ...targets: string[]): FlowNode {
+  return { id, type: 'function', z: 'tab', func, outputs: 1, libs: [], x: 0, y: 0, wires: [targets] };
+}
