@@ -12,6 +12,7 @@ import { refreshBlocks } from '../bench/event-loop';
 import { firstLoad } from '../bench/first-load';
 import type { Measurement, Row } from '../bench/measurement';
 import { resultsOf, tableOf } from '../bench/report';
+import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
@@ -20,6 +21,8 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B1: rateOnNodeRed,
   B2: rateOnListener,
   B3: latencyOnNodeRed,
+  B4: timeOneAtATime,
+  B5: rateManyAtATime,
   B6: requestsOfADay,
   B7: firstLoad,
   B8: refreshBlocks,

@@ -15,6 +15,7 @@ const MAX_DEPTH = 64;
 const MAX_JSON = 16 * 1024 * 1024;
 
 const TOO_LARGE_HEAD = 431;
+const UTF8 = new TextDecoder();
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -111,7 +112,7 @@ export class Answer {
     }
     try {
       // Takes off a byte order mark, which JSON does not allow but some frameworks write.
-      const text = new TextDecoder().decode(this.body);
+      const text = UTF8.decode(this.body);
       const parsed: unknown = sjson.parse(text, undefined, {
         protoAction: 'remove',
         constructorAction: 'remove',

@@ -87,14 +87,17 @@ export class CameraFinder {
    * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data
    * sources or of its details; one learned from an earlier event; at last the device's own id.
    */
-  async remoteId(
+  remoteId(
     operation: Operation,
     entry: DeviceEntry,
     ids: EventIds,
     inSources: string | undefined,
-  ): Promise<string> {
+  ): string | Promise<string> {
     const near = ids.remoteId ?? remoteIdOf(entry.device) ?? inSources;
-    if (near !== undefined) return near;
+    return near ?? this.#remoteIdFurtherOff(operation, entry);
+  }
+
+  async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
     const inDetails = await orNothing(operation, this.#links.remoteIdInDetails(operation, entry));
     return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
   }

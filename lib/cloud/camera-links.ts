@@ -21,6 +21,8 @@ interface Source {
   /** The address that its links are relative to. */
   readonly url: URL;
   readonly remoteId: string | undefined;
+  /** Those of its links that have been used, made absolute. */
+  readonly addresses: Map<string, TrustedUrl>;
 }
 
 /** The data sources of one camera, those with pictures before the others. */
@@ -58,7 +60,7 @@ export class CameraLinks {
   readonly #known = new Map<string, CameraSources>();
   readonly #controllers = new Map<string, Source>();
   readonly #details = new Map<string, Details>();
-  readonly #asking = new KeyedFlight<CameraSources>();
+  readonly #asking = new KeyedFlight<readonly Source[]>();
   readonly #askingDetails = new KeyedFlight<string | undefined>();
 
   constructor(session: SessionKeeper, directory: DeviceDirectory, origins: Origins) {
@@ -171,19 +173,28 @@ export class CameraLinks {
     sources: readonly Source[],
     wanted: readonly string[],
   ): Offer | undefined {
-    const own: Source = { resource: device, url, remoteId: undefined };
     for (const relation of wanted) {
-      for (const source of [...sources, own]) {
+      for (const source of sources) {
         const link = findLink(source.resource, relation);
         if (link === undefined) continue;
-        return {
-          url: this.#origins.resolve(link, source.url, relation),
-          relation,
-          remoteId: source.remoteId ?? sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId,
-        };
+        const address = this.#addressOf(source, link, relation);
+        return { url: address, relation, remoteId: source.remoteId ?? anyRemoteId(sources) };
       }
+      const own = findLink(device, relation);
+      if (own === undefined) continue;
+      const address = this.#origins.resolve(own, url, relation);
+      return { url: address, relation, remoteId: anyRemoteId(sources) };
     }
     return undefined;
+  }
+
+  /** Known after the first time: to make an address costs more than to find its link. */
+  #addressOf({ addresses, url }: Source, link: string, relation: string): TrustedUrl {
+    const known = addresses.get(link);
+    if (known !== undefined) return known;
+    const address = this.#origins.resolve(link, url, relation);
+    addresses.set(link, address);
+    return address;
   }
 
   async #controller(
@@ -198,24 +209,24 @@ export class CameraLinks {
     if (offer === undefined) return undefined;
     const { url, relation } = offer;
     const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
-    const controller = { resource: unwrapRecord(answer.json()), url: answer.url, remoteId: undefined };
+    const resource = unwrapRecord(answer.json());
+    const controller = { resource, url: answer.url, remoteId: undefined, addresses: new Map() };
     this.#controllers.set(id, controller);
     return controller;
   }
 
-  async #of(operation: Operation, entry: DeviceEntry): Promise<readonly Source[]> {
+  #of(operation: Operation, entry: DeviceEntry): readonly Source[] | Promise<readonly Source[]> {
     const link = findLink(entry.device, relations.dataSources);
     if (link === undefined) return [];
     const from = `${entry.url.origin} ${link}`;
     const { id } = entry.device;
     const known = this.#known.get(id);
     if (known?.from === from) return known.sources;
-    const asked = await this.#asking.run(id, operation, async (shared) => {
-      const answered = { from, sources: await this.#ask(shared, entry, link) };
-      this.#known.set(id, answered);
-      return answered;
+    return this.#asking.run(id, operation, async (shared) => {
+      const sources = await this.#ask(shared, entry, link);
+      this.#known.set(id, { from, sources });
+      return sources;
     });
-    return asked.sources;
   }
 
   async #ask(operation: Operation, entry: DeviceEntry, link: string): Promise<Source[]> {
@@ -227,8 +238,13 @@ export class CameraLinks {
       resource: { _links: record['_links'] },
       url: answer.url,
       remoteId: remoteIdOf(record),
+      addresses: new Map(),
     }));
   }
+}
+
+function anyRemoteId(sources: readonly Source[]): string | undefined {
+  return sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId;
 }
 
 /** True where what is kept of the camera may be the cause: a link or a remote id that is out of date. */

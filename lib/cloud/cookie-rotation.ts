@@ -24,24 +24,16 @@ export class CookieRotation {
   }
 
   async send(send: Send): Promise<Answer> {
-    const first = await this.#attempt(send, this.#helped < OFTEN ? undefined : this.#line);
-    if (!first.outdated) return first.answer;
-    const second = await this.#attempt(send, this.#line);
-    if (!second.answer.refused) this.#helped += 1;
-    return second.answer;
-  }
-
-  async #attempt(send: Send, line: Places | undefined): Promise<Attempt> {
     const sent = this.#cookies();
-    const answer = await send(line);
-    // A refusal with cookies of its own ends the session rather than renewing it.
-    const renewed = sent !== '' && this.#cookies() !== sent && answer.header('set-cookie') === undefined;
-    return { answer, outdated: answer.refused && renewed };
+    const first = await send(this.#helped < OFTEN ? undefined : this.#line);
+    if (!first.refused || !this.#isRenewed(sent, first)) return first;
+    const second = await send(this.#line);
+    if (!second.refused) this.#helped += 1;
+    return second;
   }
-}
 
-interface Attempt {
-  answer: Answer;
-  /** Refused, and another answer has brought other cookies since it was sent. */
-  outdated: boolean;
+  /** Whether another answer has brought other cookies: a refusal with its own ends the session rather than renewing it. */
+  #isRenewed(sent: string, refusal: Answer): boolean {
+    return sent !== '' && this.#cookies() !== sent && refusal.header('set-cookie') === undefined;
+  }
 }

@@ -69,11 +69,14 @@ export class DeviceDirectory {
   }
 
   /**
-   * Loads the directory if that has not been done yet.
+   * Loads the directory if that has not been done yet: undefined where it has.
    * @param isThere ends the wait as soon as what is wanted has come: the list may be long, and the first alarm in a hurry
    */
-  async ensureLoaded(operation: Operation, isThere: () => boolean = () => false): Promise<void> {
-    if (this.#index !== undefined) return;
+  ensureLoaded(operation: Operation, isThere: () => boolean = () => false): Promise<void> | undefined {
+    return this.#index === undefined ? this.#firstLoad(operation, isThere) : undefined;
+  }
+
+  async #firstLoad(operation: Operation, isThere: () => boolean): Promise<void> {
     let onPage = (): void => undefined;
     const found = new Promise<void>((resolve) => {
       onPage = () => {

@@ -1,6 +1,3 @@
-import { cookie } from 'http-cookie-agent/undici';
-import { CookieJar } from 'tough-cookie';
-import type { Dispatcher } from 'undici';
 import { RvmError } from '../error';
 import type { Answer } from './answer';
 import { CookieRotation } from './cookie-rotation';
@@ -8,11 +5,10 @@ import type { Operation } from './operation';
 import type { Origins } from './origin';
 import type { Places } from './places';
 import { withRetries } from './retry';
+import { SessionCookies } from './session-cookies';
 import type { ServiceRequest, Transport } from './transport';
 
 const MAX_REDIRECTS = 5;
-/** Of more than these no service tells a session. */
-const MAX_COOKIES = 50;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
 const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
@@ -21,15 +17,13 @@ const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
 export class HttpSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
-  readonly #jar = new CookieJar();
-  readonly #dispatcher: Dispatcher;
-  readonly #rotation = new CookieRotation(() => this.#cookies().join('\n'));
+  readonly #cookies = new SessionCookies();
+  readonly #rotation = new CookieRotation(() => this.#cookies.text);
 
   /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
   constructor(transport: Transport, origins: Origins) {
     this.#transport = transport;
     this.#origins = origins;
-    this.#dispatcher = transport.dispatcher.compose(withoutEmptyCookie, cookie({ jar: this.#jar }));
   }
 
   /** The same connections with an empty cookie jar. */
@@ -38,7 +32,7 @@ export class HttpSession {
   }
 
   get hasCookie(): boolean {
-    return this.#cookies().length > 0;
+    return this.#cookies.values.length > 0;
   }
 
   /**
@@ -63,7 +57,7 @@ export class HttpSession {
       const answer = await this.#transport.send(
         operation,
         { ...wanted, url },
-        { attempt, line, dispatcher: this.#dispatcher, cookies: () => this.#cookies() },
+        { attempt, line, cookies: this.#cookies },
       );
       if (!followed.has(answer.status) || answer.location === undefined) return answer;
       url = this.#origins.resolve(answer.location, answer.url, wanted.relation);
@@ -74,22 +68,4 @@ export class HttpSession {
       { relation: wanted.relation, attempts: attempt },
     );
   }
-
-  #cookies(): string[] {
-    const { cookies = [] } = this.#jar.serializeSync() ?? {};
-    return cookies.slice(0, MAX_COOKIES).map((entry) => entry.value ?? '');
-  }
-}
-
-/** The cookie agent writes an empty header where it has no cookie; gateways may take that for an attack. */
-function withoutEmptyCookie(dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch {
-  return (options, handler) => {
-    const { headers } = options;
-    if (headers === null || headers === undefined || Array.isArray(headers) || Symbol.iterator in headers) {
-      return dispatch(options, handler);
-    }
-    if (!('cookie' in headers) || headers['cookie'] !== '') return dispatch(options, handler);
-    const { cookie: _empty, ...rest } = headers;
-    return dispatch({ ...options, headers: rest }, handler);
-  };
 }

@@ -6,12 +6,14 @@ import type { JsonRecord } from '../json-record';
  */
 export function firstField(record: JsonRecord, names: readonly string[]): unknown {
   for (const name of names) {
-    for (const spelling of [name, swapFirstLetter(name)]) {
-      const value = Object.hasOwn(record, spelling) ? record[spelling] : undefined;
-      if (value !== undefined && value !== null) return value;
-    }
+    const value = ownField(record, name) ?? ownField(record, swapFirstLetter(name));
+    if (value !== undefined && value !== null) return value;
   }
   return undefined;
+}
+
+function ownField(record: JsonRecord, name: string): unknown {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 /** The first of the named fields that holds a text or a number, as text; empty texts count as missing. */

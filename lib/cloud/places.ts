@@ -1,8 +1,9 @@
-import { asError } from './as-error';
+import type { Abort } from './abort';
 
 /** The order of those who wait: the session before all else, then what stands between an alarm and its video, then others. */
 export const RANKS = { session: 0, urgent: 1, other: 2 } as const;
 export type Rank = (typeof RANKS)[keyof typeof RANKS];
+const IN_ORDER: readonly Rank[] = [RANKS.session, RANKS.urgent, RANKS.other];
 
 /**
  * Bounds how many requests are under way. The others wait in line by their rank; some places are kept free for those before
@@ -11,11 +12,8 @@ export type Rank = (typeof RANKS)[keyof typeof RANKS];
 export class Places {
   readonly #all: number;
   readonly #kept: number;
-  readonly #lines: readonly [Set<() => void>, Set<() => void>, Set<() => void>] = [
-    new Set(),
-    new Set(),
-    new Set(),
-  ];
+  /** Not sets: what has left one of those from its front is collected late. */
+  readonly #lines: readonly [(() => void)[], (() => void)[], (() => void)[]] = [[], [], []];
   #taken = 0;
 
   /** @param kept of all places, those that the last rank may not take */
@@ -25,28 +23,37 @@ export class Places {
   }
 
   /**
-   * Waits for a place, or for the signal, whose reason it is rejected with.
+   * Takes a place that is free now: then nobody waits for it.
+   * @returns what gives the place back, to be called once; undefined where none is free
+   */
+  takeFree(rank: Rank): (() => void) | undefined {
+    if (!this.#isFree(rank)) return undefined;
+    this.#taken += 1;
+    return () => this.#leave();
+  }
+
+  /**
+   * Waits for a place, or for the abort, whose reason it is rejected with.
    * @returns what gives the place back, to be called once
    */
-  take(rank: Rank, signal: AbortSignal): Promise<() => void> {
+  take(rank: Rank, abort: Abort): Promise<() => void> {
     const line = this.#lines[rank];
     return new Promise((resolve, reject) => {
-      if (signal.aborted) {
-        reject(asError(signal.reason));
-        return;
-      }
-      const onAbort = (): void => {
-        line.delete(start);
-        reject(asError(signal.reason));
-      };
       const start = (): void => {
-        signal.removeEventListener('abort', onAbort);
+        stopListening();
         resolve(() => this.#leave());
       };
-      line.add(start);
-      signal.addEventListener('abort', onAbort);
+      line.push(start);
+      const stopListening = abort.onAbort((reason) => {
+        line.splice(line.indexOf(start), 1);
+        reject(reason);
+      });
       this.#next();
     });
+  }
+
+  #isFree(rank: Rank): boolean {
+    return this.#all - this.#taken > (rank === RANKS.other ? this.#kept : 0);
   }
 
   #leave(): void {
@@ -55,29 +62,42 @@ export class Places {
   }
 
   #next(): void {
-    const free = this.#all - this.#taken;
-    if (free === 0) return;
-    const [session, urgent, other] = this.#lines;
-    const line = [session, urgent, ...(free > this.#kept ? [other] : [])].find(({ size }) => size > 0);
-    const [start] = line ?? [];
-    if (line === undefined || start === undefined) return;
-    line.delete(start);
-    this.#taken += 1;
-    start();
+    for (const rank of IN_ORDER) {
+      const start = this.#isFree(rank) ? this.#lines[rank].shift() : undefined;
+      if (start === undefined) continue;
+      this.#taken += 1;
+      start();
+      return;
+    }
   }
 }
 
-/** Takes a place of each, one after the other; gives all back where one cannot be had. */
-export async function takeAll(all: readonly Places[], rank: Rank, signal: AbortSignal): Promise<() => void> {
+/** Takes a place of each if all are free now, else none. */
+export function takeAllFree(all: readonly Places[], rank: Rank): (() => void) | undefined {
   const taken: (() => void)[] = [];
-  const leave = (): void => {
-    for (const place of taken) place();
-  };
+  for (const places of all) {
+    const place = places.takeFree(rank);
+    if (place === undefined) {
+      leaveAll(taken);
+      return undefined;
+    }
+    taken.push(place);
+  }
+  return () => leaveAll(taken);
+}
+
+/** Takes a place of each, one after the other; gives all back where one cannot be had. */
+export async function takeAll(all: readonly Places[], rank: Rank, abort: Abort): Promise<() => void> {
+  const taken: (() => void)[] = [];
   try {
-    for (const places of all) taken.push(await places.take(rank, signal));
-    return leave;
+    for (const places of all) taken.push(await places.take(rank, abort));
+    return () => leaveAll(taken);
   } catch (error) {
-    leave();
+    leaveAll(taken);
     throw error;
   }
+}
+
+function leaveAll(taken: readonly (() => void)[]): void {
+  for (const leave of taken) leave();
 }

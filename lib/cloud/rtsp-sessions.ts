@@ -3,7 +3,7 @@ import type { RvmEvent } from '../event';
 import { readTime } from '../time';
 import type { RtspSession, RtspWanted } from './calls';
 import { LONGEST_PRE_ROLL } from './choices';
-import { idsOf, type CameraFinder } from './camera-finder';
+import { idsOf, type CameraFinder, type EventIds } from './camera-finder';
 import type { CameraLinks } from './camera-links';
 import type { DeviceEntry } from './device-index';
 import { DIALECT } from './dialect';
@@ -47,7 +47,7 @@ export class RtspSessions {
     const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
     const t = this.#time(wanted);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
-    const entry = await this.#camera(operation, wanted);
+    const entry = await this.#camera(operation, wanted, ids);
 
     const granted = await this.#links.call(
       operation,
@@ -82,10 +82,8 @@ export class RtspSessions {
     };
   }
 
-  #camera(operation: Operation, wanted: RtspWanted): Promise<DeviceEntry> {
-    if (wanted.mode === 'event') {
-      return this.#finder.ofEvent(operation, idsOf(wanted.event), wanted.whenOffline);
-    }
+  #camera(operation: Operation, wanted: RtspWanted, ids: EventIds): Promise<DeviceEntry> {
+    if (wanted.mode === 'event') return this.#finder.ofEvent(operation, ids, wanted.whenOffline);
     return this.#finder.chosen(operation, wanted.camera, wanted.whenOffline);
   }
 
@@ -96,7 +94,7 @@ export class RtspSessions {
   }
 }
 
-const NO_IDS = { cameraId: undefined, remoteId: undefined };
+const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
 
 function preRollOf(seconds: number): number {
   if (seconds >= 0 && seconds <= LONGEST_PRE_ROLL) return seconds;

@@ -82,9 +82,10 @@ function locationOf(answer: Answer): string | undefined {
 }
 
 function relayOf(url: string): RtspRelay | undefined {
-  if (url.length > FACTS.maxUrlLength || !LEGAL.test(url) || !URL.canParse(url)) return undefined;
-  if (authorityOf(url).split('@').length > 2) return undefined;
-  const { protocol, hostname, port } = new URL(url);
+  if (url.length > FACTS.maxUrlLength || !LEGAL.test(url)) return undefined;
+  const parsed = URL.parse(url);
+  if (parsed === null || authorityOf(url).split('@').length > 2) return undefined;
+  const { protocol, hostname, port } = parsed;
   const scheme = protocol.slice(0, -1);
   const usual = FACTS.ports[scheme];
   if (usual === undefined || hostname === '') return undefined;

@@ -137,7 +137,7 @@ export class SessionKeeper {
     this.#circuit.close();
   }
 
-  async #open(operation: Operation): Promise<Session> {
+  #open(operation: Operation): Session | Promise<Session> {
     this.#circuit.check();
     return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
   }

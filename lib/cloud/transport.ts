@@ -1,13 +1,14 @@
-import { request, type Dispatcher } from 'undici';
 import type { RvmError } from '../error';
-import { Answer } from './answer';
-import { asError } from './as-error';
+import { Abort } from './abort';
+import { Answer, type Headers } from './answer';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
+import { roundTrip, type Received } from './connection/round-trip';
 import { DIALECT } from './dialect';
-import { abortError, type Operation } from './operation';
+import type { Operation } from './operation';
 import type { TrustedUrl } from './origin';
-import { Places, RANKS, takeAll, type Rank } from './places';
+import { Places, RANKS, takeAll, takeAllFree, type Rank } from './places';
 import { RateLimits } from './rate-limits';
+import type { SessionCookies } from './session-cookies';
 import type { StationTiming } from './timing';
 import { closedError, notSent, timeoutError, transportError } from './transport-error';
 
@@ -53,9 +54,7 @@ const PATIENCE = 3;
 /** How a session wants a request sent. */
 interface Via {
   attempt: number;
-  dispatcher: Dispatcher;
-  /** Values of the cookies that it has now. */
-  cookies: () => string[];
+  cookies: SessionCookies;
   /** Where the session sends one request at a time. */
   line: Places | undefined;
 }
@@ -65,11 +64,10 @@ export class Transport {
   readonly timing: StationTiming;
   readonly #options: TransportOptions;
   readonly #connections: Connections;
-  readonly #underWay = new Set<AbortController>();
+  readonly #closing = new Abort();
   readonly #places = new Places(MAX_CONNECTIONS, KEPT_FOR_URGENT);
   /** Shared by all sessions, for the service counts by client. */
   readonly limits = new RateLimits();
-  #closed = false;
 
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor(options: TransportOptions, timing: StationTiming) {
@@ -78,116 +76,117 @@ export class Transport {
     this.#connections = new Connections(options);
   }
 
-  get dispatcher(): Dispatcher {
-    return this.#connections.dispatcher;
-  }
-
   /**
    * Sends one request and reads the whole answer, whatever its status.
    * @throws RvmError NETWORK, TIMEOUT, TLS, BAD_RESPONSE, CANCELLED
    */
   async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
-    return this.#abortable(operation, wanted.relation, async (abort) => {
-      operation.countRequest();
-      // An answer may repeat the cookies of its request and bring others.
-      const sent = via.cookies();
-      try {
-        const answer = await this.#exchange(wanted, via, abort);
-        const fault = answer.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
-        if (fault !== undefined) throw fault;
-        return new Answer({
-          ...answer,
-          secrets: () => [...this.#options.secrets, ...sent, ...via.cookies()],
-        });
-      } catch (error) {
-        throw transportError(error, wanted, via.attempt);
-      }
-    });
+    const { abort, end } = this.#begin(operation, wanted.relation);
+    operation.countRequest();
+    // An answer may repeat the cookies of its request and bring others.
+    const sent = via.cookies.values;
+    try {
+      const received = await this.#exchange(wanted, via, abort);
+      const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
+      if (fault !== undefined) throw fault;
+      return new Answer({
+        ...received,
+        url: wanted.url,
+        relation: wanted.relation,
+        attempt: via.attempt,
+        secrets: () => [...this.#options.secrets, ...sent, ...via.cookies.values],
+      });
+    } catch (error) {
+      throw transportError(error, wanted, via.attempt);
+    } finally {
+      end();
+    }
   }
 
   /** @throws RvmError CANCELLED, TIMEOUT where the caller gives up before it is over */
-  pause(operation: Operation, relation: string, ms: number): Promise<void> {
-    return this.#abortable(
-      operation,
-      relation,
-      ({ signal }) =>
-        new Promise((resolve, reject) => {
-          const timer = setTimeout(resolve, ms);
-          signal.addEventListener('abort', () => {
-            clearTimeout(timer);
-            reject(asError(signal.reason));
-          });
-        }),
-    );
+  async pause(operation: Operation, relation: string, ms: number): Promise<void> {
+    const { abort, end } = this.#begin(operation, relation);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(resolve, ms);
+        abort.onAbort((reason) => {
+          clearTimeout(timer);
+          reject(reason);
+        });
+      });
+    } finally {
+      end();
+    }
   }
 
-  /** Runs what both the caller and `close` may end. */
-  async #abortable<T>(
-    operation: Operation,
-    relation: string,
-    work: (abort: AbortController) => Promise<T>,
-  ): Promise<T> {
-    if (this.#closed) throw closedError(relation);
+  /** What both the caller and `close` may abort, until its end. */
+  #begin(operation: Operation, relation: string): { abort: Abort; end: () => void } {
+    if (this.#closing.reason !== undefined) throw closedError(relation);
     operation.checkAlive();
-    const abort = new AbortController();
-    const onAbort = (): void => {
-      if (operation.signal !== undefined) abort.abort(abortError(operation.signal));
+    const abort = new Abort();
+    const follow = (reason: Error): void => abort.abort(reason);
+    const leaveOperation = operation.onAbort(follow);
+    const leaveClosing = this.#closing.onAbort(follow);
+    const end = (): void => {
+      leaveOperation();
+      leaveClosing();
     };
-    operation.signal?.addEventListener('abort', onAbort);
-    this.#underWay.add(abort);
-    try {
-      return await work(abort);
-    } finally {
-      this.#underWay.delete(abort);
-      operation.signal?.removeEventListener('abort', onAbort);
-    }
+    return { abort, end };
   }
 
   /** Aborts what is under way with CANCELLED and closes every connection. */
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const abort of this.#underWay) abort.abort(closedError(''));
+    this.#closing.abort(closedError(''));
     await this.#connections.close();
   }
 
-  async #exchange(wanted: ServiceRequest, { attempt, dispatcher, line }: Via, abort: AbortController) {
-    const { signal } = abort;
-    const { timeoutMs } = this.#options;
-    const places = line === undefined ? [this.#places] : [line, this.#places];
-    const leave = await within(PATIENCE * timeoutMs, abort, notSent(wanted), () =>
-      takeAll(places, rankOf(wanted), signal),
-    );
-    const work = this.#request(wanted, dispatcher, signal);
-    // Not when nobody waits for it any more: until it has ended, it holds a connection.
-    work.then(leave, leave);
-    const late = timeoutError(wanted, attempt);
-    return { ...(await within(timeoutMs, abort, late, () => unlessAborted(work, signal))), attempt };
-  }
-
-  async #request(wanted: ServiceRequest, dispatcher: Dispatcher, signal: AbortSignal) {
-    wanted.admit?.();
-    const response = await request(wanted.url, {
-      dispatcher,
-      method: wanted.method,
-      headers: this.#headers(wanted),
-      signal,
-      ...(wanted.body === undefined ? {} : { body: wanted.body.bytes }),
+  async #exchange(wanted: ServiceRequest, via: Via, abort: Abort): Promise<Received> {
+    const places = via.line === undefined ? [this.#places] : [via.line, this.#places];
+    const leave = takeAllFree(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
+    return within(this.#options.timeoutMs, abort, {
+      late: () => timeoutError(wanted, via.attempt),
+      work: () => this.#request(wanted, via.cookies, abort, leave),
     });
-    return {
-      status: response.statusCode,
-      url: wanted.url,
-      relation: wanted.relation,
-      headers: response.headers,
-      body: Buffer.from(await response.body.arrayBuffer()),
-    };
   }
 
-  #headers(wanted: ServiceRequest): Record<string, string> {
+  #wait(wanted: ServiceRequest, places: readonly Places[], abort: Abort): Promise<() => void> {
+    return within(PATIENCE * this.#options.timeoutMs, abort, {
+      late: () => notSent(wanted),
+      work: () => takeAll(places, rankOf(wanted), abort),
+    });
+  }
+
+  /** @param leave called when it has ended: until then, also when nobody waits for it any more, it holds a connection */
+  #request(
+    wanted: ServiceRequest,
+    cookies: SessionCookies,
+    abort: Abort,
+    leave: () => void,
+  ): Promise<Received> {
+    const { admit, url, method, body } = wanted;
+    const onHead = ({ 'set-cookie': setCookie }: Headers): void => {
+      if (setCookie !== undefined) cookies.keep(setCookie, url);
+    };
+    try {
+      admit?.();
+      const headers = this.#headers(wanted, cookies.headerFor(url));
+      const path = url.pathname + url.search;
+      const request = { origin: url.origin, path, method, headers, body: body?.bytes ?? null };
+      return roundTrip(this.#connections.dispatcher, request, abort, { onHead, onEnd: leave });
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  #headers(wanted: ServiceRequest, cookie: string): Record<string, string> {
     return {
       ApiKey: this.#options.apiKey,
       'User-Agent': this.#options.userAgent,
       Accept: wanted.accept ?? 'application/json',
       ...(wanted.body === undefined ? {} : { 'Content-Type': wanted.body.type }),
+      // An empty one gateways may take for an attack.
+      ...(cookie === '' ? {} : { Cookie: cookie }),
     };
   }
 }
@@ -197,28 +196,16 @@ function rankOf({ relation }: ServiceRequest): Rank {
   return URGENT.has(relation) ? RANKS.urgent : RANKS.other;
 }
 
-/** Aborts with this error what has not ended in time. */
+/** Aborts what has not ended in time; the error is made only then, for its stack costs more than all else here. */
 async function within<T>(
   ms: number,
-  abort: AbortController,
-  error: RvmError,
-  work: () => Promise<T>,
+  abort: Abort,
+  { late, work }: { late: () => RvmError; work: () => Promise<T> },
 ): Promise<T> {
-  const timer = setTimeout(() => abort.abort(error), ms);
+  const timer = setTimeout(() => abort.abort(late()), ms);
   try {
     return await work();
   } finally {
     clearTimeout(timer);
   }
-}
-
-/**
- * An abort ends the wait at once. The HTTP client itself heeds it only when a request has a connection, and drops one that
- * still waits for it when its turn comes.
- */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(asError(signal.reason)));
-    work.then(resolve, reject);
-  });
 }

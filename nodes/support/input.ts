@@ -34,15 +34,17 @@ export function onInput(
 ): void {
   const closing = new AbortController();
 
+  /** An answer for a node that has been redeployed goes nowhere: false. */
+  const leave = (leaving: Parameters<Send>[0], send: Send): boolean => {
+    if (!closing.signal.aborted) send(leaving);
+    return !closing.signal.aborted;
+  };
+
   const handle = async (msg: NodeMessageInFlow, send: Send, done: Done): Promise<void> => {
     try {
       const outcome = (await work(msg, closing.signal)) ?? 0;
-      const leaving = typeof outcome === 'number' ? [[...Array<null>(outcome).fill(null), msg]] : outcome;
-      for await (const each of leaving) {
-        // An answer for a node that has been redeployed goes nowhere.
-        if (closing.signal.aborted) break;
-        send(each);
-      }
+      if (typeof outcome === 'number') leave([...Array<null>(outcome).fill(null), msg], send);
+      else for await (const each of outcome) if (!leave(each, send)) break;
     } catch (error) {
       return fail(node, asRvmError(error), { msg, send, done });
     }
