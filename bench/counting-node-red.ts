@@ -49,7 +49,7 @@ function settings(count: number): string {
 
 export const TAB: FlowNode = { id: 'tab', type: 'tab', label: 'benchmark' };
 
-function functionNode(id: string, func: string, further: Partial<FlowNode> = {}): FlowNode {
+export function functionNode(id: string, func: string, further: Partial<FlowNode> = {}): FlowNode {
   return { id, type: 'function', z: 'tab', func, outputs: 1, libs: [], x: 0, y: 0, wires: [[]], ...further };
 }
 

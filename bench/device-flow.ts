@@ -13,7 +13,3 @@ export function deviceFlow(service: PagedService, ...nodes: FlowNode[]): FlowNod
     ...nodes,
   ];
 }
-
-export function functionNode(id: string, func: string, ...targets: string[]): FlowNode {
-  return { id, type: 'function', z: 'tab', func, outputs: 1, libs: [], x: 0, y: 0, wires: [targets] };
-}

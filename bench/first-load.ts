@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { entrance, inject, NodeRed, probe } from '../test/support/node-red';
 import { caller } from '../test/support/station-flow';
-import { deviceFlow, functionNode } from './device-flow';
+import { functionNode } from './counting-node-red';
+import { deviceFlow } from './device-flow';
 import type { Row, Scale } from './measurement';
 import { PagedService } from './paged-service';
 import { sideBySide, type Comparison } from './side-by-side';
@@ -96,7 +97,9 @@ async function inNodeRed(service: PagedService, measured: Measured, devices: num
         caller('rvm-request', { id: 'request', station: '', wires: [['logged-in'], []] }),
         probe('logged-in'),
         ...entrance('load', 'begin'),
-        functionNode('begin', `global.get('driver').begin(msg, node.send.bind(node));`, 'list'),
+        functionNode('begin', `global.get('driver').begin(msg, node.send.bind(node));`, {
+          wires: [['list']],
+        }),
         caller('rvm-list-devices', { id: 'list', station: '', show: wanted.show, wires: [['end'], []] }),
         functionNode('end', `global.get('driver').end(msg);`),
       ),

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: how fast the package is, each figure measured side by side with what it is compared to. Prints a table
  * and writes bench/results.json. `-- B1 B4` measures those alone, `-- --quick` only shows that all of it works; neither of
- * them writes. Takes a quarter of an hour or more; see bench/README.md.
+ * them writes. Takes about half an hour; see bench/README.md.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -10,9 +10,12 @@ import { parseArgs } from 'node:util';
 import { requestsOfADay } from '../bench/day';
 import { refreshBlocks } from '../bench/event-loop';
 import { firstLoad } from '../bench/first-load';
+import { footprint } from '../bench/footprint';
 import type { Measurement, Row } from '../bench/measurement';
 import { resultsOf, tableOf } from '../bench/report';
 import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
+import { restartWithManyWaiting } from '../bench/restart';
+import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
@@ -26,6 +29,9 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B6: requestsOfADay,
   B7: firstLoad,
   B8: refreshBlocks,
+  B9: rateWithManyStored,
+  B10: restartWithManyWaiting,
+  B11: footprint,
 };
 
 function circumstances(): Record<string, unknown> {
@@ -57,7 +63,9 @@ async function main(): Promise<void> {
   for (const [id, measure] of Object.entries(MEASUREMENTS)) {
     if (positionals.length > 0 && !positionals.includes(id)) continue;
     console.error(`${id} …`);
-    rows.push(...(await measure(scale)));
+    const measured = await measure(scale);
+    console.error(tableOf(measured));
+    rows.push(...measured);
   }
   console.log(tableOf(rows));
   if (scale === 'full' && positionals.length === 0)
