@@ -1,4 +1,8 @@
 type Listener = (reason: Error) => void;
+interface Listening {
+  place: number;
+  readonly call: Listener;
+}
 
 /**
  * Ends work under way, with the error that says why: AbortController and its signal, without what events cost. One call of a
@@ -10,7 +14,7 @@ export class Abort {
    * Not a set: that leaves its former tables behind, each pointing to the next, and so all who have ever listened to one that
    * lives long would be collected late.
    */
-  readonly #listeners: { place: number; call: Listener }[] = [];
+  readonly #listeners: Listening[] = [];
 
   /** Why it was ended; undefined while it was not. */
   get reason(): Error | undefined {
@@ -26,20 +30,24 @@ export class Abort {
 
   /**
    * Calls back when it comes to that; at once where it already has.
-   * @returns a function that ends the listening, to be called once
+   * @returns a function that ends the listening
    */
   onAbort(call: Listener): () => void {
-    if (this.#reason !== undefined) call(this.#reason);
+    if (this.#reason !== undefined) {
+      call(this.#reason);
+      return () => undefined;
+    }
     const listener = { place: this.#listeners.length, call };
     this.#listeners.push(listener);
-    return () => this.#remove(listener.place);
+    return () => this.#remove(listener);
   }
 
   /** The last one takes the place. */
-  #remove(place: number): void {
+  #remove(listener: Listening): void {
+    if (this.#listeners[listener.place] !== listener) return;
     const last = this.#listeners.pop();
-    if (last === undefined || last.place === place) return;
-    last.place = place;
-    this.#listeners[place] = last;
+    if (last === undefined || last === listener) return;
+    last.place = listener.place;
+    this.#listeners[last.place] = last;
   }
 }

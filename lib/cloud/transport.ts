@@ -51,6 +51,11 @@ const KEPT_FOR_URGENT = 8;
 /** A request waits in line for so many times as long as it may take. */
 const PATIENCE = 3;
 
+/** An answer, and the values of the cookies that its request had. */
+interface Exchanged extends Received {
+  sent: readonly string[];
+}
+
 /** How a session wants a request sent. */
 interface Via {
   attempt: number;
@@ -83,18 +88,19 @@ export class Transport {
   async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
     const { abort, end } = this.#begin(operation, wanted.relation);
     operation.countRequest();
-    // An answer may repeat the cookies of its request and bring others.
-    const sent = via.cookies.values;
     try {
       const received = await this.#exchange(wanted, via, abort);
       const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
       if (fault !== undefined) throw fault;
       return new Answer({
-        ...received,
+        status: received.status,
+        headers: received.headers,
+        body: received.body,
         url: wanted.url,
         relation: wanted.relation,
         attempt: via.attempt,
-        secrets: () => [...this.#options.secrets, ...sent, ...via.cookies.values],
+        // It may repeat the cookies of its request and bring others.
+        secrets: () => [...this.#options.secrets, ...received.sent, ...via.cookies.values],
       });
     } catch (error) {
       throw transportError(error, wanted, via.attempt);
@@ -140,7 +146,7 @@ export class Transport {
     await this.#connections.close();
   }
 
-  async #exchange(wanted: ServiceRequest, via: Via, abort: Abort): Promise<Received> {
+  async #exchange(wanted: ServiceRequest, via: Via, abort: Abort): Promise<Exchanged> {
     const places = via.line === undefined ? [this.#places] : [via.line, this.#places];
     const leave = takeAllFree(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
     return within(this.#options.timeoutMs, abort, {
@@ -162,17 +168,19 @@ export class Transport {
     cookies: SessionCookies,
     abort: Abort,
     leave: () => void,
-  ): Promise<Received> {
+  ): Promise<Exchanged> {
     const { admit, url, method, body } = wanted;
     const onHead = ({ 'set-cookie': setCookie }: Headers): void => {
       if (setCookie !== undefined) cookies.keep(setCookie, url);
     };
     try {
       admit?.();
+      const sent = cookies.values;
       const headers = this.#headers(wanted, cookies.headerFor(url));
       const path = url.pathname + url.search;
       const request = { origin: url.origin, path, method, headers, body: body?.bytes ?? null };
-      return roundTrip(this.#connections.dispatcher, request, abort, { onHead, onEnd: leave });
+      const received = roundTrip(this.#connections.dispatcher, request, abort, { onHead, onEnd: leave });
+      return received.then((answer) => ({ sent, ...answer }));
     } catch (error) {
       leave();
       throw error;

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { GrowingBuffer } from '../growing-buffer';
 
 export type BodyReading =
   | { kind: 'complete'; body: Buffer }
@@ -78,32 +79,3 @@ function collect(
 
 /** Bytes that are set aside for a body of which nothing more is known: as many as nearly all of them have. */
 const MOST_AT_FIRST = 4096;
-
-/** Bytes in one piece: kept chunk by chunk, a body that comes byte by byte would take a hundred times its length. */
-class GrowingBuffer {
-  length = 0;
-  #bytes: Buffer = Buffer.alloc(0);
-
-  constructor(
-    private readonly firstSize: number,
-    private readonly onGrowth: (held: number) => void,
-  ) {}
-
-  append(chunk: Buffer): void {
-    const length = this.length + chunk.length;
-    if (length > this.#bytes.length) this.#grow(length);
-    chunk.copy(this.#bytes, this.length);
-    this.length = length;
-  }
-
-  content(): Buffer {
-    return this.#bytes.subarray(0, this.length);
-  }
-
-  #grow(length: number): void {
-    const larger = Buffer.alloc(Math.max(this.firstSize, length, this.#bytes.length * 2));
-    this.#bytes.copy(larger);
-    this.#bytes = larger;
-    this.onGrowth(larger.length);
-  }
-}

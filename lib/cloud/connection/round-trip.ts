@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { GrowingBuffer } from '../../growing-buffer';
 import type { Abort } from '../abort';
 
 /** Names in lower case. */
@@ -38,7 +39,7 @@ export function roundTrip(
 }
 
 class Receiver implements Dispatcher.DispatchHandler {
-  readonly #pieces: Buffer[] = [];
+  readonly #body = new GrowingBuffer(0);
   #status = 0;
   #headers: AnswerHeaders = {};
   #controller: Dispatcher.DispatchController | undefined;
@@ -70,12 +71,12 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: unknown, piece: Buffer): void {
-    this.#pieces.push(piece);
+    this.#body.append(piece);
   }
 
   onResponseEnd(): void {
     this.#end();
-    this.resolve({ status: this.#status, headers: this.#headers, body: Buffer.concat(this.#pieces) });
+    this.resolve({ status: this.#status, headers: this.#headers, body: this.#body.content() });
   }
 
   onResponseError(_controller: unknown, error: Error): void {

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { Abort } from '../../lib/cloud/abort';
+import { Operation } from '../../lib/cloud/operation';
+import { RvmError } from '../../lib/error';
+
+const FIRST = new Error('first');
+const SECOND = new Error('second');
+
+describe('an abort', () => {
+  it('tells all who listen, once and with the first reason', () => {
+    const abort = new Abort();
+    const told: unknown[] = [];
+    abort.onAbort((reason) => told.push(reason));
+    abort.onAbort((reason) => told.push(reason));
+    abort.abort(FIRST);
+    abort.abort(SECOND);
+    assert.deepEqual(told, [FIRST, FIRST]);
+    assert.equal(abort.reason, FIRST);
+  });
+
+  it('tells those who come too late at once', () => {
+    const abort = new Abort();
+    abort.abort(FIRST);
+    const told: unknown[] = [];
+    abort.onAbort((reason) => told.push(reason));
+    assert.deepEqual(told, [FIRST]);
+  });
+
+  it('tells those who still listen, in whatever order the others have left', () => {
+    for (const leaving of [[0], [1], [2], [0, 1], [1, 0], [2, 0], [0, 2], [1, 2], [0, 1, 2], [2, 1, 0]]) {
+      const abort = new Abort();
+      const told: number[] = [];
+      const leave = [0, 1, 2].map((listener) => abort.onAbort(() => told.push(listener)));
+      for (const listener of leaving) leave[listener]?.();
+      abort.abort(FIRST);
+      const staying = [0, 1, 2].filter((listener) => !leaving.includes(listener));
+      assert.deepEqual(
+        told.sort((one, other) => one - other),
+        staying,
+        `${leaving.join(', ')} have left`,
+      );
+    }
+  });
+
+  it('tells all, also where one of them ends the listening of another', () => {
+    const abort = new Abort();
+    const told: string[] = [];
+    abort.onAbort(() => {
+      told.push('one');
+      leave();
+    });
+    const leave = abort.onAbort(() => told.push('other'));
+    abort.onAbort(() => told.push('last'));
+    abort.abort(FIRST);
+    assert.deepEqual(told, ['one', 'other', 'last']);
+  });
+});
+
+describe('an operation', () => {
+  it('ends with all others that share its signal', () => {
+    const caller = new AbortController();
+    const operations = [1, 2, 3].map(() => new Operation({ signal: caller.signal }));
+    operations[1]?.end();
+    const told: number[] = [];
+    operations.forEach((operation, place) => operation.onAbort(() => told.push(place)));
+    caller.abort();
+    assert.deepEqual(
+      told.sort((one, other) => one - other),
+      [0, 2],
+      'what has ended hears of nothing',
+    );
+    assert.throws(() => operations[0]?.checkAlive(), { code: 'CANCELLED' });
+  });
+
+  it('lets each go that no longer listens, however often that is said, and no other', () => {
+    const abort = new Abort();
+    const told: string[] = [];
+    const [leaveFirst] = ['first', 'second', 'third'].map((name) => abort.onAbort(() => told.push(name)));
+    leaveFirst?.();
+    leaveFirst?.();
+    abort.abort(new Error('over'));
+    leaveFirst?.();
+    assert.deepEqual(told.toSorted(), ['second', 'third']);
+  });
+
+  it('is dead from the start where its signal is', () => {
+    const reason = new RvmError('BAD_INPUT', 'The caller says why.');
+    const operation = new Operation({ signal: AbortSignal.abort(reason) });
+    assert.throws(() => operation.checkAlive(), reason);
+  });
+
+  it('passes its end on to a hint, but not to what it shares with others', () => {
+    const caller = new AbortController();
+    const operation = new Operation({ signal: caller.signal });
+    const [hint, shared] = [operation.tryingOnce(), operation.shared()];
+    caller.abort();
+    assert.throws(() => hint.checkAlive(), { code: 'CANCELLED' });
+    shared.checkAlive();
+  });
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { SessionCookies } from '../../lib/cloud/session-cookies';
+
+const SERVICE = new URL('https://service.example/rtsp/1');
+
+function at(path: string): URL {
+  return new URL(path, SERVICE);
+}
+
+describe('the cookies of a session', () => {
+  let cookies: SessionCookies;
+
+  beforeEach(() => {
+    cookies = new SessionCookies();
+  });
+
+  it('are none before the first answer', () => {
+    assert.equal(cookies.headerFor(SERVICE), '');
+    assert.deepEqual(cookies.values, []);
+    assert.equal(cookies.text, '');
+  });
+
+  it('T-05 are sent with the newest value, also to an address that was asked before', () => {
+    cookies.keep(['sid=old; Path=/', 'route=7; Path=/'], SERVICE);
+    assert.equal(cookies.headerFor(SERVICE), 'sid=old; route=7');
+    cookies.keep('sid=new; Path=/', at('/system'));
+    assert.equal(cookies.headerFor(SERVICE), 'sid=new; route=7');
+    assert.deepEqual([...cookies.values].sort(), ['7', 'new']);
+  });
+
+  it('T-05 are sent to their path alone', () => {
+    cookies.keep('sid=1; Path=/rtsp', SERVICE);
+    assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    assert.equal(cookies.headerFor(at('/system')), '');
+    assert.equal(cookies.headerFor(new URL('https://other.example/rtsp/1')), '');
+  });
+
+  it('T-05 are sent until their time is over, also to an address that was asked before', () => {
+    const now = Date.now;
+    try {
+      cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
+      Date.now = () => now() + 59_000;
+      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+      Date.now = () => now() + 61_000;
+      assert.equal(cookies.headerFor(SERVICE), '');
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('T-05 do not live on because they are in use', () => {
+    const now = Date.now;
+    try {
+      cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
+      for (const seconds of [20, 40, 59]) {
+        Date.now = () => now() + seconds * 1000;
+        assert.equal(cookies.headerFor(at(`/device/${seconds}`)), 'sid=1');
+      }
+      Date.now = () => now() + 61_000;
+      for (const path of ['/device/20', '/device/61']) assert.equal(cookies.headerFor(at(path)), '');
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('T-05 end with an age of nothing', () => {
+    cookies.keep('sid=1; Path=/; Max-Age=60', SERVICE);
+    cookies.keep('sid=; Path=/; Max-Age=0', SERVICE);
+    assert.equal(cookies.headerFor(SERVICE), '');
+  });
+
+  it('are right for more addresses than are remembered', () => {
+    cookies.keep('sid=1; Path=/rtsp', SERVICE);
+    for (let camera = 0; camera < 3000; camera += 1) {
+      assert.equal(cookies.headerFor(at(`/rtsp/${camera}`)), 'sid=1');
+      assert.equal(cookies.headerFor(at(`/sources/${camera}`)), '');
+    }
+  });
+
+  it('ignore what is no cookie', () => {
+    cookies.keep(['', ';', 'sid=1; Domain=other.example'], SERVICE);
+    assert.equal(cookies.headerFor(SERVICE), '');
+  });
+});
