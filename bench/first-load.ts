@@ -47,7 +47,7 @@ export async function firstLoad(scale: Scale): Promise<Row[]> {
       await compared('message'),
       await compared('bytes'),
     ];
-    const measured = `first load of ${devices} devices`;
+    const measured = `first load of ${devices} devices, none handed to the flow`;
     return [
       {
         id: 'B7',

@@ -17,6 +17,7 @@ import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
 import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
+import { fileSystemWarning } from '../lib/inbox/sqlite/disk';
 import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
@@ -58,6 +59,11 @@ async function main(): Promise<void> {
       `There is no ${unknown.join(', ')}: choose among ${Object.keys(MEASUREMENTS).join(', ')}.`,
     );
   buildIfStale();
+  const warning = fileSystemWarning(os.tmpdir());
+  if (warning !== undefined && 'fileSystem' in warning)
+    console.error(
+      `${os.tmpdir()} is on ${warning.fileSystem}, where a sync costs nothing: set TMPDIR to a folder on a disk.`,
+    );
   const scale = values.quick === true ? 'quick' : 'full';
   const rows: Row[] = [];
   for (const [id, measure] of Object.entries(MEASUREMENTS)) {

@@ -44,7 +44,7 @@ export class Messages {
   readonly #bury: StatementSync;
   readonly #find: StatementSync;
   readonly #body: StatementSync;
-  /** Endpoints of which all that can be delivered is leased: what comes next need not wait behind others. */
+  /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
   readonly #drained = new Set<string>();
   /** Given by the transaction under way, still without their bodies. */
   #unread: StoredMessage[] = [];

@@ -76,7 +76,7 @@ export interface Quarantined {
 
 /** What the main thread asks of the thread of the store. Those of one batch are one transaction. */
 export interface StoreCalls {
-  /** Leased only where none that could be waits before it; `ordered`: and where no other event of its alarm is open. */
+  /** Leased only where the last lease left none waiting; `ordered`: and where no other event of its alarm is open. */
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
   /** Leases the next events that wait. `ordered`: of each alarm only the first. `health`: at most so many of class health. */
   lease: {
@@ -136,6 +136,9 @@ export interface Opened {
   /** True where the file is older than one that was open here before: a backup was put back. */
   restored: boolean;
 }
+
+/** Requests of one transaction at which no more are added: enough to share a sync, few enough to keep it short. */
+export const BATCH = 500;
 
 /** From the main thread: a batch of requests, or the wish to end. */
 export type ToStore = { batch: Request[] } | 'close';

@@ -1,7 +1,16 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { RvmError } from '../../error';
-import type { CallName, FromStore, Opened, Request, StoreCalls, StoreWarning, ToStore } from './protocol';
+import {
+  BATCH,
+  type CallName,
+  type FromStore,
+  type Opened,
+  type Request,
+  type StoreCalls,
+  type StoreWarning,
+  type ToStore,
+} from './protocol';
 
 /** Asks of the store. Calls take effect in the order in which they are made. */
 export interface StorePort {
@@ -94,8 +103,8 @@ export class StoreThread implements StorePort {
     this.#sending = undefined;
     const worker = this.#worker;
     if (worker === undefined) return;
-    const batch = this.#queue.splice(0);
-    const orders: ToStore[] = batch.length > 0 ? [{ batch }] : [];
+    const orders: ToStore[] = [];
+    while (this.#queue.length > 0) orders.push({ batch: this.#queue.splice(0, BATCH) });
     if (this.#closing !== undefined) orders.push('close');
     if (orders.length > 0) worker.ref();
     for (const order of orders) worker.postMessage(order);

@@ -2,11 +2,9 @@ import path from 'node:path';
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { checkDisk, fileSystemWarning, Reserve } from './disk';
 import { faultText, isBroken, isFull } from './fault';
-import type { FromStore, Reply, Request, StoreWarning, ToStore } from './protocol';
+import { BATCH, type FromStore, type Reply, type Request, type StoreWarning, type ToStore } from './protocol';
 import { Store } from './store';
 
-/** Requests of one transaction at which no more are added: enough to share a sync, few enough to keep it short. */
-const BATCH = 500;
 /** Requests after which the log is written into the file when there is time: few, so that it takes a moment only. */
 const SOME = 64;
 /** Between two attempts to open the file, in milliseconds. */
