@@ -35,6 +35,8 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
 };
 
+const RESULTS = path.join(ROOT, 'bench', 'results.json');
+
 function circumstances(): Record<string, unknown> {
   const nodeRed = JSON.parse(
     fs.readFileSync(path.join(ROOT, 'node_modules', 'node-red', 'package.json'), 'utf8'),
@@ -72,10 +74,11 @@ async function main(): Promise<void> {
     const measured = await measure(scale);
     console.error(tableOf(measured));
     rows.push(...measured);
+    // After each, so that a run that is broken off leaves what it has measured.
+    if (scale === 'full' && positionals.length === 0)
+      fs.writeFileSync(RESULTS, resultsOf(rows, circumstances()));
   }
   console.log(tableOf(rows));
-  if (scale === 'full' && positionals.length === 0)
-    fs.writeFileSync(path.join(ROOT, 'bench', 'results.json'), resultsOf(rows, circumstances()));
 }
 
 main().catch((error: unknown) => {
