@@ -8,13 +8,14 @@ import { Load } from '../../bench/load/load';
 import { PATH, PHRASE } from '../support/flows';
 
 describe('the load generator', () => {
-  const load = new Load();
+  let load: Load;
   const bodies: string[] = [];
   let answer: (res: ServerResponse) => void;
   let server: Server;
   let port = 0;
 
   before(async () => {
+    load = new Load();
     server = createServer((req, res) => {
       take(req).then(
         (body) => {
