@@ -6,6 +6,7 @@ import { eachInSlices } from '../slices';
 import type { Answer } from './answer';
 import { unwrapRecord } from './collection';
 import { DeviceIndex, type DeviceEntry } from './device-index';
+import { isNamedAlike } from './device-names';
 import { tellsStatus, toDevice, withStatusOf } from './device-record';
 import { DIALECT } from './dialect';
 import { isGone } from './gone';
@@ -167,36 +168,54 @@ export class DeviceDirectory {
 
   async #load(operation: Operation): Promise<void> {
     const began = performance.now();
-    const index = new DeviceIndex();
-    this.#coming = index;
-    try {
-      await this.#loadPages(operation, index);
-    } finally {
-      this.#coming = undefined;
-    }
-    this.#index = index;
+    this.#index = await (this.#index === undefined
+      ? this.#firstIndex(operation)
+      : this.#nextIndex(operation, this.#index));
     this.#loadedAt = began;
     this.#onLoad();
   }
 
-  async #loadPages(operation: Operation, index: DeviceIndex): Promise<void> {
-    const first = await this.#firstPage(operation);
-    const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
-    const pages = pagesFrom(first, DIALECT.collection.devices, this.#origins, ask);
-    for await (const page of readAhead(pages)) {
-      await eachInSlices(page.records, (record) => index.add({ device: this.#kept(record), url: page.url }));
-      for (const onPage of this.#onPage) onPage();
+  async #firstIndex(operation: Operation): Promise<DeviceIndex> {
+    const index = new DeviceIndex();
+    this.#coming = index;
+    try {
+      await this.#eachRecord(operation, (record, url) => index.add({ device: toDevice(record), url }));
+      return index;
+    } finally {
+      this.#coming = undefined;
     }
   }
 
   /**
-   * The camera as the service tells it now: the former record itself where that is the same. What is as before need not be
-   * kept anew: collecting garbage takes the longer the more has to be kept, and nothing else runs meanwhile.
+   * What is told as before is not kept anew, neither a record nor the names of all: to collect garbage takes the longer the
+   * more has to be kept, and nothing else runs meanwhile.
    */
-  #kept(record: JsonRecord): Device {
-    const device = toDevice(record);
-    const former = this.#index?.byId(device.id)?.device;
-    return former !== undefined && isSameJson(former, device) ? former : device;
+  async #nextIndex(operation: Operation, former: DeviceIndex): Promise<DeviceIndex> {
+    const entries: DeviceEntry[] = [];
+    let isNamedAsBefore = true;
+    await this.#eachRecord(operation, (record, url) => {
+      const told = toDevice(record);
+      const known = former.byId(told.id)?.device;
+      const device = known !== undefined && isSameJson(known, told) ? known : told;
+      const before = former.entries[entries.length];
+      isNamedAsBefore &&= before !== undefined && isNamedAlike(before.device, device);
+      const isAsBefore = before?.device === device && before.url.href === url.href;
+      entries.push(isAsBefore ? before : { device, url });
+    });
+    if (isNamedAsBefore && entries.length === former.entries.length) return former.renewed(entries);
+    const index = new DeviceIndex();
+    await eachInSlices(entries, (entry) => index.add(entry));
+    return index;
+  }
+
+  async #eachRecord(operation: Operation, work: (record: JsonRecord, url: URL) => void): Promise<void> {
+    const first = await this.#firstPage(operation);
+    const ask = (url: TrustedUrl): Promise<Answer> => this.#get(operation, url);
+    const pages = pagesFrom(first, DIALECT.collection.devices, this.#origins, ask);
+    for await (const { records, url } of readAhead(pages)) {
+      await eachInSlices(records, (record) => work(record, url));
+      for (const onPage of this.#onPage) onPage();
+    }
   }
 
   /** The link to the devices is known from `/system`; where it is gone, `/system` is asked once more. */

@@ -106,6 +106,68 @@ describe('directory of devices', () => {
     assert.deepEqual(refreshed[1], { ...second, sizes: [{ width: 1920 }] });
   });
 
+  const CHANGES: [string, string[][]][] = [
+    [
+      'has other names',
+      [
+        ['a', 'West'],
+        ['b', 'East'],
+      ],
+    ],
+    [
+      'stands elsewhere',
+      [
+        ['b', 'Second'],
+        ['a', 'First'],
+      ],
+    ],
+    ['is gone', [['b', 'Second']]],
+    [
+      'is new',
+      [
+        ['a', 'First'],
+        ['b', 'Second'],
+        ['c', 'Third'],
+      ],
+    ],
+    [
+      'has another remote id',
+      [
+        ['a', 'First', 'else'],
+        ['b', 'Second'],
+      ],
+    ],
+  ];
+  for (const [change, told] of CHANGES) {
+    it(`where a camera ${change} after a refresh, each is found by what it is called now`, async () => {
+      const { service } = station;
+      const cameras = (list: string[][]) =>
+        list.map(([id = '', name = '', remoteId = `remote ${id}`]) => camera(id, name, { remoteId }));
+      const known = [
+        ['a', 'First'],
+        ['b', 'Second'],
+      ];
+      service.devices = cameras(known);
+      const client = station.client();
+      await client.listDevices();
+      service.devices = cameras(told);
+      const refreshed = await client.listDevices({ fresh: true });
+      assert.deepEqual(
+        refreshed.map(({ id, name }) => [id, name]),
+        told.map(([id, name]) => [id, name]),
+      );
+      for (const device of refreshed) {
+        for (const called of [device.id, device.name, String(device['remoteId'])]) {
+          assert.equal((await client.getDevice(called)).id, device.id);
+        }
+      }
+      const names = told.map(([, name]) => name);
+      for (const [, name = ''] of known.filter(([, former]) => !names.includes(former))) {
+        await failure(client.getDevice(name), 'DEVICE_NOT_FOUND');
+      }
+    });
+  }
+
   it('T-13 finds a GUID in any case and with braces, any other id only exactly', async () => {
     station.service.devices = [camera(`{${GATE.toUpperCase()}}`, 'Gate'), camera('Ab-_x', 'Yard')];
     const client = station.client();
