@@ -16,7 +16,7 @@ interface Size {
   rounds: number;
 }
 const SIZES: Record<Scale, Size> = {
-  full: { events: 2500, rounds: 7 },
+  full: { events: 5000, rounds: 9 },
   quick: { events: 250, rounds: 1 },
 };
 
