@@ -34,6 +34,8 @@ interface Pending {
 
 /** Requests sent without waiting for more of the same turn of the event loop: meanwhile the thread works already. */
 const SHARE = 16;
+/** What nobody waits for is sent with the next request that somebody does, or after so many milliseconds. */
+const NO_HURRY = 20;
 /** Before a thread that has ended by itself is followed by another, in milliseconds. */
 const PAUSE = 1000;
 
@@ -43,6 +45,7 @@ export class StoreThread implements StorePort {
   #worker: Worker | undefined;
   #queue: Request[] = [];
   #sending: NodeJS.Immediate | undefined;
+  #sendingLater: NodeJS.Timeout | undefined;
   #lastId = 0;
   #wasOpen = false;
   #closing: Promise<void> | undefined;
@@ -66,8 +69,7 @@ export class StoreThread implements StorePort {
         reject,
       });
       this.#queue.push(request);
-      if (this.#queue.length >= SHARE) this.#send();
-      else this.#sending ??= setImmediate(() => this.#send());
+      this.#sendSoon(name);
     });
   }
 
@@ -98,9 +100,18 @@ export class StoreThread implements StorePort {
     this.#send();
   }
 
+  /** That events were delivered goes into the commit of the next event: a commit of its own would keep that one waiting. */
+  #sendSoon(name: CallName): void {
+    if (this.#queue.length >= SHARE) this.#send();
+    else if (name === 'markDelivered') this.#sendingLater ??= setTimeout(() => this.#send(), NO_HURRY);
+    else this.#sending ??= setImmediate(() => this.#send());
+  }
+
   #send(): void {
     clearImmediate(this.#sending);
+    clearTimeout(this.#sendingLater);
     this.#sending = undefined;
+    this.#sendingLater = undefined;
     const worker = this.#worker;
     if (worker === undefined) return;
     const orders: ToStore[] = [];
