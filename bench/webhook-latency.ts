@@ -32,7 +32,7 @@ export async function latencyOnNodeRed(scale: Scale): Promise<Row[]> {
   const ours = await CountingNodeRed.start(events, webhookInFlow());
   const byHand = await CountingNodeRed.start(events, handWiredFlow(), { withoutPackage: true });
   const load = new Load();
-  const syncs: number[] = [];
+  const slowSyncs: number[] = [];
   const answers: number[] = [];
   try {
     const {
@@ -43,14 +43,14 @@ export async function latencyOnNodeRed(scale: Scale): Promise<Row[]> {
       ours: async () => {
         // The price of keeping the event, which the other side does not pay; to be paid by a machine as busy as with events.
         const sync = await slowSync(() => slowAnswer(load, byHand));
-        syncs.push(sync);
+        slowSyncs.push(sync);
         const slow = await slowAnswer(load, ours);
         answers.push(slow);
         return slow - sync;
       },
       other: () => slowAnswer(load, byHand),
     });
-    const sync = spreadOf(syncs).median;
+    const sync = spreadOf(slowSyncs).median;
     return [
       {
         id: 'B3',
@@ -88,14 +88,26 @@ async function slowAnswer(load: Load, server: CountingNodeRed): Promise<number> 
  */
 async function slowSync(beside: () => Promise<unknown>): Promise<number> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-sync-'));
-  const file = fs.openSync(path.join(folder, 'file'), 'w');
+  try {
+    const over = new AbortController();
+    const [times] = await Promise.all([
+      syncs(path.join(folder, 'file'), over.signal),
+      beside().finally(() => over.abort()),
+    ]);
+    return percentile(times, 0.99);
+  } finally {
+    fs.rmSync(folder, { recursive: true });
+  }
+}
+
+/** How long each took, in milliseconds. */
+async function syncs(name: string, over: AbortSignal): Promise<number[]> {
+  const file = fs.openSync(name, 'w');
   const pages = Buffer.alloc(SYNCED, 1);
   fs.writeSync(file, Buffer.alloc(SYNCS * SYNCED));
   fs.fsyncSync(file);
   const times: number[] = [];
-  const over = { isOver: false };
-  const going = beside().finally(() => (over.isOver = true));
-  while (!over.isOver) {
+  while (!over.aborted) {
     fs.writeSync(file, pages, 0, SYNCED, (times.length % SYNCS) * SYNCED);
     const from = performance.now();
     fs.fsyncSync(file);
@@ -103,7 +115,5 @@ async function slowSync(beside: () => Promise<unknown>): Promise<number> {
     await sleep(SYNC_EVERY);
   }
   fs.closeSync(file);
-  fs.rmSync(folder, { recursive: true });
-  await going;
-  return percentile(times, 0.99);
+  return times;
 }

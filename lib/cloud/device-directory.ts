@@ -168,9 +168,13 @@ export class DeviceDirectory {
 
   async #load(operation: Operation): Promise<void> {
     const began = performance.now();
-    this.#index = await (this.#index === undefined
-      ? this.#firstIndex(operation)
-      : this.#nextIndex(operation, this.#index));
+    try {
+      this.#index = await (this.#index === undefined
+        ? this.#firstIndex(operation)
+        : this.#nextIndex(operation, this.#index));
+    } finally {
+      this.#coming = undefined;
+    }
     this.#loadedAt = began;
     this.#onLoad();
   }
@@ -178,12 +182,8 @@ export class DeviceDirectory {
   async #firstIndex(operation: Operation): Promise<DeviceIndex> {
     const index = new DeviceIndex();
     this.#coming = index;
-    try {
-      await this.#eachRecord(operation, (record, url) => index.add({ device: toDevice(record), url }));
-      return index;
-    } finally {
-      this.#coming = undefined;
-    }
+    await this.#eachRecord(operation, (record, url) => index.add({ device: toDevice(record), url }));
+    return index;
   }
 
   /**

@@ -27,7 +27,7 @@ export class DeviceIndex {
     this.#names.add(entry.device, this.#entries.push(entry) - 1);
   }
 
-  /** The index of these, which are the same cameras with the same names in the same order. */
+  /** The index of these, which are the same cameras with the same names in the same order. Nothing is added to it any more. */
   renewed(entries: DeviceEntry[]): DeviceIndex {
     return new DeviceIndex(entries, this.#names);
   }

@@ -283,7 +283,9 @@ export class EventQueue {
 
   #markDelivered(left: readonly Held[]): void {
     const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
-    this.store.call('markDelivered', deliveryIds).then(
+    // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
+    const hurry = this.#waiting > 0 || this.#room() <= 0;
+    this.store.call('markDelivered', deliveryIds, hurry).then(
       () => {
         for (const deliveryId of deliveryIds) this.#forget(deliveryId);
         this.#look();

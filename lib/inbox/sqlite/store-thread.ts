@@ -14,8 +14,15 @@ import {
 
 /** Asks of the store. Calls take effect in the order in which they are made. */
 export interface StorePort {
-  /** @throws RvmError STORE_FAILED where nothing was changed */
-  call<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']>;
+  /**
+   * @param hurry false where nobody waits for it: then it goes with the next call, or a moment later
+   * @throws RvmError STORE_FAILED where nothing was changed
+   */
+  call<Name extends CallName>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+    hurry?: boolean,
+  ): Promise<StoreCalls[Name]['give']>;
   /** Ends it after what was asked of it; the file is free then. */
   close(): Promise<void>;
 }
@@ -34,8 +41,8 @@ interface Pending {
 
 /** Requests sent without waiting for more of the same turn of the event loop: meanwhile the thread works already. */
 const SHARE = 16;
-/** What nobody waits for is sent with the next request that somebody does, or after so many milliseconds. */
-const NO_HURRY = 20;
+/** Milliseconds after which what nobody waits for is sent by itself. */
+const NO_HURRY = 5;
 /** Before a thread that has ended by itself is followed by another, in milliseconds. */
 const PAUSE = 1000;
 
@@ -59,7 +66,11 @@ export class StoreThread implements StorePort {
     this.#start();
   }
 
-  call<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']> {
+  call<Name extends CallName>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+    hurry = true,
+  ): Promise<StoreCalls[Name]['give']> {
     if (this.#closing !== undefined) return Promise.reject(storeFailed('it is closed'));
     this.#lastId += 1;
     const request: Request<Name> = { id: this.#lastId, name, take };
@@ -69,7 +80,7 @@ export class StoreThread implements StorePort {
         reject,
       });
       this.#queue.push(request);
-      this.#sendSoon(name);
+      this.#sendSoon(hurry);
     });
   }
 
@@ -100,11 +111,10 @@ export class StoreThread implements StorePort {
     this.#send();
   }
 
-  /** That events were delivered goes into the commit of the next event: a commit of its own would keep that one waiting. */
-  #sendSoon(name: CallName): void {
+  #sendSoon(hurry: boolean): void {
     if (this.#queue.length >= SHARE) this.#send();
-    else if (name === 'markDelivered') this.#sendingLater ??= setTimeout(() => this.#send(), NO_HURRY);
-    else this.#sending ??= setImmediate(() => this.#send());
+    else if (hurry) this.#sending ??= setImmediate(() => this.#send());
+    else this.#sendingLater ??= setTimeout(() => this.#send(), NO_HURRY);
   }
 
   #send(): void {

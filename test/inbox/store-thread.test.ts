@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
+
+describe('what is asked of the thread of a store', () => {
+  let folder: string;
+  let thread: StoreThread;
+
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-thread-'));
+    const ignore = (): void => undefined;
+    const news = { onOpened: ignore, onFault: ignore, onWarning: ignore };
+    thread = new StoreThread(path.join(folder, 'inbox.sqlite'), news);
+  });
+  afterEach(async () => {
+    await thread.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+
+  it('without hurry is done all the same, though nothing else is asked', async () => {
+    await thread.call('markDelivered', [], false);
+  });
+
+  it('without hurry is done before what is asked after it', async () => {
+    const done: string[] = [];
+    const calls = [
+      thread.call('markDelivered', [], false).then(() => done.push('first')),
+      thread.call('ping', undefined).then(() => done.push('second')),
+    ];
+    await Promise.all(calls);
+    assert.deepEqual(done, ['first', 'second']);
+  });
+
+  it('without hurry waits for a moment, and then takes what was asked meanwhile with it', async () => {
+    await thread.call('ping', undefined);
+    let isDone = false;
+    const call = thread.call('markDelivered', [], false).then(() => (isDone = true));
+    await new Promise(setImmediate);
+    await thread.call('ping', undefined);
+    assert.ok(isDone);
+    await call;
+  });
+
+  it('without hurry is done where the thread is closed before it was sent', async () => {
+    const call = thread.call('markDelivered', [], false);
+    await thread.close();
+    await call;
+  });
+});
