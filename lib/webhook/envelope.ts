@@ -22,6 +22,8 @@ export type EnvelopeReading =
 
 /** For central station webhooks always this one (specification, section 2, Envelope). */
 const ALARM_TYPE = 'blueevent';
+/** Of the message that tests a webhook from outside: ours, not the service's. */
+export const SELF_TEST = 'rvm-self-test';
 const MAX_MESSAGE_ID = 512;
 
 /**

@@ -8,6 +8,7 @@ import type {
   ProvenMessage,
 } from '../inbox/inbox';
 import { copyOfJson } from '../json-copy';
+import { SELF_TEST } from './envelope';
 import type { Refusal } from './refusal';
 import type { ProofReason } from './verify';
 
@@ -112,8 +113,13 @@ function kindAndReason(
   outcome: 'new' | 'conflict' | 'spilled',
 ): Pick<Problem, 'kind' | 'reason'> {
   if (outcome === 'spilled') return { kind: 'blocked', reason: 'store' };
+  if (isSelfTest(record)) return { kind: 'self-test', reason: null };
   const kind = outcome === 'conflict' || record.kind === 'event' ? 'conflict' : record.kind;
   return { kind, reason: 'reason' in record ? record.reason : null };
+}
+
+function isSelfTest(record: ProvenMessage | DeadLetter): boolean {
+  return 'envelope' in record && record.kind === 'other' && record.envelope.payloadType === SELF_TEST;
 }
 
 function describeDelivery({

@@ -1,6 +1,7 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName } from './key';
+import { testButton } from './station-test.editor';
 
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {
   const key = trimmed(value);
@@ -61,6 +62,7 @@ RED.nodes.registerType('rvm-central-station', {
     $('#node-config-input-name').trigger('input');
     showSchemeTip();
     showSecretTip();
+    testButton(this);
   },
   oneditsave() {
     // Stored once, so that a later change of the name does not rename the station in messages and metrics.

@@ -2,10 +2,12 @@ import type { NodeAPI, NodeDef } from 'node-red';
 import { sharePhrase } from '../../lib/webhook/station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { onFlows } from '../support/flow-run';
+import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { allStations } from './find-station';
 import { KEY } from './key';
 import { Station, type CentralStationNode } from './station';
+import { addStationRoutes } from './station-routes';
 
 interface Config extends NodeDef {
   cloud?: string;
@@ -44,6 +46,7 @@ function namesOf(stations: readonly Station[]): string {
 }
 
 export = (RED: NodeAPI): void => {
+  if (nodeIsNewEnough()) addStationRoutes(RED);
   registerNode<CentralStationNode, Config>(
     RED,
     'rvm-central-station',

@@ -1,3 +1,4 @@
+import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, reasoned } from '../support/editor/validate';
@@ -31,5 +32,6 @@ RED.nodes.registerType('rvm-get-device', {
   oneditprepare() {
     fillAbsent(this, 'node');
     typedField('camera', 'msg');
+    cameraPicker(this);
   },
 });

@@ -1,5 +1,6 @@
 import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
 import { readTime } from '../../lib/time';
+import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
@@ -74,6 +75,7 @@ RED.nodes.registerType('rvm-get-rtsp', {
     fillAbsent(this, 'node');
     dialogOpened(this);
     typedField('camera', 'msg');
+    cameraPicker(this);
     typedField('time', 'str');
     $('#node-input-mode').on('change', () => {
       showRows();

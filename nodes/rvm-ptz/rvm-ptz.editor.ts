@@ -1,4 +1,6 @@
+import type { PtzList } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS } from '../../lib/cloud/choices';
+import { cameraPicker, targetPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
@@ -16,6 +18,12 @@ function showRows(node: EditorNode): void {
   $('.rvm-ptz-tip').toggle(action !== 'goto-home' && action !== 'stop-tour');
   $('.rvm-ptz-stop').toggle(action === 'stop-tour');
   $('#rvm-ptz-target-label').text(targetLabel(node, action));
+}
+
+/** Where the action finds its target; undefined where it takes none, or the message decides. */
+function listOf(action: unknown): PtzList | undefined {
+  if (action === 'goto-preset') return 'presets';
+  return action === 'start-tour' || action === 'stop-tour' ? 'tours' : undefined;
 }
 
 function targetLabel(node: EditorNode, action: unknown): string {
@@ -64,11 +72,14 @@ RED.nodes.registerType('rvm-ptz', {
     dialogOpened(this);
     const options = PTZ_ACTIONS.map((value) => ({ value, label: this._(`rvm-ptz.action.${value}`) }));
     typedField('camera', 'msg');
+    cameraPicker(this);
     typedField('action', 'str', { label: this._('rvm-ptz.label.fixed'), options });
     typedField('target', 'str');
+    const targets = targetPicker(this, 'target', () => listOf(fixedAction(this)));
     $('#node-input-action').on('change', () => {
       showRows(this);
       checkAgain('target');
+      targets.reset();
     });
     showRows(this);
   },

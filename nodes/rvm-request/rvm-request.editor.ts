@@ -1,3 +1,4 @@
+import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
@@ -50,6 +51,7 @@ RED.nodes.registerType('rvm-request', {
     fillAbsent(this, 'node');
     dialogOpened(this);
     typedField('camera', 'msg');
+    cameraPicker(this);
     $('#node-input-start').on('change', () => {
       showRows();
       checkAgain('camera');

@@ -1,4 +1,5 @@
 import { WIDEST_SNAPSHOT } from '../../lib/cloud/choices';
+import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
@@ -39,5 +40,6 @@ RED.nodes.registerType('rvm-snapshot', {
   oneditprepare() {
     fillAbsent(this, 'node');
     typedField('camera', 'msg');
+    cameraPicker(this);
   },
 });

@@ -1,6 +1,7 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
+import { selfTestButton } from './self-test.editor';
 
 const PREFIX = '/remote-monitoring/';
 
@@ -82,6 +83,22 @@ function fullUrl(): string {
 function showUrl(node: EditorNode): void {
   const disabled = RED.settings.httpNodeRoot === false && chosenListener() === undefined;
   $('#rvm-webhook-url').val(disabled ? node._('rvm-webhook-in.tip.noHttpNodes') : fullUrl());
+  const warning = warningOf(node);
+  $('#rvm-webhook-warning')
+    .prop('hidden', warning === undefined)
+    .text(warning ?? '');
+}
+
+/** What could keep alarms from the address, or let others read them. */
+function warningOf(node: EditorNode): string | undefined {
+  const url = fullUrl();
+  const isPublic = trimmed($('#node-input-publicUrl').val()) !== '';
+  const scheme = RED.nodes.node(String($('#node-input-station').val()))?.scheme;
+  const warned = (key: string): string => node._(`rvm-webhook-in.warning.${key}`);
+  if (scheme === 'https' && url.startsWith('http:')) return warned(isPublic ? 'clearPhrase' : 'needsTls');
+  if (scheme === 'http' && url.startsWith('https:')) return warned('otherScheme');
+  if (!isPublic && /^https?:\/\/(localhost|127\.|\[::1\])/.test(url)) return warned('onlyHere');
+  return undefined;
 }
 
 function copyUrl(node: EditorNode): void {
@@ -144,8 +161,9 @@ RED.nodes.registerType('rvm-webhook-in', {
     fillAbsent(this, 'node');
     edited = this.id;
     $('#node-input-cloud').on('change', () => void $('#node-input-station').trigger('change'));
-    $('#node-input-path, #node-input-publicUrl, #node-input-listener').on('input change', () =>
-      showUrl(this),
+    $('#node-input-path, #node-input-publicUrl, #node-input-listener, #node-input-station').on(
+      'input change',
+      () => showUrl(this),
     );
     $('#rvm-webhook-copy').on('click', (event) => {
       event.preventDefault();
@@ -159,5 +177,6 @@ RED.nodes.registerType('rvm-webhook-in', {
       $('.rvm-webhook-settled').toggle($('#node-input-handledWhen').val() !== 'sent');
     });
     showUrl(this);
+    selfTestButton(this);
   },
 });

@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { Consumption, Delivery, DeliveryTerms, Inbox } from '../../lib/inbox/inbox';
+import { RvmError } from '../../lib/error';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { within } from '../../lib/webhook/hold';
 import { messageOf } from '../../lib/webhook/message';
@@ -10,12 +11,15 @@ import {
   uncertainProblem,
   type Problem,
 } from '../../lib/webhook/problem';
+import { Arrivals, selfTest } from '../../lib/webhook/self-test';
+import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { judgesAmong, loneStation, type ReceivingStation } from '../../lib/webhook/station';
 import { stationById, stationOfAgentUser, stationsOfCloud } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { DEFAULTS, hasSettler, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
+import { writeRoute } from '../support/admin-route';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
@@ -34,6 +38,9 @@ const STATUS_EVERY = 250;
 const END_WITHIN = 2000;
 /** Each is held in memory. */
 const MOST_IN_FLIGHT = 10_000;
+
+/** For connection and answer of a self-test, in milliseconds. */
+const SELF_TEST_TIMEOUT = 10_000;
 
 const HANDLED_WHEN: readonly string[] = ['', 'sent', 'settled'];
 
@@ -68,6 +75,7 @@ class WebhookIn {
   #fault: StatusName | undefined;
   #lastAt: Date | undefined;
   #unseenProblems = 0;
+  readonly #selfTests = new Arrivals();
 
   constructor(
     private readonly RED: NodeAPI,
@@ -102,6 +110,31 @@ class WebhookIn {
     // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
     await within(this.#consumption.end(), END_WITHIN);
     leaveInbox(this);
+  }
+
+  /**
+   * Posts a signed message to the address that is registered with the service, and looks whether it comes in here.
+   * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
+   */
+  async selfTest(): Promise<SelfTestReport> {
+    const { able } = judgesAmong(this.#receivingStations());
+    const phrase = able[0]?.secret;
+    const url = this.#address();
+    if (phrase === undefined || url === undefined) {
+      throw new RvmError(
+        'CONFIG_MISSING',
+        'This webhook cannot take messages yet: the status of the node says why. Deploy it first.',
+      );
+    }
+    return selfTest({ url, phrase, arrivals: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
+  }
+
+  /** As the service sees it, where that is known; else as this machine does. */
+  #address(): string | undefined {
+    const path = this.#endpoint?.path;
+    if (path === undefined) return undefined;
+    const base = textOf(this.#properties, 'publicUrl').replace(/\/+$/, '');
+    return base === '' ? this.#loopbackUrl(path) : `${base}${path}`;
   }
 
   #findInboxNode(): InboxNode | undefined {
@@ -232,10 +265,12 @@ class WebhookIn {
   }
 
   #problem(problem: Problem): void {
+    if (problem.kind === 'self-test') this.#selfTests.came(problem.messageId ?? '');
     if (isWired(this.node, PROBLEMS_OUTPUT)) {
       this.#sendTo(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
       return;
     }
+    if (problem.kind === 'self-test') return;
     // The count of what is blocked is that of the events that wait.
     this.#unseenProblems += problem.kind === 'blocked' ? 1 : problem.count;
     this.node.warn(
@@ -294,13 +329,30 @@ class WebhookIn {
   }
 }
 
-export = (RED: NodeAPI): void => {
-  if (nodeIsNewEnough()) nodeRedServer(RED);
+interface WebhookNode extends Node {
+  webhook?: WebhookIn;
+}
 
-  registerNode(RED, 'rvm-webhook-in', (node: Node, config: NodeDef) => {
+/** The editor's question whether alarms get through. The address is that of the deployed node, never one that is sent along. */
+function addSelfTest(RED: NodeAPI): void {
+  writeRoute(RED, 'webhook-test', ({ webhook }) => {
+    const node = RED.nodes.getNode(textOf({ webhook }, 'webhook')) as WebhookNode | null | undefined;
+    if (node?.webhook !== undefined) return node.webhook.selfTest();
+    throw new RvmError('CONFIG_MISSING', 'This webhook is not deployed yet: deploy the flow first.');
+  });
+}
+
+export = (RED: NodeAPI): void => {
+  if (nodeIsNewEnough()) {
+    nodeRedServer(RED);
+    addSelfTest(RED);
+  }
+
+  registerNode(RED, 'rvm-webhook-in', (node: WebhookNode, config: NodeDef) => {
     const server = chosenServer(RED, node, config);
     if (server === undefined) return;
     const webhook = new WebhookIn(RED, node, config, server);
+    node.webhook = webhook;
     node.on('close', (_removed: boolean, done: () => void) => {
       webhook.close().then(done, done);
     });

@@ -21,8 +21,13 @@ export interface EditorPage {
   errors: string[];
 }
 
-/** The editor of a Node-RED, loaded, without its welcome tour. */
-export async function openEditor(browser: Browser, nodeRed: NodeRed, root = ''): Promise<EditorPage> {
+/** The editor of a Node-RED, loaded, without its welcome tour; with a token as a user who is logged in. */
+export async function openEditor(
+  browser: Browser,
+  nodeRed: NodeRed,
+  root = '',
+  token = '',
+): Promise<EditorPage> {
   const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, deviceScaleFactor: 2 });
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
@@ -31,6 +36,11 @@ export async function openEditor(browser: Browser, nodeRed: NodeRed, root = ''):
     const isLoad = message.text().startsWith('Failed to load resource');
     if (message.type() === 'error' && !(isLoad && isForeign)) errors.push(message.text());
   });
+  if (token !== '') {
+    const login = JSON.stringify({ access_token: token, expires_in: 604_800, token_type: 'Bearer' });
+    const key = `auth-tokens${root.replaceAll('/', '-')}`;
+    await page.addInitScript(`localStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(login)});`);
+  }
   await page.goto(`${nodeRed.url}${root}/`);
   await page.waitForFunction(
     'window.RED && RED.nodes && RED.nodes.getType && RED.nodes.getType("rvm-webhook-in")',

@@ -119,11 +119,16 @@ export class NodeRed {
     flows: readonly FlowNode[],
     how: 'full' | 'nodes' | 'flows' = 'full',
     root = '',
+    token = '',
   ): Promise<void> {
     const before = count(this.log, /Started (modified )?(nodes|flows)/g);
     const response = await fetch(`${this.url}${root}/flows`, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'Node-RED-Deployment-Type': how },
+      headers: {
+        'Content-Type': 'application/json',
+        'Node-RED-Deployment-Type': how,
+        ...(token !== '' && { Authorization: `Bearer ${token}` }),
+      },
       body: JSON.stringify(flows),
     });
     assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);

@@ -54,6 +54,7 @@ interface TypedInputOptions {
 interface JQuery {
   typedInput(options: TypedInputOptions): this;
   typedInput(ask: 'type' | 'value'): string;
+  typedInput(set: 'type' | 'value', value: string): this;
 }
 
 declare const RED: {

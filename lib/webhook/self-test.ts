@@ -1,0 +1,136 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import dns from 'node:dns/promises';
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { SELF_TEST } from './envelope';
+import { within } from './hold';
+import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
+
+/** Self-tests whose messages have not come in yet. */
+export class Arrivals {
+  readonly #expected = new Map<string, () => void>();
+
+  /** Resolves once a message of this id has come in. */
+  expect(messageId: string): Promise<true> {
+    return new Promise((resolve) => this.#expected.set(messageId, () => resolve(true)));
+  }
+
+  forget(messageId: string): void {
+    this.#expected.delete(messageId);
+  }
+
+  came(messageId: string): void {
+    this.#expected.get(messageId)?.();
+  }
+}
+
+export interface SelfTest {
+  url: string;
+  /** Phrase of the station; it signs the message and is never sent. */
+  phrase: string;
+  arrivals: Arrivals;
+  /** Milliseconds for connection and answer. */
+  timeoutMs: number;
+}
+
+/** Milliseconds: what was answered with 200 is stored already. */
+const ARRIVAL = 2000;
+
+/** A failure that has its place. */
+class Failed extends Error {
+  constructor(
+    readonly step: SelfTestStep,
+    readonly fault: SelfTestFault,
+    readonly seen: string,
+  ) {
+    super(fault);
+  }
+}
+
+/**
+ * Posts a signed message to the address of a webhook, as the service would, and looks whether it arrives. Durably kept it
+ * ends as problem `self-test`, never as an alarm.
+ */
+export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
+  const { url, arrivals } = test;
+  const { messageId, body } = selfTestMessage();
+  const arrival = arrivals.expect(messageId);
+  try {
+    const target = new URL(url);
+    await lookUp(target);
+    const status = await post(target, body, test);
+    if (status !== 200) throw refused(status);
+    if ((await within(arrival, ARRIVAL)) !== true) throw new Failed('arrival', 'not-arrived', '');
+    return { url };
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    const { step, fault, seen } = error;
+    return { url, failed: { step, fault, seen } };
+  } finally {
+    arrivals.forget(messageId);
+  }
+}
+
+function selfTestMessage(): { messageId: string; body: Buffer } {
+  const messageId = `self-test-${randomUUID()}`;
+  const message = {
+    messageId,
+    payloadType: SELF_TEST,
+    Version: '1',
+    transmitTime: new Date().toISOString(),
+    logCorrelationId: null,
+    payload: { text: 'A self-test of this webhook.' },
+  };
+  return { messageId, body: Buffer.from(JSON.stringify(message)) };
+}
+
+async function lookUp({ hostname }: URL): Promise<void> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (net.isIP(host) !== 0) return;
+  await dns.lookup(host).catch((error: NodeJS.ErrnoException) => {
+    throw new Failed('name', 'unknown-name', `${host} (${error.code ?? 'unknown fault'})`);
+  });
+}
+
+function post(target: URL, body: Buffer, { phrase, timeoutMs }: SelfTest): Promise<number> {
+  const signature = createHmac('sha256', phrase).update(body).digest('base64');
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': body.length,
+    Authorization: `HMAC-SHA256 ${signature}`,
+  };
+  const client = target.protocol === 'https:' ? https : http;
+  const place = `${target.hostname}, port ${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
+  return new Promise((resolve, reject) => {
+    // A connection of its own, so that each step is taken.
+    const request = client.request(target, { method: 'POST', headers, agent: false, timeout: timeoutMs });
+    let isConnected = false;
+    request.on('socket', (socket) => socket.once('connect', () => (isConnected = true)));
+    request.on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.on('timeout', () => request.destroy(new Error('ETIMEDOUT')));
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const seen = `${place} (${error.code ?? error.message})`;
+      if (!isConnected) reject(new Failed('connection', 'no-connection', seen));
+      else if (isTlsFault(error)) reject(new Failed('tls', 'certificate', seen));
+      else reject(new Failed('answer', 'no-answer', seen));
+    });
+    request.end(body);
+  });
+}
+
+function isTlsFault({ code = '' }: NodeJS.ErrnoException): boolean {
+  return /CERT|SELF_SIGNED|SIGNATURE|ALTNAME|ERR_SSL|ERR_TLS|EPROTO/.test(code);
+}
+
+/** The receiver itself answers 200 or 401 to what it can read (contract, HTTP answers). */
+function refused(status: number): Failed {
+  const seen = String(status);
+  if (status === 401) return new Failed('answer', 'unauthentic', seen);
+  if (status >= 300 && status < 400) return new Failed('answer', 'redirected', seen);
+  if (status >= 500) return new Failed('answer', 'in-front', seen);
+  return new Failed('answer', 'other-server', seen);
+}

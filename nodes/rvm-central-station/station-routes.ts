@@ -1,0 +1,53 @@
+import type { NodeAPI } from 'node-red';
+import type { PtzList } from '../../lib/cloud/calls';
+import type { StationClient } from '../../lib/cloud/station-client';
+import type { TestResult } from '../../lib/cloud/station-test';
+import { RvmError } from '../../lib/error';
+import type { JsonRecord } from '../../lib/json-record';
+import { readRoute, writeRoute } from '../support/admin-route';
+import { textOf } from '../support/settings';
+import { withDraft, withStation } from './asked-station';
+import type { PickedDevice, PickedTarget } from '../support/picker-data';
+
+type TestModule = typeof import('../../lib/cloud/station-test');
+
+/**
+ * What the dialogs ask of a Central Station: its cameras, and the presets and tours of one. A deployed station is asked by its
+ * id; for one that is not, all that is needed comes with the question, which only those may ask who may change things.
+ */
+export function addStationRoutes(RED: NodeAPI): void {
+  const both = (
+    path: string,
+    answer: (client: StationClient, asked: JsonRecord) => Promise<object>,
+  ): void => {
+    readRoute(RED, path, (asked) => withStation(RED, asked.station, (client) => answer(client, asked)));
+    writeRoute(RED, path, (asked) => withDraft(RED, asked, (client) => answer(client, asked)));
+  };
+  both('devices', devicesOf);
+  both('targets', targetsOf);
+  writeRoute(RED, 'station-test', async (asked) => {
+    const { testStation } = require('../../lib/cloud/station-test') as TestModule;
+    const steps = (client: StationClient): Promise<TestResult[]> => testStation(client);
+    const isDeployed = typeof asked.station === 'string';
+    return {
+      steps: await (isDeployed ? withStation(RED, asked.station, steps) : withDraft(RED, asked, steps)),
+    };
+  });
+}
+
+async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ devices: PickedDevice[] }> {
+  const devices = await client.listDevices({ fresh: asked.fresh === 'true' });
+  return {
+    devices: devices.map(({ id, name, site, status, online }) => ({ id, name, site, status, online })),
+  };
+}
+
+async function targetsOf(client: StationClient, asked: JsonRecord): Promise<{ targets: PickedTarget[] }> {
+  const targets = await client.ptzTargets(textOf(asked, 'camera'), listIn(asked));
+  return { targets: targets.map(({ id, name }) => ({ id: String(id), name })) };
+}
+
+function listIn({ list }: JsonRecord): PtzList {
+  if (list === 'presets' || list === 'tours') return list;
+  throw new RvmError('BAD_INPUT', 'A camera has lists of presets and of tours.');
+}

@@ -1,0 +1,37 @@
+import type { TestResult } from '../../lib/cloud/station-test';
+import { AskError, stationAsTyped, tryStation } from '../support/editor/ask-station';
+import { showSteps, type Step } from '../support/editor/steps';
+
+/** The button that tries how far the way to a moving picture goes, with what the dialog has just now. */
+export function testButton(node: EditorNode): void {
+  const button = $('#rvm-station-test');
+  button.on('click', () => {
+    button.prop('disabled', true);
+    void test(node).finally(() => button.prop('disabled', false));
+  });
+}
+
+async function test(node: EditorNode): Promise<void> {
+  const list = $('#rvm-station-steps');
+  showSteps(list, [{ outcome: 'open', title: node._('rvm-central-station.test.running'), detail: '' }]);
+  try {
+    const { steps } = await tryStation<{ steps: TestResult[] }>(node, 'station-test', stationAsTyped(node));
+    showSteps(
+      list,
+      steps.map((result) => stepOf(node, result)),
+    );
+  } catch (error) {
+    if (!(error instanceof AskError)) throw error;
+    showSteps(list, [{ outcome: 'failed', title: error.message, detail: '' }]);
+  }
+}
+
+function stepOf(node: EditorNode, { step, outcome, detail }: TestResult): Step {
+  const said = (key: string, values?: Record<string, unknown>): string =>
+    node._(`rvm-central-station.test.${key}`, values);
+  const title = said(`step.${step}`);
+  if (outcome === 'failed' && step === 'relay')
+    return { outcome, title, detail: `${detail} ${said('blocked')}` };
+  if (outcome === 'ok' && detail !== '') return { outcome, title: `${title}: ${detail}`, detail: '' };
+  return { outcome, title, detail };
+}

@@ -1,0 +1,52 @@
+import type { NodeAPI } from 'node-red';
+import { RvmError } from '../../lib/error';
+import { isRecord, type JsonRecord } from '../../lib/json-record';
+
+/** As Express has them. */
+type Handler = ReturnType<NodeAPI['auth']['needsPermission']>;
+type Request = Parameters<Handler>[0];
+type Response = Parameters<Handler>[1];
+
+/** Answers a question of the editor: `asked` holds the query of a GET, the JSON body of a POST. */
+type Answer = (asked: JsonRecord) => unknown;
+
+/**
+ * What users who may look can ask of the runtime: `GET rvm/<path>`, with the permission `rvm.read`. To be called once, when
+ * the type registers: routes outlive deploys.
+ */
+export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
+  RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
+    reply(res, () => answer(req.query));
+  });
+}
+
+/**
+ * What only users who may change things can ask for: `POST rvm/<path>`, with the permission `rvm.write`. Only JSON is
+ * taken: the form of another web page, which a browser sends without asking, is none.
+ */
+export function writeRoute(RED: NodeAPI, path: string, answer: Answer): void {
+  RED.httpAdmin.post(`/rvm/${path}`, RED.auth.needsPermission('rvm.write'), (req, res) => {
+    const body = jsonOf(req);
+    if (body === undefined) res.status(415).json({ code: 'BAD_INPUT', message: 'Send a JSON object.' });
+    else reply(res, () => answer(body));
+  });
+}
+
+function jsonOf(req: Request): JsonRecord | undefined {
+  const body: unknown = req.body;
+  return req.is('application/json') && isRecord(body) ? body : undefined;
+}
+
+/** What went wrong for a reason that is known goes to the editor as code and message; of anything else nothing is told. */
+function reply(res: Response, answer: () => unknown): void {
+  res.set('Cache-Control', 'no-store');
+  Promise.resolve()
+    .then(answer)
+    .then(
+      (result) => res.json(result ?? {}),
+      (error: unknown) => {
+        if (error instanceof RvmError) res.status(422).json({ code: error.code, message: error.message });
+        else res.status(500).json({ code: 'BAD_RESPONSE', message: 'This failed for an unknown reason.' });
+      },
+    );
+}

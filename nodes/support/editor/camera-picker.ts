@@ -1,0 +1,102 @@
+import type { PtzList } from '../../../lib/cloud/calls';
+import type { PickedDevice, PickedTarget } from '../picker-data';
+import { AskError, askStation, chosenStation, stationAsKept } from './ask-station';
+import { Picker, type Offer } from './picker';
+
+/** The list of cameras as it was last seen, for a service that cannot be reached. */
+interface Seen {
+  /** Milliseconds since 1970. */
+  at: number;
+  devices: PickedDevice[];
+}
+
+/** Adds a list of the cameras of the chosen station to the field `camera` of a dialog. */
+export function cameraPicker(node: EditorNode): Picker {
+  const picker = new Picker({
+    node,
+    name: 'camera',
+    title: node._('shared.picker.cameras'),
+    load: (fresh) => devicesOffered(node, fresh),
+  });
+  $('#node-input-station').on('change', () => picker.reset());
+  return picker;
+}
+
+/**
+ * Adds a list of the presets or tours of the chosen camera to a field.
+ * @param list which of them; undefined where the message decides
+ */
+export function targetPicker(node: EditorNode, name: string, list: () => PtzList | undefined): Picker {
+  const picker = new Picker({
+    node,
+    name,
+    title: node._('shared.picker.targets'),
+    load: () => targetsOffered(node, list()),
+  });
+  $('#node-input-station, #node-input-camera').on('change', () => picker.reset());
+  return picker;
+}
+
+async function devicesOffered(node: EditorNode, fresh: boolean): Promise<Offer> {
+  const station = chosenStation(node);
+  const key = `rvm-devices-${station.id}`;
+  try {
+    const { devices } = await askStation<{ devices: PickedDevice[] }>(
+      node,
+      'devices',
+      stationAsKept(station),
+      {
+        fresh: String(fresh),
+      },
+    );
+    remember(key, { at: Date.now(), devices });
+    return { items: itemsOf(devices), ...(devices.length === 0 && { note: node._('shared.picker.none') }) };
+  } catch (error) {
+    const seen = remembered(key);
+    if (!(error instanceof AskError) || seen === undefined) throw error;
+    const time = new Date(seen.at).toLocaleString();
+    const note = node._('shared.picker.asOf', { time, reason: error.message });
+    return { items: itemsOf(seen.devices), note };
+  }
+}
+
+async function targetsOffered(node: EditorNode, list: PtzList | undefined): Promise<Offer> {
+  const camera = $('#node-input-camera');
+  const id = camera.typedInput('value').trim();
+  if (camera.typedInput('type') !== 'str' || id === '' || list === undefined)
+    throw new AskError(node._('shared.picker.fixedCamera'));
+  const answer = await askStation<{ targets: PickedTarget[] }>(
+    node,
+    'targets',
+    stationAsKept(chosenStation(node)),
+    { camera: id, list },
+  );
+  const none = answer.targets.length === 0 && { note: node._('shared.picker.none') };
+  return { items: answer.targets, ...none };
+}
+
+function itemsOf(devices: readonly PickedDevice[]): Offer['items'] {
+  return devices.map(({ id, name, site, status, online }) => ({
+    id,
+    name,
+    group: site,
+    state: { isGood: online, text: status },
+  }));
+}
+
+/** A list that is too long for the memory of the browser is not kept. */
+function remember(key: string, seen: Seen): void {
+  try {
+    localStorage.setItem(key, JSON.stringify(seen));
+  } catch {
+    localStorage.removeItem(key);
+  }
+}
+
+function remembered(key: string): Seen | undefined {
+  try {
+    return (JSON.parse(localStorage.getItem(key) ?? 'null') as Seen | null) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

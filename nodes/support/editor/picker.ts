@@ -1,0 +1,167 @@
+import { AskError } from './ask-station';
+
+/** One thing to pick. */
+export interface Pickable {
+  id: string;
+  name: string;
+  /** Those of one group stand together, under its name. */
+  group?: string;
+  /** What its point tells, and whether that is good. */
+  state?: { isGood: boolean; text: string };
+}
+
+/** What a picker offers. */
+export interface Offer {
+  items: readonly Pickable[];
+  /** Said above the list, such as how old it is. */
+  note?: string;
+}
+
+export interface PickerOptions {
+  /** Whose dialog it is in. */
+  node: EditorNode;
+  /** Property of the node, a typed input. */
+  name: string;
+  /** What the button says. */
+  title: string;
+  /** @param fresh asks the service now. @throws AskError */
+  load(fresh: boolean): Promise<Offer>;
+}
+
+/** More are not shown at once: the search finds them. */
+const MOST = 200;
+
+/** Lets the user choose the value of a typed input from a list. What else the input can hold stays possible. */
+export class Picker {
+  readonly #field: JQuery;
+  readonly #panel = $('<div class="rvm-picker" hidden>');
+  readonly #search = $('<input type="text" class="rvm-picker-search">');
+  readonly #refresh = $('<button type="button" class="red-ui-button rvm-picker-refresh">');
+  readonly #note = $('<div class="rvm-picker-note" role="status">');
+  readonly #list = $('<div class="rvm-picker-list">');
+  #items: readonly Pickable[] = [];
+  /** Answers that come late count no more. */
+  #asked = 0;
+
+  constructor(private readonly options: PickerOptions) {
+    this.#field = $(`#node-input-${options.name}`);
+    const row = this.#field.closest('.form-row');
+    const button = $('<button type="button" class="red-ui-button rvm-pick">').append(icon('list'));
+    button.attr({ title: options.title, 'aria-label': options.title, 'aria-expanded': 'false' });
+    row.append(button);
+    this.#search.attr('placeholder', this.#say('search'));
+    const refresh = this.#say('refresh');
+    this.#refresh.attr({ title: refresh, 'aria-label': refresh }).append(icon('refresh'));
+    const head = $('<div class="rvm-picker-head">').append(this.#search, this.#refresh);
+    this.#panel.append(head, this.#note, this.#list).insertAfter(row);
+    button.on('click', () => this.#toggle(button));
+    this.#refresh.on('click', () => void this.#load(true));
+    this.#search.on('input', () => this.#show());
+    this.#search.on('keydown', (event) => {
+      if (event.key !== 'Enter') return;
+      event.preventDefault();
+      this.#list.find('button').first().trigger('click');
+    });
+  }
+
+  /** What is offered depends on something that has changed. */
+  reset(): void {
+    this.#items = [];
+    this.#asked += 1;
+    if (this.#isOpen()) void this.#load(false);
+  }
+
+  #say(key: string, values?: Record<string, unknown>): string {
+    return this.options.node._(`shared.picker.${key}`, values);
+  }
+
+  #isOpen(): boolean {
+    return this.#panel.prop('hidden') !== true;
+  }
+
+  #toggle(button: JQuery): void {
+    const opens = !this.#isOpen();
+    this.#panel.prop('hidden', !opens);
+    button.attr('aria-expanded', String(opens));
+    if (!opens) return;
+    void this.#load(false);
+    this.#search.trigger('focus');
+  }
+
+  async #load(fresh: boolean): Promise<void> {
+    this.#asked += 1;
+    const asked = this.#asked;
+    this.#note.text(this.#say('loading')).removeClass('rvm-picker-fault');
+    this.#refresh.prop('disabled', true);
+    try {
+      const { items, note = '' } = await this.options.load(fresh);
+      if (asked !== this.#asked) return;
+      this.#items = items;
+      this.#note.text(note);
+    } catch (error) {
+      if (asked !== this.#asked) return;
+      if (!(error instanceof AskError)) throw error;
+      this.#items = [];
+      this.#note.text(error.message).addClass('rvm-picker-fault');
+    } finally {
+      if (asked === this.#asked) this.#refresh.prop('disabled', false);
+    }
+    this.#show();
+  }
+
+  #show(): void {
+    const wanted = String(this.#search.val()).trim().toLowerCase();
+    const found = this.#items.filter(({ id, name, group = '' }) =>
+      [id, name, group].some((text) => text.toLowerCase().includes(wanted)),
+    );
+    this.#list.empty();
+    for (const [group, items] of grouped(found.slice(0, MOST))) {
+      if (group !== '') this.#list.append($('<div class="rvm-picker-group">').text(group));
+      this.#list.append(items.map((item) => this.#row(item)));
+    }
+    const hidden = found.length - MOST;
+    if (hidden > 0) this.#list.append(remark(this.#say('more', { count: hidden })));
+    else if (found.length === 0 && this.#items.length > 0) this.#list.append(remark(this.#say('nothing')));
+  }
+
+  #row({ id, name, state }: Pickable): JQuery {
+    const row = $('<button type="button" class="rvm-picker-item">');
+    row.attr('aria-pressed', String(this.#field.typedInput('value') === id));
+    if (state !== undefined) {
+      const point = $('<i class="fa" aria-hidden="true">').addClass(
+        state.isGood ? 'fa-circle' : 'fa-circle-o',
+      );
+      row.append(point.addClass(state.isGood ? 'rvm-good' : 'rvm-bad')).attr('title', state.text);
+    }
+    row.append($('<span class="rvm-picker-name">').text(name || id), $('<code>').text(id));
+    return row.on('click', () => this.#pick(id));
+  }
+
+  #pick(id: string): void {
+    this.#field.typedInput('type', 'str');
+    this.#field.typedInput('value', id);
+    this.#field.trigger('change');
+    this.#panel.prop('hidden', true);
+    const button = this.#field.closest('.form-row').find('.rvm-pick');
+    button.attr('aria-expanded', 'false').trigger('focus');
+  }
+}
+
+/** In the order of the first item of each group. */
+function grouped(items: readonly Pickable[]): Map<string, Pickable[]> {
+  const groups = new Map<string, Pickable[]>();
+  for (const item of items) {
+    const group = groups.get(item.group ?? '');
+    if (group === undefined) groups.set(item.group ?? '', [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function remark(text: string): JQuery {
+  return $('<div class="rvm-picker-rest">').text(text);
+}
+
+function icon(name: string): JQuery {
+  return $(`<i class="fa fa-${name}" aria-hidden="true">`);
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import type net from 'node:net';
+import { act } from '../support/editor-questions';
+import { webhookFlow } from '../support/flows';
+import { freePort, NodeRed } from '../support/node-red';
+
+interface Report {
+  url: string;
+  failed?: { step: string; fault: string; seen: string };
+}
+
+describe('the self-test of a webhook', () => {
+  let nodeRed: NodeRed;
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  async function report(): Promise<Report> {
+    const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
+    assert.equal(status, 200, JSON.stringify(body));
+    return body as unknown as Report;
+  }
+
+  async function failureAt(publicUrl: string): Promise<string[]> {
+    await nodeRed.deploy(webhookFlow({ webhook: { publicUrl } }));
+    const { failed } = await report();
+    return [failed?.step ?? '', failed?.fault ?? ''];
+  }
+
+  /** A server that stands in the way. */
+  async function inTheWay(status: number): Promise<{ url: string; close: () => void }> {
+    const server = http.createServer((req, res) => {
+      req.resume();
+      res.writeHead(status, { Location: 'https://elsewhere.example/' }).end();
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return {
+      url: `http://127.0.0.1:${(server.address() as net.AddressInfo).port}`,
+      close: () => server.close(),
+    };
+  }
+
+  for (const scheme of ['http', 'https']) {
+    it(`arrives at a station of scheme ${scheme} as problem self-test, durably kept, and as no alarm`, async () => {
+      await nodeRed.deploy(webhookFlow({ station: { scheme } }));
+      const from = nodeRed.seen.length;
+      assert.deepEqual(await report(), { url: `${nodeRed.url}/remote-monitoring/test` });
+      await nodeRed.until(() => nodeRed.at('problems', from).length > 0, 'the problem');
+      const [problem = {}] = nodeRed.at('problems', from);
+      const { station, deliveryId } = problem.payload as Record<string, unknown>;
+      assert.deepEqual([problem.topic, station, typeof deliveryId], ['self-test', 'north', 'string']);
+      assert.deepEqual([nodeRed.at('alarms', from), nodeRed.at('health', from)], [[], []]);
+    });
+  }
+
+  it('counts as no problem where output 3 is not wired', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms'], [], []] } }));
+    const from = nodeRed.seen.length;
+    assert.equal((await report()).failed, undefined);
+    assert.ok(nodeRed.statuses('webhook', from).every((text) => !/problem/.test(text)));
+  });
+
+  it('tells that the name is unknown', async () => {
+    assert.deepEqual(await failureAt('http://no-such-host.invalid'), ['name', 'unknown-name']);
+  });
+
+  it('tells that there is no connection', async () => {
+    assert.deepEqual(await failureAt(`http://127.0.0.1:${await freePort()}`), [
+      'connection',
+      'no-connection',
+    ]);
+  });
+
+  for (const [status, fault] of [
+    [301, 'redirected'],
+    [401, 'unauthentic'],
+    [404, 'other-server'],
+    [502, 'in-front'],
+  ] as const) {
+    it(`tells of an answer ${status} as ${fault}`, async () => {
+      const { url, close } = await inTheWay(status);
+      assert.deepEqual(await failureAt(url), ['answer', fault]);
+      close();
+    });
+  }
+
+  it('tells of a server that accepts it and is another', async function () {
+    this.timeout(30_000);
+    const { url, close } = await inTheWay(200);
+    assert.deepEqual(await failureAt(url), ['arrival', 'not-arrived']);
+    close();
+  });
+
+  it('is refused where the webhook is not deployed, or cannot take messages', async () => {
+    const unknown = await act(nodeRed, 'webhook-test', { webhook: 'nobody' });
+    assert.match(String(unknown.body.message), /deploy the flow first/);
+    await nodeRed.deploy(webhookFlow({ station: { credentials: { secret: '' } } }));
+    const withoutSecret = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
+    assert.equal(withoutSecret.body.code, 'CONFIG_MISSING');
+  });
+});
