@@ -1,6 +1,7 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName } from './key';
+import { remarksOn } from './secret-remarks';
 import { testButton } from './station-test.editor';
 
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {
@@ -22,10 +23,14 @@ function showSchemeTip(): void {
 }
 
 /** The phrase is kept as typed, so what cannot be seen in a password field is told. */
-function showSecretTip(): void {
+function showSecretTip(node: EditorNode): void {
   const secret = String($('#node-config-input-secret').val());
-  const edges = secret !== secret.trim() || /[\t\r\n\u00a0\u200b-\u200d\ufeff]/.test(secret);
-  $('#rvm-secret-tip').toggle(secret !== '__PWRD__' && edges);
+  const remarks = secret === '__PWRD__' || isVariable(secret) ? [] : remarksOn(secret);
+  const texts = remarks.map((remark) => $('<div>').text(node._(`rvm-central-station.secret.${remark}`)));
+  $('#rvm-secret-tip')
+    .prop('hidden', remarks.length === 0)
+    .empty()
+    .append(texts);
 }
 
 RED.nodes.registerType('rvm-central-station', {
@@ -54,14 +59,14 @@ RED.nodes.registerType('rvm-central-station', {
   oneditprepare() {
     fillAbsent(this, 'node-config');
     $('#node-config-input-scheme').on('change', showSchemeTip);
-    $('#node-config-input-secret').on('input change', showSecretTip);
+    $('#node-config-input-secret').on('input change', () => showSecretTip(this));
     $('#node-config-input-name').on('input', () => {
       const proposal = keyFromName(String($('#node-config-input-name').val()));
       $('#node-config-input-key').attr('placeholder', proposal);
     });
     $('#node-config-input-name').trigger('input');
     showSchemeTip();
-    showSecretTip();
+    showSecretTip(this);
     testButton(this);
   },
   oneditsave() {

@@ -93,7 +93,10 @@ function showUrl(node: EditorNode): void {
 function warningOf(node: EditorNode): string | undefined {
   const url = fullUrl();
   const isPublic = trimmed($('#node-input-publicUrl').val()) !== '';
-  const scheme = RED.nodes.node(String($('#node-input-station').val()))?.scheme;
+  const station = RED.nodes.node(String($('#node-input-station').val()));
+  // The sandbox is on this machine, too.
+  if (station && RED.nodes.node(String(station.cloud))?.url === 'sandbox') return undefined;
+  const scheme = station?.scheme;
   const warned = (key: string): string => node._(`rvm-webhook-in.warning.${key}`);
   if (scheme === 'https' && url.startsWith('http:')) return warned(isPublic ? 'clearPhrase' : 'needsTls');
   if (scheme === 'http' && url.startsWith('https:')) return warned('otherScheme');

@@ -34,7 +34,8 @@ export function stationAsTyped(station: EditorNode): StationLook {
     const field = $(`#node-config-input-${name}`);
     if (field.length === 0) return;
     const typed = field.is(':checkbox') ? field.prop('checked') === true : field.val();
-    if (typed === '__PWRD__' || typed === (values[name] ?? '')) return;
+    const before = values[name] ?? station._def.defaults[name]?.value ?? '';
+    if (typed === '__PWRD__' || typed === before) return;
     values[name] = typed;
     isChanged = true;
   };

@@ -133,7 +133,9 @@ export class Picker {
       );
       row.append(point.addClass(state.isGood ? 'rvm-good' : 'rvm-bad')).attr('title', state.text);
     }
-    row.append($('<span class="rvm-picker-name">').text(name || id), $('<code>').text(id));
+    row.append(
+      $('<span>').append($('<span class="rvm-picker-name">').text(name || id), $('<code>').text(id)),
+    );
     return row.on('click', () => this.#pick(id));
   }
 
