@@ -84,7 +84,10 @@ function writeTexts(type: string, lang: string): void {
   const own = readTexts(path.join(NODES, type, 'locales', `${lang}.json`));
   write(`locales/${lang}/${type}.json`, `${JSON.stringify({ ...shared, [type]: own }, null, 2)}\n`);
 
-  const help = fs.readFileSync(path.join(NODES, type, 'locales', `${lang}.md`), 'utf8');
+  const helpFile = path.join(NODES, type, 'locales', `${lang}.md`);
+  // A plugin has none.
+  if (!fs.existsSync(helpFile)) return;
+  const help = fs.readFileSync(helpFile, 'utf8');
   write(
     `locales/${lang}/${type}.html`,
     `<script type="text/markdown" data-help-name="${type}">\n${help}</script>\n`,

@@ -64,6 +64,18 @@ declare const RED: {
     eachConfig(each: (node: EditorNode) => boolean | void): void;
     eachNode(each: (node: EditorNode) => boolean | void): void;
   };
+  plugins: { registerPlugin(id: string, definition: { type: string; onadd(): void }): void };
+  sidebar: {
+    addTab(tab: {
+      id: string;
+      label: string;
+      name: string;
+      content: JQuery;
+      iconClass: string;
+      enableOnEdit: boolean;
+    }): void;
+    show(id: string): void;
+  };
   settings: { httpNodeRoot?: string | false };
   notify(text: string, options?: { type?: string; timeout?: number }): void;
   _(key: string, values?: Record<string, unknown>): string;
