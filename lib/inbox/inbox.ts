@@ -141,6 +141,8 @@ export interface ListedMessage {
   deliveryId: string;
   /** Empty where the body cannot be read, or is kept no more. */
   event: RvmEvent;
+  /** Absent where it was not kept, or of a dead letter. */
+  proof?: ProvenMessage['proof'];
 }
 
 /** A message that nothing proved, kept for the day on which the phrase is corrected. Holds no token in clear. */

@@ -113,5 +113,6 @@ export function listed(stored: StoredMessage): ListedMessage {
     messageId: stored.named ? stored.id : null,
     deliveryId: stored.deliveryId,
     event: message?.event ?? {},
+    ...(message !== undefined && 'proof' in message && { proof: message.proof }),
   };
 }

@@ -30,6 +30,8 @@ export type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | 'refus
  * needs to prove its alarms. Lives as long as its config node.
  */
 export class Station {
+  /** Of its config node. */
+  readonly id: string;
   readonly key: string;
   readonly name: string;
   readonly isSandbox: boolean;
@@ -56,6 +58,7 @@ export class Station {
     config: NodeDef,
     private readonly cloud: CloudNode | undefined,
   ) {
+    this.id = node.id;
     this.#properties = { ...config };
     this.#unsetVariable = firstUnsetVariable(this.#properties, node.credentials);
     this.#log = new StateLog(RED, node);

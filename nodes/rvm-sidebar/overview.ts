@@ -1,8 +1,16 @@
 import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
 
+/** An event as the sidebar shows it. */
+export interface SidebarRow extends EventRow {
+  /** How it was proven; absent where that was not kept. */
+  proof?: 'hmac' | 'token';
+}
+
 /** A Central Station as the sidebar shows it. */
 export interface StationRow {
+  /** Of its config node. */
+  id: string;
   key: string;
   name: string;
   isSandbox: boolean;
@@ -11,9 +19,9 @@ export interface StationRow {
 
 /** What the sidebar shows, newest first. */
 export interface Overview {
-  events: EventRow[];
+  events: SidebarRow[];
   /** Of those, and of older ones, what no flow gets any more. */
-  dead: EventRow[];
+  dead: SidebarRow[];
   stations: StationRow[];
   /** False where an inbox cannot store, or could not be read. */
   isDurable: boolean;

@@ -1,5 +1,5 @@
-import type { EventRow } from '../../lib/inbox/event-row';
-import { DEAD_ACTIONS, type Overview, type StationRow } from './overview';
+import type { PickedDevice } from '../support/picker-data';
+import { DEAD_ACTIONS, type Overview, type SidebarRow, type StationRow } from './overview';
 
 const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
@@ -21,6 +21,7 @@ class Sidebar {
   readonly #lists: Record<'stations' | 'events' | 'dead', JQuery>;
   /** What is shown, so that nothing that is the same is drawn again under the pointer. */
   #shown = '';
+  #shownStations = '';
 
   constructor() {
     this.content.append(this.#fault);
@@ -56,7 +57,7 @@ class Sidebar {
     const { stations, events, dead, isDurable } = overview;
     this.#fault.text(isDurable ? '' : own('notDurable'));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
-    fill(this.#lists.stations, stations.map(stationRow));
+    this.#showStations(stations, events);
     fill(this.#lists.events, events.map(eventRow));
     const rows = dead.map((row) =>
       row.state === 'dead' ? eventRow(row).append(this.#actions(row)) : eventRow(row),
@@ -64,7 +65,22 @@ class Sidebar {
     fill(this.#lists.dead, rows);
   }
 
-  #actions({ deliveryId }: EventRow): JQuery {
+  /** Anew only where they have changed; what was open stays so. */
+  #showStations(stations: readonly StationRow[], events: readonly SidebarRow[]): void {
+    const last = stations.map(({ key }) => events.find(({ station }) => station === key)?.time);
+    const shown = JSON.stringify([stations, last]);
+    if (shown === this.#shownStations) return;
+    this.#shownStations = shown;
+    const list = this.#lists.stations;
+    const open = list.find('details[open]').map((_index, details) => details.dataset['station']);
+    fill(
+      list,
+      stations.map((station, index) => stationRow(station, last[index])),
+    );
+    for (const station of open.get()) list.find(`details[data-station="${station}"]`).prop('open', true);
+  }
+
+  #actions({ deliveryId }: SidebarRow): JQuery {
     const buttons = DEAD_ACTIONS.map((action) =>
       $('<button type="button" class="red-ui-button red-ui-button-small">')
         .text(own(action))
@@ -94,23 +110,69 @@ function fill(list: JQuery, rows: readonly JQuery[]): void {
   list.empty().append(rows.length > 0 ? [...rows] : $('<div class="rvm-quiet">').text(own('none')));
 }
 
-function stationRow({ key, name, status }: StationRow): JQuery {
-  const { text = '' } = status as { text?: string };
-  return rowOf(name || key, text.startsWith('status.') ? said(text) : text);
-}
-
-function eventRow({ time, site, camera, rule, phase, state, station }: EventRow): JQuery {
-  const what = [rule, phase === 'end' ? own('end') : null].filter((text) => text !== null).join(', ');
-  const where = [site, camera].filter((text) => text !== null && text !== '').join(' · ');
+function eventRow({ time, site, camera, rule, phase, state, proof, station }: SidebarRow): JQuery {
+  const what = present([rule, phase === 'end' ? own('end') : null], ', ');
+  const where = present([site, camera], ' · ');
   const at = new Date(time).toLocaleTimeString();
-  const row = rowOf(what || station, `${at} · ${own(`state.${state}`)}`);
-  return row.append($('<div class="rvm-what">').text(where)).attr({ 'data-state': state, title: time });
+  const quiet = present(
+    [at, own(`state.${state}`), proof === undefined ? null : own(`proof.${proof}`)],
+    ' · ',
+  );
+  return rowOf(what || station, where, quiet).attr({ 'data-state': state, title: time });
 }
 
-function rowOf(what: string, quiet: string): JQuery {
-  const line = $('<div class="rvm-line">');
-  line.append($('<span class="rvm-what">').text(what), $('<span class="rvm-quiet">').text(quiet));
-  return $('<div class="rvm-row">').append(line);
+function present(parts: readonly (string | null)[], between: string): string {
+  return parts.filter((part) => part !== null && part !== '').join(between);
+}
+
+function rowOf(...lines: [what: string, where: string, quiet: string]): JQuery {
+  const classes = ['rvm-what', 'rvm-where', 'rvm-quiet'];
+  const shown = lines.map((text, index) =>
+    $('<div>')
+      .addClass(classes[index] ?? '')
+      .text(text),
+  );
+  return $('<div class="rvm-row">').append(shown.filter((line) => line.text() !== ''));
+}
+
+/** With its cameras, which are asked for when somebody wants to see them. */
+function stationRow({ id, key, name, status }: StationRow, last: string | undefined): JQuery {
+  const { text = '' } = status as { text?: string };
+  const lastAt =
+    last === undefined ? null : said('status.lastAlarm', { time: new Date(last).toLocaleTimeString() });
+  const state = present([text.startsWith('status.') ? said(text) : text, lastAt], ' · ');
+  const cameras = $('<details>')
+    .attr('data-station', id)
+    .append($('<summary>').text(own('cameras')));
+  const list = $('<div class="rvm-cameras">').appendTo(cameras);
+  cameras.on('toggle', () => {
+    if (cameras.prop('open') === true) void showCameras(list, id);
+  });
+  return rowOf(name || key, '', state).append(cameras);
+}
+
+async function showCameras(list: JQuery, station: string): Promise<void> {
+  list.text('…');
+  try {
+    const { devices } = (await $.ajax({ url: 'rvm/devices', data: { station } })) as {
+      devices: PickedDevice[];
+    };
+    // Those that somebody has to look after come first.
+    const rows = [...devices].sort((one, other) => Number(one.online) - Number(other.online)).map(cameraRow);
+    fill(list, rows);
+  } catch (failure) {
+    list.text(messageOf(failure));
+  }
+}
+
+function cameraRow({ name, id, site, status, online }: PickedDevice): JQuery {
+  const point = $('<i class="fa" aria-hidden="true">').addClass(
+    online ? 'fa-circle rvm-good' : 'fa-circle-o rvm-bad',
+  );
+  return $('<div class="rvm-camera">').append(
+    point,
+    $('<span>').text(present([name || id, site, status], ' · ')),
+  );
 }
 
 function messageOf(failure: unknown): string {

@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { eventRow, type EventRow } from '../../lib/inbox/event-row';
+import { eventRow } from '../../lib/inbox/event-row';
 import type { ListQuery } from '../../lib/inbox/inbox';
 import type { JsonRecord } from '../../lib/json-record';
 import { allStations } from '../rvm-central-station/find-station';
@@ -8,7 +8,7 @@ import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { nodeIsNewEnough } from '../support/node-version';
-import { DEAD_ACTIONS, type Overview, type StationRow } from './overview';
+import { DEAD_ACTIONS, type Overview, type SidebarRow, type StationRow } from './overview';
 
 /** Rows of a list. */
 const MOST = 50;
@@ -22,6 +22,7 @@ async function overview(RED: NodeAPI): Promise<Overview> {
     events: events.rows,
     dead: dead.rows,
     stations: allStations(RED).map((station): StationRow => ({
+      id: station.id,
       key: station.key,
       name: station.name,
       isSandbox: station.isSandbox,
@@ -32,12 +33,14 @@ async function overview(RED: NodeAPI): Promise<Overview> {
 }
 
 /** Of all inboxes that can be read, newest first. */
-async function rowsOf(query: ListQuery): Promise<{ rows: EventRow[]; isComplete: boolean }> {
+async function rowsOf(query: ListQuery): Promise<{ rows: SidebarRow[]; isComplete: boolean }> {
   const answers = await Promise.allSettled(allInboxes().map((inbox) => inbox.list(query)));
   const messages = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
   return {
-    rows: messages.slice(0, query.limit).map((message) => eventRow(message)),
+    rows: messages
+      .slice(0, query.limit)
+      .map((message) => ({ ...eventRow(message), ...(message.proof && { proof: message.proof }) })),
     isComplete: answers.every(({ status }) => status === 'fulfilled'),
   };
 }

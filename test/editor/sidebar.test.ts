@@ -54,10 +54,21 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       assert.match(await row.innerText(), /North[^]*sandbox/);
     });
 
+    it('shows the cameras of a station, those that are not online first', async () => {
+      await page.click('.rvm-stations summary');
+      const cameras = page.locator('.rvm-camera');
+      await cameras.nth(23).waitFor();
+      assert.match(await cameras.first().innerText(), /offline/);
+      assert.match(await cameras.last().innerText(), /online/);
+    });
+
     it('shows an alarm within two seconds of its arrival', async () => {
       const { cameraName } = await alarm();
       const row = page.locator('.rvm-events .rvm-row').filter({ hasText: String(cameraName) });
       await row.first().waitFor({ timeout: 2000 });
+      assert.match(await row.first().innerText(), /signed/);
+      // The cameras that were open still are.
+      await page.locator('.rvm-camera').nth(23).waitFor();
     });
 
     it('delivers a dead letter again, or lets it go', async () => {
