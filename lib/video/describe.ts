@@ -57,26 +57,25 @@ function connected(
     const servername = net.isIP(host) === 0 ? { servername: host } : {};
     const socket = secure ? tls.connect({ host, port, ...servername }) : net.connect({ host, port });
     const where = `${host}, port ${port}`;
-    socket.setTimeout(ms, () => {
+    const fail = (error: NodeJS.ErrnoException): void => reject(connectionFault(where, secure, error));
+    const giveUp = (): void => {
       socket.destroy();
-      reject(
-        new RvmError('TIMEOUT', `${where} did not answer: a firewall may keep connections to this port in.`),
-      );
-    });
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      const isTls = secure && error.syscall === undefined;
-      const why = error.code ?? 'unknown fault';
-      reject(
-        isTls
-          ? new RvmError('TLS', `The certificate of ${where} is not trusted (${why}).`)
-          : new RvmError('NETWORK', `No connection to ${where} (${why}): a firewall may refuse this port.`),
-      );
-    });
+      reject(new RvmError('TIMEOUT', `${where} did not answer: a firewall may keep it from this machine.`));
+    };
+    socket.setTimeout(ms).once('timeout', giveUp).once('error', fail);
     socket.once(secure ? 'secureConnect' : 'connect', () => {
-      socket.setTimeout(0).removeAllListeners('error');
+      socket.setTimeout(0).off('timeout', giveUp).off('error', fail);
       resolve(socket);
     });
   });
+}
+
+function connectionFault(where: string, secure: boolean, { code, syscall }: NodeJS.ErrnoException): RvmError {
+  const why = code ?? 'unknown fault';
+  // What the system refuses has the name of its call.
+  if (!secure || syscall !== undefined)
+    return new RvmError('NETWORK', `No connection to ${where} (${why}): a firewall may refuse this port.`);
+  return new RvmError('TLS', `The certificate of ${where} is not trusted (${why}).`);
 }
 
 /** Head and body, as far as the head says how long that is. */

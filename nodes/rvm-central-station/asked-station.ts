@@ -23,6 +23,7 @@ type Use<Result> = (client: StationClient) => Promise<Result>;
 
 /** Milliseconds for all that one question of the editor may take. */
 const DEADLINE = 30_000;
+const TOO_LATE = 'The service did not answer in time: check the base URL, the proxy and the firewall.';
 
 /**
  * Lets a deployed Central Station answer.
@@ -80,11 +81,14 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
 async function withClient<Result>(connection: CloudConnection & Access, use: Use<Result>): Promise<Result> {
   const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
   const client = new StationClient({ ...connection, deviceRefreshMs: 0 });
-  const late = setTimeout(() => void client.close(), DEADLINE);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new RvmError('TIMEOUT', TOO_LATE)), DEADLINE);
+  });
   try {
-    return await use(client);
+    return await Promise.race([use(client), late]);
   } finally {
-    clearTimeout(late);
+    clearTimeout(timer);
     await client.close();
   }
 }

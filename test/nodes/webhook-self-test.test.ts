@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
+import https from 'node:https';
 import type net from 'node:net';
 import { act } from '../support/editor-questions';
 import { webhookFlow } from '../support/flows';
 import { freePort, NodeRed } from '../support/node-red';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
 
 interface Report {
   url: string;
@@ -74,6 +76,18 @@ describe('the self-test of a webhook', () => {
       'connection',
       'no-connection',
     ]);
+  });
+
+  it('tells that the certificate is not trusted, and sends nothing', async function () {
+    if (!opensslAvailable()) this.skip();
+    let requests = 0;
+    const server = https.createServer(selfSigned(), () => (requests += 1));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as net.AddressInfo;
+    assert.deepEqual(await failureAt(`https://127.0.0.1:${port}`), ['tls', 'certificate']);
+    assert.equal(requests, 0);
+    server.close();
   });
 
   for (const [status, fault] of [

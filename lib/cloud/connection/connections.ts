@@ -1,6 +1,7 @@
 import { Agent, Pool, type Dispatcher } from 'undici';
-import { connector } from './connector';
+import { connector, proxyConnector } from './connector';
 import { ForwardingPool } from './forwarding-pool';
+import { OpenSockets } from './open-sockets';
 import { ProxyFault } from './proxy-fault';
 import { proxyChoice, type Proxy, type ProxySettings } from './proxy-settings';
 import { tlsOptions, type TlsOptions, type TlsSettings } from './tls-settings';
@@ -33,6 +34,7 @@ export class Connections {
   readonly #tls: TlsOptions;
   readonly #proxyOf: (target: URL) => Proxy | undefined;
   readonly #closing = new AbortController();
+  readonly #sockets = new OpenSockets();
 
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor({ tls, proxy, timeoutMs }: ConnectionOptions) {
@@ -56,15 +58,20 @@ export class Connections {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#agent.destroy();
+    this.#sockets.close();
   }
 
   #pool(origin: URL): Pool {
     const proxy = this.#proxyOf(origin);
     const timeoutMs = this.#timeoutMs;
     const tls = this.#tls;
-    if (proxy === undefined) return new Pool(origin, { ...LIMITS, connect: connector(tls, timeoutMs) });
-    if (origin.protocol === 'http:') return new ForwardingPool(proxy, origin, { ...LIMITS, timeoutMs });
-    const closing = this.#closing.signal;
-    return new Pool(origin, { ...LIMITS, connect: tunnelConnector({ proxy, tls, timeoutMs, closing }) });
+    if (proxy === undefined)
+      return new Pool(origin, { ...LIMITS, connect: this.#sockets.of(connector(tls, timeoutMs)) });
+    if (origin.protocol === 'http:') {
+      const connect = this.#sockets.of(proxyConnector(proxy, timeoutMs));
+      return new ForwardingPool(proxy, origin, { ...LIMITS, connect });
+    }
+    const connect = tunnelConnector({ proxy, tls, timeoutMs, closing: this.#closing.signal });
+    return new Pool(origin, { ...LIMITS, connect: this.#sockets.of(connect) });
   }
 }

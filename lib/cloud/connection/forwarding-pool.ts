@@ -1,5 +1,4 @@
 import { Pool, type Dispatcher } from 'undici';
-import { proxyConnector } from './connector';
 import type { Proxy } from './proxy-settings';
 
 /**
@@ -10,12 +9,9 @@ export class ForwardingPool extends Pool {
   readonly #proxy: Proxy;
   readonly #target: URL;
 
-  constructor(proxy: Proxy, target: URL, { timeoutMs, ...limits }: Pool.Options & { timeoutMs: number }) {
+  constructor(proxy: Proxy, target: URL, options: Pool.Options) {
     const host = proxy.hostname.includes(':') ? `[${proxy.hostname}]` : proxy.hostname;
-    super(`${proxy.protocol}//${host}:${proxy.port}`, {
-      ...limits,
-      connect: proxyConnector(proxy, timeoutMs),
-    });
+    super(`${proxy.protocol}//${host}:${proxy.port}`, options);
     this.#proxy = proxy;
     this.#target = target;
   }

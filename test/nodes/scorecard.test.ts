@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT, typesOfPackage } from '../support/node-red';
+
+interface Package {
+  name: string;
+  license: string;
+  keywords: string[];
+  engines: { node: string };
+  type?: string;
+  scripts?: Record<string, string>;
+  dependencies: Record<string, string>;
+  'node-red': { version: string; nodes: Record<string, string>; plugins: Record<string, string> };
+}
+
+const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall'];
+
+function packageIn(folder: string): Package {
+  return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as Package;
+}
+
+/** The rules of the Node-RED scorecard that need no network. P07 and D03 have known exceptions (docs/architecture.md). */
+describe('the Node-RED scorecard', () => {
+  const own = packageIn(ROOT);
+
+  it('P01 names a licence and brings its text', () => {
+    assert.match(own.license, /^[A-Za-z0-9.-]+$/);
+    assert.ok(fs.existsSync(path.join(ROOT, 'LICENSE')));
+  });
+
+  it('P04 has a name within a scope, with node-red in it', () => {
+    assert.match(own.name, /^@[a-z0-9-]{2,}\/node-red-[a-z0-9-]+$/);
+  });
+
+  it('P05 has the keyword node-red', () => {
+    assert.ok(own.keywords.includes('node-red'));
+  });
+
+  it('P06 names the versions of Node-RED it works with, and those of Node.js', () => {
+    assert.equal(own['node-red'].version, '>=4.1.0');
+    assert.equal(own.engines.node, '>=22.13.0');
+  });
+
+  it('D01 has at most six runtime dependencies', () => {
+    assert.ok(Object.keys(own.dependencies).length <= 6);
+  });
+
+  it('runs no script when it is installed, nor does what it depends on', () => {
+    const packages = [
+      own,
+      ...Object.keys(own.dependencies).map((name) => packageIn(path.join(ROOT, 'node_modules', name))),
+    ];
+    for (const { name, scripts = {} } of packages) {
+      assert.deepEqual(
+        INSTALL_SCRIPTS.filter((script) => script in scripts),
+        [],
+        name,
+      );
+    }
+  });
+
+  it('is CommonJS, with a file that ends in .js for each set, named like its one type', () => {
+    assert.equal(own.type, undefined);
+    const sets = { ...own['node-red'].nodes, ...own['node-red'].plugins };
+    for (const [name, file] of Object.entries(sets)) assert.equal(file, `dist/${name}.js`);
+  });
+
+  for (const type of typesOfPackage()) {
+    it(`N01 ${type} is registered by an inline script with a literal name and an object literal`, () => {
+      const html = fs.readFileSync(path.join(ROOT, 'dist', `${type}.html`), 'utf8');
+      assert.match(type, /^rvm-/);
+      assert.match(
+        html,
+        new RegExp(`<script type="text/javascript">[^]*RED\\.nodes\\.registerType\\("${type}", \\{`),
+      );
+      assert.doesNotMatch(html, /<script[^>]* src=/);
+      assert.ok(html.includes(`data-template-name="${type}"`));
+    });
+
+    it(`${type} has help in every language that it has texts in`, () => {
+      const languages = fs.readdirSync(path.join(ROOT, 'dist', 'locales'));
+      for (const language of languages) {
+        const help = path.join(ROOT, 'dist', 'locales', language, `${type}.html`);
+        assert.ok(fs.existsSync(help), language);
+        assert.ok(fs.readFileSync(help, 'utf8').includes(`data-help-name="${type}"`));
+      }
+    });
+  }
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import tls from 'node:tls';
+import { RvmError } from '../../lib/error';
+import { describe as describeStream } from '../../lib/video/describe';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
+
+const SDP = [
+  'v=0',
+  'm=audio 0 RTP/AVP 0',
+  'a=rtpmap:0 PCMU/8000',
+  'm=video 0 RTP/AVP 96',
+  'a=rtpmap:96 H265/90000',
+];
+
+describe('the question to a video relay', () => {
+  let server: net.Server | undefined;
+  const asked: string[] = [];
+
+  afterEach(() => {
+    server?.close();
+    asked.length = 0;
+  });
+
+  /** A relay that answers like this, in one piece or in many. */
+  async function relay(answer: string, made: net.Server = net.createServer()): Promise<string> {
+    server = made;
+    const onSocket = (socket: net.Socket): void => {
+      socket.on('error', () => undefined);
+      socket.once('data', (request: Buffer) => {
+        asked.push(request.toString());
+        for (const piece of answer.match(/[^]{1,40}/g) ?? []) socket.write(piece);
+      });
+    };
+    server.on(made instanceof tls.Server ? 'secureConnection' : 'connection', onSocket);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    assert.ok(address !== null && typeof address === 'object');
+    return `127.0.0.1:${address.port}`;
+  }
+
+  function described(body: string): string {
+    return `RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Type: application/sdp\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  }
+
+  async function failure(url: string, timeoutMs = 2000): Promise<RvmError> {
+    const error: unknown = await describeStream(url, { timeoutMs }).then(
+      () => assert.fail('it was described'),
+      (reason: unknown) => reason,
+    );
+    assert.ok(error instanceof RvmError, String(error));
+    assert.doesNotMatch(error.message, /secret/);
+    return error;
+  }
+
+  it('finds the codec of the video, not that of the sound', async () => {
+    const at = await relay(described(SDP.join('\r\n')));
+    assert.deepEqual(await describeStream(`rtsp://${at}/live`, { timeoutMs: 2000 }), { codecs: ['H265'] });
+  });
+
+  it('asks by DESCRIBE alone, without the login of the URL', async () => {
+    const at = await relay(described(SDP.join('\r\n')));
+    await describeStream(`rtsp://user:pass@${at}/live?t=secret`, { timeoutMs: 2000 });
+    assert.deepEqual(asked, [
+      `DESCRIBE rtsp://${at}/live?t=secret RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n`,
+    ]);
+  });
+
+  it('tells when the connection stands, also where it is refused after that', async () => {
+    const at = await relay('RTSP/1.0 454 Session Not Found\r\nCSeq: 1\r\n\r\n');
+    let isConnected = false;
+    const onConnected = (): void => void (isConnected = true);
+    await assert.rejects(describeStream(`rtsp://${at}/secret`, { timeoutMs: 2000, onConnected }));
+    assert.ok(isConnected);
+  });
+
+  for (const [what, answer, code] of [
+    ['a refusal', 'RTSP/1.0 404 Not Found\r\n\r\n', 'HTTP_ERROR'],
+    ['another protocol', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 'BAD_RESPONSE'],
+    ['an endless head', `RTSP/1.0 200 OK\r\nX: ${'x'.repeat(70_000)}`, 'BAD_RESPONSE'],
+    ['silence', 'RTSP/1.0 200 OK\r\n', 'TIMEOUT'],
+  ] as const) {
+    it(`is answered by ${what}: ${code}`, async () => {
+      const at = await relay(answer);
+      assert.equal((await failure(`rtsp://${at}/secret`, 300)).code, code);
+    });
+  }
+
+  it('is not asked where the certificate of the relay is not trusted', async function () {
+    if (!opensslAvailable()) this.skip();
+    const at = await relay(described(''), tls.createServer(selfSigned()));
+    assert.equal((await failure(`rtsps://${at}/secret`)).code, 'TLS');
+    assert.deepEqual(asked, []);
+  });
+});
