@@ -289,7 +289,7 @@ describe('the store of the inbox, in its thread', function () {
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
     );
-    assert.equal(inbox.state().durable, true);
+    await until(() => inbox.state().durable === true, 'the end of the fault');
     assert.deepEqual(fs.readdirSync(path.join(folder, 'spill')), []);
   });
 });
