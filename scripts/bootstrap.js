@@ -11,6 +11,9 @@ const ROOT = path.join(__dirname, '..');
 const NODE_FLOOR = [22, 13];
 const FETCHED_NODE = '24';
 const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench'];
+/** Packages of others that the example flows name; apart, or Node-RED would load them always. */
+const PALETTE = path.join('test', 'palette');
+const TASKS_WITH_PALETTE = ['test', 'pictures'];
 
 function fail(message) {
   process.stderr.write(`${message}\n`);
@@ -32,16 +35,16 @@ function fetchedNode() {
   return found || fail(`No newer Node could be fetched: install Node.js ${needs} or newer and try again.`);
 }
 
-function installPackages(node) {
-  const lock = fs.readFileSync(path.join(ROOT, 'package-lock.json'));
-  const mark = path.join(ROOT, 'node_modules', '.installed');
+function installPackages(node, folder) {
+  const lock = fs.readFileSync(path.join(folder, 'package-lock.json'));
+  const mark = path.join(folder, 'node_modules', '.installed');
   const wanted = createHash('sha256').update(lock).digest('hex');
   if (fs.existsSync(mark) && fs.readFileSync(mark, 'utf8') === wanted) return;
 
   process.stderr.write('Installing packages (first time, or the list has changed)\n');
   const npm = npmProgram() || fail('npm was not found: start this with "npm start" or "npm test".');
   const result = spawnSync(node, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
-    cwd: ROOT,
+    cwd: folder,
     stdio: ['inherit', 2, 2],
     env: environment(node),
   });
@@ -61,7 +64,8 @@ const task = process.argv[2];
 if (!TASKS.includes(task)) fail(`usage: node scripts/bootstrap.js ${TASKS.join('|')}`);
 
 const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode();
-installPackages(node);
+installPackages(node, ROOT);
+if (TASKS_WITH_PALETTE.includes(task)) installPackages(node, path.join(ROOT, PALETTE));
 
 const child = spawn(
   node,

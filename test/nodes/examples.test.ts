@@ -1,42 +1,11 @@
 import assert from 'node:assert/strict';
-import fs from 'node:fs';
-import path from 'node:path';
 import { burntInSecond, ffmpegAvailable } from '../support/burnt-in-second';
+import { EXAMPLES, example, packagesFor } from '../support/examples';
 import { expectedSecond, fixtureSecond } from '../support/fixture-second';
-import {
-  entrance,
-  inject,
-  NodeRed,
-  probe,
-  ROOT,
-  VERSIONS,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { entrance, inject, NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
 import { receivePictures } from '../support/rtsp-client';
 
-const FOLDER = path.join(ROOT, 'examples');
-const FILES = fs.readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
-
 const BESIDE_01 = { 'rvm-example-01-alarm': 'alarm', 'rvm-example-01-video': 'video' };
-
-/** An example as it is, and probes beside its debug nodes. */
-function example(file: string, beside: Record<string, string> = {}): FlowNode[] {
-  const nodes = JSON.parse(fs.readFileSync(path.join(FOLDER, file), 'utf8')) as FlowNode[];
-  const tab = nodes.find((node) => node.type === 'tab')?.id ?? '';
-  const wired = nodes.map((node) => {
-    if (!Array.isArray(node.wires)) return node;
-    const wires = (node.wires as string[][]).map((port) =>
-      port.flatMap((to) => (beside[to] ? [to, beside[to]] : [to])),
-    );
-    return { ...node, wires };
-  });
-  return [...wired, ...[...new Set(Object.values(beside))].map((id) => probe(id, tab))];
-}
-
-function file(number: string): string {
-  return FILES.find((name) => name.startsWith(number)) ?? assert.fail(`no example ${number}`);
-}
 
 for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
   describe(`the example flows in Node-RED ${version}`, function () {
@@ -49,7 +18,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
     after(() => nodeRed.stopAndRemove());
 
-    for (const name of FILES) {
+    for (const name of EXAMPLES.filter((each) => packagesFor(each).length === 0)) {
       it(`"${name}" imports with no unknown type, no credentials, and a comment that explains it`, async () => {
         const nodes = example(name);
         await nodeRed.deploy(nodes);
@@ -64,7 +33,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     }
 
     it('01: an alarm of the sandbox arrives proven, and its URL plays the second at which the event began', async () => {
-      await nodeRed.deploy(example(file('01'), BESIDE_01));
+      await nodeRed.deploy(example('01', BESIDE_01));
       const alarm = await nodeRed.message('alarm', () => true, 30);
       const webhook = alarm.webhook as Record<string, unknown>;
       assert.equal(webhook.sandbox, true);
@@ -78,7 +47,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
     it('01: ffmpeg plays the URL and shows the second of the event in its first picture', async function () {
       if (!ffmpegAvailable()) this.skip();
-      await nodeRed.deploy(example(file('01'), BESIDE_01));
+      await nodeRed.deploy(example('01', BESIDE_01));
       const known = nodeRed.at('video').length;
       await nodeRed.until(() => nodeRed.at('video').length > known, 'another URL', 30);
       const video = nodeRed.at('video').at(-1) ?? {};
@@ -87,7 +56,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
 
     it('02: the cameras of the sandbox are listed, one line each', async () => {
       await nodeRed.deploy([
-        ...example(file('02'), { 'rvm-example-02-debug': 'cameras' }),
+        ...example('02', { 'rvm-example-02-debug': 'cameras' }),
         ...entrance('go', 'rvm-example-02-list').map((node) => ({ ...node, z: 'rvm-example-02-tab' })),
       ]);
       await inject(nodeRed, 'go', {});

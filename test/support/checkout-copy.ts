@@ -15,7 +15,10 @@ export function copyCheckout(dist: 'built' | 'absent'): string {
   const folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'rvm-checkout-'));
   const parts = fs.readdirSync(ROOT).filter((name) => !MADE.includes(name) && !name.endsWith('.tgz'));
   for (const part of dist === 'built' ? [...parts, 'dist'] : parts)
-    fs.cpSync(path.join(ROOT, part), path.join(folder, part), { recursive: true });
+    fs.cpSync(path.join(ROOT, part), path.join(folder, part), {
+      recursive: true,
+      filter: (from) => path.basename(from) !== 'node_modules',
+    });
   const packages = path.join(folder, 'node_modules');
   linkPackages(packages);
   // What the scripts leave there once they have installed, or built: nothing is to be installed for a test.

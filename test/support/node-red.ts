@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 
 export const ROOT = path.join(__dirname, '..', '..');
+const PALETTE = path.join(ROOT, 'test', 'palette', 'node_modules');
 
 /** The types of the package, as package.json names them to Node-RED. */
 export function typesOfPackage(): string[] {
@@ -48,6 +49,8 @@ export interface StartOptions {
   waitsForTypes?: boolean;
   /** A palette without this package. */
   withoutPackage?: boolean;
+  /** Packages of others in its palette, of those in test/palette. */
+  palette?: readonly string[];
 }
 
 /** The real red.js in a process of its own, with this package in its user directory. */
@@ -71,12 +74,13 @@ export class NodeRed {
   static async start(options: StartOptions = {}): Promise<NodeRed> {
     const userDir = options.userDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-node-red-'));
     const port = options.port ?? (await freePort());
-    const packages = path.join(userDir, 'node_modules', '@rvm');
-    if (!fs.existsSync(packages) && options.withoutPackage !== true) {
-      fs.mkdirSync(packages, { recursive: true });
-      fs.symlinkSync(ROOT, path.join(packages, 'node-red-remote-monitoring'), 'junction');
+    const modules = path.join(userDir, 'node_modules');
+    const own = path.join(modules, '@rvm', 'node-red-remote-monitoring');
+    if (options.withoutPackage !== true && !fs.existsSync(own)) {
+      linkPackage(ROOT, own);
       fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
     }
+    for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
     fs.writeFileSync(path.join(userDir, 'settings.js'), settingsFile(port, options.settings ?? ''));
 
     if (options.flows !== undefined) {
@@ -220,6 +224,12 @@ export class NodeRed {
     this.seen.push(message as Seen);
     this.#changes.emit('change');
   }
+}
+
+function linkPackage(from: string, to: string): void {
+  if (fs.existsSync(to)) return;
+  fs.mkdirSync(path.dirname(to), { recursive: true });
+  fs.symlinkSync(from, to, 'junction');
 }
 
 /** Services of tests are on this machine, whatever proxy it uses for others. */

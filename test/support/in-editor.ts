@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { chromiumPath, closeDialog, openBrowser, openEditor } from './browser';
+import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from './node-red';
+
+/** A Node-RED and its editor in a browser, from the first test of a group to the last. */
+export interface EditorOfTests {
+  version: NodeRedVersion;
+  nodeRed: NodeRed;
+  browser: Browser;
+  page: Page;
+  /** What the console has told since the last test. */
+  errors: string[];
+}
+
+export interface InEditor {
+  /** The flow to begin with. */
+  flow: () => FlowNode[] | Promise<FlowNode[]>;
+  /** Called after the last test. */
+  end?: () => unknown;
+}
+
+/**
+ * A group of tests for the editor of each version of Node-RED; skipped where there is no Chromium. After each test no dialog is
+ * open, and the console has told no error.
+ */
+export function describeInEditor(
+  title: string,
+  { flow, end }: InEditor,
+  tests: (editor: EditorOfTests) => void,
+): void {
+  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+    describe(`${title}, in the editor of Node-RED ${version}`, function () {
+      this.timeout(90_000);
+      const editor = { version } as EditorOfTests;
+
+      before(async function () {
+        const chromium = chromiumPath();
+        if (chromium === undefined) this.skip();
+        editor.nodeRed = await NodeRed.start({ version });
+        await editor.nodeRed.deploy(await flow());
+        editor.browser = await openBrowser(chromium);
+        Object.assign(editor, await openEditor(editor.browser, editor.nodeRed));
+      });
+
+      afterEach(async () => {
+        while ((await editor.page.locator('.red-ui-tray').count()) > 0)
+          await closeDialog(editor.page, 'cancel');
+        assert.deepEqual(editor.errors.splice(0), []);
+      });
+
+      after(async () => {
+        await editor.browser?.close();
+        await editor.nodeRed?.stopAndRemove();
+        await end?.();
+      });
+
+      tests(editor);
+    });
+  }
+}
