@@ -30,7 +30,7 @@ async function main(): Promise<void> {
     for (const { example, image, alarms } of PICTURES) {
       const text = fs.readFileSync(path.join(ROOT, 'examples', example), 'utf8');
       await nodeRed.deploy(JSON.parse(text) as FlowNode[]);
-      const { page } = await openEditor(browser, nodeRed);
+      const { page } = await openEditor(browser, nodeRed, '', '', 2);
       // With an alarm in, so that the picture shows the statuses of a running flow.
       if (alarms)
         await page.waitForFunction(

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../support/browser';
+import { closeDialog, openDialog, openEditor } from '../support/browser';
 import { webhookFlow } from '../support/flows';
-import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { describeInEditor } from '../support/in-editor';
+import { ROOT, type FlowNode } from '../support/node-red';
 
 const DIALOGS: Record<string, string[]> = {
   webhook: ['#node-input-path', '#node-input-listener', '#node-input-publicUrl', '#rvm-webhook-url'],
@@ -57,227 +57,211 @@ function flow(): FlowNode[] {
   );
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
-  describe(`the dialogs in the editor of Node-RED ${version}`, function () {
-    this.timeout(90_000);
-    let nodeRed: NodeRed;
-    let browser: Browser;
-    let page: Page;
-    let errors: string[];
-
-    before(async function () {
-      const chromium = chromiumPath();
-      if (chromium === undefined) {
-        this.skip();
-      }
-      nodeRed = await NodeRed.start({ version });
-      await nodeRed.deploy(flow());
-      browser = await openBrowser(chromium);
-      ({ page, errors } = await openEditor(browser, nodeRed));
+describeInEditor('the dialogs', { flow }, (editor) => {
+  for (const [id, fields] of Object.entries(DIALOGS)) {
+    it(`of ${id} opens, shows its fields with labels, and closes without an error on the console`, async () => {
+      await openDialog(editor.page, id);
+      for (const field of fields) assert.ok(await editor.page.locator(field).isVisible(), field);
+      const text = await editor.page.locator('.red-ui-tray').last().innerText();
+      assert.doesNotMatch(text, /rvm-[a-z-]+\.|shared\.|undefined/, 'a text is missing from the catalogue');
+      await closeDialog(editor.page, 'ok');
     });
+  }
 
-    after(async () => {
-      await browser?.close();
-      await nodeRed?.stopAndRemove();
-    });
-
-    for (const [id, fields] of Object.entries(DIALOGS)) {
-      it(`of ${id} opens, shows its fields with labels, and closes without an error on the console`, async () => {
-        await openDialog(page, id);
-        for (const field of fields) assert.ok(await page.locator(field).isVisible(), field);
-        const text = await page.locator('.red-ui-tray').last().innerText();
-        assert.doesNotMatch(text, /rvm-[a-z-]+\.|shared\.|undefined/, 'a text is missing from the catalogue');
-        await closeDialog(page, 'ok');
-        assert.deepEqual(errors, []);
-      });
-    }
-
-    it('of webhook in shows the whole address to register, and a new path is random', async () => {
-      await openDialog(page, 'webhook');
-      assert.equal(await page.inputValue('#rvm-webhook-url'), `${nodeRed.url}/remote-monitoring/test`);
-      await page.fill('#node-input-publicUrl', 'https://alarms.example.com/');
-      await page.locator('#node-input-publicUrl').blur();
-      assert.equal(
-        await page.inputValue('#rvm-webhook-url'),
-        'https://alarms.example.com/remote-monitoring/test',
-      );
-      await page.click('#rvm-webhook-new-path');
-      const first = await page.inputValue('#node-input-path');
-      await page.click('#rvm-webhook-new-path');
-      assert.match(first, /^\/remote-monitoring\/[0-9a-f]{32}$/);
-      assert.notEqual(await page.inputValue('#node-input-path'), first);
-      await closeDialog(page, 'cancel');
-    });
-
-    it('of webhook in shows the address of the listener that is chosen, unless a public one is set', async () => {
-      await openDialog(page, 'webhook');
-      await page.selectOption('#node-input-listener', 'listener');
-      assert.equal(await page.inputValue('#rvm-webhook-url'), 'http://127.0.0.1:8443/remote-monitoring/test');
-      await page.evaluate(`Object.assign(RED.nodes.node('listener'), { tls: 'some', host: 'alarms.local' })`);
-      await page.locator('#node-input-listener').dispatchEvent('change');
-      assert.equal(
-        await page.inputValue('#rvm-webhook-url'),
-        'https://alarms.local:8443/remote-monitoring/test',
-      );
-      await page.evaluate(`Object.assign(RED.nodes.node('listener'), { tls: '', host: '' })`);
-      await page.fill('#node-input-publicUrl', 'https://alarms.example.com');
-      assert.equal(
-        await page.inputValue('#rvm-webhook-url'),
-        'https://alarms.example.com/remote-monitoring/test',
-      );
-      await closeDialog(page, 'cancel');
-    });
-
-    it('of webhook in shows the terms of settlement only where events have to be settled', async () => {
-      await openDialog(page, 'webhook');
-      const terms = page.locator('#node-input-maxInFlight');
-      assert.equal(await terms.isVisible(), false);
-      await page.selectOption('#node-input-handledWhen', 'settled');
-      assert.ok(await terms.isVisible());
-      assert.equal(await terms.inputValue(), '100');
-      await closeDialog(page, 'cancel');
-    });
-
-    it('of settle event asks for a reason only where the event may be rejected', async () => {
-      await openDialog(page, 'settle');
-      const reason = page.locator('#node-input-reason');
-      assert.equal(await reason.isVisible(), false);
-      await page.evaluate(`$('#node-input-action').typedInput('value', 'reject')`);
-      assert.ok(await reason.isVisible());
-      await page.evaluate(`$('#node-input-action').typedInput('type', 'msg')`);
-      assert.ok(await reason.isVisible());
-      await closeDialog(page, 'cancel');
-    });
-
-    it('of the cloud shows API key, TLS and proxy for a real service, and the alarms per minute for the sandbox', async () => {
-      await openDialog(page, 'cloud');
-      const forService = ['#node-config-input-apiKey', '#node-config-input-tls', '#node-config-input-proxy'];
-      for (const field of forService) assert.ok(await page.locator(field).isVisible(), field);
-      assert.equal(await page.locator('#node-config-input-sandboxEvents').isVisible(), false);
-      await page.click('#rvm-cloud-use-sandbox');
-      assert.equal(await page.inputValue('#node-config-input-url'), 'sandbox');
-      for (const field of forService) assert.equal(await page.locator(field).isVisible(), false, field);
-      assert.ok(await page.locator('#node-config-input-sandboxEvents').isVisible());
-      await closeDialog(page, 'cancel');
-    });
-
-    it('of the cloud keeps its TLS and proxy nodes, and how live video is asked for', async () => {
-      const core = [
-        { id: 'tls', type: 'tls-config', name: 'own authority' },
-        { id: 'proxy', type: 'http proxy', name: 'out', url: 'http://proxy.example:3128', noproxy: [] },
-      ];
-      await nodeRed.deploy([...flow(), ...core]);
-      const fresh = await openEditor(browser, nodeRed);
-      await openDialog(fresh.page, 'cloud');
-      await fresh.page.selectOption('#node-config-input-tls', 'tls');
-      await fresh.page.selectOption('#node-config-input-proxy', 'proxy');
-      await fresh.page.selectOption('#node-config-input-liveStyle', 'live');
-      await fresh.page.fill('#node-config-input-relHome', 'rel/go_home');
-      await closeDialog(fresh.page, 'ok');
-      const { tls, proxy, liveStyle, relHome } = (await fresh.page.evaluate(
-        `(({ tls, proxy, liveStyle, relHome }) => ({ tls, proxy, liveStyle, relHome }))(RED.nodes.node('cloud'))`,
-      )) as Record<string, unknown>;
-      assert.deepEqual([tls, proxy, liveStyle, relHome], ['tls', 'proxy', 'live', 'rel/go_home']);
-      assert.deepEqual(fresh.errors, []);
-      await fresh.page.close();
-      await nodeRed.deploy(flow());
-    });
-
-    it('keeps what stands in other fields, variables included, when a node is edited and deployed', async () => {
-      await nodeRed.deploy(
-        flow().map((node) =>
-          node.id === 'rtsp' ? { ...node, preRoll: 7, whenOffline: 'try', deadline: '${D}' } : node,
-        ),
-      );
-      const fresh = await openEditor(browser, nodeRed);
-      await openDialog(fresh.page, 'rtsp');
-      await fresh.page.fill('#node-input-name', 'renamed');
-      await closeDialog(fresh.page, 'ok');
-      await fresh.page.click('#red-ui-header-button-deploy');
-      const file = path.join(nodeRed.userDir, 'flows.json');
-      await nodeRed.until(() => fs.readFileSync(file, 'utf8').includes('renamed'), 'the deploy');
-      const saved = (JSON.parse(fs.readFileSync(file, 'utf8')) as FlowNode[]).find(
-        (node) => node.id === 'rtsp',
-      );
-      assert.equal(saved?.preRoll, 7);
-      assert.equal(saved?.whenOffline, 'try');
-      assert.equal(saved?.deadline, '${D}');
-      await fresh.page.close();
-    });
-
-    const WRONG: [string, string, string, RegExp][] = [
-      ['webhook', '#node-input-path', '/with space', /letters from a to z/],
-      ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
-      ['events', '#node-input-limit', '0', /from 1 to 10000/],
-      ['rtsp', '#node-input-preRoll', '-1', /from 0 to 86400/],
-      ['rtsp', '#node-input-deadline', 'soon', /at least 1/],
-      ['snapshot', '#node-input-width', '1.5', /whole number/],
-      ['webhook', '#node-input-publicUrl', 'alarms.example.com', /begins with https/],
-      ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
-      ['cloud', '#node-config-input-timeout', 'soon', /number/],
-      ['cloud', '#node-config-input-versionLow', 'x', /version/i],
-      ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
-      ['cloud', '#node-config-input-relSnapshot', 'rel/a, rel/b', /one relation/],
-      ['station', '#node-config-input-key', 'Not Good!', /small letters/],
-      ['listener', '#node-config-input-port', '70000', /from 1 to 65535/],
-      ['listener', '#node-config-input-proxies', 'proxy.example', /IP addresses/],
-    ];
-    for (const [id, field, value, reason] of WRONG) {
-      it(`marks ${JSON.stringify(value)} in ${field} while it is typed, says why, and counts the node as invalid`, async () => {
-        await openDialog(page, id);
-        const before = await page.inputValue(field);
-        await page.evaluate(
-          `$(${JSON.stringify(field)}).val(${JSON.stringify(value)}).trigger('input').trigger('change')`,
-        );
-        await page.waitForSelector(`${field}.input-error`, { state: 'attached' });
-        await closeDialog(page, 'ok');
-        assert.match(await problemsOf(id), reason);
-        await openDialog(page, id);
-        await page.evaluate(
-          `$(${JSON.stringify(field)}).val(${JSON.stringify(before)}).trigger('input').trigger('change')`,
-        );
-        await page.waitForSelector(`${field}:not(.input-error)`, { state: 'attached' });
-        await closeDialog(page, 'ok');
-        assert.equal(await problemsOf(id), '');
-      });
-    }
-
-    it('takes the name of a variable for any field', async () => {
-      await openDialog(page, 'cloud');
-      await page.fill('#node-config-input-url', '${RVM_URL}');
-      await closeDialog(page, 'ok');
-      assert.equal(await problemsOf('cloud'), '');
-      await page.evaluate(`RED.nodes.node('cloud').url = 'http://127.0.0.1:9'`);
-    });
-
-    it('counts webhook in as invalid without a Central Station and a cloud, and with one that is deleted', async () => {
-      const problems = async (changes: object): Promise<string> => {
-        await page.evaluate(
-          `Object.assign(RED.nodes.node('webhook'), ${JSON.stringify(changes)}); RED.editor.validateNode(RED.nodes.node('webhook'))`,
-        );
-        return problemsOf('webhook');
-      };
-      assert.match(await problems({ station: '', cloud: '' }), /Choose a Central Station/);
-      assert.match(await problems({ station: 'gone' }), /deleted or disabled/);
-      assert.equal(await problems({ station: '', cloud: 'cloud' }), '');
-      assert.equal(await problems({ station: 'station', cloud: '' }), '');
-    });
-
-    it('counts a copy of webhook in as invalid, for it has the same path', async () => {
-      await page.evaluate(
-        `RED.view.importNodes([{ ...RED.nodes.convertNode(RED.nodes.node('webhook')), id: 'copy', path: 'remote-monitoring/test/' }], { generateIds: false, addFlow: false, touchImport: true })`,
-      );
-      assert.match(await problemsOf('copy'), /Another webhook in/);
-    });
-
-    async function problemsOf(id: string): Promise<string> {
-      const problems = await page.evaluate(
-        `(() => { const node = RED.nodes.node(${JSON.stringify(id)}); return node.valid === false ? (node.validationErrors ?? ['invalid']).join(' ') : ''; })()`,
-      );
-      return String(problems);
-    }
+  it('of webhook in shows the whole address to register, and a new path is random', async () => {
+    await openDialog(editor.page, 'webhook');
+    assert.equal(
+      await editor.page.inputValue('#rvm-webhook-url'),
+      `${editor.nodeRed.url}/remote-monitoring/test`,
+    );
+    await editor.page.fill('#node-input-publicUrl', 'https://alarms.example.com/');
+    await editor.page.locator('#node-input-publicUrl').blur();
+    assert.equal(
+      await editor.page.inputValue('#rvm-webhook-url'),
+      'https://alarms.example.com/remote-monitoring/test',
+    );
+    await editor.page.click('#rvm-webhook-new-path');
+    const first = await editor.page.inputValue('#node-input-path');
+    await editor.page.click('#rvm-webhook-new-path');
+    assert.match(first, /^\/remote-monitoring\/[0-9a-f]{32}$/);
+    assert.notEqual(await editor.page.inputValue('#node-input-path'), first);
   });
-}
+
+  it('of webhook in shows the address of the listener that is chosen, unless a public one is set', async () => {
+    await openDialog(editor.page, 'webhook');
+    await editor.page.selectOption('#node-input-listener', 'listener');
+    assert.equal(
+      await editor.page.inputValue('#rvm-webhook-url'),
+      'http://127.0.0.1:8443/remote-monitoring/test',
+    );
+    await editor.page.evaluate(
+      `Object.assign(RED.nodes.node('listener'), { tls: 'some', host: 'alarms.local' })`,
+    );
+    await editor.page.locator('#node-input-listener').dispatchEvent('change');
+    assert.equal(
+      await editor.page.inputValue('#rvm-webhook-url'),
+      'https://alarms.local:8443/remote-monitoring/test',
+    );
+    await editor.page.evaluate(`Object.assign(RED.nodes.node('listener'), { tls: '', host: '' })`);
+    await editor.page.fill('#node-input-publicUrl', 'https://alarms.example.com');
+    assert.equal(
+      await editor.page.inputValue('#rvm-webhook-url'),
+      'https://alarms.example.com/remote-monitoring/test',
+    );
+  });
+
+  it('of webhook in shows the terms of settlement only where events have to be settled', async () => {
+    await openDialog(editor.page, 'webhook');
+    const terms = editor.page.locator('#node-input-maxInFlight');
+    assert.equal(await terms.isVisible(), false);
+    await editor.page.selectOption('#node-input-handledWhen', 'settled');
+    assert.ok(await terms.isVisible());
+    assert.equal(await terms.inputValue(), '100');
+  });
+
+  it('of settle event asks for a reason only where the event may be rejected', async () => {
+    await openDialog(editor.page, 'settle');
+    const reason = editor.page.locator('#node-input-reason');
+    assert.equal(await reason.isVisible(), false);
+    await editor.page.evaluate(`$('#node-input-action').typedInput('value', 'reject')`);
+    assert.ok(await reason.isVisible());
+    await editor.page.evaluate(`$('#node-input-action').typedInput('type', 'msg')`);
+    assert.ok(await reason.isVisible());
+  });
+
+  it('of the cloud shows API key, TLS and proxy for a real service, and the alarms per minute for the sandbox', async () => {
+    await openDialog(editor.page, 'cloud');
+    const forService = ['#node-config-input-apiKey', '#node-config-input-tls', '#node-config-input-proxy'];
+    for (const field of forService) assert.ok(await editor.page.locator(field).isVisible(), field);
+    assert.equal(await editor.page.locator('#node-config-input-sandboxEvents').isVisible(), false);
+    await editor.page.click('#rvm-cloud-use-sandbox');
+    assert.equal(await editor.page.inputValue('#node-config-input-url'), 'sandbox');
+    for (const field of forService) assert.equal(await editor.page.locator(field).isVisible(), false, field);
+    assert.ok(await editor.page.locator('#node-config-input-sandboxEvents').isVisible());
+  });
+
+  it('of the cloud keeps its TLS and proxy nodes, and how live video is asked for', async () => {
+    const core = [
+      { id: 'tls', type: 'tls-config', name: 'own authority' },
+      { id: 'proxy', type: 'http proxy', name: 'out', url: 'http://proxy.example:3128', noproxy: [] },
+    ];
+    await editor.nodeRed.deploy([...flow(), ...core]);
+    const fresh = await openEditor(editor.browser, editor.nodeRed);
+    await openDialog(fresh.page, 'cloud');
+    await fresh.page.selectOption('#node-config-input-tls', 'tls');
+    await fresh.page.selectOption('#node-config-input-proxy', 'proxy');
+    await fresh.page.selectOption('#node-config-input-liveStyle', 'live');
+    await fresh.page.fill('#node-config-input-relHome', 'rel/go_home');
+    await closeDialog(fresh.page, 'ok');
+    const { tls, proxy, liveStyle, relHome } = (await fresh.page.evaluate(
+      `(({ tls, proxy, liveStyle, relHome }) => ({ tls, proxy, liveStyle, relHome }))(RED.nodes.node('cloud'))`,
+    )) as Record<string, unknown>;
+    assert.deepEqual([tls, proxy, liveStyle, relHome], ['tls', 'proxy', 'live', 'rel/go_home']);
+    assert.deepEqual(fresh.errors, []);
+    await fresh.page.close();
+    await editor.nodeRed.deploy(flow());
+  });
+
+  it('keeps what stands in other fields, variables included, when a node is edited and deployed', async () => {
+    await editor.nodeRed.deploy(
+      flow().map((node) =>
+        node.id === 'rtsp' ? { ...node, preRoll: 7, whenOffline: 'try', deadline: '${D}' } : node,
+      ),
+    );
+    const fresh = await openEditor(editor.browser, editor.nodeRed);
+    await openDialog(fresh.page, 'rtsp');
+    await fresh.page.fill('#node-input-name', 'renamed');
+    await closeDialog(fresh.page, 'ok');
+    await fresh.page.click('#red-ui-header-button-deploy');
+    const file = path.join(editor.nodeRed.userDir, 'flows.json');
+    await editor.nodeRed.until(() => fs.readFileSync(file, 'utf8').includes('renamed'), 'the deploy');
+    const saved = (JSON.parse(fs.readFileSync(file, 'utf8')) as FlowNode[]).find(
+      (node) => node.id === 'rtsp',
+    );
+    assert.equal(saved?.preRoll, 7);
+    assert.equal(saved?.whenOffline, 'try');
+    assert.equal(saved?.deadline, '${D}');
+    await fresh.page.close();
+  });
+
+  const WRONG: [string, string, string, RegExp][] = [
+    ['webhook', '#node-input-path', '/with space', /letters from a to z/],
+    ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
+    ['events', '#node-input-limit', '0', /from 1 to 10000/],
+    ['rtsp', '#node-input-preRoll', '-1', /from 0 to 86400/],
+    ['rtsp', '#node-input-deadline', 'soon', /at least 1/],
+    ['snapshot', '#node-input-width', '1.5', /whole number/],
+    ['webhook', '#node-input-publicUrl', 'alarms.example.com', /begins with https/],
+    ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
+    ['cloud', '#node-config-input-timeout', 'soon', /number/],
+    ['cloud', '#node-config-input-versionLow', 'x', /version/i],
+    ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
+    ['cloud', '#node-config-input-relSnapshot', 'rel/a, rel/b', /one relation/],
+    ['station', '#node-config-input-key', 'Not Good!', /small letters/],
+    ['listener', '#node-config-input-port', '70000', /from 1 to 65535/],
+    ['listener', '#node-config-input-proxies', 'proxy.example', /IP addresses/],
+  ];
+  for (const [id, field, value, reason] of WRONG) {
+    it(`marks ${JSON.stringify(value)} in ${field} while it is typed, says why, and counts the node as invalid`, async () => {
+      await openDialog(editor.page, id);
+      const before = await editor.page.inputValue(field);
+      for (const [typed, mark] of [
+        [value, '.input-error'],
+        [before, ':not(.input-error)'],
+        [value, '.input-error'],
+      ]) {
+        await editor.page.evaluate(
+          `$(${JSON.stringify(field)}).val(${JSON.stringify(typed)}).trigger('input').trigger('change')`,
+        );
+        await editor.page.waitForSelector(`${field}${mark}`, { state: 'attached' });
+      }
+      await closeDialog(editor.page, 'ok');
+      assert.match(await problemsOf(id), reason);
+      const property = field.slice(field.lastIndexOf('-') + 1);
+      await editor.page.evaluate(`(() => {
+        const node = RED.nodes.node(${JSON.stringify(id)});
+        node[${JSON.stringify(property)}] = ${JSON.stringify(before)};
+        RED.editor.validateNode(node);
+      })()`);
+      assert.equal(await problemsOf(id), '');
+    });
+  }
+
+  it('takes the name of a variable for any field', async () => {
+    await openDialog(editor.page, 'cloud');
+    await editor.page.fill('#node-config-input-url', '${RVM_URL}');
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await problemsOf('cloud'), '');
+    await editor.page.evaluate(`RED.nodes.node('cloud').url = 'http://127.0.0.1:9'`);
+  });
+
+  it('counts webhook in as invalid without a Central Station and a cloud, and with one that is deleted', async () => {
+    const problems = async (changes: object): Promise<string> => {
+      await editor.page.evaluate(
+        `Object.assign(RED.nodes.node('webhook'), ${JSON.stringify(changes)}); RED.editor.validateNode(RED.nodes.node('webhook'))`,
+      );
+      return problemsOf('webhook');
+    };
+    assert.match(await problems({ station: '', cloud: '' }), /Choose a Central Station/);
+    assert.match(await problems({ station: 'gone' }), /deleted or disabled/);
+    assert.equal(await problems({ station: '', cloud: 'cloud' }), '');
+    assert.equal(await problems({ station: 'station', cloud: '' }), '');
+  });
+
+  it('counts a copy of webhook in as invalid, for it has the same path', async () => {
+    await editor.page.evaluate(
+      `RED.view.importNodes([{ ...RED.nodes.convertNode(RED.nodes.node('webhook')), id: 'copy', path: 'remote-monitoring/test/' }], { generateIds: false, addFlow: false, touchImport: true })`,
+    );
+    assert.match(await problemsOf('copy'), /Another webhook in/);
+  });
+
+  async function problemsOf(id: string): Promise<string> {
+    const problems = await editor.page.evaluate(
+      `(() => { const node = RED.nodes.node(${JSON.stringify(id)}); return node.valid === false ? (node.validationErrors ?? ['invalid']).join(' ') : ''; })()`,
+    );
+    return String(problems);
+  }
+});
 
 it('every type has its dialog, texts and help where Node-RED looks for them', () => {
   const types = Object.keys(

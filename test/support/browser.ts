@@ -21,14 +21,21 @@ export interface EditorPage {
   errors: string[];
 }
 
-/** The editor of a Node-RED, loaded, without its welcome tour; with a token as a user who is logged in. */
+/** Dialogs that slide in take half a second each. */
+const STILL = '*, *::before, *::after { transition: none !important; animation: none !important; }';
+
+/**
+ * The editor of a Node-RED, loaded, without its welcome tour and without motion; with a token as a user who is logged in.
+ * @param scale pixels of a picture for each of the page
+ */
 export async function openEditor(
   browser: Browser,
   nodeRed: NodeRed,
   root = '',
   token = '',
+  scale = 1,
 ): Promise<EditorPage> {
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, deviceScaleFactor: 2 });
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, deviceScaleFactor: scale });
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
@@ -47,6 +54,7 @@ export async function openEditor(
   );
   await page.waitForSelector('.red-ui-workspace-tab, #red-ui-workspace-chart');
   await page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
+  await page.addStyleTag({ content: STILL });
   return { page, errors };
 }
 

@@ -51,7 +51,8 @@ export function describeInEditor(
 
       after(async () => {
         await editor.browser?.close();
-        await editor.nodeRed?.stopAndRemove();
+        if (editor.nodeRed === undefined) return;
+        await editor.nodeRed.stopAndRemove();
         await end?.();
       });
 
