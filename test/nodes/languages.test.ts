@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../support/node-red';
+
+/** Folders of Node-RED's locales; one without a region serves all regions. */
+const LANGUAGES = ['de', 'es', 'fr', 'ja', 'zh-CN'];
+/** Languages whose texts share no letters with English. */
+const OTHER_LETTERS = { ja: /[\u3040-\u30ff\u4e00-\u9fff]/, 'zh-CN': /[\u4e00-\u9fff]/ } as Record<
+  string,
+  RegExp
+>;
+
+const FOLDERS = fs
+  .readdirSync(path.join(ROOT, 'nodes'))
+  .map((name) => path.join('nodes', name, 'locales'))
+  .filter((folder) => fs.existsSync(path.join(ROOT, folder)));
+
+function read(folder: string, file: string): string {
+  return fs.readFileSync(path.join(ROOT, folder, file), 'utf8');
+}
+
+/** All texts of a file, by the way to each. */
+function textsOf(folder: string, language: string): Map<string, string> {
+  const found = new Map<string, string>();
+  const walk = (value: unknown, at: string): void => {
+    if (typeof value === 'string') found.set(at, value);
+    else
+      for (const [key, inner] of Object.entries(value as object))
+        walk(inner, at === '' ? key : `${at}.${key}`);
+  };
+  walk(JSON.parse(read(folder, `${language}.json`)), '');
+  return found;
+}
+
+function all(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[0]);
+}
+
+/** What of a text stands in each language as it is: places for values, code, addresses. */
+function fixedParts(text: string): string[] {
+  return [...all(text, /__\w+__/g), ...all(text, /<\/?\w+[^>]*>/g), ...all(text, /\$\{\w+\}/g)].sort();
+}
+
+/** What help says in each language alike: its sections, the properties with their types, code, numbered outputs. */
+function skeleton(help: string): unknown {
+  return {
+    headings: all(help, /^(#+) /gm),
+    properties: all(help, /^\s*: (\S+(?: \S+)*? \([^)]*\)) : /gm),
+    outputs: all(help, /^(\d+)\. /gm),
+    items: all(help, /^ *- /gm).length,
+    code: all(help, /`([^`]+)`/g).sort(),
+  };
+}
+
+describe('the languages', () => {
+  for (const folder of FOLDERS) {
+    for (const language of LANGUAGES) {
+      it(`${language} has all texts of ${folder}, with the same places for values`, () => {
+        const english = textsOf(folder, 'en-US');
+        const texts = textsOf(folder, language);
+        assert.deepEqual([...texts.keys()].sort(), [...english.keys()].sort());
+        for (const [key, text] of texts) {
+          assert.notEqual(text.trim(), '', key);
+          assert.deepEqual(fixedParts(text), fixedParts(english.get(key) ?? ''), key);
+        }
+      });
+
+      if (!fs.existsSync(path.join(ROOT, folder, 'en-US.md'))) continue;
+      it(`${language} has the help of ${folder}, with all sections, properties and code`, () => {
+        const english = read(folder, 'en-US.md');
+        const help = read(folder, `${language}.md`);
+        assert.deepEqual(skeleton(help), skeleton(english));
+      });
+    }
+  }
+
+  for (const language of ['en-US', ...LANGUAGES]) {
+    it(`${language} has no second colon in the line of a property: the editor would drop the words before it`, () => {
+      for (const folder of FOLDERS.filter((each) => fs.existsSync(path.join(ROOT, each, 'en-US.md')))) {
+        assert.deepEqual(all(read(folder, `${language}.md`), /^\s*:.*:.*:.*$/gm), [], folder);
+      }
+    });
+  }
+
+  for (const language of LANGUAGES) {
+    it(`${language} is no copy of English`, () => {
+      for (const folder of FOLDERS) {
+        const english = textsOf(folder, 'en-US');
+        const sentences = [...textsOf(folder, language)].filter(([key]) =>
+          / \S+ \S+ /.test(english.get(key) ?? ''),
+        );
+        for (const [key, text] of sentences) assert.notEqual(text, english.get(key), `${folder} ${key}`);
+        const other = OTHER_LETTERS[language];
+        if (other === undefined) continue;
+        for (const [key, text] of sentences) assert.match(text, other, `${folder} ${key}`);
+      }
+    });
+  }
+
+  it('are all there are', () => {
+    for (const folder of FOLDERS) {
+      const files = fs.readdirSync(path.join(ROOT, folder)).filter((file) => file.endsWith('.json'));
+      assert.deepEqual(files.sort(), ['en-US', ...LANGUAGES].map((language) => `${language}.json`).sort());
+    }
+  });
+});
