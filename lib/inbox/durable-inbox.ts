@@ -10,11 +10,12 @@ import type {
   ListQuery,
   ProvenMessage,
   QuarantinedMessage,
+  QuarantineSum,
   Settlement,
 } from './inbox';
 import { within } from '../webhook/hold';
 import { EventQueue } from './event-queue';
-import { quarantinedMessage, quarantinedRow } from './quarantined-row';
+import { quarantinedMessage, quarantinedRow, quarantineSum } from './quarantined-row';
 import { Spilling } from './spilling';
 import { StoreHealth, type InboxNews } from './store-health';
 import { fileSystemWarning } from './sqlite/disk';
@@ -154,6 +155,10 @@ export class DurableInbox implements Inbox {
     return (await this.#store.call('stateOf', deliveryId)) !== undefined;
   }
 
+  dismiss(deliveryId: string): Promise<boolean> {
+    return this.#store.call('dismiss', deliveryId);
+  }
+
   async list(query: ListQuery): Promise<ListedMessage[]> {
     return (await this.#store.call('list', query)).map(listed);
   }
@@ -167,6 +172,14 @@ export class DurableInbox implements Inbox {
   async quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
     const rows = await this.#store.call('quarantined', endpointId);
     return rows.map(quarantinedMessage);
+  }
+
+  async quarantineSums(): Promise<QuarantineSum[]> {
+    return (await this.#store.call('quarantinedSums', undefined)).map(quarantineSum);
+  }
+
+  async releaseUpTo(endpointId: string, lastId: number): Promise<void> {
+    await this.#store.call('releaseUpTo', { endpoint: endpointId, id: lastId });
   }
 
   async release(ids: readonly number[]): Promise<void> {

@@ -124,7 +124,7 @@ export type Settlement =
 export type MessageState = 'received' | 'leased' | 'delivered' | 'dead' | 'conflict' | 'stale' | 'other';
 
 export interface ListQuery {
-  /** `open`: received and leased. `settled`: delivered. `dead`: dead, conflict and stale. */
+  /** `open`: received and leased. `settled`: delivered. `dead`: dead, conflict and stale, unless dismissed. */
   state: 'open' | 'settled' | 'dead' | 'all';
   /** Received at or after this time, in milliseconds since 1970. */
   since?: number;
@@ -141,6 +141,8 @@ export interface ListedMessage {
   deliveryId: string;
   /** Empty where the body cannot be read, or is kept no more. */
   event: RvmEvent;
+  /** True where a `retry` delivers it again: it is dead for want of attempts. */
+  canRetry: boolean;
   /** Absent where it was not kept, or of a dead letter. */
   proof?: ProvenMessage['proof'];
 }
@@ -157,6 +159,16 @@ export interface QuarantinedMessage {
   tokenDigest?: string;
   /** The bytes as received, with any token blanked. */
   body: Uint8Array;
+}
+
+/** What is quarantined at an endpoint, and of whom the newest message came. */
+export interface QuarantineSum {
+  endpointId: string;
+  count: number;
+  lastId: number;
+  /** ISO 8601, UTC, with `Z`. */
+  lastTime: string;
+  lastAddress?: string;
 }
 
 /** How an inbox fares. */
@@ -194,6 +206,12 @@ export interface Inbox {
    */
   settle(deliveryId: string, settlement: Settlement): Promise<boolean>;
 
+  /**
+   * A dead letter, a conflict or a stale message is not listed as `dead` any more; it is kept as long as others are.
+   * False where the inbox knows no such message. @throws RvmError `STORE_FAILED`
+   */
+  dismiss(deliveryId: string): Promise<boolean>;
+
   /** Newest first. @throws RvmError `STORE_FAILED` */
   list(query: ListQuery): Promise<ListedMessage[]>;
 
@@ -206,8 +224,14 @@ export interface Inbox {
    */
   quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]>;
 
+  /** Of each endpoint that has any. @throws RvmError `STORE_FAILED` */
+  quarantineSums(): Promise<QuarantineSum[]>;
+
   /** Lets quarantined messages go. @throws RvmError `STORE_FAILED` */
   release(ids: readonly number[]): Promise<void>;
+
+  /** Lets those of an endpoint go, as far as the one with this id. @throws RvmError `STORE_FAILED` */
+  releaseUpTo(endpointId: string, lastId: number): Promise<void>;
 
   /** Key for `tokenDigest`; it stays in the inbox. @throws RvmError `STORE_FAILED` */
   quarantineKey(): Promise<Uint8Array>;

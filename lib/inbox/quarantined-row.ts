@@ -1,5 +1,5 @@
-import type { QuarantinedMessage } from './inbox';
-import type { Quarantined } from './sqlite/protocol';
+import type { QuarantinedMessage, QuarantineSum } from './inbox';
+import type { Quarantined, QuarantinedSum } from './sqlite/protocol';
 
 /** What a quarantined message carries besides its columns. */
 type QuarantinedFacts = Pick<
@@ -23,4 +23,15 @@ export function quarantinedMessage({
   bytes,
 }: Quarantined & { id: number }): QuarantinedMessage & { id: number } {
   return { ...(JSON.parse(facts) as QuarantinedFacts), id, endpointId: endpoint, body: bytes };
+}
+
+export function quarantineSum({ endpoint, count, id, facts }: QuarantinedSum): QuarantineSum {
+  const { receivedTime, remoteAddress } = JSON.parse(facts) as QuarantinedFacts;
+  return {
+    endpointId: endpoint,
+    count,
+    lastId: id,
+    lastTime: receivedTime,
+    ...(remoteAddress !== undefined && { lastAddress: remoteAddress }),
+  };
 }

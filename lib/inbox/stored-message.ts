@@ -98,8 +98,12 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
 export function deliveryOf(stored: StoredMessage): Delivery | undefined {
   const message = acceptedMessage(stored);
   if (message === undefined || !('envelope' in message)) return undefined;
-  const { deliveryId, sequence, attempt, again, first, ended } = stored;
-  return { deliveryId, sequence, attempt, ...(again && { again }), first, ended, message };
+  const { deliveryId, sequence, attempt, first, ended } = stored;
+  return { deliveryId, sequence, attempt, ...againOf(stored), first, ended, message };
+}
+
+function againOf({ again }: StoredMessage): Pick<Delivery, 'again'> {
+  return again === undefined || again === 'attempts' || again === 'dismissed' ? {} : { again };
 }
 
 /** A stored message as a list shows it. */
@@ -113,6 +117,7 @@ export function listed(stored: StoredMessage): ListedMessage {
     messageId: stored.named ? stored.id : null,
     deliveryId: stored.deliveryId,
     event: message?.event ?? {},
+    canRetry: stored.state === 'dead' && stored.again === 'attempts',
     ...(message !== undefined && 'proof' in message && { proof: message.proof }),
   };
 }

@@ -118,9 +118,10 @@ export class Dispatcher {
 
   /**
    * Judges once more what nothing had proved when it arrived at an endpoint, for its phrases may have changed.
+   * @returns how many were accepted
    * @throws RvmError STORE_FAILED
    */
-  judgeAgain(endpoint: Endpoint): Promise<void> {
+  judgeAgain(endpoint: Endpoint): Promise<number> {
     return this.#quarantine.judgeAgain(endpoint);
   }
 

@@ -50,18 +50,19 @@ export class QuarantineDesk {
   /**
    * Judges once more, with the phrases of now, what nothing had proved when it arrived at an endpoint: a phrase may have
    * been wrong on our side. What is proven now is accepted as of its arrival.
+   * @returns how many were accepted
    * @throws RvmError STORE_FAILED
    */
-  async judgeAgain(endpoint: Endpoint): Promise<void> {
+  async judgeAgain(endpoint: Endpoint): Promise<number> {
     const { able } = judgesAmong(endpoint.stations());
     const messages = able.length === 0 ? [] : await endpoint.inbox.quarantined(endpoint.id);
-    if (messages.length === 0) return;
+    if (messages.length === 0) return 0;
     const key = await endpoint.inbox.quarantineKey();
     let count = 0;
     for (const message of messages) {
       // One by one: an alarm that arrives must not wait for all of them.
       await pause(0);
-      if (this.#closed) return;
+      if (this.#closed) return count;
       if (await this.#acceptIfProven(endpoint, message, { able, key })) count++;
     }
     if (count > 0)
@@ -69,6 +70,7 @@ export class QuarantineDesk {
         `proven ${endpoint.id}`,
         `${count} webhook messages that nothing had proved are proved by a phrase that was corrected, and were accepted.`,
       );
+    return count;
   }
 
   close(): void {

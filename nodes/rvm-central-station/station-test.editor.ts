@@ -1,5 +1,6 @@
 import type { TestResult } from '../../lib/cloud/station-test';
-import { AskError, stationAsTyped, tryStation } from '../support/editor/ask-station';
+import { AskError } from '../support/editor/ask';
+import { stationAsTyped, tryStation } from '../support/editor/ask-station';
 import { showSteps, type Step } from '../support/editor/steps';
 
 /** The button that tries how far the way to a moving picture goes, with what the dialog has just now. */

@@ -4,6 +4,7 @@ import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import { readTime } from '../../lib/time';
 import { allInboxes, DEFAULTS, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
+import { listAll } from '../rvm-inbox/list-all';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import {
@@ -33,14 +34,10 @@ function sinceOf(value: unknown): number | undefined {
 }
 
 /** Of all inboxes, as far as they can be read. @throws RvmError STORE_FAILED where none can */
-async function listAll(inboxes: readonly Inbox[], query: ListQuery): Promise<EventRow[]> {
-  const answers = await Promise.allSettled(inboxes.map((inbox) => inbox.list(query)));
-  const [failed] = answers.filter((answer) => answer.status === 'rejected');
-  const lists = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  if (lists.length === 0 && failed !== undefined) throw failed.reason;
-  const messages = lists.flat();
-  if (lists.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
-  return messages.slice(0, query.limit).map((message) => eventRow(message));
+async function rowsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<EventRow[]> {
+  const { messages, faults } = await listAll(inboxes, query);
+  if (faults.length === inboxes.length) throw faults[0];
+  return messages.map((message) => eventRow(message));
 }
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
@@ -57,7 +54,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'all']);
     const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
     const since = sinceOf(await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg));
-    msg.payload = await listAll(inboxes(), { state, limit, ...(since !== undefined && { since }) });
+    msg.payload = await rowsOf(inboxes(), { state, limit, ...(since !== undefined && { since }) });
   });
 }
 

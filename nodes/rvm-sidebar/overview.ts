@@ -1,10 +1,21 @@
 import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
+import type { QuarantineSum } from '../../lib/inbox/inbox';
 
 /** An event as the sidebar shows it. */
 export interface SidebarRow extends EventRow {
   /** How it was proven; absent where that was not kept. */
   proof?: 'hmac' | 'token';
+  /** True where it can be delivered again. */
+  canRetry: boolean;
+  /** True where *snapshot* has taken a picture for it a while ago. */
+  hasPicture: boolean;
+}
+
+/** What nothing has proved at a *webhook in*, as the sidebar shows it. */
+export interface QuarantineRow extends QuarantineSum {
+  /** Of the *webhook in*; null where it is not deployed any more. */
+  path: string | null;
 }
 
 /** A Central Station as the sidebar shows it. */
@@ -20,13 +31,21 @@ export interface StationRow {
 /** What the sidebar shows, newest first. */
 export interface Overview {
   events: SidebarRow[];
-  /** Of those, and of older ones, what no flow gets any more. */
+  /** Of those, and of older ones, what no flow gets any more: dead letters, conflicts, and what came too late. */
   dead: SidebarRow[];
+  quarantine: QuarantineRow[];
   stations: StationRow[];
   /** False where an inbox cannot store, or could not be read. */
   isDurable: boolean;
 }
 
-/** What can be done with a dead letter: deliver it again, or let it go. */
-export const DEAD_ACTIONS = ['retry', 'done'] as const;
-export type DeadAction = (typeof DEAD_ACTIONS)[number];
+/** What can be done with a dead letter: deliver it again, or take it off the list. */
+export const DEAD_ACTIONS = ['retry', 'discard'] as const;
+
+/** What can be done with a quarantine: judge it with the phrases of now, or let it go. */
+export const QUARANTINE_ACTIONS = ['verify', 'discard'] as const;
+
+/** The picture of an event, in base64; null where there is none any more. */
+export interface Picture {
+  jpeg: string | null;
+}

@@ -1,5 +1,14 @@
 import type { PickedDevice } from '../support/picker-data';
-import { DEAD_ACTIONS, type Overview, type SidebarRow, type StationRow } from './overview';
+import { ask, AskError, post } from '../support/editor/ask';
+import {
+  DEAD_ACTIONS,
+  QUARANTINE_ACTIONS,
+  type Overview,
+  type Picture,
+  type QuarantineRow,
+  type SidebarRow,
+  type StationRow,
+} from './overview';
 
 const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
@@ -9,28 +18,29 @@ function said(key: string, values?: Record<string, unknown>): string {
   return RED._(`${TEXTS}${key}`, values);
 }
 
-function own(key: string): string {
-  return said(`rvm-sidebar.${key}`);
+function own(key: string, values?: Record<string, unknown>): string {
+  return said(`rvm-sidebar.${key}`, values);
 }
+
+const LISTS = ['stations', 'events', 'dead', 'quarantine'] as const;
+type List = (typeof LISTS)[number];
 
 /** The sidebar "Remote monitoring": what the inbox has, and what the stations do. */
 class Sidebar {
   readonly content = $('<div class="rvm-sidebar">');
   readonly #fault = $('<div class="rvm-fault" role="status">');
   readonly #alarm = $('<button type="button" class="red-ui-button rvm-sandbox-alarm">');
-  readonly #lists: Record<'stations' | 'events' | 'dead', JQuery>;
+  readonly #lists: Record<List, JQuery>;
   /** What is shown, so that nothing that is the same is drawn again under the pointer. */
   #shown = '';
   #shownStations = '';
+  /** By delivery id, as data URLs. */
+  readonly #pictures = new Map<string, Promise<string>>();
 
   constructor() {
     this.content.append(this.#fault);
     this.#alarm.text(own('sandboxAlarm')).on('click', () => void this.#raise());
-    this.#lists = {
-      stations: this.#list('stations'),
-      events: this.#list('events'),
-      dead: this.#list('dead'),
-    };
+    this.#lists = Object.fromEntries(LISTS.map((name) => [name, this.#list(name)])) as Record<List, JQuery>;
     this.#alarm.insertAfter(this.#lists.stations).hide();
     setInterval(() => void this.#refresh(), EVERY);
   }
@@ -44,9 +54,9 @@ class Sidebar {
   async #refresh(): Promise<void> {
     if (!this.content.is(':visible') || document.hidden) return;
     try {
-      this.#show((await $.ajax({ url: 'rvm/overview' })) as Overview);
+      this.#show(await ask<Overview>(said, { url: 'rvm/overview' }));
     } catch (failure) {
-      this.#fault.text(messageOf(failure));
+      this.#fault.text(textOf(failure));
     }
   }
 
@@ -54,15 +64,42 @@ class Sidebar {
     const shown = JSON.stringify(overview);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const { stations, events, dead, isDurable } = overview;
+    const { stations, events, dead, quarantine, isDurable } = overview;
     this.#fault.text(isDurable ? '' : own('notDurable'));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
     this.#showStations(stations, events);
-    fill(this.#lists.events, events.map(eventRow));
-    const rows = dead.map((row) =>
-      row.state === 'dead' ? eventRow(row).append(this.#actions(row)) : eventRow(row),
+    this.#forgetPictures(events);
+    fill(
+      this.#lists.events,
+      events.map((row) => this.#eventRow(row)),
     );
-    fill(this.#lists.dead, rows);
+    fill(
+      this.#lists.dead,
+      dead.map((row) => eventRow(row).append(this.#deadActions(row))),
+    );
+    fill(
+      this.#lists.quarantine,
+      quarantine.map((row) => quarantineRow(row).append(this.#quarantineActions(row))),
+    );
+  }
+
+  /** With its picture, where one was taken. */
+  #eventRow(row: SidebarRow): JQuery {
+    const shown = eventRow(row);
+    if (!row.hasPicture) return shown;
+    const image = $('<img class="rvm-thumbnail" alt="">');
+    const known = this.#pictures.get(row.deliveryId) ?? pictureOf(row.deliveryId);
+    this.#pictures.set(row.deliveryId, known);
+    known.then(
+      (url) => image.attr('src', url),
+      () => image.remove(),
+    );
+    return shown.prepend(image);
+  }
+
+  #forgetPictures(events: readonly SidebarRow[]): void {
+    const shown = new Set(events.map(({ deliveryId }) => deliveryId));
+    for (const id of this.#pictures.keys()) if (!shown.has(id)) this.#pictures.delete(id);
   }
 
   /** Anew only where they have changed; what was open stays so. */
@@ -80,30 +117,57 @@ class Sidebar {
     for (const station of open.get()) list.find(`details[data-station="${station}"]`).prop('open', true);
   }
 
-  #actions({ deliveryId }: SidebarRow): JQuery {
-    const buttons = DEAD_ACTIONS.map((action) =>
-      $('<button type="button" class="red-ui-button red-ui-button-small">')
-        .text(own(action))
-        .attr('data-action', action)
-        .on('click', () => void this.#act('rvm/dead-letters', { deliveryId, action })),
-    );
-    return $('<div>').append(buttons);
+  #deadActions({ deliveryId, canRetry }: SidebarRow): JQuery {
+    const actions = DEAD_ACTIONS.filter((action) => action !== 'retry' || canRetry);
+    return buttons(actions, (action) => void this.#act('dead-letters', { deliveryId, action }));
+  }
+
+  #quarantineActions({ endpointId, lastId, path }: QuarantineRow): JQuery {
+    const actions = QUARANTINE_ACTIONS.filter((action) => action !== 'verify' || path !== null);
+    return buttons(actions, async (action) => {
+      const answer = await this.#act<{ accepted: number }>('quarantine', { endpointId, lastId, action });
+      if (answer !== undefined && action === 'verify') {
+        RED.notify(own('accepted', { count: answer.accepted }), { timeout: 4000 });
+      }
+    });
   }
 
   async #raise(): Promise<void> {
-    if (await this.#act('rvm/sandbox-alarms', {})) RED.notify(own('raised'), { timeout: 2000 });
+    const answer = await this.#act('sandbox-alarms', {});
+    if (answer !== undefined) RED.notify(own('raised'), { timeout: 2000 });
   }
 
-  async #act(url: string, body: object): Promise<boolean> {
+  /** Undefined where it failed, which the user is told. */
+  async #act<Answer>(path: string, body: object): Promise<Answer | undefined> {
     try {
-      await $.ajax({ url, method: 'POST', contentType: 'application/json', data: JSON.stringify(body) });
+      const answer = await post<Answer>(said, path, body);
       await this.#refresh();
-      return true;
+      return answer;
     } catch (failure) {
-      RED.notify(messageOf(failure), { type: 'error' });
-      return false;
+      RED.notify(textOf(failure), { type: 'error' });
+      return undefined;
     }
   }
+}
+
+function buttons<Action extends string>(
+  actions: readonly Action[],
+  act: (action: Action) => unknown,
+): JQuery {
+  const shown = actions.map((action) =>
+    $('<button type="button" class="red-ui-button red-ui-button-small">')
+      .text(own(action))
+      .attr('data-action', action)
+      .on('click', () => void act(action)),
+  );
+  return $('<div>').append(shown);
+}
+
+/** Read by a request that carries the login of the user, as the address of an image could not. */
+async function pictureOf(deliveryId: string): Promise<string> {
+  const { jpeg } = await ask<Picture>(said, { url: 'rvm/picture', data: { deliveryId } });
+  if (jpeg === null) throw new AskError('gone');
+  return `data:image/jpeg;base64,${jpeg}`;
 }
 
 function fill(list: JQuery, rows: readonly JQuery[]): void {
@@ -119,6 +183,12 @@ function eventRow({ time, site, camera, rule, phase, state, proof, station }: Si
     ' · ',
   );
   return rowOf(what || station, where, quiet).attr({ 'data-state': state, title: time });
+}
+
+function quarantineRow({ count, lastTime, lastAddress, path }: QuarantineRow): JQuery {
+  const last = said('status.lastAlarm', { time: new Date(lastTime).toLocaleTimeString() });
+  const quiet = present([last, lastAddress ?? null], ' · ');
+  return rowOf(path ?? own('notDeployed'), own('unproven', { count }), quiet).attr('title', lastTime);
 }
 
 function present(parts: readonly (string | null)[], between: string): string {
@@ -154,14 +224,15 @@ function stationRow({ id, key, name, status }: StationRow, last: string | undefi
 async function showCameras(list: JQuery, station: string): Promise<void> {
   list.text('…');
   try {
-    const { devices } = (await $.ajax({ url: 'rvm/devices', data: { station } })) as {
-      devices: PickedDevice[];
-    };
+    const { devices } = await ask<{ devices: PickedDevice[] }>(said, {
+      url: 'rvm/devices',
+      data: { station },
+    });
     // Those that somebody has to look after come first.
     const rows = [...devices].sort((one, other) => Number(one.online) - Number(other.online)).map(cameraRow);
     fill(list, rows);
   } catch (failure) {
-    list.text(messageOf(failure));
+    list.text(textOf(failure));
   }
 }
 
@@ -175,10 +246,9 @@ function cameraRow({ name, id, site, status, online }: PickedDevice): JQuery {
   );
 }
 
-function messageOf(failure: unknown): string {
-  const { responseJSON, statusText } = failure as JQuery.jqXHR<unknown>;
-  const { message } = (responseJSON ?? {}) as { message?: unknown };
-  return typeof message === 'string' ? message : statusText;
+function textOf(failure: unknown): string {
+  if (failure instanceof AskError) return failure.message;
+  throw failure;
 }
 
 RED.plugins.registerPlugin('rvm-sidebar', {

@@ -1,26 +1,39 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { eventRow } from '../../lib/inbox/event-row';
-import type { ListQuery } from '../../lib/inbox/inbox';
+import type { ListedMessage } from '../../lib/inbox/inbox';
 import type { JsonRecord } from '../../lib/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { allInboxes } from '../rvm-inbox/inboxes';
+import { listAll } from '../rvm-inbox/list-all';
+import { pictureOf } from '../rvm-snapshot/last-pictures';
+import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { nodeIsNewEnough } from '../support/node-version';
-import { DEAD_ACTIONS, type Overview, type SidebarRow, type StationRow } from './overview';
+import {
+  DEAD_ACTIONS,
+  QUARANTINE_ACTIONS,
+  type Overview,
+  type Picture,
+  type QuarantineRow,
+  type SidebarRow,
+  type StationRow,
+} from './overview';
 
 /** Rows of a list. */
 const MOST = 50;
 
 async function overview(RED: NodeAPI): Promise<Overview> {
-  const [events, dead] = await Promise.all([
-    rowsOf({ state: 'all', limit: MOST }),
-    rowsOf({ state: 'dead', limit: MOST }),
+  const [events, dead, quarantine] = await Promise.all([
+    listAll(allInboxes(), { state: 'all', limit: MOST }),
+    listAll(allInboxes(), { state: 'dead', limit: MOST }),
+    quarantineOf(RED),
   ]);
   return {
-    events: events.rows,
-    dead: dead.rows,
+    events: events.messages.map(sidebarRow),
+    dead: dead.messages.map(sidebarRow),
+    quarantine,
     stations: allStations(RED).map((station): StationRow => ({
       id: station.id,
       key: station.key,
@@ -28,31 +41,58 @@ async function overview(RED: NodeAPI): Promise<Overview> {
       isSandbox: station.isSandbox,
       status: station.status(),
     })),
-    isDurable: events.isComplete && allInboxes().every((inbox) => inbox.state().durable !== false),
+    isDurable: events.faults.length === 0 && allInboxes().every((inbox) => inbox.state().durable !== false),
   };
 }
 
-/** Of all inboxes that can be read, newest first. */
-async function rowsOf(query: ListQuery): Promise<{ rows: SidebarRow[]; isComplete: boolean }> {
-  const answers = await Promise.allSettled(allInboxes().map((inbox) => inbox.list(query)));
-  const messages = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-  messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
-  return {
-    rows: messages
-      .slice(0, query.limit)
-      .map((message) => ({ ...eventRow(message), ...(message.proof && { proof: message.proof }) })),
-    isComplete: answers.every(({ status }) => status === 'fulfilled'),
-  };
+function sidebarRow(message: ListedMessage): SidebarRow {
+  const { proof, canRetry, deliveryId } = message;
+  const hasPicture = pictureOf(deliveryId) !== undefined;
+  return { ...eventRow(message), ...(proof && { proof }), canRetry, hasPicture };
+}
+
+/** Of all inboxes that can be read. */
+async function quarantineOf(RED: NodeAPI): Promise<QuarantineRow[]> {
+  const answers = await Promise.allSettled(allInboxes().map((inbox) => inbox.quarantineSums()));
+  const sums = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+  return sums.map((sum) => ({ ...sum, path: findWebhook(RED, sum.endpointId)?.path ?? null }));
 }
 
 /** @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, STORE_FAILED */
-async function settle({ deliveryId, action }: JsonRecord): Promise<void> {
+async function actOnDead({ deliveryId, action }: JsonRecord): Promise<void> {
   const wanted = DEAD_ACTIONS.find((known) => known === action);
   if (wanted === undefined || typeof deliveryId !== 'string') {
-    throw new RvmError('BAD_INPUT', 'Name a delivery, and what to do with it: retry or done.');
+    throw new RvmError('BAD_INPUT', 'Name a delivery, and what to do with it: retry or discard.');
   }
-  for (const inbox of allInboxes()) if (await inbox.settle(deliveryId, { action: wanted })) return;
+  for (const inbox of allInboxes()) {
+    const settling =
+      wanted === 'retry' ? inbox.settle(deliveryId, { action: 'retry' }) : inbox.dismiss(deliveryId);
+    if (await settling) return;
+  }
   throw new RvmError('UNKNOWN_DELIVERY', 'The inbox does not know this event any more.');
+}
+
+/**
+ * @returns how many messages a phrase of now has proved
+ * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
+ */
+async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accepted: number }> {
+  const { endpointId, lastId } = asked;
+  const action = QUARANTINE_ACTIONS.find((known) => known === asked.action);
+  if (action === 'verify') return { accepted: await deployedWebhook(RED, endpointId).judgeAgain() };
+  if (action === undefined || typeof endpointId !== 'string' || typeof lastId !== 'number') {
+    throw new RvmError(
+      'BAD_INPUT',
+      'Name a webhook, the last message seen, and what to do: verify or discard.',
+    );
+  }
+  for (const inbox of allInboxes()) await inbox.releaseUpTo(endpointId, lastId);
+  return { accepted: 0 };
+}
+
+function picture({ deliveryId }: JsonRecord): Picture {
+  const jpeg = typeof deliveryId === 'string' ? pictureOf(deliveryId) : undefined;
+  return { jpeg: jpeg?.toString('base64') ?? null };
 }
 
 /** In every sandbox there is. @throws RvmError CONFIG_MISSING where there is none, and those of its start */
@@ -73,6 +113,8 @@ async function raiseAlarms(RED: NodeAPI): Promise<{ alarmIds: string[] }> {
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
   readRoute(RED, 'overview', () => overview(RED));
-  writeRoute(RED, 'dead-letters', settle);
+  readRoute(RED, 'picture', picture);
+  writeRoute(RED, 'dead-letters', actOnDead);
+  writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));
 };

@@ -19,7 +19,6 @@ import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { DEFAULTS, hasSettler, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
-import { writeRoute } from '../support/admin-route';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
@@ -29,6 +28,7 @@ import { isWired } from '../support/wires';
 import { chosenServer } from './chosen-server';
 import { nodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
+import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
 import type { WebhookServer } from './webhook-server';
 
 const PROBLEMS_OUTPUT = 2;
@@ -54,7 +54,7 @@ function termsOf(properties: Properties): DeliveryTerms {
 }
 
 /** One `webhook in` node: an endpoint of the dispatcher, the consumer of its events, and its status. */
-class WebhookIn {
+class WebhookIn implements DeployedWebhook {
   readonly #properties: Properties;
   /** The variable that its own properties lack. */
   readonly #ownUnsetVariable: string | undefined;
@@ -112,10 +112,14 @@ class WebhookIn {
     leaveInbox(this);
   }
 
-  /**
-   * Posts a signed message to the address that is registered with the service, and looks whether it comes in here.
-   * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
-   */
+  get path(): string | undefined {
+    return this.#endpoint?.path;
+  }
+
+  async judgeAgain(): Promise<number> {
+    return this.#endpoint === undefined ? 0 : this.server.dispatcher.judgeAgain(this.#endpoint);
+  }
+
   async selfTest(): Promise<SelfTestReport> {
     const { able } = judgesAmong(this.#receivingStations());
     const phrase = able[0]?.secret;
@@ -131,7 +135,7 @@ class WebhookIn {
 
   /** As the service sees it, where that is known; else as this machine does. */
   #address(): string | undefined {
-    const path = this.#endpoint?.path;
+    const { path } = this;
     if (path === undefined) return undefined;
     const base = textOf(this.#properties, 'publicUrl').replace(/\/+$/, '');
     return base === '' ? this.#loopbackUrl(path) : `${base}${path}`;
@@ -202,7 +206,7 @@ class WebhookIn {
     this.#stations = stations;
     this.#consumption.resume();
     this.#unwatch = [this.server, ...stations].map((watched) => watched.watch(() => this.#showStatus()));
-    const path = this.#endpoint?.path;
+    const { path } = this;
     if (path !== undefined) {
       for (const station of stations) {
         const id = `${this.node.id}/${station.key}`;
@@ -210,7 +214,9 @@ class WebhookIn {
         station.setSandboxEndpoint(id, () => this.#loopbackUrl(path));
       }
     }
-    if (this.#endpoint !== undefined) this.#judgeAgain(this.#endpoint);
+    this.judgeAgain().catch(() => {
+      // The store fails, which is shown already; the next deploy tries again.
+    });
     this.#showStatus();
   }
 
@@ -242,13 +248,6 @@ class WebhookIn {
     // Between two runs of the flows a station may not be built yet, and its alarm would be taken for a forgery.
     if (!this.#running || this.#unsetVariable() !== undefined) return [];
     return this.#stations.map((station) => station.receiving());
-  }
-
-  /** What nothing had proved, the phrases of now may prove. */
-  #judgeAgain(endpoint: Endpoint): void {
-    this.server.dispatcher.judgeAgain(endpoint).catch(() => {
-      // The store fails, which is shown already; the next deploy tries again.
-    });
   }
 
   /** False where nothing is wired to the output of the event: then it is handled. */
@@ -327,19 +326,6 @@ class WebhookIn {
     const isSandbox = stations.some((station) => station.isSandbox);
     return lastAlarmStatus(RED, this.#lastAt, isSandbox);
   }
-}
-
-interface WebhookNode extends Node {
-  webhook?: WebhookIn;
-}
-
-/** The editor's question whether alarms get through. The address is that of the deployed node, never one that is sent along. */
-function addSelfTest(RED: NodeAPI): void {
-  writeRoute(RED, 'webhook-test', ({ webhook }) => {
-    const node = RED.nodes.getNode(textOf({ webhook }, 'webhook')) as WebhookNode | null | undefined;
-    if (node?.webhook !== undefined) return node.webhook.selfTest();
-    throw new RvmError('CONFIG_MISSING', 'This webhook is not deployed yet: deploy the flow first.');
-  });
 }
 
 export = (RED: NodeAPI): void => {

@@ -1,5 +1,5 @@
 import { SELF_TEST_STEPS, type SelfTestReport } from '../../lib/webhook/self-test-steps';
-import { AskError, post } from '../support/editor/ask-station';
+import { AskError, post } from '../support/editor/ask';
 import { showSteps, type Step } from '../support/editor/steps';
 
 /** The button that posts a signed message to the address of the deployed node, as the service would. */
@@ -18,7 +18,7 @@ async function test(node: EditorNode): Promise<void> {
   if (node.changed) return showSteps(list, [{ outcome: 'failed', title: said('deployFirst'), detail: '' }]);
   showSteps(list, [{ outcome: 'open', title: said('running'), detail: '' }]);
   try {
-    const report = await post<SelfTestReport>(node, 'webhook-test', { webhook: node.id });
+    const report = await post<SelfTestReport>((key) => node._(key), 'webhook-test', { webhook: node.id });
     const tested: Step = { outcome: 'ok', title: said('tested', { url: report.url }), detail: '' };
     showSteps(list, [tested, ...stepsOf(report, said)]);
   } catch (error) {

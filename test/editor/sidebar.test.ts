@@ -8,10 +8,12 @@ import { NodeRed, type FlowNode } from '../support/node-red';
 
 /** Events have one attempt, and nothing settles them by itself. */
 function flow(): FlowNode[] {
-  const webhook = { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
+  const wires = [['alarms', 'snapshot'], ['health'], ['problems']];
+  const webhook = { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1, wires };
+  const snapshot = { id: 'snapshot', type: 'rvm-snapshot', z: 'tab', x: 0, y: 0, wires: [[], []] };
   const settle = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
   const cloud = { url: 'sandbox', sandboxEvents: 0, credentials: {} };
-  return webhookFlow({ webhook, cloud, station: { credentials: { secret: PHRASE } } }, settle);
+  return webhookFlow({ webhook, cloud, station: { credentials: { secret: PHRASE } } }, settle, snapshot);
 }
 
 async function show(page: Page): Promise<void> {
@@ -57,8 +59,38 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await row.locator('[data-action="retry"]').click();
     await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length > 0, 'the event once more');
     await row.waitFor({ timeout: 10_000 });
-    await row.locator('[data-action="done"]').click();
+    await row.locator('[data-action="discard"]').click();
     await editor.page.waitForSelector('.rvm-dead .rvm-row', { state: 'detached' });
+  });
+
+  it('shows a conflict, which can only be let go', async () => {
+    const message = alarmMessage({ cameraName: 'Camera of the copy' });
+    const other = {
+      ...message,
+      payload: { ...(message.payload as object), cameraName: 'Camera of another' },
+    };
+    for (const each of [message, other]) await post(`${editor.nodeRed.url}${PATH}`, each, PHRASE);
+    const row = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera of another' });
+    await row.waitFor();
+    assert.match(await row.innerText(), /conflict/);
+    assert.equal(await row.locator('[data-action="retry"]').count(), 0);
+    await row.locator('[data-action="discard"]').click();
+    await row.waitFor({ state: 'detached' });
+    const first = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera of the copy' });
+    await first.locator('[data-action="discard"]').click();
+    await first.waitFor({ state: 'detached' });
+  });
+
+  it('shows what nothing proved, checks it again with the phrases of now, or lets it go', async () => {
+    const forged = () => post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
+    const row = editor.page.locator('.rvm-quarantine .rvm-row');
+    assert.equal((await forged()).status, 401);
+    await row.filter({ hasText: ': 1' }).waitFor();
+    assert.match(await row.innerText(), /\/remote-monitoring\/test[^]*127\.0\.0\.1/);
+    await row.locator('[data-action="verify"]').click();
+    await editor.page.getByText('and accepted: 0').waitFor();
+    await row.locator('[data-action="discard"]').click();
+    await row.waitFor({ state: 'detached' });
   });
 
   it('shows after a restart of Node-RED what it showed before', async () => {
@@ -79,5 +111,11 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await editor.page.click('.rvm-sandbox-alarm');
     await editor.page.waitForFunction(`$('.rvm-events .rvm-row').length > ${count}`);
     assert.match(await editor.page.locator('.rvm-events .rvm-row').first().innerText(), /SANDBOX/);
+  });
+
+  it('shows the picture that was taken for an event', async () => {
+    const picture = editor.page.locator('.rvm-events .rvm-row .rvm-thumbnail').first();
+    await picture.waitFor();
+    await editor.page.waitForFunction(`$('.rvm-thumbnail')[0].naturalWidth > 100`);
   });
 });

@@ -71,6 +71,47 @@ describe('the store of the inbox, in its thread', function () {
     );
   });
 
+  it('lists a conflict as dead no more once it is dismissed, and knows it all the same', async () => {
+    const [first, other] = [proven({}, { messageId: 'one id' }), proven({}, { messageId: 'one id' })];
+    const { deliveryId: waiting = '' } = await inbox.accept(first);
+    const { deliveryId = '' } = await inbox.accept(other);
+    assert.deepEqual([await inbox.dismiss(deliveryId), await inbox.dismiss(waiting)], [true, false]);
+    await restart();
+    assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), []);
+    assert.equal((await inbox.list({ state: 'all', limit: 9 })).length, 2);
+    assert.equal((await inbox.accept(other)).outcome, 'repeat');
+  });
+
+  it('sums up a quarantine, and lets go of what was seen of it', async () => {
+    const unproven = (receivedTime: string, endpointId = 'one') =>
+      inbox.quarantine({
+        endpointId,
+        receivedTime,
+        remoteAddress: '192.0.2.7',
+        authorization: [],
+        body: Buffer.from('{}'),
+      });
+    unproven('2026-03-04T05:06:07.000Z');
+    unproven('2026-03-04T05:06:08.000Z');
+    unproven('2026-03-04T05:06:09.000Z', 'other');
+    const [sum, other] = await inbox.quarantineSums();
+    const { lastId = 0, ...told } = sum ?? {};
+    assert.deepEqual(told, {
+      endpointId: 'one',
+      count: 2,
+      lastTime: '2026-03-04T05:06:08.000Z',
+      lastAddress: '192.0.2.7',
+    });
+    assert.equal(other?.count, 1);
+    unproven('2026-03-04T05:06:10.000Z');
+    await inbox.releaseUpTo('one', lastId);
+    assert.deepEqual(
+      (await inbox.quarantined('one')).map(({ receivedTime }) => receivedTime),
+      ['2026-03-04T05:06:10.000Z'],
+    );
+    assert.equal((await inbox.quarantined('other')).length, 1);
+  });
+
   it('delivers after a restart what waited, and nothing twice', async () => {
     const messages = [proven(), proven(), proven()];
     await inbox.accept(messages[0] ?? proven());

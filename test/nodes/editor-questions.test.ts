@@ -9,8 +9,16 @@ import { ScriptedStation } from '../support/scripted-station';
 import { StationFlow } from '../support/station-flow';
 
 /** Who may ask what. */
-const READ = ['devices', 'targets', 'overview'];
-const WRITE = ['devices', 'targets', 'station-test', 'webhook-test', 'dead-letters', 'sandbox-alarms'];
+const READ = ['devices', 'targets', 'overview', 'picture'];
+const WRITE = [
+  'devices',
+  'targets',
+  'station-test',
+  'webhook-test',
+  'dead-letters',
+  'quarantine',
+  'sandbox-alarms',
+];
 
 const ROUTE = /RED\.httpAdmin\.(get|post|put|delete|all|use)/;
 

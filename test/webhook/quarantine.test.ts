@@ -34,11 +34,11 @@ describe('messages that nothing proves', () => {
     const message = signed();
     await refused(message);
     await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
-    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 0);
     assert.equal(receiver.deliveries.length, 0);
 
     receiver.stations = [station()];
-    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 1);
     await receiver.delivered(1);
     assert.equal(receiver.deliveries[0]?.message.proof, 'hmac');
     assert.deepEqual(await kept(), []);

@@ -13,10 +13,11 @@ const MAX_LISTED = 32 * 1024 * 1024;
 /** The partial indexes are used only where a query has their condition in these words. */
 const OPEN = `state IN ('received', 'leased')`;
 const LEASED = `${OPEN} AND state = 'leased'`;
+const DEAD = `state IN ('dead', 'conflict', 'stale')`;
 const LISTED: Record<ListQuery['state'], string> = {
   open: OPEN,
   settled: `state = 'delivered'`,
-  dead: `state IN ('dead', 'conflict', 'stale')`,
+  dead: `${DEAD} AND again IS NOT 'dismissed'`,
   all: 'TRUE',
 };
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
@@ -42,6 +43,7 @@ export class Messages {
   readonly #leased: StatementSync;
   readonly #revive: StatementSync;
   readonly #bury: StatementSync;
+  readonly #dismiss: StatementSync;
   readonly #find: StatementSync;
   readonly #body: StatementSync;
   /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
@@ -99,6 +101,7 @@ export class Messages {
       `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry' WHERE ${exhausted} RETURNING endpoint`,
     );
     this.#bury = prepare(`UPDATE message SET state = ?, again = NULL WHERE ${exhausted}`);
+    this.#dismiss = prepare(`UPDATE message SET again = 'dismissed' WHERE delivery_id = ? AND ${DEAD}`);
     this.#find = prepare(`SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`);
     const list = (condition: string, index = ''): StatementSync =>
       prepare(
@@ -179,6 +182,10 @@ export class Messages {
     this.#drained.clear();
     const row = this.#revive.get(deliveryId);
     return row && String(row['endpoint']);
+  }
+
+  dismiss(deliveryId: string): boolean {
+    return this.#dismiss.run(deliveryId).changes > 0;
   }
 
   stateOf(deliveryId: string): MessageState | undefined {

@@ -43,7 +43,8 @@ export interface StoredMessage {
   endpoint: string;
   state: MessageState;
   attempt: number;
-  again: 'lease' | 'restart' | 'retry' | undefined;
+  /** Why it comes again; or why no more. */
+  again: 'lease' | 'restart' | 'retry' | 'attempts' | 'dismissed' | undefined;
   first: boolean;
   ended: boolean;
   received: number;
@@ -74,6 +75,15 @@ export interface Quarantined {
   bytes: Uint8Array;
 }
 
+/** What is quarantined at an endpoint. */
+export interface QuarantinedSum {
+  endpoint: string;
+  count: number;
+  /** Of the newest. */
+  id: number;
+  facts: string;
+}
+
 /** What the main thread asks of the thread of the store. Those of one batch are one transaction. */
 export interface StoreCalls {
   /** Leased only where the last lease left none waiting; `ordered`: and where no other event of its alarm is open. */
@@ -102,11 +112,16 @@ export interface StoreCalls {
   };
   /** A dead letter for want of attempts waits again, with all its attempts. Its endpoint; undefined for any other. */
   revive: { take: string; give: string | undefined };
+  /** A dead letter, a conflict or a stale message is listed as dead no more. False where it is none of them. */
+  dismiss: { take: string; give: boolean };
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
   quarantine: { take: Quarantined; give: void };
   quarantined: { take: string; give: (Quarantined & { id: number })[] };
+  quarantinedSums: { take: undefined; give: QuarantinedSum[] };
   release: { take: number[]; give: void };
+  /** All of an endpoint as far as this id: not what nobody has seen yet. */
+  releaseUpTo: { take: { endpoint: string; id: number }; give: void };
   quarantineKey: { take: undefined; give: Uint8Array };
   /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
   tidy: { take: { keys: number; bodies: number }; give: boolean };

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Quarantined } from './protocol';
+import type { Quarantined, QuarantinedSum } from './protocol';
 
 /** Messages kept of one address, and of all: a flood of forgeries from one place leaves room for others. */
 const MAX_OF_ADDRESS = 200;
@@ -10,6 +10,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 export class Quarantine {
   readonly #insert: StatementSync;
   readonly #ofEndpoint: StatementSync;
+  readonly #sums: StatementSync;
+  readonly #deleteUpTo: StatementSync;
   readonly #deleteOld: StatementSync;
   readonly #delete: StatementSync;
   readonly #trimAddress: StatementSync;
@@ -28,6 +30,12 @@ export class Quarantine {
     this.#ofEndpoint = database.prepare(
       'SELECT id, endpoint, address, facts, bytes FROM quarantine WHERE endpoint = ? ORDER BY id',
     );
+    this.#sums = database.prepare(
+      `SELECT sum.endpoint, sum.count, sum.id, newest.facts
+       FROM (SELECT endpoint, count(*) AS count, max(id) AS id FROM quarantine GROUP BY endpoint) AS sum
+       JOIN quarantine AS newest ON newest.id = sum.id`,
+    );
+    this.#deleteUpTo = database.prepare('DELETE FROM quarantine WHERE endpoint = ? AND id <= ?');
     this.#deleteOld = database.prepare('DELETE FROM quarantine WHERE stored < ?');
     this.#delete = database.prepare('DELETE FROM quarantine WHERE id = ?');
     this.#trimAddress = database.prepare(
@@ -62,6 +70,19 @@ export class Quarantine {
       facts: String(row['facts']),
       bytes: row['bytes'] instanceof Uint8Array ? row['bytes'] : new Uint8Array(),
     }));
+  }
+
+  sums(): QuarantinedSum[] {
+    return this.#sums.all().map((row) => ({
+      endpoint: String(row['endpoint']),
+      count: Number(row['count']),
+      id: Number(row['id']),
+      facts: String(row['facts']),
+    }));
+  }
+
+  releaseUpTo(endpoint: string, id: number): void {
+    this.#deleteUpTo.run(endpoint, id);
   }
 
   release(ids: readonly number[]): void {

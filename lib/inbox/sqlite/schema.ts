@@ -26,7 +26,7 @@ export const MIGRATIONS: readonly string[] = [
     cut_off INTEGER NOT NULL DEFAULT 0,
     -- 1 while the flow has it: a lease is running.
     at_flow INTEGER NOT NULL DEFAULT 0,
-    -- Why it comes again: lease, restart, retry; or why no more: attempts.
+    -- Why it comes again: lease, restart, retry; or why no more: attempts, dismissed.
     again TEXT,
     first INTEGER NOT NULL,
     ended INTEGER NOT NULL,

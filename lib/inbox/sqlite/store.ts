@@ -109,11 +109,14 @@ export class Store {
       markDelivered: (take) => messages.markDelivered(take),
       finish: (take) => messages.finish(take),
       revive: (take) => messages.revive(take),
+      dismiss: (take) => messages.dismiss(take),
       stateOf: (take) => messages.stateOf(take),
       list: (take) => messages.list(take),
       quarantine: (take) => quarantine.add(take),
       quarantined: (take) => quarantine.ofEndpoint(take),
+      quarantinedSums: () => quarantine.sums(),
       release: (take) => quarantine.release(take),
+      releaseUpTo: ({ endpoint, id }) => quarantine.releaseUpTo(endpoint, id),
       quarantineKey: () => this.#quarantineKey(),
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();

@@ -1,7 +1,5 @@
 import { DRAFT_CREDENTIALS, type StationDraft } from '../picker-data';
-
-/** Why the runtime could not answer: a text for the user. */
-export class AskError extends Error {}
+import { ask, AskError, post, type Say } from './ask';
 
 /** A Central Station as the editor has it. */
 export interface StationLook {
@@ -62,19 +60,17 @@ export async function askStation<Answer>(
   values: Record<string, string>,
 ): Promise<Answer> {
   if (isDeployed(look))
-    return ask<Answer>(node, { url: `rvm/${path}`, data: { ...values, station: look.id } });
-  return post<Answer>(node, path, { ...values, ...draftOf(node, look) });
+    return ask<Answer>(sayOf(node), { url: `rvm/${path}`, data: { ...values, station: look.id } });
+  return post<Answer>(sayOf(node), path, { ...values, ...draftOf(node, look) });
 }
 
 /** Has the runtime do something with a Central Station. @throws AskError */
 export async function tryStation<Answer>(node: EditorNode, path: string, look: StationLook): Promise<Answer> {
-  return post<Answer>(node, path, isDeployed(look) ? { station: look.id } : draftOf(node, look));
+  return post<Answer>(sayOf(node), path, isDeployed(look) ? { station: look.id } : draftOf(node, look));
 }
 
-/** @throws AskError */
-export function post<Answer>(node: EditorNode, path: string, body: object): Promise<Answer> {
-  const data = JSON.stringify(body);
-  return ask<Answer>(node, { url: `rvm/${path}`, method: 'POST', contentType: 'application/json', data });
+function sayOf(node: EditorNode): Say {
+  return (key) => node._(key);
 }
 
 function isDeployed({ isChanged, cloud }: StationLook): boolean {
@@ -85,23 +81,6 @@ function draftOf(node: EditorNode, { properties, credentials, cloud }: StationLo
   if (cloud === undefined) throw new AskError(node._('shared.ask.noCloud'));
   const known = { ...credentials, ...(cloud.credentials as Record<string, unknown> | undefined) };
   return { station: properties, cloud: propertiesOf(cloud), credentials: typedCredentials(node, known) };
-}
-
-/** By jQuery, for the editor adds its root and the token of the user to what goes that way alone. */
-export async function ask<Answer>(node: EditorNode, request: JQueryAjaxSettings): Promise<Answer> {
-  try {
-    return (await $.ajax(request)) as Answer;
-  } catch (failure) {
-    const { status, responseJSON } = failure as JQuery.jqXHR<unknown>;
-    const message = (responseJSON as { message?: unknown } | undefined)?.message;
-    if (typeof message === 'string') throw new AskError(message);
-    throw new AskError(node._(reasonOf(status)));
-  }
-}
-
-function reasonOf(status: number): string {
-  if (status === 401 || status === 403) return 'shared.ask.notAllowed';
-  return status === 0 ? 'shared.ask.noRuntime' : 'shared.ask.failed';
 }
 
 function propertiesOf(node: EditorNode): Record<string, unknown> {

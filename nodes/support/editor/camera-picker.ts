@@ -1,6 +1,7 @@
 import type { PtzList } from '../../../lib/cloud/calls';
 import type { PickedDevice, PickedTarget } from '../picker-data';
-import { AskError, askStation, chosenStation, stationAsKept } from './ask-station';
+import { AskError } from './ask';
+import { askStation, chosenStation, stationAsKept } from './ask-station';
 import { Picker, type Offer } from './picker';
 
 /** The list of cameras as it was last seen, for a service that cannot be reached. */

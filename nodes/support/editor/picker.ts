@@ -1,4 +1,4 @@
-import { AskError } from './ask-station';
+import { AskError } from './ask';
 
 /** One thing to pick. */
 export interface Pickable {

@@ -1,0 +1,38 @@
+import type { Node, NodeAPI } from 'node-red';
+import { RvmError } from '../../lib/error';
+import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
+import { writeRoute } from '../support/admin-route';
+import { textOf } from '../support/settings';
+
+/** What the editor asks of a *webhook in* that is deployed. */
+export interface DeployedWebhook {
+  /** Undefined where it has none by which a request can come. */
+  readonly path: string | undefined;
+  /**
+   * Posts a signed message to the address that is registered with the service, and looks whether it comes in here.
+   * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
+   */
+  selfTest(): Promise<SelfTestReport>;
+  /** Judges its quarantine with the phrases of now. Resolves with how many are accepted. @throws RvmError STORE_FAILED */
+  judgeAgain(): Promise<number>;
+}
+
+export interface WebhookNode extends Node {
+  webhook?: DeployedWebhook;
+}
+
+export function findWebhook(RED: NodeAPI, id: string): DeployedWebhook | undefined {
+  return (RED.nodes.getNode(id) as WebhookNode | null | undefined)?.webhook;
+}
+
+/** @throws RvmError CONFIG_MISSING */
+export function deployedWebhook(RED: NodeAPI, id: unknown): DeployedWebhook {
+  const webhook = findWebhook(RED, textOf({ id }, 'id'));
+  if (webhook !== undefined) return webhook;
+  throw new RvmError('CONFIG_MISSING', 'This webhook is not deployed yet: deploy the flow first.');
+}
+
+/** The editor's question whether alarms get through. The address is that of the deployed node, never one that is sent along. */
+export function addSelfTest(RED: NodeAPI): void {
+  writeRoute(RED, 'webhook-test', ({ webhook }) => deployedWebhook(RED, webhook).selfTest());
+}
