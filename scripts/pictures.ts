@@ -1,15 +1,19 @@
-/** Renders the pictures of the README from the example flows themselves: `npm run pictures`. Needs Chromium. */
+/** Renders the pictures of README and docs/ from what they show: `npm run pictures`. Needs Chromium. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { chromiumPath, openBrowser, openEditor } from '../test/support/browser';
-import { NodeRed, type FlowNode } from '../test/support/node-red';
+import type { Browser, Page } from 'playwright-core';
+import { alarmMessage, post } from '../test/support/alarm-message';
+import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../test/support/browser';
+import { example, EXAMPLES, packagesFor } from '../test/support/examples';
+import { PATH, PHRASE, webhookFlow } from '../test/support/flows';
+import { NodeRed, typesOfPackage, type FlowNode } from '../test/support/node-red';
 import { buildIfStale, ROOT } from './build';
 
 const IMAGES = path.join(ROOT, 'docs', 'images');
-const PICTURES = [
-  { example: '01 - Alarm and its video.json', image: '01-alarm-and-its-video.png', alarms: true },
-];
+const THEMES = ['light', 'dark'] as const;
 const MARGIN = 20;
+/** Pixels of a picture for each of the page. */
+const SCALE = 2;
 
 interface Box {
   x: number;
@@ -25,29 +29,139 @@ async function main(): Promise<void> {
   buildIfStale();
   fs.mkdirSync(IMAGES, { recursive: true });
   const browser = await openBrowser(chromium);
-  const nodeRed = await NodeRed.start();
   try {
-    for (const { example, image, alarms } of PICTURES) {
-      const text = fs.readFileSync(path.join(ROOT, 'examples', example), 'utf8');
-      await nodeRed.deploy(JSON.parse(text) as FlowNode[]);
-      const { page } = await openEditor(browser, nodeRed, '', '', 2);
-      // With an alarm in, so that the picture shows the statuses of a running flow.
-      if (alarms)
-        await page.waitForFunction(
-          `$('.red-ui-flow-node-status-label').text().includes('last ')`,
-          undefined,
-          { timeout: 30_000 },
-        );
-      const box = await page.evaluate<Box>(BOX_OF_FLOW);
-      await page.screenshot({ path: path.join(IMAGES, image), clip: box });
-      await page.close();
-      console.log(`docs/images/${image}`);
-    }
+    await withNodeRed([], (nodeRed) => picturesOfDialogs(browser, nodeRed));
+    await withNodeRed([], (nodeRed) => picturesOfSidebar(browser, nodeRed));
+    for (const file of EXAMPLES)
+      await withNodeRed(packagesFor(file), (nodeRed) => pictureOfExample(browser, nodeRed, file));
   } finally {
     await browser.close();
+  }
+}
+
+async function withNodeRed(
+  palette: readonly string[],
+  work: (nodeRed: NodeRed) => Promise<void>,
+): Promise<void> {
+  const nodeRed = await NodeRed.start({ palette });
+  try {
+    await work(nodeRed);
+  } finally {
     await nodeRed.stopAndRemove();
   }
 }
+
+async function save(page: Page, name: string, clip: Box): Promise<void> {
+  await page.screenshot({ path: path.join(IMAGES, name), clip });
+  console.log(`docs/images/${name}`);
+}
+
+async function inEachTheme(page: Page, work: (theme: string) => Promise<void>): Promise<void> {
+  for (const theme of THEMES) {
+    await page.evaluate(`document.documentElement.classList.toggle('nr-theme-dark', ${theme === 'dark'})`);
+    await work(theme);
+  }
+}
+
+/** One node of each type, at the sandbox. */
+function flowOfAllTypes(): FlowNode[] {
+  const config = ['rvm-cloud', 'rvm-central-station', 'rvm-inbox', 'rvm-listener', 'rvm-webhook-in'];
+  const others = typesOfPackage().filter((type) => !config.includes(type));
+  const named = webhookFlow(
+    {
+      cloud: { url: 'sandbox', sandboxEvents: 0, credentials: {} },
+      webhook: { publicUrl: 'https://alarms.example.com' },
+      station: { scheme: 'https' },
+    },
+    { id: 'inbox', type: 'rvm-inbox', name: '', folder: '', spillFolder: '', keyDays: 7, bodyDays: 30 },
+    { id: 'listener', type: 'rvm-listener', name: '', port: '8443', host: '', tls: '', proxies: '' },
+    ...others.map((type, index) => nodeOf(type, index)),
+  );
+  return named;
+}
+
+function nodeOf(type: string, index: number): FlowNode {
+  const inputs = { station: 'station', target: '0' };
+  return { id: type, type, z: 'tab', ...inputs, x: 300, y: 100 + 60 * index, wires: [[], []] };
+}
+
+async function picturesOfDialogs(browser: Browser, nodeRed: NodeRed): Promise<void> {
+  const flow = flowOfAllTypes();
+  await nodeRed.deploy(flow);
+  const { page } = await openEditor(browser, nodeRed, { height: 1600, scale: SCALE });
+  for (const type of typesOfPackage()) {
+    const id = flow.find((node) => node.type === type)?.id ?? '';
+    await openDialog(page, id);
+    await inEachTheme(page, async (theme) => {
+      const clip = await page.evaluate<Box>(BOX_OF_DIALOG);
+      await save(page, `dialog-${type.replace('rvm-', '')}-${theme}.png`, clip);
+    });
+    await closeDialog(page, 'cancel');
+  }
+  await page.close();
+}
+
+/** With an alarm and its picture, a conflict, and a message that nothing proved. */
+async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<void> {
+  const wires = [['alarms', 'snapshot'], ['health'], ['problems']];
+  const cloud = { url: 'sandbox', sandboxEvents: 0, credentials: {} };
+  const station = { credentials: { secret: PHRASE } };
+  await nodeRed.deploy(
+    webhookFlow({ webhook: { wires }, cloud, station }, nodeOf('rvm-snapshot', 0)).map(named),
+  );
+  const { page } = await openEditor(browser, nodeRed, { height: 1900, scale: SCALE });
+  const message = alarmMessage();
+  const other = { ...message, payload: { ...(message.payload as object), cameraName: 'Gate 2' } };
+  for (const each of [message, other]) await post(`${nodeRed.url}${PATH}`, each, PHRASE);
+  await post(`${nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
+  await page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+  await page.click('.rvm-sandbox-alarm');
+  await page.evaluate('document.activeElement.blur()');
+  await page.waitForFunction(`$('.rvm-thumbnail').length > 0 && $('.rvm-thumbnail')[0].naturalWidth > 0`);
+  await page.waitForSelector('.rvm-quarantine .rvm-row');
+  await page.waitForSelector('.red-ui-notification', { state: 'detached' });
+  await inEachTheme(page, async (theme) => {
+    await save(page, `sidebar-${theme}.png`, await page.evaluate<Box>(BOX_OF_SIDEBAR));
+  });
+  await page.close();
+}
+
+/** The id by which the wires of the sidebar's flow know the node. */
+function named(node: FlowNode): FlowNode {
+  return node.type === 'rvm-snapshot' ? { ...node, id: 'snapshot' } : node;
+}
+
+/** With an alarm in where one comes, so that the picture shows the statuses of a running flow. */
+async function pictureOfExample(browser: Browser, nodeRed: NodeRed, file: string): Promise<void> {
+  const flow = example(file);
+  await nodeRed.deploy(flow);
+  const { page } = await openEditor(browser, nodeRed, { scale: SCALE });
+  if (flow.some(({ type, sandboxEvents }) => type === 'rvm-cloud' && Number(sandboxEvents) > 0))
+    await page.waitForFunction(`$('.red-ui-flow-node-status-label').text().includes('last ')`, undefined, {
+      timeout: 30_000,
+    });
+  const name = file
+    .replace('.json', '')
+    .replace(/[^A-Za-z0-9]+/g, '-')
+    .toLowerCase();
+  await save(page, `${name}.png`, await page.evaluate<Box>(BOX_OF_FLOW));
+  await page.close();
+}
+
+/** Runs in the page: the dialog as far down as its form goes. */
+const BOX_OF_DIALOG = `(() => {
+  const tray = document.querySelector('.red-ui-tray:last-child').getBoundingClientRect();
+  const form = document.querySelector('.red-ui-tray:last-child .red-ui-tray-body form');
+  const bottom = Math.max(...[...form.querySelectorAll('*')].map((part) => part.getBoundingClientRect().bottom));
+  return { x: tray.left, y: tray.top, width: tray.width, height: bottom + ${MARGIN} - tray.top };
+})()`;
+
+/** Runs in the page: the sidebar as far down as it has something to show. */
+const BOX_OF_SIDEBAR = `(() => {
+  const box = document.querySelector('.rvm-sidebar').getBoundingClientRect();
+  const last = document.querySelector('.rvm-sidebar').lastElementChild.getBoundingClientRect();
+  return { x: box.left, y: box.top, width: box.width, height: Math.min(box.bottom, last.bottom + ${MARGIN}) - box.top };
+})()`;
 
 /** Runs in the page: the rectangle around all nodes with their statuses. */
 const BOX_OF_FLOW = `(() => {

@@ -150,7 +150,7 @@ describe('the lists to pick from, where Node-RED has users and another root', fu
       token,
     );
     const browser = await openBrowser(chromium);
-    const { page, errors } = await openEditor(browser, nodeRed, '/admin', token);
+    const { page, errors } = await openEditor(browser, nodeRed, { root: '/admin', token });
     await openDialog(page, 'device');
     await page.click(PICK);
     await page.waitForSelector(ITEMS);

@@ -24,18 +24,29 @@ export interface EditorPage {
 /** Dialogs that slide in take half a second each. */
 const STILL = '*, *::before, *::after { transition: none !important; animation: none !important; }';
 
-/**
- * The editor of a Node-RED, loaded, without its welcome tour and without motion; with a token as a user who is logged in.
- * @param scale pixels of a picture for each of the page
- */
+export interface EditorOptions {
+  /** `httpAdminRoot`. */
+  root?: string;
+  /** That of a user who is logged in. */
+  token?: string;
+  /** Of the browser. */
+  language?: string;
+  height?: number;
+  /** Pixels of a picture for each of the page. */
+  scale?: number;
+}
+
+/** The editor of a Node-RED, loaded, without its welcome tour and without motion. */
 export async function openEditor(
   browser: Browser,
   nodeRed: NodeRed,
-  root = '',
-  token = '',
-  scale = 1,
+  { root = '', token = '', language = 'en-US', height = 900, scale = 1 }: EditorOptions = {},
 ): Promise<EditorPage> {
-  const page = await browser.newPage({ viewport: { width: 1400, height: 900 }, deviceScaleFactor: scale });
+  const page = await browser.newPage({
+    viewport: { width: 1400, height },
+    deviceScaleFactor: scale,
+    locale: language,
+  });
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {
