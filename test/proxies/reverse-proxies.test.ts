@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import { alarmMessage, signature } from '../support/alarm-message';
+import { Authority } from '../support/authority';
+import { cloud, station, webhookIn } from '../support/flows';
+import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
+import { part } from '../support/message-part';
+import {
+  PROXY_KINDS,
+  PROXY_NAME,
+  ReverseProxy,
+  skipWithoutProxy,
+  type ProxyKind,
+} from '../support/reverse-proxy';
+import { opensslAvailable } from '../support/self-signed';
+
+type Message = Record<string, unknown>;
+
+const PHRASE_INSIDE = 'two otters share a mussel';
+const PHRASE_OF_SIGNATURE = 'nine herons stand in the reeds';
+const BY_TOKEN = '/remote-monitoring/by-token';
+const BY_SIGNATURE = '/remote-monitoring/by-signature';
+const NO_PHRASE = '/remote-monitoring/no-phrase';
+
+/** Bytes that a proxy which reads or writes JSON anew would change. */
+const ODD_TEXT = 'Höfe ☂ \\u00e9\\/';
+
+/** Addresses of this machine that nobody else sends from. */
+const SENDERS: Record<ProxyKind, string> = { nginx: '127.0.0.2', caddy: '127.0.0.3' };
+
+interface Head {
+  method?: string;
+  host?: string;
+  further?: string[];
+}
+
+/** The bytes of a request that ends its connection. */
+function request(
+  target: string,
+  body = '',
+  { method = 'POST', host = PROXY_NAME, further = [] }: Head = {},
+): string {
+  const lines = [`${method} ${target} HTTP/1.1`, `Host: ${host}`, 'Connection: close', ...further];
+  return [...lines, `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
+}
+
+/** As the service posts to an address with https. */
+function withToken(message: Message, head?: Head): string {
+  return request(BY_TOKEN, JSON.stringify({ ...message, authenticationToken: PHRASE_INSIDE }), head);
+}
+
+/** As the service posts to an address with http. */
+function signed(
+  body: string,
+  phrase = PHRASE_OF_SIGNATURE,
+  target = BY_SIGNATURE,
+  ...further: string[]
+): string {
+  return request(target, body, { further: [`Authorization: ${signature(body, phrase)}`, ...further] });
+}
+
+function statusOf(answer: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+}
+
+function flows(listenerPort: number): FlowNode[] {
+  const withPhrase = (id: string, scheme: string, secret: string): FlowNode =>
+    station({ id: `station-${id}`, key: id, name: id, scheme, credentials: { secret } });
+  const listener = { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '' };
+  const wires = [['alarms'], [], ['problems']];
+  return watched(
+    cloud(),
+    withPhrase('token', 'https', PHRASE_INSIDE),
+    withPhrase('signature', 'http', PHRASE_OF_SIGNATURE),
+    withPhrase('none', 'https', ''),
+    webhookIn({ id: 'by-token', station: 'station-token', path: BY_TOKEN, wires }),
+    webhookIn({ id: 'by-signature', station: 'station-signature', path: BY_SIGNATURE, wires }),
+    webhookIn({ id: 'no-phrase', station: 'station-none', path: NO_PHRASE, wires }),
+    { ...listener, port: listenerPort, proxies: '127.0.0.1' },
+    ...PROXY_KINDS.map((kind) =>
+      webhookIn({
+        id: kind,
+        station: 'station-signature',
+        path: listenerPath(kind),
+        listener: 'listener',
+        wires,
+      }),
+    ),
+    probe('alarms'),
+    probe('problems'),
+  );
+}
+
+function listenerPath(kind: ProxyKind): string {
+  return `/remote-monitoring/listener-${kind}`;
+}
+
+describe('a reverse proxy before webhook in', function () {
+  this.timeout(60_000);
+  let nodeRed: NodeRed;
+  let authority: Authority;
+  let listenerPort: number;
+
+  before(async function () {
+    if (!opensslAvailable()) this.skip();
+    authority = new Authority();
+    listenerPort = await freePort();
+    nodeRed = await NodeRed.start();
+    await nodeRed.deploy(flows(listenerPort));
+  });
+
+  after(async () => {
+    await nodeRed?.stopAndRemove();
+    authority?.remove();
+  });
+
+  async function arrived({ messageId }: Message): Promise<Message> {
+    const alarm = await nodeRed.message('alarms', (msg) => part(msg, 'webhook').messageId === messageId);
+    return alarm;
+  }
+
+  for (const kind of PROXY_KINDS) {
+    describe(`${kind}, with the configuration of the documentation`, () => {
+      const running: ReverseProxy[] = [];
+      let proxy: ReverseProxy;
+      let beforeListener: ReverseProxy;
+      let withHttp2: ReverseProxy;
+      /** One whose Node-RED is stopped: nothing listens where it was. */
+      let beforeNothing: ReverseProxy;
+
+      before(async function () {
+        skipWithoutProxy(this, kind);
+        const stopped = await freePort();
+        proxy = await start(nodeRed.port);
+        beforeListener = await start(listenerPort);
+        withHttp2 = await start(nodeRed.port, { http2: true });
+        beforeNothing = await start(stopped, { http2: true });
+      });
+
+      after(() => Promise.all(running.map((each) => each.stop())));
+
+      async function start(upstream: number, further: { http2?: boolean } = {}): Promise<ReverseProxy> {
+        const started = await ReverseProxy.start(kind, { upstream, authority, ...further });
+        running.push(started);
+        return started;
+      }
+
+      it('ends TLS, and an alarm with the phrase inside gets 200 and arrives proven', async () => {
+        const message = alarmMessage();
+        assert.equal(statusOf(await proxy.exchange(withToken(message))), 200);
+        const { proof, warnings } = part(await arrived(message), 'webhook');
+        assert.deepEqual([proof, warnings], ['token', []]);
+      });
+
+      it('passes the signature on, and every byte of the body as it is', async () => {
+        const message = alarmMessage({ locationName: 'ODD' });
+        const text = JSON.stringify(message, null, '\t').replace('ODD', ODD_TEXT);
+        const body = `\r\n ${text}\t\r\n\n`;
+        assert.equal(statusOf(await proxy.exchange(signed(body), { plain: true })), 200);
+        const alarm = await arrived(message);
+        assert.equal(part(alarm, 'webhook').proof, 'hmac');
+        assert.equal(part(alarm, 'payload').locationName, JSON.parse(`"${ODD_TEXT}"`));
+      });
+
+      it('passes a body in chunks on', async () => {
+        const message = alarmMessage();
+        const body = JSON.stringify(message);
+        const chunks = body.replace(/./g, '1\r\n$&\r\n');
+        const [head = ''] = signed(body).split('Content-Length');
+        const answer = await proxy.exchange(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, {
+          plain: true,
+        });
+        assert.equal(statusOf(answer), 200);
+        await arrived(message);
+      });
+
+      it('passes on that a message is refused', async () => {
+        const answer = await proxy.exchange(signed(JSON.stringify(alarmMessage()), 'another phrase'));
+        assert.equal(statusOf(answer), 401);
+        assert.match(answer, /^www-authenticate: HMAC-SHA256\r$/im);
+        assert.equal(statusOf(await proxy.exchange(request(BY_TOKEN, '', { method: 'GET' }))), 405);
+      });
+
+      it('lets 1 MiB through and refuses a byte more with 413', async () => {
+        const largest = 'x'.repeat(1024 * 1024);
+        assert.equal(statusOf(await proxy.exchange(signed(largest), { plain: true })), 200);
+        assert.equal(statusOf(await proxy.exchange(signed(`${largest}x`), { plain: true })), 413);
+      });
+
+      it('gives the outside nothing of Node-RED but the webhook paths', async () => {
+        assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
+        const climbing = [
+          '/remote-monitoring/../settings',
+          '/remote-monitoring/%2e%2e/settings',
+          '/remote-monitoring/..%2fsettings',
+        ];
+        for (const target of ['/', '/settings', '/flows', '/comms', '//settings', ...climbing]) {
+          for (const plain of [false, true]) {
+            const answer = await proxy.exchange(request(target, '', { method: 'GET' }), { plain });
+            assert.doesNotMatch(answer, /^HTTP\/1\.1 200/, target);
+          }
+        }
+      });
+
+      it('cuts where Node-RED cuts: a Central Station without a phrase can judge nothing', async () => {
+        const begun = performance.now();
+        assert.equal(await proxy.exchange(request(NO_PHRASE, JSON.stringify(alarmMessage()))), '');
+        assert.ok(performance.now() - begun > 2_500);
+      });
+
+      it('gives no answer while Node-RED is stopped', async () => {
+        const message = alarmMessage();
+        assert.equal(await beforeNothing.exchange(withToken(message)), '');
+        assert.equal(await beforeNothing.exchange(signed(JSON.stringify(message)), { plain: true }), '');
+      });
+
+      it('cuts while Node-RED starts anew, and the same message gets 200 when it runs', async () => {
+        const message = alarmMessage();
+        await nodeRed.stop();
+        try {
+          assert.equal(await proxy.exchange(withToken(message)), '');
+        } finally {
+          nodeRed = await NodeRed.start({ userDir: nodeRed.userDir, port: nodeRed.port });
+        }
+        assert.equal(statusOf(await proxy.exchange(withToken(message))), 200);
+        await arrived(message);
+      });
+
+      it('says no 200 of its own to a sender that ends its side of the connection', async () => {
+        const whole = request(NO_PHRASE, JSON.stringify(alarmMessage()));
+        const cases = [whole, whole.slice(0, -1)].flatMap((bytes) =>
+          [true, false].map((plain) => ({ bytes, plain })),
+        );
+        const answers = cases.map(({ bytes, plain }) => proxy.exchange(bytes, { plain, ends: true }));
+        assert.deepEqual(await Promise.all(answers), ['', '', '', '']);
+      });
+
+      it('says no 200 of its own to a message for another name', async () => {
+        const message = alarmMessage();
+        const answer = await proxy.exchange(withToken(message, { host: 'other.example.com' }));
+        if (answer === '') return;
+        assert.equal(statusOf(answer), 200);
+        await arrived(message);
+      });
+
+      it('speaks HTTP/1.1 only, by TLS 1.2 and 1.3', async () => {
+        const ALPNProtocols = ['h2', 'http/1.1'];
+        const { version, protocol } = await proxy.handshake({ ALPNProtocols });
+        assert.deepEqual([version, protocol], ['TLSv1.3', 'http/1.1']);
+        assert.equal((await proxy.handshake({ maxVersion: 'TLSv1.2' })).version, 'TLSv1.2');
+        const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const;
+        await assert.rejects(proxy.handshake(old), /alert protocol version/);
+      });
+
+      // Caddy renews by itself, which needs an authority that it can reach.
+      if (kind === 'nginx') {
+        it('takes over a renewed certificate when it is told to', async () => {
+          const { serial } = await proxy.handshake();
+          proxy.renewCertificate();
+          proxy.signal('SIGHUP');
+          while ((await proxy.handshake()).serial === serial);
+        });
+      }
+
+      it('with HTTP/2 switched on ends the stream without an answer while Node-RED is stopped', async () => {
+        const body = JSON.stringify({ ...alarmMessage(), authenticationToken: PHRASE_INSIDE });
+        assert.equal(await withHttp2.exchangeByHttp2(BY_TOKEN, body), 200);
+        assert.match(
+          String(await beforeNothing.exchangeByHttp2(BY_TOKEN, body)),
+          /^Stream closed with error/,
+        );
+      });
+
+      it('tells a listener the real sender, whatever the sender claims', async () => {
+        const body = JSON.stringify(alarmMessage());
+        const forged = signed(body, 'another phrase', listenerPath(kind), 'X-Forwarded-For: 203.0.113.9');
+        assert.equal(statusOf(await beforeListener.exchange(forged, { from: SENDERS[kind] })), 401);
+        await nodeRed.message('problems', (msg) => part(msg, 'payload').remoteAddress === SENDERS[kind]);
+        assert.equal(
+          nodeRed.at('problems').some((msg) => part(msg, 'payload').remoteAddress === '203.0.113.9'),
+          false,
+        );
+      });
+
+      it('brings an alarm to a listener', async () => {
+        const message = alarmMessage();
+        const body = JSON.stringify(message);
+        const answer = await beforeListener.exchange(signed(body, PHRASE_OF_SIGNATURE, listenerPath(kind)), {
+          plain: true,
+        });
+        assert.equal(statusOf(answer), 200);
+        await arrived(message);
+      });
+    });
+  }
+});

@@ -1,0 +1,8 @@
+import assert from 'node:assert/strict';
+
+/** An object inside a message, such as `webhook` or `payload`. */
+export function part(msg: Record<string, unknown>, name: string): Record<string, unknown> {
+  const value = msg[name];
+  assert.ok(typeof value === 'object' && value !== null, `msg.${name} is an object`);
+  return { ...value };
+}
