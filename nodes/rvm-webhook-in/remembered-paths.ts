@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
+import { makeFolder } from '../../lib/inbox/folder';
 
 /**
  * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;
@@ -27,7 +28,7 @@ export class RememberedPaths {
     this.#last = text;
     try {
       const file = this.#file();
-      fs.mkdirSync(path.dirname(file), { recursive: true });
+      makeFolder(path.dirname(file));
       fs.writeFileSync(`${file}.new`, text, { mode: 0o600 });
       fs.renameSync(`${file}.new`, file);
     } catch (error) {

@@ -26,6 +26,7 @@ import { firstUnsetVariable, numberOf, textOf, type Properties } from '../suppor
 import { lastAlarmStatus, status, type StatusName } from '../support/status';
 import { isWired } from '../support/wires';
 import { chosenServer } from './chosen-server';
+import { cutAlarms } from './cut-alarms';
 import { nodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
@@ -181,9 +182,9 @@ class WebhookIn implements DeployedWebhook {
 
   /** The full path; undefined, with the fault noted, where there is none that a request could come by. */
   #path(): string | undefined {
-    // A variable that is not set may stand for the path, and its name is shown.
-    if (this.#ownUnsetVariable !== undefined) return undefined;
     const own = textOf(this.#properties, 'path');
+    // The status names it. One that is not set elsewhere takes no path away: what comes is cut, and sent again.
+    if (firstUnsetVariable({ path: own }) !== undefined) return undefined;
     const path = this.server.fullPath(own);
     if (path === undefined) return this.#refuse('noHttpNodes');
     if (own.replace(/\//g, '') === '') return this.#refuse('notConfigured');
@@ -332,7 +333,7 @@ export = (RED: NodeAPI): void => {
   if (nodeIsNewEnough()) {
     nodeRedServer(RED);
     addSelfTest(RED);
-  }
+  } else cutAlarms(RED);
 
   registerNode(RED, 'rvm-webhook-in', (node: WebhookNode, config: NodeDef) => {
     const server = chosenServer(RED, node, config);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { alarmMessage, post } from '../support/alarm-message';
+import { alarmMessage, answerTo, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
 import {
   NodeRed,
@@ -37,7 +37,7 @@ describe('the package on the oldest supported Node.js, 22.13.0', function () {
 describe('the package on a Node.js that is too old', function () {
   this.timeout(120_000);
   for (const old of ['20.20.2', '22.12.0']) {
-    it(`registers every type on ${old}, shows what it needs, and refuses messages with CONFIG_MISSING`, async function () {
+    it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
       const node = otherNode(old);
       if (node === undefined) this.skip();
       const nodeRed = await NodeRed.start({ version: '4.1', node });
@@ -49,6 +49,7 @@ describe('the package on a Node.js that is too old', function () {
             `the status of ${id}`,
           );
         }
+        assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 'cut');
         await inject(nodeRed, 'in', {});
         const caught = await nodeRed.message('caught');
         assert.equal((caught.error as { code: string }).code, 'CONFIG_MISSING');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { alarmMessage, post } from '../support/alarm-message';
+import { alarmMessage, answerTo, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
 import { NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
 
@@ -43,6 +43,12 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       await nodeRed.deploy(webhookFlow({ webhook: { path: '/${RVM_NO_PATH}' } }));
       await nodeRed.deploy(webhookFlow({ webhook: { path: '${RVM_NO_PATH}' } }));
       await nodeRed.until(() => /RVM_NO_PATH is not set/.test(lastStatus()), 'the status');
+    });
+
+    it('stays, and what comes is cut and not refused, while a variable of another property is not set', async () => {
+      await nodeRed.deploy(webhookFlow({ webhook: { publicUrl: '${RVM_NO_URL}' } }));
+      await nodeRed.until(() => /RVM_NO_URL is not set/.test(lastStatus()), 'the status');
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 'cut');
     });
 
     function lastStatus(): string {
