@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { example, packagesFor } from './examples';
+import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from './node-red';
+
+/** The answer to `GET /sandbox/state`, as far as tests of examples look at it. */
+export interface SandboxState {
+  cameras: { id: string; name: string; status: string; ptz: { position: string } | null }[];
+  stations: { key: string; endpoints: number }[];
+}
+
+/** What `POST /sandbox/alarms` takes. */
+export interface AlarmToRaise {
+  camera?: string;
+  eventClass?: 'security' | 'health';
+  eventName?: string;
+  seconds?: number;
+}
+
+/**
+ * Flow nodes with other properties, by id, and a sandbox that raises no alarm by itself. Properties of the tab, such as `env`,
+ * are changed the same way.
+ */
+export function withChanges(
+  nodes: readonly FlowNode[],
+  changes: Record<string, Record<string, unknown>>,
+): FlowNode[] {
+  const unknown = Object.keys(changes).filter((id) => !nodes.some((node) => node.id === id));
+  assert.deepEqual(unknown, [], 'the example has these nodes');
+  return nodes.map((node) => ({
+    ...node,
+    ...(node.type === 'rvm-cloud' && { sandboxEvents: 0 }),
+    ...changes[node.id],
+  }));
+}
+
+/** Environment variables of a flow, as the property `env` of its tab holds them. */
+export function tabEnv(values: Record<string, number>): { env: object[] } {
+  return {
+    env: Object.entries(values).map(([name, value]) => ({ name, value: String(value), type: 'num' })),
+  };
+}
+
+/** The sandbox inside of a Node-RED, once an endpoint is there for its alarms. */
+export class SandboxOfExample {
+  private constructor(readonly url: string) {}
+
+  /** @param from where in the log to look for its address: a later deploy starts another */
+  static async of(nodeRed: NodeRed, from = 0): Promise<SandboxOfExample> {
+    const address = (): string | undefined =>
+      /service on (http:\/\/127\.0\.0\.1:\d+)/.exec(nodeRed.log.slice(from))?.[1];
+    await nodeRed.until(() => address() !== undefined, 'the address of the sandbox');
+    const sandbox = new SandboxOfExample(address() ?? '');
+    while (!(await sandbox.state()).stations.some(({ endpoints }) => endpoints > 0)) await pause();
+    return sandbox;
+  }
+
+  async state(): Promise<SandboxState> {
+    return (await (await fetch(`${this.url}/sandbox/state`)).json()) as SandboxState;
+  }
+
+  /** Waits until the sandbox says so. */
+  async until(condition: (state: SandboxState) => boolean, what: string, seconds = 10): Promise<void> {
+    const end = performance.now() + seconds * 1000;
+    while (!condition(await this.state())) {
+      if (performance.now() > end) assert.fail(`waited ${seconds} s in vain for ${what}`);
+      await pause();
+    }
+  }
+
+  /** @returns the id of the alarm */
+  async raise(alarm: AlarmToRaise): Promise<string> {
+    return ((await this.#post('alarms', { seconds: 3600, ...alarm })) as { alarmId: string }).alarmId;
+  }
+
+  async fault(fault: Record<string, unknown>): Promise<void> {
+    await this.#post('faults', fault);
+  }
+
+  async #post(call: string, body: object): Promise<unknown> {
+    const response = await fetch(`${this.url}/sandbox/${call}`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    assert.ok(response.ok, await response.clone().text());
+    return response.json();
+  }
+}
+
+/** Between two looks at what tells nobody of its changes. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 20);
+  });
+}
+
+/** Tests that an example with packages of others imports in a Node-RED that has them. */
+export function testsOfImport(digits: string, versions = Object.keys(VERSIONS) as NodeRedVersion[]): void {
+  for (const version of versions) {
+    it(`imports in Node-RED ${version} with no unknown type, no credentials, and a comment that explains it`, async () => {
+      const nodes = example(digits);
+      const nodeRed = await NodeRed.start({ version, palette: packagesFor(digits), flows: nodes });
+      await nodeRed.stopAndRemove();
+      assert.doesNotMatch(nodeRed.log, /Waiting for missing types/);
+      assert.equal(
+        nodes.some((node) => 'credentials' in node),
+        false,
+      );
+      assert.ok(String(nodes.find((node) => node.type === 'comment')?.info).length > 40);
+    });
+  }
+}
