@@ -9,7 +9,10 @@ const FOLDER = path.join(ROOT, 'examples');
 export const EXAMPLES = fs.readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
 
 /** Packages that an example needs in the palette beside this one, by its two digits. */
-const PALETTE_OF: Record<string, readonly string[]> = {};
+const PALETTE_OF: Record<string, readonly string[]> = {
+  '07': ['node-red-node-email'],
+  '10': ['@flowfuse/node-red-dashboard'],
+};
 
 /** @param digits those that the name of the example begins with, or the whole name */
 export function packagesFor(digits: string): readonly string[] {
