@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { example } from '../support/examples';
+import { SandboxOfExample, withChanges } from '../support/example-run';
+import { NodeRed, ROOT, type FlowNode } from '../support/node-red';
+
+/** Two that can move, as the example names them, and a fixed one. */
+const GATE = 'SANDBOX Gate 1';
+const FENCE = 'SANDBOX South Fence 1';
+const FIXED = 'SANDBOX Yard 1';
+const TRAVEL_MS = 600;
+const BESIDE = {
+  'rvm-example-08-alarm': 'alarm',
+  'rvm-example-08-picture': 'picture',
+  'rvm-example-08-no-picture': 'no picture',
+  'rvm-example-08-not-moved': 'not moved',
+};
+
+/** What a picture knows of its round. */
+interface Picture {
+  alarmId: string;
+  cameraId: string;
+  file: string;
+  /** Milliseconds since 1970. */
+  roundStart: number;
+  taken: number;
+  preset: string | undefined;
+}
+
+describe('example 08, a preset before the picture', function () {
+  this.timeout(30_000);
+  let nodeRed: NodeRed;
+  let sandbox: SandboxOfExample;
+
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: 'fileWorkingDirectory: __dirname,', flows: flow() });
+    sandbox = await SandboxOfExample.of(nodeRed);
+  });
+
+  after(() => nodeRed?.stopAndRemove());
+
+  async function cameraId(name: string): Promise<string> {
+    const camera = (await sandbox.state()).cameras.find((each) => each.name === name);
+    return camera?.id ?? assert.fail(`the sandbox has ${name}`);
+  }
+
+  async function positionIs(name: string, position: string): Promise<void> {
+    const stands = (camera: { name: string; ptz: { position: string } | null }): boolean =>
+      camera.name === name && camera.ptz?.position === position;
+    await sandbox.until(({ cameras }) => cameras.some(stands), `${name} at ${position}`);
+  }
+
+  async function pictureOf(alarmId: string): Promise<Picture> {
+    const msg = await nodeRed.message('picture', ({ event }) => isOf(event, alarmId));
+    const { cameraId, time } = msg.snapshot as { cameraId: string; time: string };
+    const ptz = msg.ptz as { target: { name: string } } | undefined;
+    const file = path.join(nodeRed.userDir, String(msg.filename));
+    const roundStart = Number(msg.roundStart);
+    return { alarmId, cameraId, file, roundStart, taken: Date.parse(time), preset: ptz?.target.name };
+  }
+
+  it('moves the camera to the preset of its name, waits, and saves a picture of this camera', async () => {
+    const alarmId = await sandbox.raise({ camera: GATE });
+    await positionIs(GATE, 'preset 0');
+    const picture = await pictureOf(alarmId);
+    assert.equal(picture.preset, 'Entrance');
+    assert.equal(picture.cameraId, await cameraId(GATE));
+    assert.ok(picture.taken - picture.roundStart >= TRAVEL_MS, 'the picture came after the way');
+    const recorded = fs.readFileSync(path.join(ROOT, 'sandbox', 'fixture', 'snapshots-320.mjpeg'));
+    const jpeg = fs.readFileSync(picture.file);
+    assert.ok(jpeg.length > 1000 && recorded.includes(jpeg), 'one of the recorded pictures, byte by byte');
+  });
+
+  it('lets the alarm wait for none of that', () => {
+    const order = nodeRed.seen.map(({ probe }) => probe);
+    assert.ok(order.indexOf('alarm') >= 0 && order.indexOf('alarm') < order.indexOf('picture'));
+  });
+
+  it('sends the camera home by time, while the alarm goes on', async () => {
+    await positionIs(GATE, 'home');
+  });
+
+  it('takes one picture of a camera at a time, and lets no other camera wait', async () => {
+    const alarms = [GATE, GATE, FENCE].map((camera) => sandbox.raise({ camera }));
+    const [one, two, other] = await Promise.all(alarms.map(async (alarm) => pictureOf(await alarm)));
+    assert.ok(one !== undefined && two !== undefined && other !== undefined);
+    const [first, second] = one.taken < two.taken ? [one, two] : [two, one];
+    assert.ok(second.roundStart >= first.taken, 'the second round began after the first picture');
+    assert.ok(other.roundStart < first.taken, 'the other camera did not wait');
+    assert.equal(other.preset, 'Fence Line');
+  });
+
+  it('takes the picture of a camera that is not in the list without moving it', async () => {
+    const picture = await pictureOf(await sandbox.raise({ camera: FIXED }));
+    assert.equal(picture.preset, undefined);
+    assert.equal(picture.cameraId, await cameraId(FIXED));
+  });
+
+  it('takes the picture all the same where the camera cannot be moved', async () => {
+    await sandbox.fault({ kind: 'status', status: 409, relation: 'rel/trigger', count: 1 });
+    const alarmId = await sandbox.raise({ camera: GATE });
+    const picture = await pictureOf(alarmId);
+    assert.equal(picture.preset, undefined);
+    const failure = await nodeRed.message('not moved', ({ event }) => isOf(event, alarmId));
+    assert.equal((failure.error as { code: string }).code, 'CAMERA_BUSY');
+  });
+
+  it('goes on with the next alarm of a camera after a picture that failed', async () => {
+    await sandbox.fault({ kind: 'status', status: 409, relation: 'rel/snapshot', count: 1 });
+    const failing = await sandbox.raise({ camera: FENCE });
+    const next = await sandbox.raise({ camera: FENCE });
+    await nodeRed.message('no picture', ({ event }) => isOf(event, failing));
+    assert.equal((await pictureOf(next)).preset, 'Fence Line');
+  });
+
+  it('takes no second picture for the end of an alarm', async () => {
+    const alarmId = await sandbox.raise({ camera: FIXED, seconds: 0 });
+    const ofAlarm = (probe: string): number =>
+      nodeRed.at(probe).filter(({ event }) => isOf(event, alarmId)).length;
+    await nodeRed.until(
+      () => ofAlarm('alarm') === 2 && ofAlarm('picture') > 0,
+      'both messages and a picture',
+    );
+    const later = await sandbox.raise({ camera: FIXED });
+    await pictureOf(later);
+    assert.equal(ofAlarm('picture'), 1);
+  });
+
+  it('sends all cameras home in the end', async () => {
+    await positionIs(GATE, 'home');
+    await positionIs(FENCE, 'home');
+  });
+});
+
+function isOf(event: unknown, alarmId: string): boolean {
+  return (event as { alarmId: string }).alarmId === alarmId;
+}
+
+/** The example with shorter times. */
+function flow(): FlowNode[] {
+  return withChanges(example('08', BESIDE), {
+    'rvm-example-08-wait': { timeout: String(TRAVEL_MS / 1000) },
+    'rvm-example-08-home-time': { duration: '1.5' },
+  });
+}
