@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { inDark, openBoard, pictureOfBoard } from '../test/support/alarm-board';
 import { alarmMessage, post } from '../test/support/alarm-message';
 import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../test/support/browser';
 import { example, EXAMPLES, packagesFor } from '../test/support/examples';
@@ -32,6 +33,8 @@ async function main(): Promise<void> {
   try {
     await withNodeRed([], (nodeRed) => picturesOfDialogs(browser, nodeRed));
     await withNodeRed([], (nodeRed) => picturesOfSidebar(browser, nodeRed));
+    for (const theme of THEMES)
+      await withNodeRed(packagesFor('10'), (nodeRed) => pictureOfTheBoard(browser, nodeRed, theme));
     for (const file of EXAMPLES)
       await withNodeRed(packagesFor(file), (nodeRed) => pictureOfExample(browser, nodeRed, file));
   } finally {
@@ -129,6 +132,16 @@ async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<vo
 /** The id by which the wires of the sidebar's flow know the node. */
 function named(node: FlowNode): FlowNode {
   return node.type === 'rvm-snapshot' ? { ...node, id: 'snapshot' } : node;
+}
+
+/** The board of example 10, whose theme is a part of its flow. */
+async function pictureOfTheBoard(browser: Browser, nodeRed: NodeRed, theme: string): Promise<void> {
+  const flow = example('10');
+  await nodeRed.deploy(theme === 'dark' ? inDark(flow) : flow);
+  const page = await openBoard(browser, nodeRed);
+  await pictureOfBoard(page, path.join(IMAGES, `board-${theme}.png`));
+  console.log(`docs/images/board-${theme}.png`);
+  await page.close();
 }
 
 /** With an alarm in where one comes, so that the picture shows the statuses of a running flow. */

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { openDialog, openEditor } from '../support/browser';
+import { webhookFlow } from '../support/flows';
+import { describeInEditor } from '../support/in-editor';
+import type { FlowNode } from '../support/node-red';
+
+/** What the dialog of get RTSP calls the quality of the video, and a word of its help, by the language of the browser. */
+const WORDS: [language: string, inDialog: RegExp, inHelp: RegExp][] = [
+  ['de-DE', /Qualität/, /Sekunden/],
+  ['fr-FR', /Qualité/, /secondes/],
+  ['es-MX', /Calidad/, /segundos/],
+  ['ja', /画質|品質/, /カメラ/],
+  ['zh-CN', /画质|质量|清晰度/, /摄像机/],
+];
+
+function flow(): FlowNode[] {
+  return webhookFlow({}, { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', x: 300, y: 100, wires: [[], []] });
+}
+
+describeInEditor('dialogs and help', { flow }, (editor) => {
+  for (const [language, inDialog, inHelp] of WORDS) {
+    it(`speak the language of the browser, ${language}`, async () => {
+      const { page, errors } = await openEditor(editor.browser, editor.nodeRed, { language });
+      await openDialog(page, 'rtsp');
+      const dialog = await page.locator('.red-ui-tray').last().innerText();
+      assert.match(dialog, inDialog);
+      assert.doesNotMatch(dialog, /rvm-[a-z-]+\.|shared\./, 'a text is missing from the catalogue');
+      assert.match(String(await page.evaluate(`RED.nodes.getNodeHelp('rvm-get-rtsp')`)), inHelp);
+      await page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+      assert.doesNotMatch(await page.locator('.rvm-sidebar').innerText(), /Dead letters|rvm-sidebar\./);
+      assert.deepEqual(errors, []);
+      await page.close();
+    });
+  }
+});
