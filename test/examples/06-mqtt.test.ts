@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { Aedes, type PublishPacket } from 'aedes';
 import { example } from '../support/examples';
-import { SandboxOfExample, tabEnv, withChanges } from '../support/example-run';
+import { SandboxOfExample, tabEnv, withChanges } from '../support/example-sandbox';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
 import { eventually } from '../support/sinks';
 

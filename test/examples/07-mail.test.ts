@@ -4,7 +4,7 @@ import path from 'node:path';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { example, packagesFor } from '../support/examples';
-import { SandboxOfExample, testsOfImport, withChanges } from '../support/example-run';
+import { SandboxOfExample, testsOfImport, withChanges } from '../support/example-sandbox';
 import { freePort, NodeRed, probe, ROOT, type FlowNode } from '../support/node-red';
 import { eventually } from '../support/sinks';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { example } from '../support/examples';
-import { SandboxOfExample, withChanges } from '../support/example-run';
+import { SandboxOfExample, withChanges } from '../support/example-sandbox';
 import { NodeRed, ROOT, type FlowNode } from '../support/node-red';
 
 /** Two that can move, as the example names them, and a fixed one. */

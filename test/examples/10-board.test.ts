@@ -4,7 +4,7 @@ import { openBoard } from '../support/alarm-board';
 import { alarmMessage, post } from '../support/alarm-message';
 import { chromiumPath, openBrowser } from '../support/browser';
 import { example, packagesFor } from '../support/examples';
-import { SandboxOfExample, testsOfImport, withChanges } from '../support/example-run';
+import { SandboxOfExample, testsOfImport, withChanges } from '../support/example-sandbox';
 import { PHRASE } from '../support/flows';
 import { NodeRed, type FlowNode } from '../support/node-red';
 

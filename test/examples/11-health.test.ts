@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { example } from '../support/examples';
-import { SandboxOfExample, tabEnv, withChanges } from '../support/example-run';
+import { SandboxOfExample, tabEnv, withChanges } from '../support/example-sandbox';
 import { NodeRed, type FlowNode } from '../support/node-red';
 
 const SHORT = 'SANDBOX Gate 1';
