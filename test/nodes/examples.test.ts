@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { burntInSecond, ffmpegAvailable } from '../support/burnt-in-second';
-import { EXAMPLES, example, packagesFor } from '../support/examples';
+import { EXAMPLES, example, installedPackagesFor, missingPackagesFor } from '../support/examples';
 import { expectedSecond, fixtureSecond } from '../support/fixture-second';
 import { entrance, inject, NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
 import { receivePictures } from '../support/rtsp-client';
@@ -13,12 +13,21 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     let nodeRed: NodeRed;
 
     before(async () => {
-      nodeRed = await NodeRed.start({ version });
+      nodeRed = await NodeRed.start({
+        version,
+        palette: [...new Set(EXAMPLES.flatMap(installedPackagesFor))],
+      });
     });
 
     after(() => nodeRed.stopAndRemove());
 
-    for (const name of EXAMPLES.filter((each) => packagesFor(each).length === 0)) {
+    for (const name of EXAMPLES) {
+      const missing = missingPackagesFor(name);
+      if (missing.length > 0) {
+        it.skip(`"${name}" imports: it needs ${missing.join(', ')}, which is not in test/palette`);
+        continue;
+      }
+
       it(`"${name}" imports with no unknown type, no credentials, and a comment that explains it`, async () => {
         const nodes = example(name);
         await nodeRed.deploy(nodes);

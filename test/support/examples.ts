@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { probe, ROOT, type FlowNode } from './node-red';
+import { PALETTE, probe, ROOT, type FlowNode } from './node-red';
 
 const FOLDER = path.join(ROOT, 'examples');
 
@@ -10,6 +10,7 @@ export const EXAMPLES = fs.readdirSync(FOLDER).filter((file) => file.endsWith('.
 
 /** Packages that an example needs in the palette beside this one, by its two digits. */
 const PALETTE_OF: Record<string, readonly string[]> = {
+  '04': ['node-red-contrib-s7'],
   '07': ['node-red-node-email'],
   '10': ['@flowfuse/node-red-dashboard'],
 };
@@ -17,6 +18,16 @@ const PALETTE_OF: Record<string, readonly string[]> = {
 /** @param digits those that the name of the example begins with, or the whole name */
 export function packagesFor(digits: string): readonly string[] {
   return PALETTE_OF[digits.slice(0, 2)] ?? [];
+}
+
+/** Those of them that are in test/palette. */
+export function installedPackagesFor(digits: string): readonly string[] {
+  return packagesFor(digits).filter((name) => fs.existsSync(path.join(PALETTE, name)));
+}
+
+/** Those of them that are not in test/palette: the example cannot run here. */
+export function missingPackagesFor(digits: string): readonly string[] {
+  return packagesFor(digits).filter((name) => !fs.existsSync(path.join(PALETTE, name)));
 }
 
 /**

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { eventOf, ExampleRun, webhookOf } from '../support/example-run';
+import { example, packagesFor } from '../support/examples';
+import type { FlowNode } from '../support/node-red';
+
+type Message = Record<string, unknown>;
+
+const PLC = 'rvm-example-04-plc';
+
+/** In the place of s7 out: takes what is written, and completes or fails as that does. It was not run against a PLC. */
+const WRITES = `global.get('probe')('written', msg);
+if (global.get('plcIsAway') && msg.payload) {
+  global.set('plcIsAway', false);
+  throw new Error('not connected');
+}
+return null;`;
+
+function withoutS7(nodes: FlowNode[]): FlowNode[] {
+  const away = {
+    id: 'away',
+    type: 'http in',
+    z: 'rvm-example-04-tab',
+    url: '/away',
+    method: 'post',
+    x: 0,
+    y: 0,
+  };
+  const switchOff = `global.set('plcIsAway', true); msg.res._res.sendStatus(200);`;
+  const off = { id: 'off', type: 'function', z: away.z, func: switchOff, outputs: 0, libs: [], x: 0, y: 0 };
+  const others = nodes.filter(({ type }) => !type.startsWith('s7 '));
+  const out = nodes.find(({ id }) => id === PLC) ?? assert.fail('no s7 out');
+  return [
+    ...others,
+    { ...out, type: 'function', func: WRITES, outputs: 1, libs: [], wires: [[]] },
+    { ...away, wires: [['off']] },
+    { ...off, wires: [] },
+  ];
+}
+
+describe('example 04, alarm to a PLC over S7, with a function in the place of s7 out', function () {
+  this.timeout(60_000);
+  let run: ExampleRun;
+
+  before(async () => {
+    run = await ExampleRun.start('04', {
+      palette: [],
+      beside: {
+        'rvm-example-04-new': 'came',
+        'rvm-example-04-nothing': 'settled at once',
+        'rvm-example-04-done': 'confirmed',
+        'rvm-example-04-retry': 'again',
+        'rvm-example-04-released': 'released',
+      },
+      // Its seconds are shorter.
+      changes: { 'rvm-example-04-tick': { repeat: '0.2' } },
+      constants: { 'rvm-example-04-release': { SECONDS: '5' } },
+      edit: withoutS7,
+    });
+  });
+
+  after(() => run.stop());
+
+  const at = (probe: string, messageId: string): Message[] =>
+    run.nodeRed.at(probe).filter((msg) => webhookOf(msg).messageId === messageId);
+  const writtenSince = (count: number): unknown[] =>
+    run.nodeRed
+      .at('written')
+      .slice(count)
+      .map(({ payload }) => payload);
+
+  /** Waits until nothing is to be released any more, and counts what was written. */
+  async function quiet(): Promise<number> {
+    await run.nodeRed.until(() => run.nodeRed.at('written').at(-1)?.payload === false, 'the release');
+    return run.nodeRed.at('written').length;
+  }
+
+  it('names the node types and properties of the package, and a variable of its endpoint', () => {
+    assert.deepEqual(packagesFor('04'), ['node-red-contrib-s7']);
+    const nodes = example('04');
+    const out = nodes.find(({ type }) => type === 's7 out') ?? assert.fail();
+    const endpoint = nodes.find(({ type }) => type === 's7 endpoint') ?? assert.fail();
+    assert.equal(out.endpoint, endpoint.id);
+    assert.deepEqual(endpoint.vartable, [{ addr: 'DB1,X0.0', name: out.variable }]);
+  });
+
+  it('releases the bit after a start, once', async () => {
+    await run.nodeRed.message('released');
+    assert.deepEqual(writtenSince(0), [false]);
+  });
+
+  it('writes the bit for a new alarm, settles it when that is complete, and releases it by time', async () => {
+    const before = await quiet();
+    const { messageId } = await run.raise();
+    await run.nodeRed.until(() => at('confirmed', messageId).length > 0, 'the settlement');
+    await quiet();
+    assert.deepEqual(writtenSince(before), [true, false]);
+    assert.equal(at('came', messageId).length, 1);
+  });
+
+  it('does nothing with the message that tells of the end', async () => {
+    const before = await quiet();
+    const { alarmId } = await run.raise({ seconds: 1 });
+    const isItsEnd = (msg: Message): boolean =>
+      eventOf(msg).alarmId === alarmId && webhookOf(msg).phase === 'end';
+    await run.nodeRed.message('settled at once', isItsEnd);
+    await quiet();
+    assert.deepEqual(writtenSince(before), [true, false]);
+  });
+
+  it('does not settle an alarm where the write fails: it comes again', async () => {
+    assert.equal((await fetch(`${run.nodeRed.url}/away`, { method: 'POST' })).status, 200);
+    const { messageId } = await run.raise();
+    await run.nodeRed.until(() => at('confirmed', messageId).length > 0, 'the settlement');
+    assert.equal(at('again', messageId).length, 1);
+    assert.deepEqual(
+      at('came', messageId).map((msg) => webhookOf(msg).attempt),
+      [1, 2],
+    );
+  });
+});

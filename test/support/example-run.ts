@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { example, installedPackagesFor } from './examples';
+import { NodeRed, probe, type FlowNode, type StartOptions } from './node-red';
+
+interface Alarm {
+  alarmId: string;
+  messageId: string;
+}
+
+/** An alarm as the sandbox is asked for it. */
+export interface AlarmOrder {
+  camera?: string;
+  eventClass?: string;
+  eventName?: string;
+  /** It ends after that time. */
+  seconds?: number;
+}
+
+export interface RunOptions extends StartOptions {
+  /** Ids of nodes, and the probe that gets all that goes into each. */
+  beside?: Record<string, string>;
+  /** Properties that an installer would change, or that a test cannot wait for, by id of the node. */
+  changes?: Record<string, Record<string, unknown>>;
+  /** Values of constants at the head of function nodes, as JavaScript, by id of the node. */
+  constants?: Record<string, Record<string, string>>;
+  /** Further nodes on the tab of the example, or others in the place of some. */
+  edit?: (nodes: FlowNode[]) => FlowNode[];
+}
+
+/** One example in a Node-RED of its own, with its sandbox, whose alarms come only when a test raises them. */
+export class ExampleRun {
+  private constructor(
+    readonly nodeRed: NodeRed,
+    readonly flow: readonly FlowNode[],
+  ) {}
+
+  /** @param digits those that the name of the example begins with */
+  static async start(digits: string, options: RunOptions = {}): Promise<ExampleRun> {
+    const { beside, changes, constants, edit = (nodes) => nodes, ...startOptions } = options;
+    const changed = changedFlow(digits, { beside, changes, constants });
+    const nodeRed = await NodeRed.start({ palette: installedPackagesFor(digits), ...startOptions });
+    const run = new ExampleRun(nodeRed, edit(changed));
+    try {
+      await run.deploy();
+    } catch (error) {
+      await nodeRed.stopAndRemove();
+      throw error;
+    }
+    return run;
+  }
+
+  /** Deploys in full and waits until alarms can come. */
+  async deploy(): Promise<void> {
+    const seen = this.nodeRed.seen.length;
+    await this.nodeRed.deploy(this.flow);
+    const webhook = this.flow.find(({ type }) => type === 'rvm-webhook-in');
+    if (webhook === undefined) return;
+    const isReady = (): boolean => /sandbox/.test(this.nodeRed.statuses(webhook.id, seen).at(-1) ?? '');
+    await this.nodeRed.until(isReady, 'the sandbox');
+  }
+
+  /** Raises an alarm in the sandbox of the example. */
+  async raise(order: AlarmOrder = {}): Promise<Alarm> {
+    const response = await fetch(`${this.sandboxUrl}/sandbox/alarms`, {
+      method: 'POST',
+      body: JSON.stringify(order),
+    });
+    assert.ok(response.ok, `the sandbox raises an alarm: ${response.status}`);
+    return (await response.json()) as Alarm;
+  }
+
+  get sandboxUrl(): string {
+    const addresses = [...this.nodeRed.log.matchAll(/service on (http:\/\/127\.0\.0\.1:\d+)/g)];
+    return addresses.at(-1)?.[1] ?? assert.fail('no sandbox has started');
+  }
+
+  stop(): Promise<void> {
+    return this.nodeRed.stopAndRemove();
+  }
+}
+
+/** The example with what a test changes in it, and with a probe for the statuses of its nodes. */
+function changedFlow(
+  digits: string,
+  { beside, changes = {}, constants = {} }: Pick<RunOptions, 'beside' | 'changes' | 'constants'>,
+): FlowNode[] {
+  const nodes = example(digits, beside).map((node) => {
+    const own = node.type === 'rvm-cloud' ? { sandboxEvents: 0 } : {};
+    return { ...withConstants(node, constants[node.id] ?? {}), ...own, ...changes[node.id] };
+  });
+  const z = nodes.find(({ type }) => type === 'tab')?.id ?? '';
+  const watch = { id: 'watch-status', type: 'status', z, scope: null, x: 0, y: 0, wires: [['status']] };
+  return [...nodes, watch, probe('status', z)];
+}
+
+function withConstants(node: FlowNode, constants: Record<string, string>): FlowNode {
+  let func = String(node.func);
+  for (const [name, value] of Object.entries(constants)) {
+    const line = new RegExp(`const ${name} = .*?;`);
+    assert.match(func, line, `${node.id} has the constant ${name}`);
+    func = func.replace(line, () => `const ${name} = ${value};`);
+  }
+  return 'func' in node ? { ...node, func } : node;
+}
+
+type Message = Record<string, unknown>;
+
+/** What webhook in tells of a message. */
+export function webhookOf(msg: Message | undefined): Message {
+  return partOf(msg, 'webhook');
+}
+
+export function eventOf(msg: Message | undefined): Message {
+  return partOf(msg, 'event');
+}
+
+export function partOf(msg: Message | undefined, name: string): Message {
+  return (msg?.[name] ?? {}) as Message;
+}
