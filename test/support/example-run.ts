@@ -30,20 +30,21 @@ export interface RunOptions extends StartOptions {
 /** One example in a Node-RED of its own, with its sandbox, whose alarms come only when a test raises them. */
 export class ExampleRun {
   private constructor(
-    readonly nodeRed: NodeRed,
+    public nodeRed: NodeRed,
     readonly flow: readonly FlowNode[],
+    private readonly startOptions: StartOptions,
   ) {}
 
   /** @param digits those that the name of the example begins with */
   static async start(digits: string, options: RunOptions = {}): Promise<ExampleRun> {
-    const { beside, changes, constants, edit = (nodes) => nodes, ...startOptions } = options;
-    const changed = changedFlow(digits, { beside, changes, constants });
-    const nodeRed = await NodeRed.start({ palette: installedPackagesFor(digits), ...startOptions });
-    const run = new ExampleRun(nodeRed, edit(changed));
+    const { beside, changes, constants, edit = (nodes) => nodes, ...further } = options;
+    const flow = edit(changedFlow(digits, { beside, changes, constants }));
+    const startOptions = { palette: installedPackagesFor(digits), ...further };
+    const run = new ExampleRun(await NodeRed.start(startOptions), flow, startOptions);
     try {
       await run.deploy();
     } catch (error) {
-      await nodeRed.stopAndRemove();
+      await run.stop();
       throw error;
     }
     return run;
@@ -53,10 +54,15 @@ export class ExampleRun {
   async deploy(): Promise<void> {
     const seen = this.nodeRed.seen.length;
     await this.nodeRed.deploy(this.flow);
-    const webhook = this.flow.find(({ type }) => type === 'rvm-webhook-in');
-    if (webhook === undefined) return;
-    const isReady = (): boolean => /sandbox/.test(this.nodeRed.statuses(webhook.id, seen).at(-1) ?? '');
-    await this.nodeRed.until(isReady, 'the sandbox');
+    await this.#ready(seen);
+  }
+
+  /** Ends Node-RED and starts it again, with what it has kept. */
+  async restart(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const { userDir, port } = this.nodeRed;
+    await this.nodeRed.stop(signal);
+    this.nodeRed = await NodeRed.start({ ...this.startOptions, userDir, port });
+    await this.#ready(0);
   }
 
   /** Raises an alarm in the sandbox of the example. */
@@ -69,6 +75,12 @@ export class ExampleRun {
     return (await response.json()) as Alarm;
   }
 
+  /** Presses the button of an inject node. */
+  async press(id: string): Promise<void> {
+    const response = await fetch(`${this.nodeRed.url}/inject/${id}`, { method: 'POST' });
+    assert.ok(response.ok, `the button of ${id}: ${response.status}`);
+  }
+
   get sandboxUrl(): string {
     const addresses = [...this.nodeRed.log.matchAll(/service on (http:\/\/127\.0\.0\.1:\d+)/g)];
     return addresses.at(-1)?.[1] ?? assert.fail('no sandbox has started');
@@ -76,6 +88,13 @@ export class ExampleRun {
 
   stop(): Promise<void> {
     return this.nodeRed.stopAndRemove();
+  }
+
+  async #ready(seen: number): Promise<void> {
+    const webhook = this.flow.find(({ type }) => type === 'rvm-webhook-in');
+    if (webhook === undefined) return;
+    const isReady = (): boolean => /sandbox/.test(this.nodeRed.statuses(webhook.id, seen).at(-1) ?? '');
+    await this.nodeRed.until(isReady, 'the sandbox');
   }
 }
 
@@ -93,7 +112,8 @@ function changedFlow(
   return [...nodes, watch, probe('status', z)];
 }
 
-function withConstants(node: FlowNode, constants: Record<string, string>): FlowNode {
+/** A function node with other values of constants. */
+export function withConstants(node: FlowNode, constants: Record<string, string>): FlowNode {
   let func = String(node.func);
   for (const [name, value] of Object.entries(constants)) {
     const line = new RegExp(`const ${name} = .*?;`);
