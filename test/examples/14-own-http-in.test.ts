@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { Sandbox } from '../../sandbox';
+import { alarmMessage, post } from '../support/alarm-message';
+import { ExampleRun, partOf, webhookOf } from '../support/example-run';
+import { PHRASE } from '../support/flows';
+import { freePort } from '../support/node-red';
+
+type Message = Record<string, unknown>;
+
+interface Delivery {
+  messageId: string;
+  state: string;
+  attempts: { status?: number }[];
+}
+
+describe('example 14, own http in, verified', function () {
+  this.timeout(60_000);
+  let run: ExampleRun;
+  let sandbox: Sandbox;
+  let url: string;
+
+  before(async () => {
+    const port = await freePort();
+    url = `http://127.0.0.1:${port}/remote-monitoring/example-14`;
+    run = await ExampleRun.start('14', {
+      port,
+      beside: {
+        'rvm-example-14-alarm': 'alarm',
+        'rvm-example-14-further': 'further',
+        'rvm-example-14-health': 'health',
+        'rvm-example-14-refused': 'refused',
+        'rvm-example-14-answer': 'answer',
+      },
+      changes: {
+        'rvm-example-14-station': { credentials: { secret: PHRASE } },
+        'rvm-example-14-post': { url },
+      },
+    });
+    sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0 });
+    sandbox.setStation('north', { scheme: 'http', secret: PHRASE });
+    sandbox.setEndpoint('own', { url: () => url, station: 'north' });
+  });
+
+  after(async () => {
+    await run.stop();
+    await sandbox.close();
+  });
+
+  async function raise(order: Message = {}): Promise<string> {
+    const init = { method: 'POST', body: JSON.stringify(order) };
+    const response = await fetch(`${sandbox.url}/sandbox/alarms`, init);
+    return ((await response.json()) as { messageId: string }).messageId;
+  }
+
+  const arrived = (probe: string, messageId: string): Promise<Message> =>
+    run.nodeRed.message(probe, (msg) => webhookOf(msg).messageId === messageId);
+
+  it('an alarm of the service is proven, answered 200 and goes to the panel', async () => {
+    const messageId = await raise();
+    const msg = await arrived('alarm', messageId);
+    assert.equal(webhookOf(msg).proof, 'hmac');
+    const deliveries = (await (await fetch(`${sandbox.url}/sandbox/deliveries`)).json()) as Delivery[];
+    const delivery = deliveries.find((each) => each.messageId === messageId);
+    assert.deepEqual(
+      delivery?.attempts.map(({ status }) => status),
+      [200],
+    );
+  });
+
+  it('a health event does not', async () => {
+    await arrived('health', await raise({ eventClass: 'health' }));
+  });
+
+  it('a repeat and the end of an alarm are answered 200 and set nothing a second time', async () => {
+    const message = alarmMessage();
+    const { alarmId } = partOf(message, 'payload');
+    const end = alarmMessage({ alarmId, eventEndTime: new Date().toISOString() });
+    for (const each of [message, message, end]) assert.equal((await post(url, each, PHRASE)).status, 200);
+    await arrived('further', String(end.messageId));
+    await arrived('further', String(message.messageId));
+    const ofAlarm = run.nodeRed.at('alarm').filter((msg) => partOf(msg, 'event').alarmId === alarmId);
+    assert.equal(ofAlarm.length, 1);
+  });
+
+  it('a message with a wrong phrase is answered 401 and reaches no panel', async () => {
+    const message = alarmMessage();
+    assert.equal((await post(url, message, 'another phrase')).status, 401);
+    await run.nodeRed.message('refused', (msg) => partOf(msg, 'payload').reason === 'bad-signature');
+    assert.equal(
+      run.nodeRed.at('alarm').some((msg) => webhookOf(msg).messageId === message.messageId),
+      false,
+    );
+  });
+
+  it('the button of the stranger shows an answer 401', async () => {
+    await run.press('rvm-example-14-stranger');
+    assert.equal((await run.nodeRed.message('answer')).statusCode, 401);
+  });
+
+  it('without a Secret Phrase nothing is taken for authentic', async () => {
+    const station = 'rvm-example-14-station';
+    const cloud = { url: 'http://127.0.0.1:9' };
+    const bare = run.flow.map((node) => {
+      if (node.type === 'rvm-cloud') return { ...node, ...cloud };
+      return node.id === station ? { ...node, credentials: { secret: '' } } : node;
+    });
+    await run.nodeRed.deploy(bare);
+    assert.equal((await post(url, alarmMessage(), PHRASE)).status, 500);
+  });
+});
