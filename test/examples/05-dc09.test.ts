@@ -109,11 +109,9 @@ describe('example 05, alarm to a receiver as SIA DC-09', function () {
       assert.equal(at('acknowledged', messageId).length, 0);
       receiver.manner = 'ACK';
       const msg = await acknowledged(messageId);
-      assert.equal(webhookOf(msg).attempt, 2);
-      assert.deepEqual(
-        receiver.frames.map(({ sequence }) => sequence),
-        [numberOf(msg), numberOf(msg)],
-      );
+      assert.ok(Number(webhookOf(msg).attempt) > 1);
+      assert.ok(receiver.frames.length > 1);
+      assert.deepEqual([...new Set(receiver.frames.map(({ sequence }) => sequence))], [numberOf(msg)]);
     });
   }
 

@@ -14,8 +14,8 @@ const DEVICE_FAILURE = 0x04;
 /** A PLC on Modbus TCP with a server of another make. It can refuse, be away and stay silent. */
 export class ModbusPlc {
   readonly writes: CoilWrite[] = [];
-  /** How it answers a write: as it should, with an exception, or with the answer to another request. */
-  manner: 'confirms' | 'refuses' | 'answers another' = 'confirms';
+  /** How it answers a write: as it should, with an exception, with the answer to another request, or not at all. */
+  manner: 'confirms' | 'refuses' | 'answers another' | 'stays silent' = 'confirms';
   readonly #coils = Buffer.alloc(16);
   readonly #sockets = new Set<net.Socket>();
   #server: net.Server | undefined;
@@ -53,7 +53,8 @@ export class ModbusPlc {
     socket.on('close', () => this.#sockets.delete(socket));
     socket.on('error', () => undefined);
     const write = socket.write.bind(socket);
-    socket.write = ((answer: Buffer, written: () => void) => write(this.#changed(answer), written)) as never;
+    socket.write = ((answer: Buffer, written: () => void) =>
+      this.manner === 'stays silent' || write(this.#changed(answer), written)) as never;
   }
 
   #changed(answer: Buffer): Buffer {
