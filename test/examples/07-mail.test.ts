@@ -4,7 +4,7 @@ import path from 'node:path';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { example, packagesFor } from '../support/examples';
-import { SandboxOfExample, testsOfImport, withChanges } from '../support/example-sandbox';
+import { SandboxOfExample, withChanges } from '../support/example-sandbox';
 import { freePort, NodeRed, probe, ROOT, type FlowNode } from '../support/node-red';
 import { eventually } from '../support/sinks';
 
@@ -181,7 +181,6 @@ describe('example 07, an alarm as e-mail', function () {
 
 describe('example 07 in the palette', function () {
   this.timeout(30_000);
-  testsOfImport('07');
 });
 
 /** The example with this server, and probes behind settlement and failures. */

@@ -4,7 +4,7 @@ import { openBoard } from '../support/alarm-board';
 import { alarmMessage, post } from '../support/alarm-message';
 import { chromiumPath, openBrowser } from '../support/browser';
 import { example, packagesFor } from '../support/examples';
-import { SandboxOfExample, testsOfImport, withChanges } from '../support/example-sandbox';
+import { SandboxOfExample, withChanges } from '../support/example-sandbox';
 import { PHRASE } from '../support/flows';
 import { NodeRed, type FlowNode } from '../support/node-red';
 
@@ -132,7 +132,6 @@ describe('example 10, the alarm board', function () {
 
 describe('example 10 in the palette', function () {
   this.timeout(30_000);
-  testsOfImport('10');
 });
 
 function lineOf(page: Page, text: string): ReturnType<Page['locator']> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { example, installedPackagesFor } from './examples';
+import { example, packagesFor } from './examples';
 import { NodeRed, probe, type FlowNode, type StartOptions } from './node-red';
 
 interface Alarm {
@@ -39,7 +39,7 @@ export class ExampleRun {
   static async start(digits: string, options: RunOptions = {}): Promise<ExampleRun> {
     const { beside, changes, constants, edit = (nodes) => nodes, ...further } = options;
     const flow = edit(changedFlow(digits, { beside, changes, constants }));
-    const startOptions = { palette: installedPackagesFor(digits), ...further };
+    const startOptions = { palette: packagesFor(digits), ...further };
     const run = new ExampleRun(await NodeRed.start(startOptions), flow, startOptions);
     try {
       await run.deploy();

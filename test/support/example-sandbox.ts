@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { example, packagesFor } from './examples';
-import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from './node-red';
+import type { FlowNode, NodeRed } from './node-red';
 
 /** The answer to `GET /sandbox/state`, as far as tests of examples look at it. */
 export interface SandboxState {
@@ -92,21 +91,4 @@ function pause(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 20);
   });
-}
-
-/** Tests that an example with packages of others imports in a Node-RED that has them. */
-export function testsOfImport(digits: string, versions = Object.keys(VERSIONS) as NodeRedVersion[]): void {
-  for (const version of versions) {
-    it(`imports in Node-RED ${version} with no unknown type, no credentials, and a comment that explains it`, async () => {
-      const nodes = example(digits);
-      const nodeRed = await NodeRed.start({ version, palette: packagesFor(digits), flows: nodes });
-      await nodeRed.stopAndRemove();
-      assert.doesNotMatch(nodeRed.log, /Waiting for missing types/);
-      assert.equal(
-        nodes.some((node) => 'credentials' in node),
-        false,
-      );
-      assert.ok(String(nodes.find((node) => node.type === 'comment')?.info).length > 40);
-    });
-  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { PALETTE, probe, ROOT, type FlowNode } from './node-red';
+import { probe, ROOT, type FlowNode } from './node-red';
 
 const FOLDER = path.join(ROOT, 'examples');
 
@@ -18,16 +18,6 @@ const PALETTE_OF: Record<string, readonly string[]> = {
 /** @param digits those that the name of the example begins with, or the whole name */
 export function packagesFor(digits: string): readonly string[] {
   return PALETTE_OF[digits.slice(0, 2)] ?? [];
-}
-
-/** Those of them that are in test/palette. */
-export function installedPackagesFor(digits: string): readonly string[] {
-  return packagesFor(digits).filter((name) => fs.existsSync(path.join(PALETTE, name)));
-}
-
-/** Those of them that are not in test/palette: the example cannot run here. */
-export function missingPackagesFor(digits: string): readonly string[] {
-  return packagesFor(digits).filter((name) => !fs.existsSync(path.join(PALETTE, name)));
 }
 
 /**

@@ -8,7 +8,7 @@ import path from 'node:path';
 
 export const ROOT = path.join(__dirname, '..', '..');
 /** Packages of others that are installed for the example flows. */
-export const PALETTE = path.join(ROOT, 'test', 'palette', 'node_modules');
+const PALETTE = path.join(ROOT, 'test', 'palette', 'node_modules');
 
 /** The types of the package, as package.json names them to Node-RED. */
 export function typesOfPackage(): string[] {
