@@ -35,7 +35,8 @@ function fetchedNode() {
   return found || fail(`No newer Node could be fetched: install Node.js ${needs} or newer and try again.`);
 }
 
-function installPackages(node, folder) {
+/** @param how words of npm that install what the lock file of the folder names, and leave that as it is */
+function installPackages(node, folder, how) {
   const lock = fs.readFileSync(path.join(folder, 'package-lock.json'));
   const mark = path.join(folder, 'node_modules', '.installed');
   const wanted = createHash('sha256').update(lock).digest('hex');
@@ -43,12 +44,12 @@ function installPackages(node, folder) {
 
   process.stderr.write('Installing packages (first time, or the list has changed)\n');
   const npm = npmProgram() || fail('npm was not found: start this with "npm start" or "npm test".');
-  const result = spawnSync(node, [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+  const result = spawnSync(node, [npm].concat(how, '--ignore-scripts', '--no-audit', '--no-fund'), {
     cwd: folder,
     stdio: ['inherit', 2, 2],
     env: environment(node),
   });
-  if (result.status !== 0) fail('npm ci failed: see the lines above.');
+  if (result.status !== 0) fail(`npm ${how[0]} failed: see the lines above.`);
   fs.writeFileSync(mark, wanted);
 }
 
@@ -64,8 +65,10 @@ const task = process.argv[2];
 if (!TASKS.includes(task)) fail(`usage: node scripts/bootstrap.js ${TASKS.join('|')}`);
 
 const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode();
-installPackages(node, ROOT);
-if (TASKS_WITH_PALETTE.includes(task)) installPackages(node, path.join(ROOT, PALETTE));
+installPackages(node, ROOT, ['ci']);
+// A package there bundles others without all that they name, which `npm ci` refuses.
+if (TASKS_WITH_PALETTE.includes(task))
+  installPackages(node, path.join(ROOT, PALETTE), ['install', '--no-save']);
 
 const child = spawn(
   node,
