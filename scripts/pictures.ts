@@ -14,7 +14,7 @@ const IMAGES = path.join(ROOT, 'docs', 'images');
 const THEMES = ['light', 'dark'] as const;
 const MARGIN = 20;
 /** Pixels of a picture for each of the page. */
-const SCALE = 2;
+const SCALE = 1.5;
 
 interface Box {
   x: number;
