@@ -70,7 +70,7 @@ async function inEachTheme(page: Page, work: (theme: string) => Promise<void>): 
 function flowOfAllTypes(): FlowNode[] {
   const config = ['rvm-cloud', 'rvm-central-station', 'rvm-inbox', 'rvm-listener', 'rvm-webhook-in'];
   const others = typesOfPackage().filter((type) => !config.includes(type));
-  const named = webhookFlow(
+  return webhookFlow(
     {
       cloud: { url: 'sandbox', sandboxEvents: 0, credentials: {} },
       webhook: { publicUrl: 'https://alarms.example.com' },
@@ -78,14 +78,13 @@ function flowOfAllTypes(): FlowNode[] {
     },
     { id: 'inbox', type: 'rvm-inbox', name: '', folder: '', spillFolder: '', keyDays: 7, bodyDays: 30 },
     { id: 'listener', type: 'rvm-listener', name: '', port: '8443', host: '', tls: '', proxies: '' },
-    ...others.map((type, index) => nodeOf(type, index)),
+    ...others.map((type, index) => nodeOf(type, type, index)),
   );
-  return named;
 }
 
-function nodeOf(type: string, index: number): FlowNode {
+function nodeOf(id: string, type: string, index: number): FlowNode {
   const inputs = { station: 'station', target: '0' };
-  return { id: type, type, z: 'tab', ...inputs, x: 300, y: 100 + 60 * index, wires: [[], []] };
+  return { id, type, z: 'tab', ...inputs, x: 300, y: 100 + 60 * index, wires: [[], []] };
 }
 
 async function picturesOfDialogs(browser: Browser, nodeRed: NodeRed): Promise<void> {
@@ -110,7 +109,7 @@ async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<vo
   const cloud = { url: 'sandbox', sandboxEvents: 0, credentials: {} };
   const station = { credentials: { secret: PHRASE } };
   await nodeRed.deploy(
-    webhookFlow({ webhook: { wires }, cloud, station }, nodeOf('rvm-snapshot', 0)).map(named),
+    webhookFlow({ webhook: { wires }, cloud, station }, nodeOf('snapshot', 'rvm-snapshot', 0)),
   );
   const { page } = await openEditor(browser, nodeRed, { height: 1900, scale: SCALE });
   const message = alarmMessage();
@@ -127,11 +126,6 @@ async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<vo
     await save(page, `sidebar-${theme}.png`, await page.evaluate<Box>(BOX_OF_SIDEBAR));
   });
   await page.close();
-}
-
-/** The id by which the wires of the sidebar's flow know the node. */
-function named(node: FlowNode): FlowNode {
-  return node.type === 'rvm-snapshot' ? { ...node, id: 'snapshot' } : node;
 }
 
 /** The board of example 10, whose theme is a part of its flow. */

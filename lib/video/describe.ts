@@ -111,7 +111,8 @@ function descriptionIn(answer: string): StreamDescription {
       status: Number(status),
     });
   }
-  const video = answer.slice(answer.search(/^m=video/m));
+  // As far as the next medium, which may be sound.
+  const [video = ''] = /^m=video[^]*?(?=^m=|(?![^]))/m.exec(answer) ?? [];
   const codecs = [...video.matchAll(/^a=rtpmap:\d+ ([^/\s]+)/gm)].map(([, name = '']) => name);
   return { codecs };
 }

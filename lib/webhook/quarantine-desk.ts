@@ -48,7 +48,7 @@ export class QuarantineDesk {
   }
 
   /**
-   * Judges once more, with the phrases of now, what nothing had proved when it arrived at an endpoint: a phrase may have
+   * Judges once more, with the current phrases, what nothing had proved when it arrived at an endpoint: a phrase may have
    * been wrong on our side. What is proven now is accepted as of its arrival.
    * @returns how many were accepted
    * @throws RvmError STORE_FAILED
@@ -91,6 +91,6 @@ export class QuarantineDesk {
     const acceptance = await endpoint.inbox.accept(record);
     await endpoint.inbox.release([message.id]);
     reporter.accepted(endpoint, record, acceptance, message.body.byteLength);
-    return true;
+    return acceptance.outcome !== 'repeat';
   }
 }

@@ -13,9 +13,9 @@ import {
   serviceConnection,
 } from '../rvm-cloud/connection';
 import { SandboxHost } from '../rvm-cloud/sandbox-host';
+import { DRAFT_CREDENTIALS, type StationDraft } from '../support/picker-data';
 import { firstUnsetVariable, textOf } from '../support/settings';
 import { stationById } from './find-station';
-import { DRAFT_CREDENTIALS, type StationDraft } from '../support/picker-data';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
 type Access = Pick<CloudConnection, 'apiKey'> & { username: string; password: string };
@@ -49,8 +49,9 @@ export async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Us
   if (baseUrlOf(draft.cloud) !== SANDBOX) {
     const { apiKey = '', username = '', password = '' } = draft.credentials;
     const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
-    const connection = serviceConnection(RED, draft.cloud, { apiKey, loginExtra });
-    return withClient({ ...connection, username, password }, use);
+    const { tls, proxy, ...connection } = serviceConnection(RED, draft.cloud, { apiKey, loginExtra });
+    if (hasStoredLogin(proxy)) throw storedSecret('The login of the proxy node');
+    return withClient({ ...connection, tls: withoutKey(tls), proxy, username, password }, use);
   }
   return withSandbox(RED, draft, use);
 }
@@ -91,6 +92,21 @@ async function withClient<Result>(connection: CloudConnection & Access, use: Use
     clearTimeout(timer);
     await client.close();
   }
+}
+
+/** The certificates that are trusted are no secret; what proves who we are is. */
+function withoutKey(tls: CloudConnection['tls']): CloudConnection['tls'] {
+  if (tls === undefined) return undefined;
+  if (tls.key !== undefined || tls.pfx !== undefined) throw storedSecret('The key of the TLS node');
+  return tls;
+}
+
+function hasStoredLogin(proxy: CloudConnection['proxy']): boolean {
+  return proxy.kind === 'proxy' && (proxy.username ?? '') !== '';
+}
+
+function storedSecret(what: string): RvmError {
+  return new RvmError('CONFIG_MISSING', `${what} is used by deployed nodes only: deploy the flow first.`);
 }
 
 function draftIn({ station, cloud, credentials }: JsonRecord): StationDraft {

@@ -5,9 +5,9 @@ import type { TestResult } from '../../lib/cloud/station-test';
 import { RvmError } from '../../lib/error';
 import type { JsonRecord } from '../../lib/json-record';
 import { readRoute, writeRoute } from '../support/admin-route';
+import type { PickedDevice, PickedTarget } from '../support/picker-data';
 import { textOf } from '../support/settings';
 import { withDraft, withStation } from './asked-station';
-import type { PickedDevice, PickedTarget } from '../support/picker-data';
 
 type TestModule = typeof import('../../lib/cloud/station-test');
 

@@ -27,11 +27,12 @@ async function test(node: EditorNode): Promise<void> {
   }
 }
 
-function stepOf(node: EditorNode, { step, outcome, detail }: TestResult): Step {
+function stepOf(node: EditorNode, { step, outcome, detail, code }: TestResult): Step {
   const said = (key: string, values?: Record<string, unknown>): string =>
     node._(`rvm-central-station.test.${key}`, values);
   const title = said(`step.${step}`);
-  if (outcome === 'failed' && step === 'relay')
+  const isBlocked = code === 'NETWORK' || code === 'TIMEOUT';
+  if (outcome === 'failed' && step === 'relay' && isBlocked)
     return { outcome, title, detail: `${detail} ${said('blocked')}` };
   if (outcome === 'ok' && detail !== '') return { outcome, title: `${title}: ${detail}`, detail: '' };
   return { outcome, title, detail };

@@ -42,7 +42,7 @@ export interface Overview {
 /** What can be done with a dead letter: deliver it again, or take it off the list. */
 export const DEAD_ACTIONS = ['retry', 'discard'] as const;
 
-/** What can be done with a quarantine: judge it with the phrases of now, or let it go. */
+/** What can be done with a quarantine: judge it with the current phrases, or let it go. */
 export const QUARANTINE_ACTIONS = ['verify', 'discard'] as const;
 
 /** The picture of an event, in base64; null where there is none any more. */

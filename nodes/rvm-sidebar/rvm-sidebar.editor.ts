@@ -34,6 +34,7 @@ class Sidebar {
   /** What is shown, so that nothing that is the same is drawn again under the pointer. */
   #shown = '';
   #shownStations = '';
+  #asking = false;
   /** By delivery id, as data URLs. */
   readonly #pictures = new Map<string, Promise<string>>();
 
@@ -52,11 +53,16 @@ class Sidebar {
   }
 
   async #refresh(): Promise<void> {
-    if (!this.content.is(':visible') || document.hidden) return;
+    if (this.#asking || !this.content.is(':visible') || document.hidden) return;
+    this.#asking = true;
     try {
       this.#show(await ask<Overview>(said, { url: 'rvm/overview' }));
     } catch (failure) {
       this.#fault.text(textOf(failure));
+      // So that the next answer takes the fault away, also where nothing else has changed.
+      this.#shown = '';
+    } finally {
+      this.#asking = false;
     }
   }
 

@@ -73,7 +73,7 @@ async function actOnDead({ deliveryId, action }: JsonRecord): Promise<void> {
 }
 
 /**
- * @returns how many messages a phrase of now has proved
+ * @returns how many messages a current phrase has proved
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
  */
 async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accepted: number }> {

@@ -131,6 +131,12 @@ class WebhookIn implements DeployedWebhook {
         'This webhook cannot take messages yet: the status of the node says why. Deploy it first.',
       );
     }
+    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
+      throw new RvmError(
+        'CONFIG_MISSING',
+        `The public URL ${url} is no address: enter one that begins with https:// or http://.`,
+      );
+    }
     return selfTest({ url, phrase, arrivals: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
   }
 
@@ -138,7 +144,7 @@ class WebhookIn implements DeployedWebhook {
   #address(): string | undefined {
     const { path } = this;
     if (path === undefined) return undefined;
-    const base = textOf(this.#properties, 'publicUrl').replace(/\/+$/, '');
+    const base = textOf(this.#properties, 'publicUrl').trim().replace(/\/+$/, '');
     return base === '' ? this.#loopbackUrl(path) : `${base}${path}`;
   }
 
@@ -265,7 +271,8 @@ class WebhookIn implements DeployedWebhook {
   }
 
   #problem(problem: Problem): void {
-    if (problem.kind === 'self-test') this.#selfTests.came(problem.messageId ?? '');
+    // Also as `blocked`, where the store fails: it has arrived.
+    this.#selfTests.came(problem.messageId ?? '');
     if (isWired(this.node, PROBLEMS_OUTPUT)) {
       this.#sendTo(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
       return;

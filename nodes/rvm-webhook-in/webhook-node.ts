@@ -13,7 +13,7 @@ export interface DeployedWebhook {
    * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
    */
   selfTest(): Promise<SelfTestReport>;
-  /** Judges its quarantine with the phrases of now. Resolves with how many are accepted. @throws RvmError STORE_FAILED */
+  /** Judges its quarantine with the current phrases. Resolves with how many are accepted. @throws RvmError STORE_FAILED */
   judgeAgain(): Promise<number>;
 }
 

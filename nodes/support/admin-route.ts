@@ -16,7 +16,7 @@ type Answer = (asked: JsonRecord) => unknown;
  */
 export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
   RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
-    reply(res, () => answer(req.query));
+    reply(RED, path, res, () => answer(req.query));
   });
 }
 
@@ -28,7 +28,7 @@ export function writeRoute(RED: NodeAPI, path: string, answer: Answer): void {
   RED.httpAdmin.post(`/rvm/${path}`, RED.auth.needsPermission('rvm.write'), (req, res) => {
     const body = jsonOf(req);
     if (body === undefined) res.status(415).json({ code: 'BAD_INPUT', message: 'Send a JSON object.' });
-    else reply(res, () => answer(body));
+    else reply(RED, path, res, () => answer(body));
   });
 }
 
@@ -37,8 +37,8 @@ function jsonOf(req: Request): JsonRecord | undefined {
   return req.is('application/json') && isRecord(body) ? body : undefined;
 }
 
-/** What went wrong for a reason that is known goes to the editor as code and message; of anything else nothing is told. */
-function reply(res: Response, answer: () => unknown): void {
+/** What went wrong for a reason that is known goes to the editor as code and message; of anything else the log tells the kind. */
+function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown): void {
   res.set('Cache-Control', 'no-store');
   Promise.resolve()
     .then(answer)
@@ -46,7 +46,13 @@ function reply(res: Response, answer: () => unknown): void {
       (result) => res.json(result ?? {}),
       (error: unknown) => {
         if (error instanceof RvmError) res.status(422).json({ code: error.code, message: error.message });
-        else res.status(500).json({ code: 'BAD_RESPONSE', message: 'This failed for an unknown reason.' });
+        else {
+          // Not its message: that may quote what was asked.
+          RED.log.error(
+            `rvm/${path}: ${error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : 'unknown fault'}`,
+          );
+          res.status(500).json({});
+        }
       },
     );
 }

@@ -263,6 +263,27 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   }
 });
 
+describeInEditor('the dialogs, with users and another root', { flow, secured: true }, (editor) => {
+  it('open, take another name and are deployed', async () => {
+    for (const id of Object.keys(DIALOGS)) {
+      await openDialog(editor.page, id);
+      await editor.page
+        .locator('.red-ui-tray')
+        .last()
+        .locator('input[id$="-input-name"]')
+        .fill(`renamed ${id}`);
+      await closeDialog(editor.page, 'ok');
+    }
+    await editor.page.click('#red-ui-header-button-deploy');
+    const file = path.join(editor.nodeRed.userDir, 'flows.json');
+    const saved = (): string => fs.readFileSync(file, 'utf8');
+    await editor.nodeRed.until(
+      () => Object.keys(DIALOGS).every((id) => saved().includes(`renamed ${id}`)),
+      'the deploy',
+    );
+  });
+});
+
 it('every type has its dialog, texts and help where Node-RED looks for them', () => {
   const types = Object.keys(
     (

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
-import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../support/browser';
-import { tokenOf, TWO_USERS } from '../support/editor-questions';
+import { closeDialog, openDialog } from '../support/browser';
 import { cloud, station } from '../support/flows';
 import { describeInEditor } from '../support/in-editor';
-import { NodeRed, watched, type FlowNode } from '../support/node-red';
+import { watched, type FlowNode } from '../support/node-red';
 import { caller } from '../support/station-flow';
 
 const PICK = '.rvm-pick >> nth=0';
@@ -131,32 +130,22 @@ describeInEditor('the lists to pick from', { flow, end: () => sandbox.close() },
   });
 });
 
-describe('the lists to pick from, where Node-RED has users and another root', function () {
-  this.timeout(90_000);
+const ownSandbox = () =>
+  watched(
+    cloud({ url: 'sandbox', sandboxEvents: 0, credentials: {} }),
+    station({ credentials: {} }),
+    caller('rvm-get-device', { id: 'device', wires: [[], []] }),
+  );
 
-  it('are filled as well', async function () {
-    const chromium = chromiumPath();
-    if (chromium === undefined) this.skip();
-    const nodeRed = await NodeRed.start({ settings: `${TWO_USERS} httpAdminRoot: '/admin',` });
-    const token = await tokenOf(nodeRed, 'admin', '/admin');
-    await nodeRed.deploy(
-      watched(
-        cloud({ url: 'sandbox', sandboxEvents: 0, credentials: {} }),
-        station({ credentials: {} }),
-        caller('rvm-get-device', { id: 'device', wires: [[], []] }),
-      ),
-      'full',
-      '/admin',
-      token,
-    );
-    const browser = await openBrowser(chromium);
-    const { page, errors } = await openEditor(browser, nodeRed, { root: '/admin', token });
-    await openDialog(page, 'device');
-    await page.click(PICK);
-    await page.waitForSelector(ITEMS);
-    assert.equal(await page.locator(ITEMS).count(), 24);
-    assert.deepEqual(errors, []);
-    await browser.close();
-    await nodeRed.stopAndRemove();
-  });
-});
+describeInEditor(
+  'the lists to pick from, with users and another root',
+  { flow: ownSandbox, secured: true },
+  (editor) => {
+    it('are filled as well', async () => {
+      await openDialog(editor.page, 'device');
+      await editor.page.click(PICK);
+      await editor.page.waitForSelector(ITEMS);
+      assert.equal(await editor.page.locator(ITEMS).count(), 24);
+    });
+  },
+);

@@ -81,7 +81,7 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await first.waitFor({ state: 'detached' });
   });
 
-  it('shows what nothing proved, checks it again with the phrases of now, or lets it go', async () => {
+  it('shows what nothing proved, checks it again with the current phrases, or lets it go', async () => {
     const forged = () => post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
     const row = editor.page.locator('.rvm-quarantine .rvm-row');
     assert.equal((await forged()).status, 401);

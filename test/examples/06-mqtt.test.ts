@@ -115,7 +115,7 @@ describe('example 06, an alarm over MQTT', function () {
   });
 
   it('publishes event and retained state with QoS 1 below ids of site and camera, and settles the event', async () => {
-    const alarmId = await sandbox.raise({ eventName: 'Fence + climbed #1', seconds: 3600 });
+    const { alarmId } = await sandbox.raise({ eventName: 'Fence + climbed #1', seconds: 3600 });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     const [event] = broker.of('event', alarmId);
     assert.equal(event?.qos, 1);
@@ -144,7 +144,7 @@ describe('example 06, an alarm over MQTT', function () {
 
   it('sets no state for an event of health, and puts "none" in the place of a camera that is not there', async () => {
     const before = broker.of('state').length;
-    const alarmId = await sandbox.raise({ eventClass: 'health' });
+    const { alarmId } = await sandbox.raise({ eventClass: 'health' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     assert.match(broker.of('event', alarmId)[0]?.topic ?? '', /\/none\/event$/);
     assert.equal(broker.of('state').length, before);
@@ -152,7 +152,7 @@ describe('example 06, an alarm over MQTT', function () {
 
   it('settles nothing while the broker has the message and has not acknowledged it', async () => {
     broker.acknowledges = false;
-    const alarmId = await sandbox.raise({ eventClass: 'health' });
+    const { alarmId } = await sandbox.raise({ eventClass: 'health' });
     await eventually(() => broker.of('event', alarmId).length > 0, 'the message at the broker');
     await nodeRed.until(() => uncertain(alarmId), 'the next delivery');
     assert.equal(settled(alarmId), 0);
@@ -163,7 +163,7 @@ describe('example 06, an alarm over MQTT', function () {
   it('settles nothing while the broker is away; the alarm comes with its next delivery when it is back', async () => {
     await broker.stop();
     await nodeRed.logged(/Disconnected from broker/);
-    const alarmId = await sandbox.raise({});
+    const { alarmId } = await sandbox.raise({});
     await nodeRed.message('sent', ({ payload }) => JSON.stringify(payload).includes(alarmId));
     await broker.start();
     await nodeRed.until(() => settled(alarmId) > 0, 'the settlement');

@@ -98,7 +98,7 @@ describe('example 07, an alarm as e-mail', function () {
   }
 
   it('sends one mail of text for a new alarm, and settles it', async () => {
-    const alarmId = await sandbox.raise({ eventName: 'Fence climbed' });
+    const { alarmId } = await sandbox.raise({ eventName: 'Fence climbed' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     const mail = server.alarmMail('Fence climbed');
     assert.match(mail?.subject ?? '', /^SANDBOX .*Fence climbed/);
@@ -121,7 +121,7 @@ describe('example 07, an alarm as e-mail', function () {
   });
 
   it('makes no HTML of a name with markup', async () => {
-    const alarmId = await sandbox.raise({ eventName: '<img src="http://127.0.0.1:9/x"><b>bold</b>' });
+    const { alarmId } = await sandbox.raise({ eventName: '<img src="http://127.0.0.1:9/x"><b>bold</b>' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     const mail = server.about(alarmId)[0];
     assert.equal(mail?.html, false);
@@ -132,7 +132,7 @@ describe('example 07, an alarm as e-mail', function () {
 
   it('lets the mail with the alarm wait for no picture', async () => {
     await sandbox.fault({ kind: 'latency', relation: 'rel/snapshot', ms: 1500, count: 1 });
-    const alarmId = await sandbox.raise({ eventName: 'Slow picture' });
+    const { alarmId } = await sandbox.raise({ eventName: 'Slow picture' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     assert.equal(server.about('Slow picture').length, 1, 'no picture yet');
     await eventually(() => server.pictureMail('Slow picture') !== undefined, 'the mail with the picture');
@@ -140,21 +140,21 @@ describe('example 07, an alarm as e-mail', function () {
 
   it('sends the mail with the alarm where there is no picture', async () => {
     await sandbox.fault({ kind: 'status', status: 500, relation: 'rel/snapshot' });
-    const alarmId = await sandbox.raise({ eventName: 'Without picture' });
+    const { alarmId } = await sandbox.raise({ eventName: 'Without picture' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     await nodeRed.message('no picture', ({ event }) => (event as { alarmId: string }).alarmId === alarmId);
     assert.equal(server.about('Without picture').length, 1);
   });
 
   it('sends no mail for the end of an alarm, and settles it', async () => {
-    const alarmId = await sandbox.raise({ eventName: 'Short', seconds: 0 });
+    const { alarmId } = await sandbox.raise({ eventName: 'Short', seconds: 0 });
     await nodeRed.until(() => settled(alarmId) === 2, 'the settlement of both events');
     assert.equal(server.about(alarmId).length, 1);
   });
 
   it('settles nothing that the mail server refuses: the mail comes with the next delivery', async () => {
     server.refuses = true;
-    const alarmId = await sandbox.raise({ eventName: 'Refused' });
+    const { alarmId } = await sandbox.raise({ eventName: 'Refused' });
     await eventually(() => server.refused > 0, 'the refusal');
     await nodeRed.message('mail failed');
     assert.equal(settled(alarmId), 0);
@@ -166,7 +166,7 @@ describe('example 07, an alarm as e-mail', function () {
   it('settles nothing while the mail server is away: the mail comes when it is back', async () => {
     const failures = nodeRed.at('mail failed').length;
     await server.stop();
-    const alarmId = await sandbox.raise({ eventName: 'Away' });
+    const { alarmId } = await sandbox.raise({ eventName: 'Away' });
     await nodeRed.until(() => nodeRed.at('mail failed').length > failures, 'the failure');
     assert.equal(settled(alarmId), 0);
     await server.start();
@@ -176,11 +176,12 @@ describe('example 07, an alarm as e-mail', function () {
 
   it('settles no picture', () => {
     assert.deepEqual(nodeRed.at('not settled'), []);
+    const ids = nodeRed
+      .at('settled')
+      .map((msg) => (msg.webhook as { deliveryId?: string } | undefined)?.deliveryId);
+    assert.ok(ids.length > 0 && ids.every((id) => typeof id === 'string'));
+    assert.equal(new Set(ids).size, ids.length);
   });
-});
-
-describe('example 07 in the palette', function () {
-  this.timeout(30_000);
 });
 
 /** The example with this server, and probes behind settlement and failures. */

@@ -61,7 +61,7 @@ describe('example 08, a preset before the picture', function () {
   }
 
   it('moves the camera to the preset of its name, waits, and saves a picture of this camera', async () => {
-    const alarmId = await sandbox.raise({ camera: GATE });
+    const { alarmId } = await sandbox.raise({ camera: GATE });
     await positionIs(GATE, 'preset 0');
     const picture = await pictureOf(alarmId);
     assert.equal(picture.preset, 'Entrance');
@@ -83,7 +83,9 @@ describe('example 08, a preset before the picture', function () {
 
   it('takes one picture of a camera at a time, and lets no other camera wait', async () => {
     const alarms = [GATE, GATE, FENCE].map((camera) => sandbox.raise({ camera }));
-    const [one, two, other] = await Promise.all(alarms.map(async (alarm) => pictureOf(await alarm)));
+    const [one, two, other] = await Promise.all(
+      alarms.map(async (alarm) => pictureOf((await alarm).alarmId)),
+    );
     assert.ok(one !== undefined && two !== undefined && other !== undefined);
     const [first, second] = one.taken < two.taken ? [one, two] : [two, one];
     assert.ok(second.roundStart >= first.taken, 'the second round began after the first picture');
@@ -92,14 +94,14 @@ describe('example 08, a preset before the picture', function () {
   });
 
   it('takes the picture of a camera that is not in the list without moving it', async () => {
-    const picture = await pictureOf(await sandbox.raise({ camera: FIXED }));
+    const picture = await pictureOf((await sandbox.raise({ camera: FIXED })).alarmId);
     assert.equal(picture.preset, undefined);
     assert.equal(picture.cameraId, await cameraId(FIXED));
   });
 
   it('takes the picture all the same where the camera cannot be moved', async () => {
     await sandbox.fault({ kind: 'status', status: 409, relation: 'rel/trigger', count: 1 });
-    const alarmId = await sandbox.raise({ camera: GATE });
+    const { alarmId } = await sandbox.raise({ camera: GATE });
     const picture = await pictureOf(alarmId);
     assert.equal(picture.preset, undefined);
     const failure = await nodeRed.message('not moved', ({ event }) => isOf(event, alarmId));
@@ -108,21 +110,21 @@ describe('example 08, a preset before the picture', function () {
 
   it('goes on with the next alarm of a camera after a picture that failed', async () => {
     await sandbox.fault({ kind: 'status', status: 409, relation: 'rel/snapshot', count: 1 });
-    const failing = await sandbox.raise({ camera: FENCE });
-    const next = await sandbox.raise({ camera: FENCE });
+    const { alarmId: failing } = await sandbox.raise({ camera: FENCE });
+    const { alarmId: next } = await sandbox.raise({ camera: FENCE });
     await nodeRed.message('no picture', ({ event }) => isOf(event, failing));
     assert.equal((await pictureOf(next)).preset, 'Fence Line');
   });
 
   it('takes no second picture for the end of an alarm', async () => {
-    const alarmId = await sandbox.raise({ camera: FIXED, seconds: 0 });
+    const { alarmId } = await sandbox.raise({ camera: FIXED, seconds: 0 });
     const ofAlarm = (probe: string): number =>
       nodeRed.at(probe).filter(({ event }) => isOf(event, alarmId)).length;
     await nodeRed.until(
       () => ofAlarm('alarm') === 2 && ofAlarm('picture') > 0,
       'both messages and a picture',
     );
-    const later = await sandbox.raise({ camera: FIXED });
+    const { alarmId: later } = await sandbox.raise({ camera: FIXED });
     await pictureOf(later);
     assert.equal(ofAlarm('picture'), 1);
   });

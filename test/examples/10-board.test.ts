@@ -130,10 +130,6 @@ describe('example 10, the alarm board', function () {
   });
 });
 
-describe('example 10 in the palette', function () {
-  this.timeout(30_000);
-});
-
 function lineOf(page: Page, text: string): ReturnType<Page['locator']> {
   return page.locator('.rvm-board tbody tr', { hasText: text });
 }

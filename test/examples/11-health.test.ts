@@ -88,7 +88,9 @@ describe('example 11, health of the devices', function () {
     const camera = 'SANDBOX Gate 2';
     await sandbox.raise({ camera });
     await nodeRed.message('alarm');
-    assert.deepEqual(states(camera), []);
+    await sandbox.raise({ eventClass: 'health', camera, seconds: 0.3 });
+    await becomes(camera, 'ok');
+    assert.deepEqual(states(camera), ['trouble', 'ok']);
   });
 
   it('makes a summary of the last 24 hours, with what has not ended', async () => {

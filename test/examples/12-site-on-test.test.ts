@@ -115,9 +115,10 @@ describe('example 12, site on test until', function () {
 
   for (const minutes of [25 * 60, -1, 'an hour', undefined]) {
     it(`the button refuses ${String(minutes)} as minutes: the alarm goes to the panel`, async () => {
+      const from = run.nodeRed.log.length;
       await put(minutes);
       assert.equal(await wayOf(SITE), 'alarm');
-      await run.nodeRed.logged(/No test: minutes must be a number from 0 to 1440/);
+      await run.nodeRed.logged(/No test: minutes must be a number from 0 to 1440/, from);
     });
   }
 

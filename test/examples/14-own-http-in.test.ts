@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/alarm-message';
+import { eventually } from '../support/sinks';
 import { ExampleRun, partOf, webhookOf } from '../support/example-run';
 import { PHRASE } from '../support/flows';
 import { freePort } from '../support/node-red';
@@ -59,10 +60,14 @@ describe('example 14, own http in, verified', function () {
     const messageId = await raise();
     const msg = await arrived('alarm', messageId);
     assert.equal(webhookOf(msg).proof, 'hmac');
-    const deliveries = (await (await fetch(`${sandbox.url}/sandbox/deliveries`)).json()) as Delivery[];
-    const delivery = deliveries.find((each) => each.messageId === messageId);
+    const attempts = async (): Promise<Delivery['attempts']> => {
+      const deliveries = (await (await fetch(`${sandbox.url}/sandbox/deliveries`)).json()) as Delivery[];
+      return deliveries.find((each) => each.messageId === messageId)?.attempts ?? [];
+    };
+    // The sandbox notes an attempt once it has read the answer.
+    await eventually(async () => (await attempts()).length > 0, 'the note of the sandbox');
     assert.deepEqual(
-      delivery?.attempts.map(({ status }) => status),
+      (await attempts()).map(({ status }) => status),
       [200],
     );
   });
@@ -105,6 +110,8 @@ describe('example 14, own http in, verified', function () {
       return node.id === station ? { ...node, credentials: { secret: '' } } : node;
     });
     await run.nodeRed.deploy(bare);
+    const from = run.nodeRed.seen.length;
     assert.equal((await post(url, alarmMessage(), PHRASE)).status, 500);
+    assert.deepEqual(run.nodeRed.at('alarm', from), []);
   });
 });

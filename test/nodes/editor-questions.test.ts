@@ -6,6 +6,7 @@ import { act, look, tokenOf, TWO_USERS } from '../support/editor-questions';
 import { cloud, PHRASE, station } from '../support/flows';
 import { freePort, NodeRed, ROOT, VERSIONS, watched, type NodeRedVersion } from '../support/node-red';
 import { ScriptedStation } from '../support/scripted-station';
+import { opensslAvailable, selfSigned } from '../support/self-signed';
 import { StationFlow } from '../support/station-flow';
 
 /** Who may ask what. */
@@ -191,6 +192,41 @@ describe('questions of the editor', () => {
         assert.deepEqual([failed.step, failed.code], ['login', 'LOGIN_FAILED']);
       });
 
+      it('takes no key of a stored TLS node, and no login of a stored proxy node, for what is not deployed', async function () {
+        if (!opensslAvailable()) this.skip();
+        const { cert, key } = selfSigned();
+        const nodes = [
+          {
+            id: 'tls',
+            type: 'tls-config',
+            name: '',
+            cert: '',
+            key: '',
+            ca: '',
+            verifyservercert: true,
+            credentials: { certdata: cert, keydata: key },
+          },
+          {
+            id: 'proxy',
+            type: 'http proxy',
+            name: '',
+            url: 'http://127.0.0.1:9',
+            noproxy: [],
+            credentials: { username: 'u', password: 'p' },
+          },
+        ];
+        await flow.deployFlows([...flow.flows({}), ...nodes]);
+        for (const [reach, what] of [
+          [{ tls: 'tls' }, /key of the TLS node/],
+          [{ proxy: 'proxy' }, /login of the proxy node/],
+        ] as const) {
+          const asked = { station: {}, cloud: { url: 'http://127.0.0.1:9', ...reach }, credentials: {} };
+          const { status, body } = await act(flow.nodeRed, 'devices', asked);
+          assert.equal(status, 422);
+          assert.match(String(body.message), what);
+        }
+      });
+
       it('stops at the service where nothing listens', async () => {
         const typed = { apiKey: 'k', username: 'u', password: 'p' };
         const failed = failure(await steps(draft(`http://127.0.0.1:${await freePort()}`, typed)));
@@ -215,7 +251,7 @@ describe('questions of the editor', () => {
         await scripted.close();
       });
 
-      it('stops at the data sources of a camera that has none', async () => {
+      it('stops at the video session of a camera whose data sources offer none', async () => {
         const scripted = await ScriptedStation.start();
         const { service } = scripted;
         service.on('GET', '/sources/Gate', { json: {} });

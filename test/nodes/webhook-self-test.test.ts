@@ -110,6 +110,15 @@ describe('the self-test of a webhook', () => {
     close();
   });
 
+  for (const publicUrl of ['alarms.example.com', 'ftp://alarms.example.com']) {
+    it(`is refused with a public URL ${publicUrl}, which is none`, async () => {
+      await nodeRed.deploy(webhookFlow({ webhook: { publicUrl } }));
+      const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
+      assert.equal(status, 422);
+      assert.match(String(body.message), /enter one that begins with https/);
+    });
+  }
+
   it('is refused where the webhook is not deployed, or cannot take messages', async () => {
     const unknown = await act(nodeRed, 'webhook-test', { webhook: 'nobody' });
     assert.match(String(unknown.body.message), /deploy the flow first/);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, signature } from '../support/alarm-message';
+import { eventually } from '../support/sinks';
 import { Authority } from '../support/authority';
 import { cloud, station, webhookIn } from '../support/flows';
 import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
@@ -263,7 +264,7 @@ describe('a reverse proxy before webhook in', function () {
           const { serial } = await proxy.handshake();
           proxy.renewCertificate();
           proxy.signal('SIGHUP');
-          while ((await proxy.handshake()).serial === serial);
+          await eventually(async () => (await proxy.handshake()).serial !== serial, 'the new certificate');
         });
       }
 

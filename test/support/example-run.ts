@@ -1,20 +1,7 @@
 import assert from 'node:assert/strict';
+import { SandboxOfExample, withChanges, type AlarmToRaise, type RaisedAlarm } from './example-sandbox';
 import { example, packagesFor } from './examples';
 import { NodeRed, probe, type FlowNode, type StartOptions } from './node-red';
-
-interface Alarm {
-  alarmId: string;
-  messageId: string;
-}
-
-/** An alarm as the sandbox is asked for it. */
-export interface AlarmOrder {
-  camera?: string;
-  eventClass?: string;
-  eventName?: string;
-  /** It ends after that time. */
-  seconds?: number;
-}
 
 export interface RunOptions extends StartOptions {
   /** Ids of nodes, and the probe that gets all that goes into each. */
@@ -65,14 +52,8 @@ export class ExampleRun {
     await this.#ready(0);
   }
 
-  /** Raises an alarm in the sandbox of the example. */
-  async raise(order: AlarmOrder = {}): Promise<Alarm> {
-    const response = await fetch(`${this.sandboxUrl}/sandbox/alarms`, {
-      method: 'POST',
-      body: JSON.stringify(order),
-    });
-    assert.ok(response.ok, `the sandbox raises an alarm: ${response.status}`);
-    return (await response.json()) as Alarm;
+  raise(alarm: AlarmToRaise = {}): Promise<RaisedAlarm> {
+    return new SandboxOfExample(this.sandboxUrl).raise(alarm);
   }
 
   /** Presses the button of an inject node. */
@@ -103,10 +84,12 @@ function changedFlow(
   digits: string,
   { beside, changes = {}, constants = {} }: Pick<RunOptions, 'beside' | 'changes' | 'constants'>,
 ): FlowNode[] {
-  const nodes = example(digits, beside).map((node) => {
-    const own = node.type === 'rvm-cloud' ? { sandboxEvents: 0 } : {};
-    return { ...withConstants(node, constants[node.id] ?? {}), ...own, ...changes[node.id] };
+  const own = example(digits, beside);
+  const functions = Object.entries(constants).map(([id, values]) => {
+    const node = own.find((each) => each.id === id) ?? assert.fail(`the example has no ${id}`);
+    return [id, withConstants(node, values)] as const;
   });
+  const nodes = withChanges(withChanges(own, Object.fromEntries(functions)), changes);
   const z = nodes.find(({ type }) => type === 'tab')?.id ?? '';
   const watch = { id: 'watch-status', type: 'status', z, scope: null, x: 0, y: 0, wires: [['status']] };
   return [...nodes, watch, probe('status', z)];

@@ -12,7 +12,13 @@ export interface AlarmToRaise {
   camera?: string;
   eventClass?: 'security' | 'health';
   eventName?: string;
+  /** It ends after that time. */
   seconds?: number;
+}
+
+export interface RaisedAlarm {
+  alarmId: string;
+  messageId: string;
 }
 
 /**
@@ -41,7 +47,8 @@ export function tabEnv(values: Record<string, number>): { env: object[] } {
 
 /** The sandbox inside of a Node-RED, once an endpoint is there for its alarms. */
 export class SandboxOfExample {
-  private constructor(readonly url: string) {}
+  /** @param url of its service */
+  constructor(readonly url: string) {}
 
   /** @param from where in the log to look for its address: a later deploy starts another */
   static async of(nodeRed: NodeRed, from = 0): Promise<SandboxOfExample> {
@@ -66,9 +73,8 @@ export class SandboxOfExample {
     }
   }
 
-  /** @returns the id of the alarm */
-  async raise(alarm: AlarmToRaise): Promise<string> {
-    return ((await this.#post('alarms', { seconds: 3600, ...alarm })) as { alarmId: string }).alarmId;
+  async raise(alarm: AlarmToRaise = {}): Promise<RaisedAlarm> {
+    return (await this.#post('alarms', { seconds: 3600, ...alarm })) as RaisedAlarm;
   }
 
   async fault(fault: Record<string, unknown>): Promise<void> {

@@ -28,6 +28,11 @@ export function packagesFor(digits: string): readonly string[] {
 export function example(digits: string, beside: Record<string, string> = {}): FlowNode[] {
   const file = EXAMPLES.find((name) => name.startsWith(digits)) ?? assert.fail(`no example ${digits}`);
   const nodes = JSON.parse(fs.readFileSync(path.join(FOLDER, file), 'utf8')) as FlowNode[];
+  for (const id of Object.keys(beside))
+    assert.ok(
+      nodes.some((node) => node.id === id),
+      `the example has no ${id}`,
+    );
   const tab = nodes.find((node) => node.type === 'tab')?.id ?? '';
   const wired = nodes.map((node) => {
     if (!Array.isArray(node.wires)) return node;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { chromiumPath, closeDialog, openBrowser, openEditor } from './browser';
+import { tokenOf, TWO_USERS } from './editor-questions';
 import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from './node-red';
 
 /** A Node-RED and its editor in a browser, from the first test of a group to the last. */
@@ -18,7 +19,11 @@ export interface InEditor {
   flow: () => FlowNode[] | Promise<FlowNode[]>;
   /** Called after the last test. */
   end?: () => unknown;
+  /** Node-RED has users, one of whom is logged in, and another `httpAdminRoot`. */
+  secured?: boolean;
 }
+
+const ROOT = '/admin';
 
 /**
  * A group of tests for the editor of each version of Node-RED; skipped where there is no Chromium. After each test no dialog is
@@ -26,7 +31,7 @@ export interface InEditor {
  */
 export function describeInEditor(
   title: string,
-  { flow, end }: InEditor,
+  { flow, end, secured = false }: InEditor,
   tests: (editor: EditorOfTests) => void,
 ): void {
   for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
@@ -37,10 +42,13 @@ export function describeInEditor(
       before(async function () {
         const chromium = chromiumPath();
         if (chromium === undefined) this.skip();
-        editor.nodeRed = await NodeRed.start({ version });
-        await editor.nodeRed.deploy(await flow());
+        const settings = secured ? `${TWO_USERS} httpAdminRoot: '${ROOT}',` : '';
+        const root = secured ? ROOT : '';
+        editor.nodeRed = await NodeRed.start({ version, settings });
+        const token = secured ? await tokenOf(editor.nodeRed, 'admin', root) : '';
+        await editor.nodeRed.deploy(await flow(), 'full', root, token);
         editor.browser = await openBrowser(chromium);
-        Object.assign(editor, await openEditor(editor.browser, editor.nodeRed));
+        Object.assign(editor, await openEditor(editor.browser, editor.nodeRed, { root, token }));
       });
 
       afterEach(async () => {

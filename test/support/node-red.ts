@@ -175,8 +175,8 @@ export class NodeRed {
   }
 
   /** Waits for a line of the log, which comes by another way than statuses and messages. */
-  async logged(line: RegExp): Promise<void> {
-    await this.until(() => line.test(this.log), `${line} in the log`);
+  async logged(line: RegExp, from = 0): Promise<void> {
+    await this.until(() => line.test(this.log.slice(from)), `${line} in the log`);
   }
 
   /** Waits for a condition over log and messages; looked at again after each change. */

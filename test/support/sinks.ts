@@ -95,9 +95,13 @@ export function settledFlow(problems: FileSink, sink: OnceSink): FlowNode[] {
 }
 
 /** Waits for what no event tells of. */
-export async function eventually(condition: () => boolean, what: string, seconds = 20): Promise<void> {
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  seconds = 20,
+): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
-  while (!condition()) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain for ${what}`);
     await delay(10);
   }

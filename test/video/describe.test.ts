@@ -6,13 +6,9 @@ import { RvmError } from '../../lib/error';
 import { describe as describeStream } from '../../lib/video/describe';
 import { opensslAvailable, selfSigned } from '../support/self-signed';
 
-const SDP = [
-  'v=0',
-  'm=audio 0 RTP/AVP 0',
-  'a=rtpmap:0 PCMU/8000',
-  'm=video 0 RTP/AVP 96',
-  'a=rtpmap:96 H265/90000',
-];
+const SOUND = ['m=audio 0 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'];
+const VIDEO = ['m=video 0 RTP/AVP 96', 'a=rtpmap:96 H265/90000'];
+const SDP = ['v=0', ...SOUND, ...VIDEO];
 
 describe('the question to a video relay', () => {
   let server: net.Server | undefined;
@@ -55,10 +51,15 @@ describe('the question to a video relay', () => {
     return error;
   }
 
-  it('finds the codec of the video, not that of the sound', async () => {
-    const at = await relay(described(SDP.join('\r\n')));
-    assert.deepEqual(await describeStream(`rtsp://${at}/live`, { timeoutMs: 2000 }), { codecs: ['H265'] });
-  });
+  for (const media of [
+    [...SOUND, ...VIDEO],
+    [...VIDEO, ...SOUND],
+  ]) {
+    it(`finds the codec of the video, not that of the sound, in ${media.join(', ')}`, async () => {
+      const at = await relay(described(['v=0', ...media].join('\r\n')));
+      assert.deepEqual(await describeStream(`rtsp://${at}/live`, { timeoutMs: 2000 }), { codecs: ['H265'] });
+    });
+  }
 
   it('asks by DESCRIBE alone, without the login of the URL', async () => {
     const at = await relay(described(SDP.join('\r\n')));
