@@ -122,6 +122,9 @@ async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<vo
   await page.waitForFunction(`$('.rvm-thumbnail').length > 0 && $('.rvm-thumbnail')[0].naturalWidth > 0`);
   await page.waitForSelector('.rvm-quarantine .rvm-row');
   await page.waitForSelector('.red-ui-notification', { state: 'detached' });
+  // In its place it shares its height with other tabs, and one has to scroll.
+  await page.addStyleTag({ content: WHOLE_SIDEBAR });
+  await page.evaluate(`$('.rvm-sidebar').appendTo(document.body)`);
   await inEachTheme(page, async (theme) => {
     await save(page, `sidebar-${theme}.png`, await page.evaluate<Box>(BOX_OF_SIDEBAR));
   });
@@ -142,7 +145,7 @@ async function pictureOfTheBoard(browser: Browser, nodeRed: NodeRed, theme: stri
 async function pictureOfExample(browser: Browser, nodeRed: NodeRed, file: string): Promise<void> {
   const flow = example(file);
   await nodeRed.deploy(flow);
-  const { page } = await openEditor(browser, nodeRed, { scale: SCALE });
+  const { page } = await openEditor(browser, nodeRed, { width: 2600, height: 1400, scale: SCALE });
   if (flow.some(({ type, sandboxEvents }) => type === 'rvm-cloud' && Number(sandboxEvents) > 0))
     await page.waitForFunction(`$('.red-ui-flow-node-status-label').text().includes('last ')`, undefined, {
       timeout: 30_000,
@@ -162,6 +165,9 @@ const BOX_OF_DIALOG = `(() => {
   const bottom = Math.max(...[...form.querySelectorAll('*')].map((part) => part.getBoundingClientRect().bottom));
   return { x: tray.left, y: tray.top, width: tray.width, height: bottom + ${MARGIN} - tray.top };
 })()`;
+
+const WHOLE_SIDEBAR = `body > .rvm-sidebar { position: fixed; z-index: 1000; inset: 0 auto auto 0; width: 340px; height: auto;
+  background: var(--red-ui-secondary-background); }`;
 
 /** Runs in the page: the sidebar as far down as it has something to show. */
 const BOX_OF_SIDEBAR = `(() => {

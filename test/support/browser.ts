@@ -31,6 +31,7 @@ export interface EditorOptions {
   token?: string;
   /** Of the browser. */
   language?: string;
+  width?: number;
   height?: number;
   /** Pixels of a picture for each of the page. */
   scale?: number;
@@ -40,10 +41,10 @@ export interface EditorOptions {
 export async function openEditor(
   browser: Browser,
   nodeRed: NodeRed,
-  { root = '', token = '', language = 'en-US', height = 900, scale = 1 }: EditorOptions = {},
+  { root = '', token = '', language = 'en-US', width = 1400, height = 900, scale = 1 }: EditorOptions = {},
 ): Promise<EditorPage> {
   const page = await browser.newPage({
-    viewport: { width: 1400, height },
+    viewport: { width, height },
     deviceScaleFactor: scale,
     locale: language,
   });
