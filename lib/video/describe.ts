@@ -1,5 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
+import { DIALECT } from '../cloud/dialect';
 import { RvmError } from '../error';
 
 /** What an RTSP server tells of a stream. */
@@ -15,8 +16,6 @@ export interface DescribeOptions {
   onConnected?: () => void;
 }
 
-/** Ports where the URL names none (RFC 7826, section 4.2). */
-const PORTS: Record<string, number> = { 'rtsp:': 554, 'rtsps:': 322 };
 /** Bytes of head and description: both are far shorter. */
 const MOST = 64 * 1024;
 const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})/;
@@ -29,7 +28,7 @@ const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})/;
 export async function describe(url: string, options: DescribeOptions): Promise<StreamDescription> {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
-  const at = { host, port: port === '' ? (PORTS[protocol] ?? 554) : Number(port) };
+  const at = { host, port: Number(port) || (DIALECT.rtsp.ports[protocol.slice(0, -1)] ?? 0) };
   const socket = await connected(protocol === 'rtsps:', at, options.timeoutMs);
   options.onConnected?.();
   try {

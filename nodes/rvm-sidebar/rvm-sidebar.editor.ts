@@ -1,5 +1,6 @@
 import type { PickedDevice } from '../support/picker-data';
 import { ask, AskError, post } from '../support/editor/ask';
+import { statePoint } from '../support/editor/state-point';
 import {
   DEAD_ACTIONS,
   QUARANTINE_ACTIONS,
@@ -243,11 +244,8 @@ async function showCameras(list: JQuery, station: string): Promise<void> {
 }
 
 function cameraRow({ name, id, site, status, online }: PickedDevice): JQuery {
-  const point = $('<i class="fa" aria-hidden="true">').addClass(
-    online ? 'fa-circle rvm-good' : 'fa-circle-o rvm-bad',
-  );
   return $('<div class="rvm-camera">').append(
-    point,
+    statePoint(online),
     $('<span>').text(present([name || id, site, status], ' · ')),
   );
 }

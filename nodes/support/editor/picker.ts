@@ -1,4 +1,5 @@
 import { AskError } from './ask';
+import { statePoint } from './state-point';
 
 /** One thing to pick. */
 export interface Pickable {
@@ -128,10 +129,7 @@ export class Picker {
     const row = $('<button type="button" class="rvm-picker-item">');
     row.attr('aria-pressed', String(this.#field.typedInput('value') === id));
     if (state !== undefined) {
-      const point = $('<i class="fa" aria-hidden="true">').addClass(
-        state.isGood ? 'fa-circle' : 'fa-circle-o',
-      );
-      row.append(point.addClass(state.isGood ? 'rvm-good' : 'rvm-bad')).attr('title', state.text);
+      row.append(statePoint(state.isGood)).attr('title', state.text);
     }
     row.append(
       $('<span>').append($('<span class="rvm-picker-name">').text(name || id), $('<code>').text(id)),
