@@ -57,13 +57,14 @@ function connected(
     const socket = secure ? tls.connect({ host, port, ...servername }) : net.connect({ host, port });
     const where = `${host}, port ${port}`;
     const fail = (error: NodeJS.ErrnoException): void => reject(connectionFault(where, secure, error));
-    const giveUp = (): void => {
+    const timer = setTimeout(() => {
       socket.destroy();
       reject(new RvmError('TIMEOUT', `${where} did not answer: a firewall may keep it from this machine.`));
-    };
-    socket.setTimeout(ms).once('timeout', giveUp).once('error', fail);
+    }, ms);
+    socket.once('close', () => clearTimeout(timer)).once('error', fail);
     socket.once(secure ? 'secureConnect' : 'connect', () => {
-      socket.setTimeout(0).off('timeout', giveUp).off('error', fail);
+      clearTimeout(timer);
+      socket.off('error', fail);
       resolve(socket);
     });
   });
@@ -83,13 +84,17 @@ function answerOf(socket: net.Socket, ms: number): Promise<string> {
     let received = '';
     const noRtsp = (): void =>
       reject(new RvmError('BAD_RESPONSE', 'The relay answered with something else than RTSP.'));
-    socket.setTimeout(ms, () => {
+    // In all: one that sends a byte now and then must not keep the connection.
+    const timer = setTimeout(() => {
       reject(
         new RvmError('TIMEOUT', 'The relay took the connection, but did not describe the video in time.'),
       );
-    });
+    }, ms);
     socket.on('error', noRtsp);
-    socket.on('close', noRtsp);
+    socket.on('close', () => {
+      clearTimeout(timer);
+      noRtsp();
+    });
     socket.on('data', (piece: Buffer) => {
       received += piece.toString('latin1');
       if (received.length > MOST) return noRtsp();
@@ -112,6 +117,6 @@ function descriptionIn(answer: string): StreamDescription {
   }
   // As far as the next medium, which may be sound.
   const [video = ''] = /^m=video[^]*?(?=^m=|(?![^]))/m.exec(answer) ?? [];
-  const codecs = [...video.matchAll(/^a=rtpmap:\d+ ([^/\s]+)/gm)].map(([, name = '']) => name);
+  const codecs = [...video.matchAll(/^a=rtpmap:\d+ ([\w.+-]{1,32})\//gm)].map(([, name = '']) => name);
   return { codecs };
 }

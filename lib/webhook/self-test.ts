@@ -3,6 +3,7 @@ import dns from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
+import { RvmError } from '../error';
 import { SELF_TEST } from './envelope';
 import { within } from './hold';
 import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
@@ -27,6 +28,8 @@ export class Arrivals {
 
 export interface SelfTest {
   url: string;
+  /** Scheme of the endpoint as registered with the service. */
+  scheme: 'https' | 'http';
   /** Phrase of the station; it signs the message and is never sent. */
   phrase: string;
   arrivals: Arrivals;
@@ -36,6 +39,8 @@ export interface SelfTest {
 
 /** Milliseconds: what was answered with 200 is stored already. */
 const ARRIVAL = 2000;
+
+const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
 /** A failure that has its place. */
 class Failed extends Error {
@@ -51,13 +56,14 @@ class Failed extends Error {
 /**
  * Posts a signed message to the address of a webhook, as the service would, and looks whether it arrives. Durably kept it
  * ends as problem `self-test`, never as an alarm.
+ * @throws RvmError CONFIG_MISSING where the URL is none, or would show a signature on the way that the service never shows
  */
 export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   const { url, arrivals } = test;
+  const target = targetOf(test);
   const { messageId, body } = selfTestMessage();
   const arrival = arrivals.expect(messageId);
   try {
-    const target = new URL(url);
     await lookUp(target);
     const status = await post(target, body, test);
     if (status !== 200) throw refused(status);
@@ -70,6 +76,24 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   } finally {
     arrivals.forget(messageId);
   }
+}
+
+function targetOf({ url, scheme }: SelfTest): URL {
+  const target = URL.parse(url);
+  if (target === null || !/^https?:$/.test(target.protocol)) {
+    throw new RvmError(
+      'CONFIG_MISSING',
+      `The public URL ${url} is no address: enter one that begins with https:// or http://.`,
+    );
+  }
+  // From a signed text that is known a weak phrase can be guessed.
+  if (scheme === 'https' && target.protocol === 'http:' && !LOOPBACK.test(target.hostname)) {
+    throw new RvmError(
+      'CONFIG_MISSING',
+      'The public URL begins with http://, and the Central Station is set to https://: correct one of them.',
+    );
+  }
+  return target;
 }
 
 function selfTestMessage(): { messageId: string; body: Buffer } {

@@ -102,7 +102,9 @@ function withoutKey(tls: CloudConnection['tls']): CloudConnection['tls'] {
 }
 
 function hasStoredLogin(proxy: CloudConnection['proxy']): boolean {
-  return proxy.kind === 'proxy' && (proxy.username ?? '') !== '';
+  if (proxy.kind !== 'proxy') return false;
+  const { username, password } = URL.parse(proxy.url) ?? proxy;
+  return [proxy.username, proxy.password, username, password].some((part) => (part ?? '') !== '');
 }
 
 function storedSecret(what: string): RvmError {

@@ -122,22 +122,16 @@ class WebhookIn implements DeployedWebhook {
   }
 
   async selfTest(): Promise<SelfTestReport> {
-    const { able } = judgesAmong(this.#receivingStations());
-    const phrase = able[0]?.secret;
+    const [station] = judgesAmong(this.#receivingStations()).able;
     const url = this.#address();
-    if (phrase === undefined || url === undefined) {
+    if (station === undefined || url === undefined) {
       throw new RvmError(
         'CONFIG_MISSING',
         'This webhook cannot take messages yet: the status of the node says why. Deploy it first.',
       );
     }
-    if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) {
-      throw new RvmError(
-        'CONFIG_MISSING',
-        `The public URL ${url} is no address: enter one that begins with https:// or http://.`,
-      );
-    }
-    return selfTest({ url, phrase, arrivals: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
+    const { scheme, secret: phrase } = station;
+    return selfTest({ url, scheme, phrase, arrivals: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
   }
 
   /** As the service sees it, where that is known; else as this machine does. */
@@ -337,12 +331,13 @@ class WebhookIn implements DeployedWebhook {
 }
 
 export = (RED: NodeAPI): void => {
-  if (nodeIsNewEnough()) {
+  const isNewEnough = nodeIsNewEnough();
+  if (isNewEnough) {
     nodeRedServer(RED);
     addSelfTest(RED);
-  } else cutAlarms(RED);
+  }
 
-  registerNode(RED, 'rvm-webhook-in', (node: WebhookNode, config: NodeDef) => {
+  const build = (node: WebhookNode, config: NodeDef): void => {
     const server = chosenServer(RED, node, config);
     if (server === undefined) return;
     const webhook = new WebhookIn(RED, node, config, server);
@@ -350,5 +345,6 @@ export = (RED: NodeAPI): void => {
     node.on('close', (_removed: boolean, done: () => void) => {
       webhook.close().then(done, done);
     });
-  });
+  };
+  registerNode(RED, 'rvm-webhook-in', build, undefined, isNewEnough ? undefined : cutAlarms(RED));
 };

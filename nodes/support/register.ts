@@ -10,17 +10,22 @@ interface Credentials {
 /**
  * Registers a type. On a Node.js that is too old the type registers all the same, shows what it needs and refuses
  * each message with CONFIG_MISSING, so that a flow keeps its nodes instead of losing them as "unknown".
+ * @param onOldNode what else is done then
  */
 export function registerNode<N extends Node, D extends NodeDef>(
   RED: NodeAPI,
   type: string,
   build: (node: N, config: D) => void,
   credentials?: Credentials,
+  onOldNode: (node: Node, config: D) => void = () => undefined,
 ): void {
   function RvmNode(this: N, config: D): void {
     RED.nodes.createNode(this, config);
     if (nodeIsNewEnough()) build(this, config);
-    else refuseOldNode(RED, this);
+    else {
+      refuseOldNode(RED, this);
+      onOldNode(this, config);
+    }
   }
   RED.nodes.registerType(type, RvmNode, credentials === undefined ? {} : { credentials });
 }

@@ -40,9 +40,10 @@ describe('the package on a Node.js that is too old', function () {
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
       const node = otherNode(old);
       if (node === undefined) this.skip();
-      const nodeRed = await NodeRed.start({ version: '4.1', node });
+      const nodeRed = await NodeRed.start({ version: '4.1', node, env: { RVM_TEST_PATH: PATH } });
       try {
-        await nodeRed.deploy(webhookFlow({}, list(), ...entrance('in', 'list')));
+        const webhook = { path: '${RVM_TEST_PATH}' };
+        await nodeRed.deploy(webhookFlow({ webhook }, list(), ...entrance('in', 'list')));
         for (const id of ['webhook', 'list']) {
           await nodeRed.until(
             () => nodeRed.statuses(id).at(-1) === 'needs Node.js 22.13',

@@ -119,6 +119,15 @@ describe('the self-test of a webhook', () => {
     });
   }
 
+  it('is refused with a public URL of http:// where the Central Station is registered as https://', async () => {
+    await nodeRed.deploy(
+      webhookFlow({ webhook: { publicUrl: 'http://alarms.example.com' }, station: { scheme: 'https' } }),
+    );
+    const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
+    assert.equal(status, 422);
+    assert.match(String(body.message), /correct one of them/);
+  });
+
   it('is refused where the webhook is not deployed, or cannot take messages', async () => {
     const unknown = await act(nodeRed, 'webhook-test', { webhook: 'nobody' });
     assert.match(String(unknown.body.message), /deploy the flow first/);

@@ -61,6 +61,15 @@ describe('the question to a video relay', () => {
     });
   }
 
+  it('gives up on a relay that drips, which would keep the connection for days', async () => {
+    const at = await relay('');
+    server?.on('connection', (socket: net.Socket) => {
+      const timer = setInterval(() => socket.write('R'), 50);
+      socket.on('close', () => clearInterval(timer));
+    });
+    assert.equal((await failure(`rtsp://${at}/secret`, 300)).code, 'TIMEOUT');
+  });
+
   it('asks by DESCRIBE alone, without the login of the URL', async () => {
     const at = await relay(described(SDP.join('\r\n')));
     await describeStream(`rtsp://user:pass@${at}/live?t=secret`, { timeoutMs: 2000 });
