@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { Aedes, type PublishPacket } from 'aedes';
+import { alarmMessage, post } from '../support/alarm-message';
 import { example } from '../support/examples';
 import { SandboxOfExample, tabEnv, withChanges } from '../support/example-sandbox';
+import { PHRASE } from '../support/flows';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
 import { eventually } from '../support/sinks';
 
@@ -85,7 +87,8 @@ describe('example 06, an alarm over MQTT', function () {
       state: 'alarm',
       until: new Date(Date.now() - 1000).toISOString(),
     });
-    nodeRed = await NodeRed.start({ settings: 'mqttReconnectTime: 200,', flows: flow(broker.port) });
+    nodeRed = await NodeRed.start({ settings: 'mqttReconnectTime: 200,' });
+    await nodeRed.deploy(flow(broker.port));
     sandbox = await SandboxOfExample.of(nodeRed);
     await nodeRed.logged(/Connected to broker/);
   });
@@ -150,6 +153,19 @@ describe('example 06, an alarm over MQTT', function () {
     assert.equal(broker.of('state').length, before);
   });
 
+  for (const id of ['x'.repeat(70_000), { toString: 1 }, '#/+', 7]) {
+    it(`keeps topics short and plain whatever stands for an id: ${JSON.stringify(id).slice(0, 20)}`, async () => {
+      const message = alarmMessage({ locationId: id, cameraId: id });
+      const { alarmId } = message.payload as { alarmId: string };
+      assert.equal((await post(`${nodeRed.url}/remote-monitoring/example-06`, message, PHRASE)).status, 200);
+      await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
+      assert.match(
+        broker.of('event', alarmId)[0]?.topic ?? '',
+        /^remote-monitoring\/example-06(\/[\w-]{1,64}){2}\/event$/,
+      );
+    });
+  }
+
   it('settles nothing while the broker has the message and has not acknowledged it', async () => {
     broker.acknowledges = false;
     const { alarmId } = await sandbox.raise({ eventClass: 'health' });
@@ -185,6 +201,7 @@ function flow(port: number): FlowNode[] {
     [TAB]: tabEnv({ STATE_SECONDS: 1, OLD_SECONDS: 600 }),
     'rvm-example-06-broker': { port: String(port) },
     'rvm-example-06-webhook': { redeliverAfter: 1 },
+    'rvm-example-06-station': { credentials: { secret: PHRASE } },
     'rvm-example-06-settle': { wires: [['settled'], ['rvm-example-06-not-settled']] },
   });
   return [...nodes, probe('settled', TAB)];
