@@ -2,6 +2,9 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json-record';
 
+/** With its namespace: the `RED` of the sidebar has none of these texts. */
+const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';
+
 /** As Express has them. */
 type Handler = ReturnType<NodeAPI['auth']['needsPermission']>;
 type Request = Parameters<Handler>[0];
@@ -47,12 +50,14 @@ function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown)
       (error: unknown) => {
         if (error instanceof RvmError) res.status(422).json({ code: error.code, message: error.message });
         else {
-          // Not its message: that may quote what was asked.
-          RED.log.error(
-            `rvm/${path}: ${error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : 'unknown fault'}`,
-          );
+          RED.log.error(RED._(UNKNOWN, { path, fault: faultOf(error) }));
           res.status(500).json({});
         }
       },
     );
+}
+
+/** Not its message: that may quote what was asked. */
+function faultOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : typeof error;
 }
