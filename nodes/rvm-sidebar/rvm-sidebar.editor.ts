@@ -23,7 +23,8 @@ function own(key: string, values?: Record<string, unknown>): string {
   return said(`rvm-sidebar.${key}`, values);
 }
 
-const LISTS = ['stations', 'events', 'dead', 'quarantine'] as const;
+/** What needs hands stands above the events, where there is any. */
+const LISTS = ['stations', 'dead', 'quarantine', 'events'] as const;
 type List = (typeof LISTS)[number];
 
 /** The sidebar "Remote monitoring": what the inbox has, and what the stations do. */
@@ -80,14 +81,20 @@ class Sidebar {
       this.#lists.events,
       events.map((row) => this.#eventRow(row)),
     );
-    fill(
-      this.#lists.dead,
+    this.#fillUrgent(
+      'dead',
       dead.map((row) => eventRow(row).append(this.#deadActions(row))),
     );
-    fill(
-      this.#lists.quarantine,
+    this.#fillUrgent(
+      'quarantine',
       quarantine.map((row) => quarantineRow(row).append(this.#quarantineActions(row))),
     );
+  }
+
+  #fillUrgent(name: 'dead' | 'quarantine', rows: readonly JQuery[]): void {
+    const list = this.#lists[name];
+    fill(list, rows);
+    list.add(list.prev('h3')).toggle(rows.length > 0);
   }
 
   /** With its picture, where one was taken. */

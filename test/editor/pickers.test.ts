@@ -59,6 +59,15 @@ describeInEditor('the lists to pick from', { flow, end: () => sandbox.close() },
     assert.equal(await editor.page.evaluate(`RED.nodes.node('device').cameraType`), 'str');
   });
 
+  it('choose the only Central Station with its camera, where none was chosen', async () => {
+    await editor.page.evaluate(`RED.nodes.node('device').station = ''`);
+    await openDialog(editor.page, 'device');
+    await openPicker();
+    await editor.page.locator(ITEMS).first().click();
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await editor.page.evaluate(`RED.nodes.node('device').station`), 'station');
+  });
+
   it('leave a variable or a place in the message as they are', async () => {
     for (const [type, value] of [
       ['env', 'CAMERA'],

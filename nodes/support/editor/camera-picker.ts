@@ -18,6 +18,7 @@ export function cameraPicker(node: EditorNode): Picker {
     name: 'camera',
     title: node._('shared.picker.cameras'),
     load: (fresh) => devicesOffered(node, fresh),
+    picked: () => chooseStation(node),
   });
   $('#node-input-station').on('change', () => picker.reset());
   return picker;
@@ -36,6 +37,12 @@ export function targetPicker(node: EditorNode, name: string, list: () => PtzList
   });
   $('#node-input-station, #node-input-camera').on('change', () => picker.reset());
   return picker;
+}
+
+/** The camera that was picked is one of the only Central Station there is: a message without one must find it, too. */
+function chooseStation(node: EditorNode): void {
+  const field = $('#node-input-station');
+  if (!RED.nodes.node(String(field.val()))) field.val(chosenStation(node).id).trigger('change');
 }
 
 async function devicesOffered(node: EditorNode, fresh: boolean): Promise<Offer> {

@@ -27,6 +27,8 @@ export interface PickerOptions {
   title: string;
   /** @param fresh asks the service now. @throws AskError */
   load(fresh: boolean): Promise<Offer>;
+  /** Told once something was picked. */
+  picked?(): void;
 }
 
 /** More are not shown at once: the search finds them. */
@@ -142,6 +144,7 @@ export class Picker {
     this.#field.typedInput('value', id);
     this.#field.trigger('change');
     this.#panel.prop('hidden', true);
+    this.options.picked?.();
     const button = this.#field.closest('.form-row').find('.rvm-pick');
     button.attr('aria-expanded', 'false').trigger('focus');
   }
