@@ -17,7 +17,10 @@ export function cutAlarms(RED: NodeAPI): (node: Node, config: NodeDef) => void {
   }
   return (node, config) => {
     // Variables are resolved in the properties of a node that is built.
-    paths.set(node.id, bare(textOf({ ...config }, 'path')));
+    const path = bare(textOf({ ...config }, 'path'));
+    // One without a path would cut whatever is asked of the root.
+    if (path === '') paths.delete(node.id);
+    else paths.set(node.id, path);
     node.on('close', (removed: boolean, done: () => void) => {
       if (removed) paths.delete(node.id);
       done();

@@ -36,6 +36,19 @@ describe('the package on the oldest supported Node.js, 22.13.0', function () {
 
 describe('the package on a Node.js that is too old', function () {
   this.timeout(120_000);
+
+  it('cuts nothing for a webhook in without a path', async function () {
+    const node = otherNode('20.20.2');
+    if (node === undefined) this.skip();
+    const nodeRed = await NodeRed.start({ version: '4.1', node, settings: "httpNodeRoot: '/api'," });
+    try {
+      await nodeRed.deploy(webhookFlow({ webhook: { path: '' } }));
+      assert.equal((await fetch(`${nodeRed.url}/api/`)).status, 404);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+
   for (const old of ['20.20.2', '22.12.0']) {
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
       const node = otherNode(old);

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
 import type { Authority, Issued } from './authority';
+import { untilListening } from './listening';
 import { freePort, ROOT } from './node-red';
 
 /** The name that the configurations in docs/proxies are for. */
@@ -169,14 +170,8 @@ export class ReverseProxy {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async #listening(): Promise<void> {
-    const end = performance.now() + 10_000;
-    while (!(await accepts(this.port)) || !(await accepts(this.httpPort))) {
-      if (performance.now() > end || this.child.exitCode !== null) {
-        throw new Error(`${this.kind} does not listen: ${this.log}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+  #listening(): Promise<void> {
+    return untilListening(this.child, [this.port, this.httpPort], () => this.log);
   }
 }
 
@@ -247,17 +242,5 @@ function isExecutable(file: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }

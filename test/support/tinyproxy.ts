@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { programAvailable } from './burnt-in-second';
+import { untilListening } from './listening';
 import { freePort } from './node-red';
 
 /** Skips what needs tinyproxy where that is not installed, and says why in the titles. */
@@ -59,24 +59,7 @@ export class Tinyproxy {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  async #listening(): Promise<void> {
-    const end = performance.now() + 5_000;
-    while (!(await accepts(this.port))) {
-      if (performance.now() > end || this.child.exitCode !== null)
-        throw new Error(`tinyproxy does not listen: ${this.log}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = net.connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
+  #listening(): Promise<void> {
+    return untilListening(this.child, [this.port], () => this.log);
   }
 }
