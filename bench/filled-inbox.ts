@@ -2,9 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { NewMessage } from '../lib/inbox/sqlite/protocol';
+import type { NewMessage } from '../lib/inbox/store/protocol';
 import { Store } from '../lib/inbox/sqlite/store';
-import { newMessage } from '../lib/inbox/stored-message';
+import { newMessage } from '../lib/inbox/store/stored-message';
 import { proven } from '../test/inbox/samples';
 import { webhookIn } from '../test/support/flows';
 

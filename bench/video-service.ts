@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { seededToken, seededUuid } from '../sandbox/seeded';
+import { seededToken, seededUuid } from '../sandbox/world/seeded';
 
 /** A camera of the service, as its events name it. */
 export interface BenchCamera {

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { OptionError, type RemoteIdPlace, type SandboxOptions } from './options';
-import type { StationSettings } from './stations';
+import type { StationSettings } from './world/stations';
 
 /** What the command line asks for: the help, or a sandbox with one station. */
 export type CliRequest =

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseSupportedVersions } from './versions';
+import { parseSupportedVersions } from './world/versions';
 
 /** Where a device's remote id can be read, apart from events: in every record, in its details only, nowhere. */
 export type RemoteIdPlace = 'record' | 'details' | 'none';

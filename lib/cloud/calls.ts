@@ -1,6 +1,5 @@
 import type { RvmEvent } from '../event';
 import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
-import type { RtspRelay } from './rtsp';
 
 /** What goes with any call of a station's client. */
 export interface CallOptions {
@@ -43,6 +42,13 @@ export interface LiveRtsp extends RtspChoice {
 }
 
 export type RtspWanted = EventRtsp | RecordedRtsp | LiveRtsp;
+
+/** Where an RTSP session is to be opened. */
+export interface RtspRelay {
+  scheme: string;
+  host: string;
+  port: number;
+}
 
 /** An RTSP session that the service has granted. `url` is a short-lived secret. */
 export interface RtspSession {

@@ -1,6 +1,6 @@
 import { RvmError } from '../error';
-import { Abort } from './abort';
-import { asError } from './as-error';
+import { Abort } from '../work/abort';
+import { asError } from '../work/as-error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;

@@ -12,26 +12,26 @@ import type {
   RtspWanted,
   Snapshot,
 } from './calls';
-import { CameraFinder } from './camera-finder';
-import { CameraLinks } from './camera-links';
-import { proxySecrets, type ProxySettings } from './connection/proxy-settings';
-import type { TlsSettings } from './connection/tls-settings';
-import { requireAgentUser, secretsOf, usableKey, type Credentials } from './credentials';
-import { DeviceDirectory } from './device-directory';
+import { CameraFinder } from './cameras/camera-finder';
+import { CameraLinks } from './cameras/camera-links';
+import { proxySecrets, type ProxySettings } from './http/connection/proxy-settings';
+import type { TlsSettings } from './http/connection/tls-settings';
+import { requireAgentUser, secretsOf, usableKey, type Credentials } from './session/credentials';
+import { DeviceDirectory } from './cameras/device-directory';
 import { DIALECT } from './dialect';
-import { FreeRequests } from './free-requests';
+import { FreeRequests } from './functions/free-requests';
 import { Operation, type OperationOptions } from './operation';
-import { Origins } from './origin';
-import { Ptz } from './ptz';
-import type { LiveStyle } from './rtsp';
-import { RtspSessions } from './rtsp-sessions';
-import { SessionKeeper } from './session';
-import { Snapshots } from './snapshots';
-import { StateBoard, type StateListener, type StationState } from './station-state';
+import { Origins } from './http/origin';
+import { Ptz } from './functions/ptz';
+import type { LiveStyle } from './functions/rtsp';
+import { RtspSessions } from './functions/rtsp-sessions';
+import { SessionKeeper } from './session/session';
+import { Snapshots } from './functions/snapshots';
+import { StateBoard, type StateListener, type StationState } from './session/station-state';
 import { STATION_TIMING, type StationTiming } from './timing';
-import { Transport } from './transport';
+import { Transport } from './http/transport';
 
-export type { StationState } from './station-state';
+export type { StationState } from './session/station-state';
 
 export interface StationClientOptions extends Credentials {
   /** With or without a trailing slash and a path prefix; `/system` is appended once. */

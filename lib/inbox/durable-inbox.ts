@@ -3,25 +3,25 @@ import type {
   Acceptance,
   Consumer,
   Consumption,
-  DeadLetter,
   Inbox,
   InboxState,
   ListedMessage,
   ListQuery,
-  ProvenMessage,
   QuarantinedMessage,
   QuarantineSum,
   Settlement,
 } from './inbox';
-import { within } from '../webhook/hold';
-import { EventQueue } from './event-queue';
-import { quarantinedMessage, quarantinedRow, quarantineSum } from './quarantined-row';
-import { Spilling } from './spilling';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import { within } from '../work/within';
+import { EventQueue } from './queue/event-queue';
+import { quarantinedMessage, quarantinedRow, quarantineSum } from './store/quarantined-row';
+import { Spilling } from './spill/spilling';
 import { StoreHealth, type InboxNews } from './store-health';
 import { fileSystemWarning } from './sqlite/disk';
-import type { Accepted, NewMessage, Opened } from './sqlite/protocol';
-import { reasonOf, storeFailed, StoreThread, type StoreNews, type StorePort } from './sqlite/store-thread';
-import { acceptedMessage, deliveryOf, listed, newMessage } from './stored-message';
+import type { Accepted, NewMessage, Opened } from './store/protocol';
+import { StoreThread } from './sqlite/store-thread';
+import { reasonOf, storeFailed, type StoreNews, type StorePort } from './store/port';
+import { acceptedMessage, deliveryOf, listed, newMessage } from './store/stored-message';
 
 export interface DurableInboxOptions {
   /** The SQLite file. */

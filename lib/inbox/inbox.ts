@@ -1,46 +1,5 @@
 import type { RvmEvent } from '../event';
-import type { Envelope } from '../webhook/envelope';
-import type { Warning } from '../webhook/warning';
-
-/** What every record of the inbox carries: who sent it, where it arrived, and its exact content. Plain values only. */
-export interface InboxRecord {
-  /** Endpoint it arrived at, which is also its consumer. */
-  endpointId: string;
-  stationKey: string;
-  stationName: string;
-  sandbox: boolean;
-  /** ISO 8601, UTC, with `Z`. */
-  receivedTime: string;
-  remoteAddress?: string;
-  /** SHA-256 (hex) of the content a resend repeats: of the payload, or of the whole body where no payload can be read. */
-  fingerprint: string;
-  /** The bytes as received, with any token blanked. */
-  body: Uint8Array;
-}
-
-/** An authentic message that can be used. */
-export interface ProvenMessage extends InboxRecord {
-  /** Only an `event` is delivered; an `other` (unknown `payloadType`) is kept, and its repeats are known. */
-  kind: 'event' | 'other';
-  proof: 'hmac' | 'token';
-  /** Which phrase of the station proved it. */
-  secret: 'current' | 'previous';
-  envelope: Envelope;
-  event: RvmEvent;
-  warnings: readonly Warning[];
-}
-
-/** An authentic message that is kept but not delivered. */
-export interface DeadLetter extends InboxRecord {
-  kind: 'dead-letter' | 'stale';
-  reason: DeadLetterReason;
-  /** Absent where the message has none; then the fingerprint tells a repeat. */
-  messageId?: string;
-  event?: RvmEvent;
-}
-
-export type DeadLetterReason =
-  'not-json' | 'not-utf8' | 'too-deep' | 'duplicate-key' | 'no-message-id' | 'agent-user' | 'too-old';
+import type { DeadLetter, ProvenMessage } from '../message/record';
 
 /** What became of a message handed to the inbox. */
 export interface Acceptance {

@@ -1,6 +1,6 @@
 import type { InboxState } from './inbox';
-import type { StoreWarning } from './sqlite/protocol';
-import { reasonOf } from './sqlite/store-thread';
+import type { StoreWarning } from './store/protocol';
+import { reasonOf } from './store/port';
 
 /** What an operator should know of an inbox; nothing of an event. */
 export type InboxNews =

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Inbox } from '../inbox/inbox';
 import type { Problem } from './problem';
-import type { ReceivingStation } from './station';
+import type { ReceivingStation } from './proof/receiving-station';
 
 /** A function of the kind Express calls middleware: answers by itself, or hands on with `next`. */
 export type Middleware = (
@@ -25,4 +25,11 @@ export interface Endpoint {
   middleware?: Middleware | undefined;
   /** Output 3. */
   onProblem(problem: Problem): void;
+}
+
+/** When a request came, and from where. */
+export interface RequestOrigin {
+  received: Date;
+  /** Address of the sender, as far as it is known. */
+  remoteAddress: string | undefined;
 }

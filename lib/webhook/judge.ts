@@ -1,17 +1,17 @@
-import type { DeadLetter, DeadLetterReason, InboxRecord, ProvenMessage } from '../inbox/inbox';
+import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import type { RvmEvent } from '../event';
-import { blankedBody } from './blanked-body';
-import type { ClockGuard } from './clock-guard';
-import type { Endpoint } from './endpoint';
-import { readEnvelope, type Envelope } from './envelope';
-import { fingerprintOfBytes, fingerprintOfValue } from './fingerprint';
-import { namesOtherAgentUser, warningsOf } from './oddities';
-import type { ReceivingStation } from './station';
+import { blankedBody } from '../message/blanked-body';
+import type { ClockGuard } from './proof/clock-guard';
+import type { Endpoint, RequestOrigin } from './endpoint';
+import { readEnvelope, type Envelope } from '../message/envelope';
+import { fingerprintOfBytes, fingerprintOfValue } from '../message/fingerprint';
+import { namesOtherAgentUser, warningsOf } from '../message/warnings';
+import type { ReceivingStation } from './proof/receiving-station';
 import { readTime } from '../time';
-import { verify, type ProofReason, type Received, type Verdict } from './verify';
+import { authenticate, type ProofReason, type RawMessage, type Authentication } from './proof/authenticate';
 
 /** What a message is judged with, besides itself. */
-export interface Court {
+export interface JudgeContext {
   endpointId: string;
   stations: readonly ReceivingStation[];
   stationOfAgentUser(agentUserId: string): string | undefined;
@@ -20,114 +20,127 @@ export interface Court {
   remoteAddress?: string | undefined;
 }
 
-/** A request, as far as a judgement tells of it. */
-export interface Arrival {
-  received: Date;
-  /** Address of the sender, as far as it is known. */
-  sender: string | undefined;
-}
-
 /** What an endpoint adds to a judgement. */
-export function courtOf(
+export function judgeContextOf(
   endpoint: Endpoint,
   stations: readonly ReceivingStation[],
-  { received, sender }: Arrival,
-): Omit<Court, 'clockGuard'> {
+  { received, remoteAddress }: RequestOrigin,
+): Omit<JudgeContext, 'clockGuard'> {
   return {
     endpointId: endpoint.id,
     stations,
     stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
     received,
-    remoteAddress: sender,
+    remoteAddress,
   };
 }
 
 export type Judgement =
   | { kind: 'unauthentic'; reason: ProofReason; burnt?: ReceivingStation }
-  | { kind: 'unusable'; letter: DeadLetter }
+  | { kind: 'unusable'; deadLetter: DeadLetter }
   | { kind: 'usable'; message: ProvenMessage };
 
 /** Resends end after 24 hours; anything sent longer ago than this is a replay. Milliseconds. */
 const STALE_AFTER = 26 * 60 * 60 * 1000;
 
 /** Authenticates the bytes, then reads them. Nothing is taken from a message that is not proven. */
-export function judge(received: Received, court: Court): Judgement {
-  const verdict = verify(received, court.stations);
-  if (!verdict.proven) {
-    return { kind: 'unauthentic', reason: verdict.reason, ...(verdict.burnt && { burnt: verdict.burnt }) };
+export function judge(message: RawMessage, context: JudgeContext): Judgement {
+  const authentication = authenticate(message, context.stations);
+  if (!authentication.proven) {
+    return {
+      kind: 'unauthentic',
+      reason: authentication.reason,
+      ...(authentication.burnt && { burnt: authentication.burnt }),
+    };
   }
-  return judgeProven(received, court, verdict);
+  return judgeProven(message, context, authentication);
 }
 
-function judgeProven(received: Received, court: Court, verdict: Verdict & { proven: true }): Judgement {
-  const { station } = verdict;
-  const json = received.json();
+function judgeProven(
+  message: RawMessage,
+  context: JudgeContext,
+  authentication: Authentication & { proven: true },
+): Judgement {
+  const { station } = authentication;
+  const json = message.json();
   const reading = readEnvelope(json);
-  const record = recordOf(received, court, station);
+  const record = recordOf(message, context, station);
   if (!reading.usable) {
     const { reason, event } = reading;
-    return unusable({ ...record, fingerprint: fingerprintFor(received, event) }, reason, { event });
+    return unusable({ ...record, fingerprint: fingerprintFor(message, event) }, reason, { event });
   }
   const { envelope, event, isAlarm } = reading;
   const proven = { fingerprint: fingerprintOfValue(event), ...record };
   const known = { event, messageId: envelope.messageId };
-  if (isOfOtherStation(event, station, court)) return unusable(proven, 'agent-user', known);
-  if (isStale(proven, envelope, event, court)) return unusable(proven, 'too-old', known);
-  const { oddScheme, proof, secret } = verdict;
-  const warnings = warningsOf({ json, envelope, event, station, oddScheme, received: court.received });
+  if (isOfOtherStation(event, station, context)) return unusable(proven, 'agent-user', known);
+  if (isStale(proven, envelope, event, context)) return unusable(proven, 'too-old', known);
+  const { oddScheme, proof, secret } = authentication;
+  const warnings = warningsOf({
+    json,
+    envelope,
+    event,
+    agentUserId: station.agentUserId,
+    oddScheme,
+    received: context.received,
+  });
   const kind = isAlarm ? 'event' : 'other';
   return { kind: 'usable', message: { kind, proof, secret, envelope, event, warnings, ...proven } };
 }
 
 function recordOf(
-  received: Received,
-  court: Court,
+  message: RawMessage,
+  context: JudgeContext,
   station: ReceivingStation,
-): Omit<InboxRecord, 'fingerprint'> {
+): Omit<MessageRecord, 'fingerprint'> {
   return {
-    endpointId: court.endpointId,
+    endpointId: context.endpointId,
     stationKey: station.key,
     stationName: station.name,
     sandbox: station.sandbox,
-    receivedTime: court.received.toISOString(),
-    ...(court.remoteAddress !== undefined && { remoteAddress: court.remoteAddress }),
-    body: blankedBody(received.body, received.json()),
+    receivedTime: context.received.toISOString(),
+    ...(context.remoteAddress !== undefined && { remoteAddress: context.remoteAddress }),
+    body: blankedBody(message.body, message.json()),
   };
 }
 
 /** The part that a resend repeats; a resend under the same id renews `transmitTime` and the correlation id. */
-function fingerprintFor(received: Received, event: RvmEvent | undefined): string {
-  return event === undefined ? fingerprintOfBytes(received.body) : fingerprintOfValue(event);
+function fingerprintFor(message: RawMessage, event: RvmEvent | undefined): string {
+  return event === undefined ? fingerprintOfBytes(message.body) : fingerprintOfValue(event);
 }
 
 function unusable(
-  record: InboxRecord,
+  record: MessageRecord,
   reason: DeadLetterReason,
   known: { event?: RvmEvent | undefined; messageId?: string },
 ): Judgement {
   const { event, messageId } = known;
-  const letter: DeadLetter = {
+  const deadLetter: DeadLetter = {
     ...record,
     kind: reason === 'too-old' ? 'stale' : 'dead-letter',
     reason,
     ...(messageId !== undefined && { messageId }),
     ...(event && { event }),
   };
-  return { kind: 'unusable', letter };
+  return { kind: 'unusable', deadLetter };
 }
 
 /** Another Agent User alone is only odd; one of another configured station means that the message went astray. */
-function isOfOtherStation(event: RvmEvent, station: ReceivingStation, court: Court): boolean {
-  if (!namesOtherAgentUser(event, station) || typeof event.agentUserId !== 'string') return false;
-  const owner = court.stationOfAgentUser(event.agentUserId);
+function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: JudgeContext): boolean {
+  if (!namesOtherAgentUser(event, station.agentUserId) || typeof event.agentUserId !== 'string') return false;
+  const owner = context.stationOfAgentUser(event.agentUserId);
   return owner !== undefined && owner !== station.key;
 }
 
 /** Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is unreadable. */
-function isStale({ sandbox }: InboxRecord, envelope: Envelope, event: RvmEvent, court: Court): boolean {
+function isStale(
+  { sandbox }: MessageRecord,
+  envelope: Envelope,
+  event: RvmEvent,
+  context: JudgeContext,
+): boolean {
   const transmitTime = readTime(envelope.transmitTime);
   const sent = transmitTime ?? readTime(event.eventEndTime) ?? readTime(event.eventStartTime);
   // The sandbox goes by the clock of this machine, so it confirms nothing.
-  const trusted = court.clockGuard.mayJudgeAge(sandbox ? undefined : transmitTime);
-  return trusted && sent !== undefined && court.received.getTime() - sent.getTime() > STALE_AFTER;
+  const trusted = context.clockGuard.mayJudgeAge(sandbox ? undefined : transmitTime);
+  return trusted && sent !== undefined && context.received.getTime() - sent.getTime() > STALE_AFTER;
 }

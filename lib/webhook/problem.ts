@@ -1,16 +1,10 @@
 import type { RvmEvent } from '../event';
-import type {
-  Acceptance,
-  DeadLetter,
-  DeadLetterReason,
-  Delivery,
-  InboxRecord,
-  ProvenMessage,
-} from '../inbox/inbox';
-import { copyOfJson } from '../json-copy';
-import { SELF_TEST } from './envelope';
-import type { Refusal } from './refusal';
-import type { ProofReason } from './verify';
+import type { Acceptance, Delivery } from '../inbox/inbox';
+import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
+import { copyOfJson } from '../json/json-copy';
+import { SELF_TEST } from '../message/envelope';
+import type { Refusal } from './bounds/refusal';
+import type { ProofReason } from './proof/authenticate';
 
 export type ProblemKind =
   'unauthentic' | 'dead-letter' | 'conflict' | 'stale' | 'uncertain' | 'blocked' | 'other' | 'self-test';
@@ -135,7 +129,7 @@ function describeDelivery({
 }
 
 function describeRecord(
-  record: InboxRecord,
+  record: MessageRecord,
 ): Pick<Problem, 'station' | 'stationName' | 'receivedTime' | 'remoteAddress' | 'bytes' | 'count'> {
   return {
     station: record.stationKey,

@@ -1,16 +1,16 @@
-import type { Acceptance, DeadLetter, ProvenMessage } from '../inbox/inbox';
-import type { Endpoint } from './endpoint';
+import type { Acceptance } from '../inbox/inbox';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import type { Endpoint, RequestOrigin } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
-import { loneStation, type ReceivingStation } from './station';
-import { Throttle } from './throttle';
+import { loneStation, type ReceivingStation } from './proof/receiving-station';
+import { Throttle } from './bounds/throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
 const QUIET_PERIOD = 10_000;
 
 /** A request as a problem or a log line may describe it. */
-export interface Described {
-  received: Date;
-  remoteAddress?: string | undefined;
+export interface Described extends RequestOrigin {
+  /** Length of its body. */
   bytes: number;
 }
 

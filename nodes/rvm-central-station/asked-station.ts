@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
-import { isRecord, type JsonRecord } from '../../lib/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json-record';
 import type { CloudConnection } from '../rvm-cloud/cloud-node';
 import {
   baseUrlOf,

@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeDef } from 'node-red';
-import { sharePhrase } from '../../lib/webhook/station';
+import { sharePhrase } from '../../lib/webhook/proof/receiving-station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';

@@ -1,15 +1,15 @@
 import type { NodeAPI } from 'node-red';
 import type { PtzList } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
-import type { TestResult } from '../../lib/cloud/station-test';
+import type { TestResult } from '../../lib/station-test';
 import { RvmError } from '../../lib/error';
-import type { JsonRecord } from '../../lib/json-record';
+import type { JsonRecord } from '../../lib/json/json-record';
 import { readRoute, writeRoute } from '../support/admin-route';
 import type { PickedDevice, PickedTarget } from '../support/picker-data';
 import { textOf } from '../support/settings';
 import { withDraft, withStation } from './asked-station';
 
-type TestModule = typeof import('../../lib/cloud/station-test');
+type TestModule = typeof import('../../lib/station-test');
 
 /**
  * What the dialogs ask of a Central Station: its cameras, and the presets and tours of one. A deployed station is asked by its
@@ -26,7 +26,7 @@ export function addStationRoutes(RED: NodeAPI): void {
   both('devices', devicesOf);
   both('targets', targetsOf);
   writeRoute(RED, 'station-test', async (asked) => {
-    const { testStation } = require('../../lib/cloud/station-test') as TestModule;
+    const { testStation } = require('../../lib/station-test') as TestModule;
     const steps = (client: StationClient): Promise<TestResult[]> => testStation(client);
     const isDeployed = typeof asked.station === 'string';
     return {

@@ -1,4 +1,4 @@
-import type { TestResult } from '../../lib/cloud/station-test';
+import type { TestResult } from '../../lib/station-test';
 import { AskError } from '../support/editor/ask';
 import { stationAsTyped, tryStation } from '../support/editor/ask-station';
 import { showSteps, type Step } from '../support/editor/steps';

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
-import { isRecord } from '../../lib/json-record';
+import { isRecord } from '../../lib/json/json-record';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';
 import { registerNode } from '../support/register';

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import type { DurableInbox } from '../../lib/inbox/durable-inbox';
-import { makeFolder } from '../../lib/inbox/folder';
+import { makeFolder } from '../../lib/make-folder';
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { onFlows } from '../support/flow-run';

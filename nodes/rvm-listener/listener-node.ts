@@ -1,5 +1,5 @@
 import type { Node } from 'node-red';
-import type { WebhookServer } from '../rvm-webhook-in/webhook-server';
+import type { WebhookServer } from '../support/webhook-server';
 
 export interface ListenerNode extends Node {
   server: WebhookServer;

@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { eventRow } from '../../lib/inbox/event-row';
 import type { ListedMessage } from '../../lib/inbox/inbox';
-import type { JsonRecord } from '../../lib/json-record';
+import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { allInboxes } from '../rvm-inbox/inboxes';

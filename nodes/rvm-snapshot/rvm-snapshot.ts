@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { isRecord } from '../../lib/json-record';
+import { isRecord } from '../../lib/json/json-record';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';
 import { registerNode } from '../support/register';

@@ -1,12 +1,12 @@
 import { types } from 'node:util';
 import type { NodeMessage } from 'node-red';
-import { isRecord, type JsonRecord } from '../../lib/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json-record';
 import {
   authorizationLines,
   isAuthorization,
   withoutAuthorization,
-} from '../../lib/webhook/authorization-header';
-import type { Presented } from '../../lib/webhook/verifier';
+} from '../../lib/webhook/proof/authorization-header';
+import type { RequestParts } from '../../lib/webhook/receive/stateless-receiver';
 
 /** Where parsers put the body of a request. It is a proof too, where it holds a token. */
 const BODIES = ['body', 'rawBody'];
@@ -15,7 +15,7 @@ const BODIES = ['body', 'rawBody'];
  * Takes the request out of a message, be it of http in or of a source that sets `headers`. What is left holds no proof, so
  * that no output gets one, and no Catch node either.
  */
-export function takeRequest(msg: NodeMessage): Presented {
+export function takeRequest(msg: NodeMessage): RequestParts {
   const { payload, headers } = msg;
   const http = isRecord(msg.req) ? msg.req : undefined;
   const request = http ?? { method: 'POST', headers };

@@ -1,9 +1,9 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
-import { isRecord } from '../../lib/json-record';
-import { headOf } from '../../lib/webhook/answer';
+import { isRecord } from '../../lib/json/json-record';
+import { headOf } from '../../lib/webhook/receive/answer';
 import { Reporter } from '../../lib/webhook/reporter';
-import { Verifier, type Verification } from '../../lib/webhook/verifier';
+import { StatelessReceiver, type Verification } from '../../lib/webhook/receive/stateless-receiver';
 import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackError, lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
@@ -18,12 +18,12 @@ const REFUSED_OUTPUT = 1;
 /** Only of what cannot be judged. It stands for no promise of a resend: http response has no way to cut a connection. */
 const UNABLE = 500;
 
-/** One `verify webhook` node: takes the request out of each message, and puts the verdict in its place. */
+/** One `verify webhook` node: takes the request out of each message, and puts the event or the problem in its place. */
 class VerifyWebhook {
   readonly #stationId: string;
   readonly #unsetVariable: string | undefined;
   readonly #reporter: Reporter;
-  readonly #verifier: Verifier;
+  readonly #receiver: StatelessReceiver;
   #lastAt: Date | undefined;
 
   constructor(
@@ -35,7 +35,7 @@ class VerifyWebhook {
     this.#unsetVariable = firstUnsetVariable(config);
     const steady = (): number => performance.now();
     this.#reporter = new Reporter(steady, (line) => node.warn(line));
-    this.#verifier = new Verifier({
+    this.#receiver = new StatelessReceiver({
       id: node.id,
       stationOfAgentUser: (agentUserId) => stationOfAgentUser(RED, agentUserId),
       reporter: this.#reporter,
@@ -53,8 +53,8 @@ class VerifyWebhook {
     // Whatever happens: without a status http response would answer 200, and the service would never send again.
     msg.statusCode = UNABLE;
     const request = takeRequest(msg);
-    const verification = this.#verifier.verify(request, this.#station()?.receiving());
-    putVerdict(msg, verification);
+    const verification = this.#receiver.verify(request, this.#station()?.receiving());
+    putVerification(msg, verification);
     if (verification.outcome === 'authentic') {
       this.#lastAt = new Date();
       this.#showStatus();
@@ -91,7 +91,7 @@ class VerifyWebhook {
 }
 
 /** What the flow gets, and what http response answers with. */
-function putVerdict(msg: NodeMessage, verification: Verification): void {
+function putVerification(msg: NodeMessage, verification: Verification): void {
   const { outcome } = verification;
   if (outcome === 'authentic') Object.assign(msg, verification.msg);
   else Object.assign(msg, { topic: verification.problem.kind, payload: verification.problem });

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeAPI } from 'node-red';
-import { Dispatcher } from '../../lib/webhook/dispatcher';
+import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
-import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
-import { loopbackOrigin } from '../../lib/webhook/loopback-origin';
+import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
+import { loopbackOrigin } from '../../lib/webhook/listener/loopback-origin';
 import { onFlows } from '../support/flow-run';
 import { RememberedPaths } from './remembered-paths';
 import { isReservedPath } from './reserved-path';
-import type { WebhookServer } from './webhook-server';
+import type { WebhookServer } from '../support/webhook-server';
 
 type Next = (error?: unknown) => void;
 type Handler = (req: IncomingMessage, res: ServerResponse, next: Next) => void;

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { makeFolder } from '../../lib/inbox/folder';
+import { makeFolder } from '../../lib/make-folder';
 
 /**
  * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;

@@ -2,8 +2,8 @@ import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { Consumption, Delivery, DeliveryTerms, Inbox } from '../../lib/inbox/inbox';
 import { RvmError } from '../../lib/error';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import { within } from '../../lib/webhook/hold';
-import { messageOf } from '../../lib/webhook/message';
+import { within } from '../../lib/work/within';
+import { messageOf } from '../../lib/message/event-message';
 import {
   acceptanceProblem,
   blockedProblem,
@@ -11,9 +11,9 @@ import {
   uncertainProblem,
   type Problem,
 } from '../../lib/webhook/problem';
-import { Arrivals, selfTest } from '../../lib/webhook/self-test';
-import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
-import { judgesAmong, loneStation, type ReceivingStation } from '../../lib/webhook/station';
+import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
+import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { stationById, stationOfAgentUser, stationsOfCloud } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
@@ -30,7 +30,7 @@ import { cutAlarms } from './cut-alarms';
 import { nodeRedServer } from './node-red-server';
 import { POSSIBLE_PATH } from './path-rule';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
-import type { WebhookServer } from './webhook-server';
+import type { WebhookServer } from '../support/webhook-server';
 
 const PROBLEMS_OUTPUT = 2;
 /** Between two statuses, in milliseconds. */
@@ -76,7 +76,7 @@ class WebhookIn implements DeployedWebhook {
   #fault: StatusName | undefined;
   #lastAt: Date | undefined;
   #unseenProblems = 0;
-  readonly #selfTests = new Arrivals();
+  readonly #selfTests = new PendingSelfTests();
 
   constructor(
     private readonly RED: NodeAPI,
@@ -122,7 +122,7 @@ class WebhookIn implements DeployedWebhook {
   }
 
   async selfTest(): Promise<SelfTestReport> {
-    const [station] = judgesAmong(this.#receivingStations()).able;
+    const [station] = readyStations(this.#receivingStations()).ready;
     const url = this.#address();
     if (station === undefined || url === undefined) {
       throw new RvmError(
@@ -131,7 +131,7 @@ class WebhookIn implements DeployedWebhook {
       );
     }
     const { scheme, secret: phrase } = station;
-    return selfTest({ url, scheme, phrase, arrivals: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
+    return selfTest({ url, scheme, phrase, pending: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
   }
 
   /** As the service sees it, where that is known; else as this machine does. */
@@ -315,7 +315,7 @@ class WebhookIn implements DeployedWebhook {
     }
     // Stations that share a phrase cannot be told apart, so that none may be left to judge.
     const waiting = !this.#running || stations.some((station) => station.notReceiving() === 'not-ready');
-    if (!waiting && judgesAmong(this.#receivingStations()).able.length === 0)
+    if (!waiting && readyStations(this.#receivingStations()).ready.length === 0)
       return status(RED, 'notConfigured');
     if (this.#inbox.state().durable === false) return status(RED, 'notDurable');
     if (this.#inboxNode?.isRefused() ?? textOf(this.#properties, 'inbox') !== '')

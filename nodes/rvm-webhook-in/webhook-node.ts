@@ -1,6 +1,6 @@
 import type { Node, NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
+import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { writeRoute } from '../support/admin-route';
 import { textOf } from '../support/settings';
 

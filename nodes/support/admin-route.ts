@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { isRecord, type JsonRecord } from '../../lib/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json-record';
 
 /** With its namespace: the `RED` of the sidebar has none of these texts. */
 const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';

@@ -7,7 +7,7 @@ const FAILED_OUTPUT = 1;
 type Send = (msg: NodeMessage | (NodeMessage | null)[]) => void;
 type Done = (error?: Error) => void;
 
-interface Exchange {
+interface InputCall {
   msg: NodeMessageInFlow;
   send: Send;
   done: Done;
@@ -59,7 +59,7 @@ export function onInput(
 }
 
 /** Output 2 where it is wired, else Catch nodes; those too if the message itself cannot be sent on. */
-function fail(node: Node, failure: RvmError, { msg, send, done }: Exchange): void {
+function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): void {
   const { message, code, cause } = failure;
   msg.error = { message, code, cause: { ...cause } } satisfies MessageError;
   if (!isWired(node, FAILED_OUTPUT)) return done(failure);

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AnswerFault } from './faults';
 import type { Peer } from './peer';
-import { ProtocolError, RequestParser, type Incoming, type RtspRequest } from './request-parser';
-import { formatResponse } from './response';
-import { resetSocket } from './reset-socket';
+import { ProtocolError, RequestParser, type Incoming, type RtspRequest } from './protocol/request-parser';
+import { formatResponse } from './protocol/response';
+import { resetSocket } from './protocol/reset-socket';
 import type { Reply, RtspService } from './service';
 import type { RtspSession } from './session';
 

@@ -1,4 +1,4 @@
-import { TRACK } from './sdp';
+import { TRACK } from './media/sdp';
 
 /**
  * URL of a session as the player addressed it, without credentials, track and slash at the end.

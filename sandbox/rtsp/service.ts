@@ -1,13 +1,13 @@
 import { Authenticator } from './authentication';
 import { Faults, type AnswerFault } from './faults';
-import { Fixture } from './fixture';
+import { Fixture } from './media/fixture';
 import { Grants, type Grant, type GrantRequest, type Target } from './grants';
 import type { EffectiveOptions } from './options';
 import type { Peer } from './peer';
 import { sessionUrl, trackUrl } from './request-url';
-import type { RtspRequest } from './request-parser';
-import type { RtspResponse } from './response';
-import { TRACK, describeSession } from './sdp';
+import type { RtspRequest } from './protocol/request-parser';
+import type { RtspResponse } from './protocol/response';
+import { TRACK, describeSession } from './media/sdp';
 import type { RtspSession } from './session';
 import { Sessions } from './sessions';
 import { Setup } from './setup';

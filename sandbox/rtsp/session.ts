@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Grant } from './grants';
-import type { Player, StartPoint } from './player';
-import type { Timeline } from './timeline';
-import type { MediaTransport } from './transport';
+import type { Player, StartPoint } from './media/player';
+import type { Timeline } from './media/timeline';
+import type { MediaTransport } from './media/transport';
 
 export interface PlayResult {
   range: string;

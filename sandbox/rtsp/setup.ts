@@ -1,18 +1,18 @@
 import type { Faults } from './faults';
-import type { Fixture } from './fixture';
+import type { Fixture } from './media/fixture';
 import type { Grant } from './grants';
 import type { EffectiveOptions } from './options';
 import type { Peer } from './peer';
-import { Player } from './player';
-import type { RtspRequest } from './request-parser';
-import type { RtspResponse } from './response';
+import { Player } from './media/player';
+import type { RtspRequest } from './protocol/request-parser';
+import type { RtspResponse } from './protocol/response';
 import { RtspSession } from './session';
 import type { Sessions } from './sessions';
-import { StreamTrouble } from './stream-trouble';
-import { LiveTimeline, RecordedTimeline, type Timeline } from './timeline';
-import { chooseTransport, type TransportChoice } from './transport-header';
-import { InterleavedTransport, type MediaTransport } from './transport';
-import { UdpTransport } from './udp-transport';
+import { StreamTrouble } from './media/stream-trouble';
+import { LiveTimeline, RecordedTimeline, type Timeline } from './media/timeline';
+import { chooseTransport, type TransportChoice } from './protocol/transport-header';
+import { InterleavedTransport, type MediaTransport } from './media/transport';
+import { UdpTransport } from './media/udp-transport';
 
 /** Answers SETUP: a new session, or another transport for one that is not playing. */
 export class Setup {

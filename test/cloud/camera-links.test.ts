@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { CameraLinks } from '../../lib/cloud/camera-links';
-import { DeviceDirectory } from '../../lib/cloud/device-directory';
-import type { DeviceEntry } from '../../lib/cloud/device-index';
+import { CameraLinks } from '../../lib/cloud/cameras/camera-links';
+import { DeviceDirectory } from '../../lib/cloud/cameras/device-directory';
+import type { DeviceEntry } from '../../lib/cloud/cameras/device-index';
 import { STATION_TIMING } from '../../lib/cloud/timing';
 import { Operation } from '../../lib/cloud/operation';
-import { Origins } from '../../lib/cloud/origin';
-import { SessionKeeper } from '../../lib/cloud/session';
-import { StateBoard } from '../../lib/cloud/station-state';
-import { Transport } from '../../lib/cloud/transport';
+import { Origins } from '../../lib/cloud/http/origin';
+import { SessionKeeper } from '../../lib/cloud/session/session';
+import { StateBoard } from '../../lib/cloud/session/station-state';
+import { Transport } from '../../lib/cloud/http/transport';
 import { camera, ScriptedService } from '../support/scripted-service';
 import { failure, settingsOf } from '../support/scripted-station';
 

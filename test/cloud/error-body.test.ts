@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readErrorBody } from '../../lib/cloud/error-body';
+import { readErrorBody } from '../../lib/cloud/http/error-body';
 
 describe('error bodies', () => {
   const bodies: [string, string, object][] = [

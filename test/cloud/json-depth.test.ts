@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { nestsDeeperThan } from '../../lib/cloud/json-depth';
+import { nestsDeeperThan } from '../../lib/cloud/http/json-depth';
 import { camera } from '../support/scripted-service';
 import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Origins } from '../../lib/cloud/origin';
+import { Origins } from '../../lib/cloud/http/origin';
 import { failure, ScriptedStation, until } from '../support/scripted-station';
 
 describe('login of a central station', () => {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { ProxyExceptions } from '../../lib/cloud/connection/proxy-exceptions';
-import { proxyChoice, proxySecrets, type ProxySettings } from '../../lib/cloud/connection/proxy-settings';
-import { tlsFault } from '../../lib/cloud/connection/tls-fault';
+import { ProxyExceptions } from '../../lib/cloud/http/connection/proxy-exceptions';
+import {
+  proxyChoice,
+  proxySecrets,
+  type ProxySettings,
+} from '../../lib/cloud/http/connection/proxy-settings';
+import { tlsFault } from '../../lib/cloud/http/connection/tls-fault';
 import { failure, ScriptedStation } from '../support/scripted-station';
 
 const SERVICE = new URL('https://api.example.com/v1');

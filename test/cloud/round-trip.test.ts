@@ -3,8 +3,8 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Agent } from 'undici';
-import { Abort } from '../../lib/cloud/abort';
-import { roundTrip } from '../../lib/cloud/connection/round-trip';
+import { Abort } from '../../lib/work/abort';
+import { roundTrip } from '../../lib/cloud/http/connection/round-trip';
 
 const PIECES = 300_000;
 /** Bytes of a whole chunk with one byte in it. */

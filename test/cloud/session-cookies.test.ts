@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SessionCookies } from '../../lib/cloud/session-cookies';
+import { SessionCookies } from '../../lib/cloud/http/session-cookies';
 
 const SERVICE = new URL('https://service.example/rtsp/1');
 

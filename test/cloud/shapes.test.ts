@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { readPage } from '../../lib/cloud/collection';
-import { guidForm, isOnline, toDevice } from '../../lib/cloud/device-record';
-import { findLink } from '../../lib/cloud/links';
-import { compareVersions, versionOf } from '../../lib/cloud/media-type';
-import { requestTime } from '../../lib/cloud/recorded-time';
+import { readPage } from '../../lib/cloud/cameras/collection';
+import { guidForm, isOnline, toDevice } from '../../lib/cloud/cameras/device-record';
+import { findLink } from '../../lib/cloud/http/links';
+import { compareVersions, versionOf } from '../../lib/cloud/http/media-type';
+import { requestTime } from '../../lib/cloud/functions/recorded-time';
 
 describe('shapes the client accepts', () => {
   const keys = [

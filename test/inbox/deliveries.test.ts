@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { backOff } from '../../lib/inbox/back-off';
-import type { ProvenMessage } from '../../lib/inbox/inbox';
+import { backOff } from '../../lib/inbox/queue/back-off';
+import type { ProvenMessage } from '../../lib/message/record';
 import { uncertainProblem } from '../../lib/webhook/problem';
 import { InlineInbox } from '../support/inline-inbox';
 import { allSettled, ENDPOINT, proven, Taker, until } from './samples';

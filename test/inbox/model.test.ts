@@ -5,10 +5,11 @@ import path from 'node:path';
 import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
-import type { Consumer, Consumption, Delivery, ProvenMessage } from '../../lib/inbox/inbox';
-import type { CallName, StoreCalls, StoredMessage } from '../../lib/inbox/sqlite/protocol';
+import type { Consumer, Consumption, Delivery } from '../../lib/inbox/inbox';
+import type { ProvenMessage } from '../../lib/message/record';
+import type { CallName, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
-import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/sqlite/store-thread';
+import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
 import { proven } from './samples';
 
 const realImmediate = setImmediate;

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Consumer, Delivery, Inbox, Consumption, ProvenMessage } from '../../lib/inbox/inbox';
-import { readEnvelope } from '../../lib/webhook/envelope';
-import { fingerprintOfValue } from '../../lib/webhook/fingerprint';
-import { jsonOf } from '../../lib/webhook/json-reading';
+import type { Consumer, Delivery, Inbox, Consumption } from '../../lib/inbox/inbox';
+import type { ProvenMessage } from '../../lib/message/record';
+import { readEnvelope } from '../../lib/message/envelope';
+import { fingerprintOfValue } from '../../lib/message/fingerprint';
+import { jsonOf } from '../../lib/message/json-reading';
 import { alarmMessage } from '../support/alarm-message';
 
 export const ENDPOINT = 'webhook-in';

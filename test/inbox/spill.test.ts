@@ -4,9 +4,9 @@ import os from 'node:os';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import type { InboxNews } from '../../lib/inbox/store-health';
-import { SpillFile } from '../../lib/inbox/spill-file';
-import type { NewMessage } from '../../lib/inbox/sqlite/protocol';
-import { newMessage } from '../../lib/inbox/stored-message';
+import { SpillFile } from '../../lib/inbox/spill/spill-file';
+import type { NewMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inline-inbox';
 import { proven, Taker, until } from './samples';
 

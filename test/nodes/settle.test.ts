@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { WebhookFacts } from '../../lib/webhook/message';
+import type { WebhookFacts } from '../../lib/message/event-message';
 import type { Problem } from '../../lib/webhook/problem';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/flows';

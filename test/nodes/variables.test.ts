@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { variableIn } from '../../lib/environment-variable';
-import { isUsablePhrase } from '../../lib/webhook/station';
+import { isUsablePhrase } from '../../lib/webhook/proof/receiving-station';
 import { firstUnsetVariable } from '../../nodes/support/settings';
 
 describe('a value that stands for an environment variable', () => {

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
-import { FRAMES_PER_SECOND, Fixture, nalType } from '../../sandbox/rtsp/fixture';
-import { Packetiser } from '../../sandbox/rtsp/packetiser';
+import { FRAMES_PER_SECOND, Fixture, nalType } from '../../sandbox/rtsp/media/fixture';
+import { Packetiser } from '../../sandbox/rtsp/media/packetiser';
 import { ffmpegAvailable, readBar } from '../support/burnt-in-second';
 import { PictureAssembler } from '../support/rtp-pictures';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Clock } from '../../sandbox/clock';
+import { Clock } from '../../sandbox/world/clock';
 
 describe('the clock of the sandbox', () => {
   let clock: Clock;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import { post } from '../../sandbox/post';
+import { post } from '../../sandbox/webhooks/post';
 import { opensslAvailable, selfSigned } from '../support/self-signed';
 
 const MESSAGE = { body: Buffer.from('{}'), headers: { 'Content-Length': '2' } };

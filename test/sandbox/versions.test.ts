@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { parseSupportedVersions, requestedRange, selectVersion } from '../../sandbox/versions';
+import { parseSupportedVersions, requestedRange, selectVersion } from '../../sandbox/world/versions';
 
 function select(accept: string, supported: string): number | undefined {
   const range = requestedRange(accept);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { CallOptions, PtzCommand, RtspSession, RtspWanted } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
-import type { SeededChoice } from '../../sandbox/seeded';
+import type { SeededChoice } from '../../sandbox/world/seeded';
 import type { ForwardedRequest } from './recording-forwarder';
 import type { ChaosWorld, KnownCamera } from './chaos-world';
 

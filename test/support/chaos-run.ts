@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '../../lib/cloud/calls';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
-import { SeededChoice } from '../../sandbox/seeded';
+import { SeededChoice } from '../../sandbox/world/seeded';
 import { ChaosDeeds, keyOf, type Deed } from './chaos-deeds';
 import type { ChaosWorld } from './chaos-world';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { SeededChoice } from '../../sandbox/seeded';
+import { SeededChoice } from '../../sandbox/world/seeded';
 
 /** What can happen to a connection as it is made. */
 export const CONNECT_FAULTS = [

@@ -2,11 +2,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox, type DurableInboxOptions } from '../../lib/inbox/durable-inbox';
-import type { DeadLetter, ProvenMessage } from '../../lib/inbox/inbox';
-import type { CallName, StoreCalls } from '../../lib/inbox/sqlite/protocol';
+import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
+import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
-import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/sqlite/store-thread';
-import { acceptedMessage } from '../../lib/inbox/stored-message';
+import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
+import { acceptedMessage } from '../../lib/inbox/store/stored-message';
 
 const DAY = 24 * 60 * 60 * 1000;
 

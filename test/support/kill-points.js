@@ -36,7 +36,7 @@ function patch(holder, name, made) {
 let done = new Set();
 
 const PATCHES = {
-  'webhook/raw-body.js': (exports) =>
+  'webhook/receive/raw-body.js': (exports) =>
     patch(exports, 'readRawBody', (former) => async (...args) => {
       const reading = await former(...args);
       if (reading.kind === 'complete') pass('body-read');
@@ -48,7 +48,7 @@ const PATCHES = {
       if (judgement.kind === 'usable') pass('verified');
       return judgement;
     }),
-  'webhook/answer.js': (exports) =>
+  'webhook/receive/answer.js': (exports) =>
     patch(exports, 'answer', (former) => (req, res, name) => {
       former(req, res, name);
       if (name === 'accepted') pass('answered');

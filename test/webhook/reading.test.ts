@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { fingerprintOfValue } from '../../lib/webhook/fingerprint';
-import { readJson } from '../../lib/webhook/json-reading';
-import { matchingPath } from '../../lib/webhook/path';
-import { summaryText } from '../../lib/webhook/summary-text';
-import { Throttle } from '../../lib/webhook/throttle';
+import { fingerprintOfValue } from '../../lib/message/fingerprint';
+import { readJson } from '../../lib/message/json-reading';
+import { matchingPath } from '../../lib/webhook/receive/path';
+import { summaryText } from '../../lib/message/summary-text';
+import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { readTime } from '../../lib/time';
 
 describe('times of the service', () => {

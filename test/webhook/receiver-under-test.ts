@@ -2,12 +2,12 @@ import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
 import type { Delivery, Inbox } from '../../lib/inbox/inbox';
-import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/dispatcher';
+import { Dispatcher, type DispatcherOptions } from '../../lib/webhook/receive/dispatcher';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import { ignoreUpgrades } from '../../lib/webhook/ignored-upgrade';
-import { Listener } from '../../lib/webhook/listener';
+import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
+import { Listener } from '../../lib/webhook/listener/listener';
 import type { Problem } from '../../lib/webhook/problem';
-import type { ReceivingStation } from '../../lib/webhook/station';
+import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { InlineInbox } from '../support/inline-inbox';
 import { station } from './sample';
 

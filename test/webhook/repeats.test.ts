@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { messageOf } from '../../lib/webhook/message';
+import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, minutesAgo, payload, signed, station, type Signed } from './sample';
 import { InlineInbox } from '../support/inline-inbox';
 import { ReceiverUnderTest } from './receiver-under-test';

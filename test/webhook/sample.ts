@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { ReceivingStation } from '../../lib/webhook/station';
+import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 
 export const PHRASE = 'seven calm otters cross the quay';
 

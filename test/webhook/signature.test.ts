@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
-import { jsonOf } from '../../lib/webhook/json-reading';
-import { verify, type Verdict } from '../../lib/webhook/verify';
-import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/station';
+import { jsonOf } from '../../lib/message/json-reading';
+import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
+import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';
 
 function check(
   body: string | Uint8Array,
   authorization: string | string[] | undefined,
   stations: ReceivingStation | ReceivingStation[] = station(),
-): Verdict {
+): Authentication {
   const bytes = Buffer.from(body);
   const lines = authorization === undefined ? [] : [authorization].flat();
-  return verify({ body: bytes, authorization: lines, json: jsonOf(bytes) }, [stations].flat());
+  return authenticate({ body: bytes, authorization: lines, json: jsonOf(bytes) }, [stations].flat());
 }
 
 const BODY = JSON.stringify(envelope());
@@ -89,9 +89,9 @@ describe('signature of a message', () => {
   ];
   for (const [title, header, reason] of refused) {
     it(`${title} is refused`, () => {
-      const verdict = check(BODY, header);
-      assert.equal(verdict.proven, false);
-      assert.equal(!verdict.proven && verdict.reason, reason);
+      const authentication = check(BODY, header);
+      assert.equal(authentication.proven, false);
+      assert.equal(!authentication.proven && authentication.reason, reason);
     });
   }
 
@@ -191,8 +191,8 @@ describe('signature of a message', () => {
 
   it('C-92 the previous phrase is accepted, and said so', () => {
     const both = station({ secret: 'the new phrase', previousSecret: PHRASE });
-    const verdict = check(BODY, authorizationFor(BODY), both);
-    assert.equal(verdict.proven && verdict.secret, 'previous');
+    const authentication = check(BODY, authorizationFor(BODY), both);
+    assert.equal(authentication.proven && authentication.secret, 'previous');
     const current = check(BODY, authorizationFor(BODY, 'the new phrase'), both);
     assert.equal(current.proven && current.secret, 'current');
   });
@@ -203,8 +203,8 @@ describe('signature of a message', () => {
 
   it('C-95 of several stations the one that matches is found', () => {
     const stations = ['one', 'two', 'three'].map((key) => station({ key, secret: `phrase of ${key}` }));
-    const verdict = check(BODY, authorizationFor(BODY, 'phrase of two'), stations);
-    assert.equal(verdict.proven && verdict.station.key, 'two');
+    const authentication = check(BODY, authorizationFor(BODY, 'phrase of two'), stations);
+    assert.equal(authentication.proven && authentication.station.key, 'two');
   });
 
   it('C-26 an empty phrase proves nothing', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { mock } from 'node:test';
-import { jsonOf } from '../../lib/webhook/json-reading';
-import { verify } from '../../lib/webhook/verify';
-import type { ReceivingStation } from '../../lib/webhook/station';
+import { jsonOf } from '../../lib/message/json-reading';
+import { authenticate } from '../../lib/webhook/proof/authenticate';
+import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { envelope, signatureOf, station, withToken } from './sample';
 
@@ -58,7 +58,7 @@ function refusal({ body, signature, stations = [station()] }: Attempt): () => vo
   const bytes = Buffer.from(body);
   const authorization = signature === undefined ? [] : [signature];
   const received = { body: bytes, authorization, json: jsonOf(bytes) };
-  return () => assert.equal(verify(received, stations).proven, false);
+  return () => assert.equal(authenticate(received, stations).proven, false);
 }
 
 interface Work {

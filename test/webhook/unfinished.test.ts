@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { readRawBody } from '../../lib/webhook/raw-body';
-import { Senders } from '../../lib/webhook/senders';
-import { UnfinishedRequests } from '../../lib/webhook/unfinished';
+import { readRawBody } from '../../lib/webhook/receive/raw-body';
+import { Senders } from '../../lib/webhook/bounds/senders';
+import { UnfinishedRequests } from '../../lib/webhook/bounds/unfinished';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 import { signed, station } from './sample';
 

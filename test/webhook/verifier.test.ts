@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { Reporter } from '../../lib/webhook/reporter';
-import type { ReceivingStation } from '../../lib/webhook/station';
-import { Verifier, type Presented, type Verification } from '../../lib/webhook/verifier';
+import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import {
+  StatelessReceiver,
+  type RequestParts,
+  type Verification,
+} from '../../lib/webhook/receive/stateless-receiver';
 import { AGENT_USER, authorizationFor, envelope, PHRASE, station, withToken } from './sample';
 
 const HOUR = 60 * 60 * 1000;
@@ -9,12 +13,12 @@ const HOUR = 60 * 60 * 1000;
 describe('a request that somebody else has received', () => {
   let now: number;
   let lines: string[];
-  let verifier: Verifier;
+  let verifier: StatelessReceiver;
 
   beforeEach(() => {
     now = Date.now();
     lines = [];
-    verifier = new Verifier({
+    verifier = new StatelessReceiver({
       id: 'verify',
       stationOfAgentUser: (agentUserId) => (agentUserId === AGENT_USER ? 'north' : 'south'),
       reporter: new Reporter(
@@ -28,7 +32,7 @@ describe('a request that somebody else has received', () => {
 
   function verify(
     body: string | Uint8Array,
-    changes: Partial<Presented> = {},
+    changes: Partial<RequestParts> = {},
     by: ReceivingStation | undefined = station(),
   ): Verification {
     const request = {
@@ -78,7 +82,7 @@ describe('a request that somebody else has received', () => {
 
   const good = JSON.stringify(envelope());
   const large = 'x'.repeat(1024 * 1024 + 1);
-  const oddHead = (headers: Record<string, string>): Partial<Presented> => ({
+  const oddHead = (headers: Record<string, string>): Partial<RequestParts> => ({
     head: { method: 'POST', headers },
   });
   const cases: [string, () => Verification, string][] = [

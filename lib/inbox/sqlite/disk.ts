@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { StoreWarning } from './protocol';
+import type { StoreWarning } from '../store/protocol';
 
 /** Kept free for the moment at which the disk is full, in bytes. */
 const RESERVE = 16 * 1024 * 1024;

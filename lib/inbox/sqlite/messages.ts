@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { ListQuery, MessageState } from '../inbox';
 import { isDamaged } from './fault';
-import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from './protocol';
+import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from '../store/protocol';
 
 type Row = Record<string, SQLOutputValue>;
 

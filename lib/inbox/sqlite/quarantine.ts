@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Quarantined, QuarantinedSum } from './protocol';
+import type { Quarantined, QuarantinedSum } from '../store/protocol';
 
 /** Messages kept of one address, and of all: a flood of forgeries from one place leaves room for others. */
 const MAX_OF_ADDRESS = 200;

@@ -1,38 +1,14 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { RvmError } from '../../error';
+import { storeFailed, type StoreNews, type StorePort } from '../store/port';
 import {
   BATCH,
   type CallName,
   type FromStore,
-  type Opened,
   type Request,
   type StoreCalls,
-  type StoreWarning,
   type ToStore,
-} from './protocol';
-
-/** Asks of the store. Calls take effect in the order in which they are made. */
-export interface StorePort {
-  /**
-   * @param hurry false where nobody waits for it: then it goes with the next call, or a moment later
-   * @throws RvmError STORE_FAILED where nothing was changed
-   */
-  call<Name extends CallName>(
-    name: Name,
-    take: StoreCalls[Name]['take'],
-    hurry?: boolean,
-  ): Promise<StoreCalls[Name]['give']>;
-  /** Ends it after what was asked of it; the file is free then. */
-  close(): Promise<void>;
-}
-
-export interface StoreNews {
-  onOpened(opened: Opened): void;
-  /** Told why it cannot store. */
-  onFault(reason: string): void;
-  onWarning(warning: StoreWarning): void;
-}
+} from '../store/protocol';
 
 interface Pending {
   resolve: (give: unknown) => void;
@@ -158,18 +134,4 @@ export class StoreThread implements StorePort {
     this.#pause = setTimeout(() => this.#start(), PAUSE);
     this.#pause.unref();
   }
-}
-
-const PREFIX = 'The inbox cannot store: ';
-
-/** @param reason what failed and what to do, without anything of a message */
-export function storeFailed(reason: string): RvmError {
-  return new RvmError('STORE_FAILED', `${PREFIX}${reason}.`);
-}
-
-/** The reason within an error of the store. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unknown fault';
-  const { message } = error;
-  return message.startsWith(PREFIX) ? message.slice(PREFIX.length, -1) : message;
 }

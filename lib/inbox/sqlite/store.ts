@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Messages } from './messages';
 import { openDatabase } from './open';
-import type { CallName, Opened, StoreCalls } from './protocol';
+import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { Quarantine } from './quarantine';
 import { Retention } from './retention';
 

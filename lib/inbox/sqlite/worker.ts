@@ -2,7 +2,14 @@ import path from 'node:path';
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { checkDisk, fileSystemWarning, Reserve } from './disk';
 import { faultText, isBroken, isFull } from './fault';
-import { BATCH, type FromStore, type Reply, type Request, type StoreWarning, type ToStore } from './protocol';
+import {
+  BATCH,
+  type FromStore,
+  type Reply,
+  type Request,
+  type StoreWarning,
+  type ToStore,
+} from '../store/protocol';
 import { Store } from './store';
 
 /** Requests after which the log is written into the file when there is time: few, so that it takes a moment only. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { findLink } from '../../../lib/cloud/links';
-import { Origins } from '../../../lib/cloud/origin';
+import { findLink } from '../../../lib/cloud/http/links';
+import { Origins } from '../../../lib/cloud/http/origin';
 import { RvmError } from '../../../lib/error';
 import { camera, type ScriptedService } from '../../support/scripted-service';
 import { failure, ScriptedStation } from '../../support/scripted-station';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { readPage, unwrapRecord } from '../../../lib/cloud/collection';
-import { guidForm, isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/device-record';
-import { compareVersions, versionOf } from '../../../lib/cloud/media-type';
+import { readPage, unwrapRecord } from '../../../lib/cloud/cameras/collection';
+import { guidForm, isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
+import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
 import { camera, type ScriptedService } from '../../support/scripted-service';
 import { failure, ScriptedStation } from '../../support/scripted-station';
 

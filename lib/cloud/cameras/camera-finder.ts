@@ -1,0 +1,226 @@
+import { RvmError } from '../../error';
+import type { RvmEvent } from '../../event';
+import type { CameraLinks } from './camera-links';
+import type { WhenOffline } from '../calls';
+import type { DeviceDirectory } from './device-directory';
+import type { DeviceEntry } from './device-index';
+import { remoteIdOf } from './device-record';
+import { asText, firstField } from '../http/json-field';
+import type { Operation } from '../operation';
+import { shown } from '../../shown';
+
+/** The ids by which an event names its camera (specification, section 2, Payload). */
+export interface EventIds {
+  cameraId: string | undefined;
+  remoteId: string | undefined;
+}
+
+/** Failures that are not those of a camera's own resource: the call ends with them, whatever that would tell. */
+const OF_THE_STATION: ReadonlySet<string> = new Set([
+  'CANCELLED',
+  'CONFIG_MISSING',
+  'API_KEY_REJECTED',
+  'LOGIN_FAILED',
+  'INCOMPATIBLE_VERSION',
+  'VERSION_NOT_REQUESTED',
+]);
+
+/** Where many cameras are asked, one after the other, these end it as well: nobody is reached. */
+const OF_THE_SERVICE: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
+
+/** At most so many cameras are asked for their details to find one by its remote id alone. */
+const MAX_DETAILS = 500;
+
+/** @throws RvmError EVENT_WITHOUT_CAMERA if the event has neither id */
+export function idsOf(event: RvmEvent): EventIds {
+  const cameraId = asText(firstField(event, ['cameraId']));
+  const remoteId = asText(firstField(event, ['cameraRemoteId']));
+  if (cameraId !== undefined || remoteId !== undefined) return { cameraId, remoteId };
+  throw new RvmError(
+    'EVENT_WITHOUT_CAMERA',
+    'The event names no camera, so there is no video to ask for; route such events past this node.',
+  );
+}
+
+/** Finds the camera that an event or a user names, and the remote id that the service wants for it. */
+export class CameraFinder {
+  readonly #directory: DeviceDirectory;
+  readonly #links: CameraLinks;
+  /** Remote ids learned from earlier events, by device id, and the way back. */
+  readonly #learned = new Map<string, string>();
+  readonly #learnedDevices = new Map<string, string>();
+
+  constructor(directory: DeviceDirectory, links: CameraLinks) {
+    this.#directory = directory;
+    this.#links = links;
+  }
+
+  /**
+   * The camera of an event. One that the directory does not know, or knows as not usable, is asked for once more before
+   * the message fails.
+   * @throws RvmError DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   */
+  ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
+    return this.#usable(operation, whenOffline, {
+      isUnique: true,
+      lookUp: () => this.#lookUp(ids),
+      search: () => (ids.cameraId === undefined ? this.#searchDetails(operation, ids.remoteId) : undefined),
+      notFound: () => notFound(named(ids)),
+    });
+  }
+
+  /**
+   * The camera that a user names, by its exact id, else its remote id, else its exact name if no other camera has it.
+   * @throws RvmError BAD_INPUT where several have that name, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   */
+  chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
+    return this.#usable(operation, whenOffline, {
+      isUnique: false,
+      lookUp: () => this.#lookUpName(name),
+      // No remote id holds white space, and the details of all cameras are a lot to ask for.
+      search: () => (/\s/.test(name) ? undefined : this.#searchDetails(operation, name)),
+      notFound: () => notFound(`id, remote id or name ${shown(name)}`),
+    });
+  }
+
+  /**
+   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data
+   * sources or of its details; one learned from an earlier event; at last the device's own id.
+   */
+  remoteId(
+    operation: Operation,
+    entry: DeviceEntry,
+    ids: EventIds,
+    inSources: string | undefined,
+  ): string | Promise<string> {
+    const near = ids.remoteId ?? remoteIdOf(entry.device) ?? inSources;
+    return near ?? this.#remoteIdFurtherOff(operation, entry);
+  }
+
+  async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
+    const inDetails = await orNothing(operation, this.#links.remoteIdInDetails(operation, entry));
+    return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
+  }
+
+  /** Remembers what an event has shown; called once the service has accepted it. */
+  learn(entry: DeviceEntry, remoteId: string | undefined): void {
+    if (remoteId === undefined) return;
+    this.#learned.set(entry.device.id, remoteId);
+    this.#learnedDevices.set(remoteId, entry.device.id);
+  }
+
+  /** Keeps what was learned no larger than the directory. */
+  forgetAllBut(present: (id: string) => boolean): void {
+    for (const [id, remoteId] of this.#learned) {
+      if (present(id)) continue;
+      this.#learned.delete(id);
+      this.#learnedDevices.delete(remoteId);
+    }
+  }
+
+  async #usable(operation: Operation, whenOffline: WhenOffline, wanted: Wanted): Promise<DeviceEntry> {
+    // A name may come again on a later page, an id does not.
+    await this.#directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
+    const known = wanted.lookUp();
+    const entry = known ?? (await this.#findAgain(operation, wanted));
+    if (entry.device.online || whenOffline === 'try') return entry;
+    const now = known === undefined ? entry : await this.#askAgain(operation, entry, wanted);
+    if (now.device.online) return now;
+    throw offline(now);
+  }
+
+  #lookUp({ cameraId, remoteId }: EventIds): DeviceEntry | undefined {
+    const { index } = this.#directory;
+    if (cameraId !== undefined) return index.byId(cameraId);
+    if (remoteId === undefined) return undefined;
+    return this.#byRemoteId(remoteId) ?? index.byId(remoteId);
+  }
+
+  #lookUpName(name: string): DeviceEntry | undefined {
+    const { index } = this.#directory;
+    const byId = index.byId(name) ?? this.#byRemoteId(name);
+    if (byId !== undefined) return byId;
+    const [only, ...others] = index.byName(name);
+    if (others.length === 0) return only;
+    throw new RvmError(
+      'BAD_INPUT',
+      `${others.length + 1} cameras have the name ${shown(name)}: name the camera by its id.`,
+    );
+  }
+
+  #byRemoteId(remoteId: string): DeviceEntry | undefined {
+    const learned = this.#learnedDevices.get(remoteId);
+    const { index } = this.#directory;
+    return index.byRemoteId(remoteId) ?? (learned === undefined ? undefined : index.byId(learned));
+  }
+
+  async #findAgain(operation: Operation, wanted: Wanted): Promise<DeviceEntry> {
+    await this.#directory.refreshOnMiss(operation, 'unknown');
+    const found = wanted.lookUp() ?? (await wanted.search());
+    if (found === undefined) throw wanted.notFound();
+    return found;
+  }
+
+  /** With only a remote id, the details of the cameras whose records show none are the last resort. */
+  async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
+    for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
+      const asked = this.#links.remoteIdInDetails(operation.tryingOnce(), entry);
+      const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
+      if (inDetails !== undefined && inDetails === remoteId) return entry;
+    }
+    return undefined;
+  }
+
+  async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
+    const own = await orNothing(operation, this.#directory.askStatus(operation, entry));
+    if (own !== undefined) return own;
+    await this.#directory.refreshOnMiss(operation, 'unknown');
+    const found = wanted.lookUp();
+    if (found === undefined) throw wanted.notFound();
+    return found;
+  }
+}
+
+/** How a camera is looked for. */
+interface Wanted {
+  /** What is found first is the one. */
+  isUnique: boolean;
+  /** In the directory. */
+  lookUp: () => DeviceEntry | undefined;
+  /** Beyond the directory, as the last resort. */
+  search: () => Promise<DeviceEntry | undefined> | undefined;
+  notFound: () => RvmError;
+}
+
+/** What a camera's own resource tells, a hint: undefined where it cannot be had. */
+async function orNothing<T>(
+  operation: Operation,
+  asked: Promise<T | undefined>,
+  fatal = OF_THE_STATION,
+): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    operation.checkAlive();
+    if (error instanceof RvmError && !fatal.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+function named({ cameraId, remoteId }: EventIds): string {
+  return cameraId === undefined ? `remote id ${shown(remoteId ?? '')}` : `id ${shown(cameraId)}`;
+}
+
+function notFound(name: string): RvmError {
+  return new RvmError(
+    'DEVICE_NOT_FOUND',
+    `The service lists no camera with the ${name}, letter by letter; check whether the customer's site is accepted for this Central Station.`,
+  );
+}
+
+function offline({ device }: DeviceEntry): RvmError {
+  return new RvmError(
+    'DEVICE_OFFLINE',
+    `The camera ${shown(device.name || device.id)} is not online (status ${shown(device.status)}); try again when it is, or let get RTSP ask for its recorded video all the same.`,
+  );
+}

@@ -1,0 +1,94 @@
+import { isRecord, type JsonRecord } from '../../json/json-record';
+import { DIALECT } from '../dialect';
+import { firstField, firstText } from '../http/json-field';
+import { findLink, linkValue } from '../http/links';
+
+/** One page of a collection. */
+export interface Page {
+  records: JsonRecord[];
+  /** Address of the next page as sent; undefined on the last one. */
+  next: string | undefined;
+}
+
+/**
+ * Reads a page of a collection whose envelope the specification leaves open: a bare array, an array under its
+ * own or any other name, `_embedded`, wrapped in `result` or `data`, or a map from id to record. A missing array
+ * is an empty list.
+ * @param names the collection's own names, such as `devices`
+ */
+export function readPage(body: unknown, names: readonly string[]): Page {
+  return {
+    records: elements(body, names).filter(isRecord),
+    next: isRecord(body) ? nextLink(body) : undefined,
+  };
+}
+
+/** A single record that may be wrapped in `result`, `data` or its own name. */
+export function unwrapRecord(body: unknown): JsonRecord {
+  if (!isRecord(body)) return {};
+  if (firstText(body, ['id']) !== undefined || isRecord(body['_links'])) return body;
+  const inner = firstField(body, DIALECT.collection.recordWrappers);
+  return isRecord(inner) ? inner : body;
+}
+
+/** The links of a resource, those of objects that may be wrapped around its content included. */
+export function wrappedLinks(body: unknown): { _links: JsonRecord } {
+  if (!isRecord(body)) return { _links: {} };
+  const inner = wrappedLinks(firstField(body, DIALECT.collection.wrappers));
+  const own = body['_links'];
+  return isRecord(own) ? { _links: { ...inner._links, ...own } } : inner;
+}
+
+function elements(body: unknown, names: readonly string[]): unknown[] {
+  if (Array.isArray(body)) return body;
+  if (!isRecord(body)) return [];
+  const named = firstField(body, names);
+  if (Array.isArray(named)) return named;
+  if (isRecord(named)) return mapElements(named);
+
+  const embedded = firstField(body, ['_embedded']);
+  if (isRecord(embedded)) return embeddedElements(embedded, names);
+  for (const name of DIALECT.collection.anonymous) {
+    const list = firstField(body, [name]);
+    if (Array.isArray(list)) return list;
+  }
+  const wrapped = firstField(body, DIALECT.collection.wrappers);
+  if (isRecord(wrapped)) return elements(wrapped, names);
+  return onlyArray(body) ?? mapElements(body);
+}
+
+function embeddedElements(embedded: JsonRecord, names: readonly string[]): unknown[] {
+  const byRelation = Object.entries(embedded).find(([key]) =>
+    names.includes(key.slice(key.lastIndexOf('/') + 1).toLowerCase()),
+  );
+  if (byRelation !== undefined) return elements(byRelation[1], names);
+  return onlyArray(embedded) ?? [];
+}
+
+function onlyArray(record: JsonRecord): unknown[] | undefined {
+  const arrays = Object.entries(record).filter(
+    ([key, value]) => Array.isArray(value) && !DIALECT.collection.envelope.includes(key),
+  );
+  const only: unknown = arrays.length === 1 ? arrays[0]?.[1] : undefined;
+  return Array.isArray(only) ? only : undefined;
+}
+
+/** A map from id to record; anything that holds plain values beside records is no such map. */
+function mapElements(record: JsonRecord): unknown[] {
+  const entries = Object.entries(record).filter(
+    ([key]) => !key.startsWith('_') && !DIALECT.collection.envelope.includes(key),
+  );
+  if (!entries.every(([, value]) => isRecord(value))) return [];
+  return entries.map(([id, value]) => (isRecord(value) ? { id, ...value } : value));
+}
+
+function nextLink(body: JsonRecord): string | undefined {
+  const own = findLink(body, 'next') ?? linkValue(firstField(body, DIALECT.collection.next));
+  if (own !== undefined) return own;
+  for (const name of [...DIALECT.collection.headers, ...DIALECT.collection.wrappers]) {
+    const inner = firstField(body, [name]);
+    const found = isRecord(inner) ? nextLink(inner) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,97 @@
+import { RvmError } from '../../error';
+import { readTime } from '../../time';
+
+const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
+const PARTS = new RegExp(
+  '^(?<day>\\d{4}(?<dateMark>-?)\\d{2}-?\\d{2})(?<letter>[Tt ])' +
+    '(?<time>\\d{2}(?<timeMark>:?)\\d{2}(?::?\\d{2})?)(?:(?<point>[.,])(?<digits>\\d+))?(?<zone>.*)$',
+);
+/** There is no older recording; smaller numbers are seconds since 1970. */
+const EARLIEST = Date.UTC(2000, 0);
+/** Milliseconds: there is no later recording, with room for a clock that is wrong. A longer number is no time. */
+const FUTURE = 86_400_000;
+/** A time that every service can read: with the letter between date and time, and the time to the second. */
+const FULL = /^\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}/;
+
+/**
+ * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
+ * (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
+ */
+export function requestTime(text: string, appendZ: boolean): string {
+  const time = text.slice(text.search(/t/i) + 1);
+  return appendZ && !ZONE.test(time) ? `${text}Z` : text;
+}
+
+/**
+ * The text of a time that a user gives: full ISO 8601 as it is; a date alone, milliseconds since 1970 and the like in that
+ * form, in UTC with `Z`.
+ * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are seconds in truth
+ */
+export function timeText(value: unknown): string {
+  const milliseconds = millisecondsOf(value);
+  if (milliseconds !== undefined && milliseconds >= EARLIEST && milliseconds <= Date.now() + FUTURE) {
+    return new Date(milliseconds).toISOString();
+  }
+  const time = milliseconds === undefined ? readTime(value) : undefined;
+  if (typeof value === 'string' && time !== undefined) {
+    return FULL.test(value.trim()) ? value.trim() : time.toISOString();
+  }
+  throw new RvmError(
+    'BAD_INPUT',
+    'The time of the recorded video must be ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970, not seconds.',
+  );
+}
+
+/**
+ * The time some seconds earlier, in the same form: date and time with or without separators, at least as many digits of
+ * the fraction, the same zone.
+ * @param text one that `readTime` can read
+ */
+export function shiftedBack(text: string, seconds: number): string {
+  if (seconds === 0) return text;
+  const milliseconds = Math.round(seconds * 1000);
+  const form = formOf(text.trim());
+  // A text that has no time of day has no form for one.
+  if (form === undefined) return new Date((readTime(text)?.getTime() ?? 0) - milliseconds).toISOString();
+  const nanoseconds = BigInt(form.wallMs - milliseconds) * 1_000_000n + BigInt(form.digits.padEnd(9, '0'));
+  const at = new Date(Number(nanoseconds / 1_000_000n)).toISOString();
+  const count = Math.max(form.digits.length, milliseconds % 1000 === 0 ? 0 : 3);
+  const fraction = String(nanoseconds % 1_000_000_000n)
+    .padStart(9, '0')
+    .slice(0, count);
+  const toSeconds = form.hasSeconds || count > 0 || milliseconds % 60_000 !== 0;
+  const day = at.slice(0, 10).replaceAll('-', form.dateMark);
+  const time = at.slice(11, toSeconds ? 19 : 16).replaceAll(':', form.timeMark);
+  return `${day}${form.letter}${time}${count === 0 ? '' : form.point + fraction}${form.zone}`;
+}
+
+/** How a time is written, and what it is on the wall where it was written. */
+interface Form {
+  /** As if it were UTC, to the second. */
+  wallMs: number;
+  /** Of the fraction. */
+  digits: string;
+  hasSeconds: boolean;
+  dateMark: string;
+  letter: string;
+  timeMark: string;
+  point: string;
+  zone: string;
+}
+
+function formOf(text: string): Form | undefined {
+  const parts = PARTS.exec(text)?.groups;
+  const { day = '', dateMark = '', letter = 'T', time = '', timeMark = '' } = parts ?? {};
+  const wall = readTime(`${day}T${time}Z`);
+  if (parts === undefined || wall === undefined) return undefined;
+  const { point = '.', digits = '', zone = '' } = parts;
+  const hasSeconds = time.replaceAll(':', '').length === 6;
+  return { wallMs: wall.getTime(), digits, hasSeconds, dateMark, letter, timeMark, point, zone };
+}
+
+function millisecondsOf(value: unknown): number | undefined {
+  if (value instanceof Date) return value.getTime();
+  if (typeof value === 'number') return value;
+  // Fewer digits are a date without separators.
+  return typeof value === 'string' && /^\s*\d{10,16}\s*$/.test(value) ? Number(value) : undefined;
+}

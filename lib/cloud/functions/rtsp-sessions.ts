@@ -1,0 +1,113 @@
+import { RvmError } from '../../error';
+import type { RvmEvent } from '../../event';
+import { readTime } from '../../time';
+import type { RtspSession, RtspWanted } from '../calls';
+import { LONGEST_PRE_ROLL } from '../choices';
+import { idsOf, type CameraFinder, type EventIds } from '../cameras/camera-finder';
+import type { CameraLinks } from '../cameras/camera-links';
+import type { DeviceEntry } from '../cameras/device-index';
+import { DIALECT } from '../dialect';
+import { asText, firstField } from '../http/json-field';
+import type { Operation } from '../operation';
+import { requestTime, shiftedBack, timeText } from './recorded-time';
+import { liveRequest, recordedRequest, rtspUrlOf, type LiveStyle } from './rtsp';
+import type { SessionKeeper } from '../session/session';
+import { jsonBody } from '../http/transport';
+
+/** How this service wants times and live video. */
+export interface RtspStyle {
+  /** Adds `Z` to a time that has no zone. */
+  appendZ: boolean;
+  liveStyle: LiveStyle;
+}
+
+const { relations, rtsp: FACTS } = DIALECT;
+
+/** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
+export class RtspSessions {
+  readonly #session: SessionKeeper;
+  readonly #finder: CameraFinder;
+  readonly #links: CameraLinks;
+  readonly #style: RtspStyle;
+
+  constructor(session: SessionKeeper, finder: CameraFinder, links: CameraLinks, style: RtspStyle) {
+    this.#session = session;
+    this.#finder = finder;
+    this.#links = links;
+    this.#style = style;
+  }
+
+  /**
+   * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
+   * this is one request.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
+   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
+   */
+  async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
+    const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
+    const t = this.#time(wanted);
+    const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
+    const entry = await this.#camera(operation, wanted, ids);
+
+    const granted = await this.#links.call(
+      operation,
+      entry,
+      (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
+      async ({ url, relation, remoteId }, camera) => {
+        const cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
+        const body =
+          t === undefined
+            ? liveRequest(cameraRemoteId, quality, this.#style.liveStyle)
+            : recordedRequest(cameraRemoteId, quality, t);
+        const request = { method: 'POST', url, relation, body: jsonBody(body) } as const;
+        return { camera, cameraRemoteId, answer: await this.#session.follow(operation, request) };
+      },
+    );
+    const { camera, cameraRemoteId } = granted;
+    const { url, relay } = rtspUrlOf(granted.answer);
+    this.#finder.learn(camera, ids.remoteId);
+
+    const { id, name, status } = camera.device;
+    return {
+      url,
+      mode: wanted.mode,
+      cameraId: id,
+      cameraRemoteId,
+      quality,
+      ...(t === undefined ? {} : { t }),
+      relay,
+      device: { id, name, status },
+      requests: operation.requests,
+      ms: operation.ms,
+    };
+  }
+
+  #camera(operation: Operation, wanted: RtspWanted, ids: EventIds): Promise<DeviceEntry> {
+    if (wanted.mode === 'event') return this.#finder.ofEvent(operation, ids, wanted.whenOffline);
+    return this.#finder.chosen(operation, wanted.camera, wanted.whenOffline);
+  }
+
+  #time(wanted: RtspWanted): string | undefined {
+    if (wanted.mode === 'live') return undefined;
+    const text = wanted.mode === 'event' ? startTimeOf(wanted.event) : timeText(wanted.time);
+    return requestTime(shiftedBack(text, preRollOf(wanted.preRoll)), this.#style.appendZ);
+  }
+}
+
+const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
+
+function preRollOf(seconds: number): number {
+  if (seconds >= 0 && seconds <= LONGEST_PRE_ROLL) return seconds;
+  throw new RvmError('BAD_INPUT', `The pre-roll must be from 0 to ${LONGEST_PRE_ROLL} seconds.`);
+}
+
+function startTimeOf(event: RvmEvent): string {
+  const text = asText(firstField(event, ['eventStartTime']));
+  if (text !== undefined && readTime(text) !== undefined) return text;
+  throw new RvmError(
+    'BAD_INPUT',
+    text === undefined
+      ? 'The event has no eventStartTime, so it is not known which video to ask for.'
+      : 'The eventStartTime of the event is no ISO 8601 time such as 2026-03-04T05:06:07, so it is not known which video to ask for.',
+  );
+}

@@ -1,0 +1,164 @@
+import sjson from 'secure-json-parse';
+import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../../error';
+import { cameraBusy, cameraUnreachable } from './camera-errors';
+import { DIALECT } from '../dialect';
+import { readErrorBody } from './error-body';
+import { nestsDeeperThan } from './json-depth';
+import { retryAfterMs } from './retry-after';
+
+/**
+ * Deepest nesting of an answer that is read: far above any resource, far below what overflows the stack where
+ * Node-RED copies messages.
+ */
+const MAX_DEPTH = 64;
+/** Bytes: 20,000 cameras on one page are less. */
+const MAX_JSON = 16 * 1024 * 1024;
+
+const TOO_LARGE_HEAD = 431;
+const UTF8 = new TextDecoder();
+
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+export interface AnswerParts {
+  status: number;
+  /** Where it came from, redirects followed: links in the body are relative to this. */
+  url: URL;
+  relation: string;
+  /** Names in lower case. */
+  headers: Headers;
+  body: Buffer;
+  /** Which attempt it is the answer to, counted from 1. */
+  attempt: number;
+  /** What must not be repeated from the answer: the API key, the password, the cookies. */
+  secrets: () => readonly string[];
+}
+
+/** One complete answer of the service. */
+export class Answer {
+  readonly status: number;
+  readonly url: URL;
+  readonly relation: string;
+  readonly headers: Headers;
+  readonly body: Buffer;
+  readonly #attempt: number;
+  readonly #secrets: () => readonly string[];
+
+  constructor(parts: AnswerParts) {
+    this.status = parts.status;
+    this.url = parts.url;
+    this.relation = parts.relation;
+    this.headers = parts.headers;
+    this.body = parts.body;
+    this.#attempt = parts.attempt;
+    this.#secrets = parts.secrets;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  /**
+   * 401 and 403 can each mean a bad key, a lost session or a missing right; not so where a code says that it is the
+   * camera or its video.
+   */
+  get refused(): boolean {
+    // What is too much in the head of a request are cookies, which a new session has not.
+    if (this.status === TOO_LARGE_HEAD) return true;
+    if (this.status !== 401 && this.status !== 403) return false;
+    const { cameraOffline, cameraBusy: busy, noVideo } = DIALECT.error;
+    return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
+  }
+
+  get empty(): boolean {
+    return this.body.length === 0;
+  }
+
+  get contentType(): string | undefined {
+    return this.header('content-type');
+  }
+
+  get location(): string | undefined {
+    return this.header('location');
+  }
+
+  /** Milliseconds that the service asks to wait. */
+  get retryAfterMs(): number | undefined {
+    const now = Date.parse(this.header('date') ?? '');
+    return retryAfterMs(this.header('retry-after'), Number.isNaN(now) ? Date.now() : now);
+  }
+
+  /** @param name in lower case */
+  header(name: string): string | undefined {
+    const value = this.headers[name];
+    return Array.isArray(value) ? value[0] : value;
+  }
+
+  /**
+   * The body as JSON, whatever its media type says.
+   * @throws RvmError BAD_RESPONSE if it is no JSON, more than 16 MiB of it, or nested more than 64 deep
+   */
+  json(): unknown {
+    if (this.body.length > MAX_JSON) {
+      throw this.error(
+        'BAD_RESPONSE',
+        'The service answered with more JSON than can be read; report it to the service.',
+      );
+    }
+    if (nestsDeeperThan(MAX_DEPTH, this.body)) {
+      throw this.error(
+        'BAD_RESPONSE',
+        'The service answered with JSON that is nested too deep to be used; report it to the service.',
+      );
+    }
+    try {
+      // Takes off a byte order mark, which JSON does not allow but some frameworks write.
+      const text = UTF8.decode(this.body);
+      const parsed: unknown = sjson.parse(text, undefined, {
+        protoAction: 'remove',
+        constructorAction: 'remove',
+      });
+      return parsed;
+    } catch {
+      throw this.error(
+        'BAD_RESPONSE',
+        'The service answered with something else than JSON; check the base URL of the cloud.',
+      );
+    }
+  }
+
+  /**
+   * An error that carries what this answer says about its reason.
+   * @param before attempts that went before those of this answer
+   */
+  error(code: RvmErrorCode, message: string, before = 0): RvmError {
+    return new RvmError(code, message, this.#cause(before));
+  }
+
+  /** The error of an answer with an unexpected status. */
+  statusError(before = 0): RvmError {
+    if (this.status === 429) {
+      return this.error('RATE_LIMITED', 'The service asks for fewer requests; try again in a while.', before);
+    }
+    if (this.#says(DIALECT.error.cameraOffline)) return cameraUnreachable(this.#cause(before));
+    if (this.#says(DIALECT.error.cameraBusy)) return cameraBusy(this.#cause(before));
+    const { serverMessage } = this.#cause(before);
+    const reason = serverMessage === undefined ? '.' : `: ${serverMessage}`;
+    const asked = this.status >= 400 && this.status < 500;
+    const advice = asked ? 'check what was asked for' : 'try again in a while, or report it to the service';
+    return this.error(
+      'HTTP_ERROR',
+      `The service answered ${this.status} to ${this.relation}; ${advice}${reason}`,
+      before,
+    );
+  }
+
+  #says(codes: readonly string[]): boolean {
+    const { serverCode } = readErrorBody(this.body.toString('utf8'), []);
+    return codes.includes((serverCode ?? '').toLowerCase());
+  }
+
+  #cause(before: number): RvmErrorCause {
+    const details = readErrorBody(this.body.toString('utf8'), this.#secrets());
+    return { status: this.status, relation: this.relation, attempts: before + this.#attempt, ...details };
+  }
+}

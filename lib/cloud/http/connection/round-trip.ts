@@ -1,0 +1,92 @@
+import type { Dispatcher } from 'undici';
+import { GrowingBuffer } from '../../../growing-buffer';
+import type { Abort } from '../../../work/abort';
+
+/** Names in lower case. */
+export type AnswerHeaders = Record<string, string | string[] | undefined>;
+
+/** The whole answer to one request. */
+export interface RawAnswer {
+  status: number;
+  headers: AnswerHeaders;
+  body: Buffer;
+}
+
+/** Who hears of a request before its answer is complete. */
+export interface RoundTripListeners {
+  /** The head of the answer is there. */
+  onHead: (headers: AnswerHeaders) => void;
+  /** The request no longer holds a connection. */
+  onEnd: () => void;
+}
+
+/**
+ * Sends one request and gathers its whole answer, without the stream that the HTTP client's own `request` makes of each body.
+ * An abort ends the wait at once; a request that has no connection yet ends when it would get one.
+ * @throws what the HTTP client reports, or the reason of the abort
+ */
+export function roundTrip(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  abort: Abort,
+  listeners: RoundTripListeners,
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const receiver = new Receiver(listeners, resolve, reject);
+    abort.onAbort((reason) => receiver.abort(reason));
+    dispatcher.dispatch(request, receiver);
+  });
+}
+
+class Receiver implements Dispatcher.DispatchHandler {
+  readonly #body = new GrowingBuffer(0);
+  #status = 0;
+  #headers: AnswerHeaders = {};
+  #controller: Dispatcher.DispatchController | undefined;
+  #aborted: Error | undefined;
+  #ended = false;
+
+  constructor(
+    private readonly listeners: RoundTripListeners,
+    private readonly resolve: (received: RawAnswer) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  abort(error: Error): void {
+    this.#aborted = error;
+    this.reject(error);
+    this.#controller?.abort(error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted !== undefined) controller.abort(this.#aborted);
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: AnswerHeaders): void {
+    if (status < 200) return; // More is to come.
+    this.#status = status;
+    this.#headers = headers;
+    this.listeners.onHead(headers);
+  }
+
+  onResponseData(_controller: unknown, piece: Buffer): void {
+    this.#body.append(piece);
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+    this.resolve({ status: this.#status, headers: this.#headers, body: this.#body.content() });
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#end();
+    this.reject(error);
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.listeners.onEnd();
+  }
+}

@@ -1,0 +1,71 @@
+import { RvmError } from '../../error';
+import type { Answer } from '../http/answer';
+import { CookieRotation } from './cookie-rotation';
+import type { Operation } from '../operation';
+import type { Origins } from '../http/origin';
+import type { Places } from '../../work/places';
+import { withRetries } from '../http/retry';
+import { SessionCookies } from '../http/session-cookies';
+import type { ServiceRequest, Transport } from '../http/transport';
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
+const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
+
+/** Requests that share one cookie jar. */
+export class HttpSession {
+  readonly #transport: Transport;
+  readonly #origins: Origins;
+  readonly #cookies = new SessionCookies();
+  readonly #rotation = new CookieRotation(() => this.#cookies.text);
+
+  /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
+  constructor(transport: Transport, origins: Origins) {
+    this.#transport = transport;
+    this.#origins = origins;
+  }
+
+  /** The same connections with an empty cookie jar. */
+  fresh(): HttpSession {
+    return new HttpSession(this.#transport, this.#origins);
+  }
+
+  get hasCookie(): boolean {
+    return this.#cookies.values.length > 0;
+  }
+
+  /**
+   * Sends a request, with retries where they do no harm. Redirects of a GET are followed, and those of others that say they
+   * were not carried out, each hop only to an origin we trust; other answers are given back as they are.
+   * @throws RvmError UNTRUSTED_LINK as well
+   */
+  exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    return withRetries(this.#transport, operation, wanted, (attempt) =>
+      this.#rotation.send((line) => this.#followRedirects(operation, wanted, { attempt, line })),
+    );
+  }
+
+  async #followRedirects(
+    operation: Operation,
+    wanted: ServiceRequest,
+    { attempt, line }: { attempt: number; line: Places | undefined },
+  ): Promise<Answer> {
+    const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
+    let url = wanted.url;
+    for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
+      const answer = await this.#transport.send(
+        operation,
+        { ...wanted, url },
+        { attempt, line, cookies: this.#cookies },
+      );
+      if (!followed.has(answer.status) || answer.location === undefined) return answer;
+      url = this.#origins.resolve(answer.location, answer.url, wanted.relation);
+    }
+    throw new RvmError(
+      'BAD_RESPONSE',
+      'The service redirects without end; check the base URL of the cloud.',
+      { relation: wanted.relation, attempts: attempt },
+    );
+  }
+}

@@ -1,0 +1,115 @@
+import type { RvmError } from '../../error';
+import type { Answer } from '../http/answer';
+import { DIALECT } from '../dialect';
+import type { HttpSession } from './http-session';
+import { acceptVersions } from '../http/media-type';
+import type { Operation } from '../operation';
+import type { Origins } from '../http/origin';
+import { SystemResource } from './system-resource';
+import { jsonBody, type ServiceRequest } from '../http/transport';
+
+export interface LoginOptions {
+  versionLow: string;
+  versionHigh: string;
+  username: string;
+  password: string;
+  /** The names of the login fields are not shown in the specification. */
+  loginUserField: string;
+  loginPasswordField: string;
+  /** Merged into the login body. */
+  loginExtra: Readonly<Record<string, unknown>>;
+}
+
+const { relations } = DIALECT;
+
+/**
+ * The login of the specification (section 5): `GET /system`, POST to `rel/login`, and `GET /system` again, which
+ * must now offer `rel/devices`.
+ * @returns the System resource as a logged-in client sees it
+ * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED, LINK_NOT_OFFERED,
+ *   UNTRUSTED_LINK, and those of the transport
+ */
+export async function logIn(
+  operation: Operation,
+  http: HttpSession,
+  origins: Origins,
+  options: LoginOptions,
+): Promise<SystemResource> {
+  const before = await http.exchange(operation, systemRequest(origins, options));
+  if (before.refused) throw keyRejected(before);
+  const system = SystemResource.from(before, origins);
+  if (system.link(relations.devices) !== undefined) return system;
+
+  const answer = await http.exchange(operation, {
+    method: 'POST',
+    url: system.requireLink(relations.login),
+    relation: relations.login,
+    body: jsonBody(loginBody(options)),
+  });
+  if (DIALECT.login.refusals.includes(answer.status)) throw loginRefused(answer);
+  // A redirect after the form is success too; the address it points to is of no interest.
+  if (answer.status >= 400) throw answer.statusError();
+  if (!http.hasCookie) {
+    throw answer.error(
+      'LOGIN_FAILED',
+      'The service answered the login without a session cookie; report it to the service.',
+    );
+  }
+
+  const after = await http.exchange(operation, systemRequest(origins, options));
+  if (after.refused) throw await explainRefusal(operation, origins, options, http, after);
+  const loggedIn = SystemResource.from(after, origins);
+  if (loggedIn.link(relations.devices) !== undefined) return loggedIn;
+  throw after.error(
+    'LOGIN_FAILED',
+    'The login had no effect: the service offers no cameras after it; check name and password of the Agent User.',
+  );
+}
+
+/** `GET /system` with the version range (specification, section 9). */
+export function systemRequest(
+  origins: Origins,
+  { versionLow, versionHigh }: Pick<LoginOptions, 'versionLow' | 'versionHigh'>,
+): ServiceRequest {
+  return {
+    method: 'GET',
+    url: origins.system,
+    relation: 'system',
+    accept: acceptVersions(versionLow, versionHigh),
+  };
+}
+
+/** `/system` refused with a cookie is asked once more without: that tells a bad session from a bad key. */
+async function explainRefusal(
+  operation: Operation,
+  origins: Origins,
+  options: LoginOptions,
+  http: HttpSession,
+  refused: Answer,
+): Promise<RvmError> {
+  const bare = await http.fresh().exchange(operation, systemRequest(origins, options));
+  if (bare.refused) return keyRejected(bare);
+  return refused.error('LOGIN_FAILED', 'The service refuses the session it has just opened; try again.', 1);
+}
+
+function loginBody(options: LoginOptions): Record<string, unknown> {
+  return {
+    ...options.loginExtra,
+    [options.loginUserField || DIALECT.login.userField]: options.username,
+    [options.loginPasswordField || DIALECT.login.passwordField]: options.password,
+  };
+}
+
+function keyRejected(answer: Answer): RvmError {
+  return answer.error(
+    'API_KEY_REJECTED',
+    'The service rejects the API key; check the key and the base URL of the cloud.',
+  );
+}
+
+function loginRefused(answer: Answer): RvmError {
+  return answer.error(
+    'LOGIN_FAILED',
+    'The service refuses the login; check user name and password of the Agent User of the Central Station.',
+  );
+}

@@ -1,0 +1,58 @@
+import type { GivenBack } from '../store/protocol';
+import type { StorePort } from '../store/port';
+
+export interface ReturnsWork {
+  /** Whether an event is leased here. */
+  isHeld(deliveryId: string): boolean;
+  /** So many wait again. */
+  returned(count: number): void;
+  /** Does something after a pause. */
+  later(act: () => void): void;
+}
+
+/** Leased events of one endpoint on their way back to those that wait. */
+export class Returns {
+  /** The store is being told of them. */
+  readonly #underWay = new Set<string>();
+  /** Never handed over, as far as the store has not confirmed that. */
+  readonly #unsent = new Set<string>();
+
+  constructor(
+    private readonly store: StorePort,
+    private readonly endpointId: string,
+    private readonly work: ReturnsWork,
+  ) {}
+
+  /** Resolves when that is durable, or failed. */
+  async give(back: GivenBack): Promise<void> {
+    const ids = [...back.unsent, ...back.cutOff];
+    for (const id of ids) this.#underWay.add(id);
+    for (const id of back.unsent) this.#unsent.add(id);
+    let count = 0;
+    try {
+      count = await this.store.call('giveBack', back);
+      for (const id of back.unsent) this.#unsent.delete(id);
+    } catch {
+      this.work.later(() => this.reconcile());
+    }
+    for (const id of ids) this.#underWay.delete(id);
+    this.work.returned(count);
+  }
+
+  /**
+   * Gives back what the store has leased and nobody holds. Nobody knows what a store that failed has done of what it was
+   * asked last: the answer may be lost, and the lease on the disk.
+   */
+  reconcile(): void {
+    this.store.call('leased', this.endpointId).then(
+      (leased) => {
+        const lost = leased.filter((id) => !this.work.isHeld(id) && !this.#underWay.has(id));
+        const unsent = lost.filter((id) => this.#unsent.has(id));
+        for (const id of this.#unsent) if (!this.#underWay.has(id)) this.#unsent.delete(id);
+        const cutOff = lost.filter((id) => !unsent.includes(id));
+        if (lost.length > 0) void this.give({ unsent, cutOff });
+      },
+      () => this.work.later(() => this.reconcile()),
+    );
+  }
+}

@@ -1,0 +1,124 @@
+import { readEnvelope } from '../../message/envelope';
+import { jsonOf } from '../../message/json-reading';
+import { isEnd, isHealth } from '../../message/phase';
+import type { Delivery, ListedMessage } from '../inbox';
+import type { DeadLetter, ProvenMessage } from '../../message/record';
+import type { NewMessage, StoredMessage } from './protocol';
+
+/** What a message carries besides its body and its columns. The event itself is in the body. */
+type Facts = RecordFacts & OwnFacts;
+type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress'>;
+type OwnFacts =
+  Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings'> | Pick<DeadLetter, 'kind' | 'reason'>;
+
+/** A message as it goes into the store. */
+export function newMessage(record: ProvenMessage | DeadLetter): NewMessage {
+  return 'reason' in record ? newDeadLetter(record) : newProvenMessage(record);
+}
+
+function newProvenMessage(message: ProvenMessage): NewMessage {
+  const { kind, event, envelope, proof, secret, warnings } = message;
+  const { alarmId } = event;
+  const hasAlarm = kind === 'event' && typeof alarmId === 'string' && alarmId !== '';
+  return {
+    id: envelope.messageId,
+    named: true,
+    state: kind === 'event' ? 'received' : 'other',
+    rank: isHealth(event) ? 1 : 0,
+    isEnd: isEnd(event),
+    ...(hasAlarm && { alarm: alarmId }),
+    ...columns(message, { kind, proof, secret, warnings }),
+  };
+}
+
+function newDeadLetter(letter: DeadLetter): NewMessage {
+  const { kind, reason, messageId, fingerprint } = letter;
+  return {
+    id: messageId ?? fingerprint,
+    named: messageId !== undefined,
+    state: kind === 'stale' ? 'stale' : 'dead',
+    rank: 0,
+    isEnd: false,
+    ...columns(letter, { kind, reason }),
+  };
+}
+
+function columns(
+  record: ProvenMessage | DeadLetter,
+  own: OwnFacts,
+): Pick<NewMessage, 'station' | 'fingerprint' | 'endpoint' | 'received' | 'facts' | 'bytes'> {
+  const { stationName, sandbox, remoteAddress } = record;
+  return {
+    station: record.stationKey,
+    fingerprint: record.fingerprint,
+    endpoint: record.endpointId,
+    received: Date.parse(record.receivedTime),
+    facts: JSON.stringify({ stationName, sandbox, remoteAddress, ...own }),
+    // What a view lies in, all of it, would go to the other thread.
+    bytes: isWhole(record.body) ? record.body : new Uint8Array(record.body),
+  };
+}
+
+function isWhole({ byteLength, buffer }: Uint8Array): boolean {
+  return byteLength === buffer.byteLength;
+}
+
+type Kept = Pick<
+  StoredMessage,
+  'endpoint' | 'station' | 'received' | 'fingerprint' | 'id' | 'named' | 'facts' | 'bytes'
+>;
+
+/** A stored message as it was accepted; undefined where its body cannot be read any more. */
+export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | undefined {
+  const { facts: text, bytes: body } = stored;
+  if (text === undefined || body === undefined) return undefined;
+  const facts = JSON.parse(text) as Facts;
+  const record = {
+    endpointId: stored.endpoint,
+    stationKey: stored.station,
+    stationName: facts.stationName,
+    sandbox: facts.sandbox,
+    receivedTime: new Date(stored.received).toISOString(),
+    fingerprint: stored.fingerprint,
+    body,
+    ...(facts.remoteAddress !== undefined && { remoteAddress: facts.remoteAddress }),
+  };
+  const reading = readEnvelope(jsonOf(body)());
+  if ('reason' in facts) {
+    const { kind, reason } = facts;
+    const messageId = stored.named ? { messageId: stored.id } : {};
+    return { kind, reason, ...messageId, ...(reading.event && { event: reading.event }), ...record };
+  }
+  if (!reading.usable) return undefined;
+  const { kind, proof, secret, warnings } = facts;
+  const { envelope, event } = reading;
+  return { kind, proof, secret, warnings, envelope, event, ...record };
+}
+
+/** An event as it is delivered; undefined where its body cannot be read. */
+export function deliveryOf(stored: StoredMessage): Delivery | undefined {
+  const message = acceptedMessage(stored);
+  if (message === undefined || !('envelope' in message)) return undefined;
+  const { deliveryId, sequence, attempt, first, ended } = stored;
+  return { deliveryId, sequence, attempt, ...againOf(stored), first, ended, message };
+}
+
+function againOf({ again }: StoredMessage): Pick<Delivery, 'again'> {
+  return again === undefined || again === 'attempts' || again === 'dismissed' ? {} : { again };
+}
+
+/** A stored message as a list shows it. */
+export function listed(stored: StoredMessage): ListedMessage {
+  const message = acceptedMessage(stored);
+  return {
+    receivedTime: new Date(stored.received).toISOString(),
+    station: stored.station,
+    state: stored.state,
+    attempts: stored.attempt,
+    messageId: stored.named ? stored.id : null,
+    deliveryId: stored.deliveryId,
+    event: message?.event ?? {},
+    canRetry: stored.state === 'dead' && stored.again === 'attempts',
+    ...(message !== undefined && 'proof' in message && { proof: message.proof }),
+  };
+}

@@ -1,0 +1,43 @@
+import type { RvmEvent } from '../event';
+import type { Envelope } from './envelope';
+import type { Warning } from './warnings';
+
+/** What is known of every authentic message: who sent it, where it arrived, and its exact content. Plain values only. */
+export interface MessageRecord {
+  /** Endpoint it arrived at, which is also its consumer. */
+  endpointId: string;
+  stationKey: string;
+  stationName: string;
+  sandbox: boolean;
+  /** ISO 8601, UTC, with `Z`. */
+  receivedTime: string;
+  remoteAddress?: string;
+  /** SHA-256 (hex) of the content a resend repeats: of the payload, or of the whole body where no payload can be read. */
+  fingerprint: string;
+  /** The bytes as received, with any token blanked. */
+  body: Uint8Array;
+}
+
+/** An authentic message that can be used. */
+export interface ProvenMessage extends MessageRecord {
+  /** Only an `event` is delivered; an `other` (unknown `payloadType`) is kept, and its repeats are known. */
+  kind: 'event' | 'other';
+  proof: 'hmac' | 'token';
+  /** Which phrase of the station proved it. */
+  secret: 'current' | 'previous';
+  envelope: Envelope;
+  event: RvmEvent;
+  warnings: readonly Warning[];
+}
+
+/** An authentic message that is kept but not delivered. */
+export interface DeadLetter extends MessageRecord {
+  kind: 'dead-letter' | 'stale';
+  reason: DeadLetterReason;
+  /** Absent where the message has none; then the fingerprint tells a repeat. */
+  messageId?: string;
+  event?: RvmEvent;
+}
+
+export type DeadLetterReason =
+  'not-json' | 'not-utf8' | 'too-deep' | 'duplicate-key' | 'no-message-id' | 'agent-user' | 'too-old';

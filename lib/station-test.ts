@@ -1,0 +1,109 @@
+import { RvmError, type RvmErrorCode } from './error';
+import { describe } from './video/describe';
+import type { StationClient } from './cloud/station-client';
+
+/** What a test looks at, in the order in which an alarm needs it to get its video. */
+export const TEST_STEPS = [
+  'settings',
+  'reachable',
+  'key',
+  'version',
+  'login',
+  'cameras',
+  'data-sources',
+  'rtsp',
+  'relay',
+  'video',
+] as const;
+export type TestStep = (typeof TEST_STEPS)[number];
+
+export interface TestResult {
+  step: TestStep;
+  /** `open`: not tried, for want of what comes before. */
+  outcome: 'ok' | 'failed' | 'open';
+  /** What was found, such as a version, a number of cameras, a codec; of a failure, what to do. */
+  detail: string;
+  code?: RvmErrorCode;
+}
+
+/** Milliseconds for the relay to take a connection, and again to describe its video. */
+const RELAY_TIMEOUT = 8_000;
+const SESSION_DEADLINE = 15_000;
+
+/** The step in which the service says so. */
+const STEP_OF_CODE: Partial<Record<RvmErrorCode, TestStep>> = {
+  API_KEY_REJECTED: 'key',
+  INCOMPATIBLE_VERSION: 'version',
+  VERSION_NOT_REQUESTED: 'version',
+  LOGIN_FAILED: 'login',
+};
+/** Otherwise the one that followed this relation (specification, sections 2 and 4). */
+const STEP_OF_RELATION: readonly [part: RegExp, step: TestStep][] = [
+  [/login/i, 'login'],
+  [/device/i, 'cameras'],
+  [/data_sources/i, 'data-sources'],
+  [/rtsp/i, 'rtsp'],
+];
+
+/**
+ * Finds out how far the way from the settings to a moving picture goes, with the camera that is online first. The URL of the
+ * session is in no result.
+ */
+export async function testStation(client: StationClient): Promise<TestResult[]> {
+  const found = new Map<TestStep, string>();
+  try {
+    await walk(client, found);
+    return results(found);
+  } catch (error) {
+    if (!(error instanceof RvmError)) throw error;
+    return results(found, error);
+  }
+}
+
+async function walk(client: StationClient, found: Map<TestStep, string>): Promise<void> {
+  const devices = await client.listDevices({ fresh: true });
+  const { state } = client;
+  for (const step of ['settings', 'reachable', 'key', 'login'] as const) found.set(step, '');
+  found.set('version', state.kind === 'connected' ? (state.version ?? '') : '');
+  const online = devices.filter((device) => device.online);
+  found.set('cameras', `${online.length} / ${devices.length}`);
+  const camera = online[0] ?? devices[0];
+  if (camera === undefined) return;
+  const session = await client.openRtsp({
+    mode: 'live',
+    camera: camera.id,
+    quality: 'high',
+    whenOffline: 'try',
+    deadlineMs: SESSION_DEADLINE,
+  });
+  const { scheme, host, port } = session.relay;
+  found.set('data-sources', camera.name || camera.id);
+  found.set('rtsp', `${scheme}://${host}:${port}`);
+  const onConnected = (): void => void found.set('relay', '');
+  const { codecs } = await describe(session.url, { timeoutMs: RELAY_TIMEOUT, onConnected });
+  found.set('video', codecs.join(', '));
+}
+
+function results(found: ReadonlyMap<TestStep, string>, error?: RvmError): TestResult[] {
+  const failed = error === undefined ? undefined : failedStep(found, error);
+  const place = failed === undefined ? TEST_STEPS.length : TEST_STEPS.indexOf(failed);
+  return TEST_STEPS.map((step, index) => {
+    if (step === failed && error !== undefined) {
+      return { step, outcome: 'failed', detail: error.message, code: error.code };
+    }
+    const detail = found.get(step);
+    const isOk = detail !== undefined || (index < place && failed !== undefined);
+    return { step, outcome: isOk ? 'ok' : 'open', detail: detail ?? '' };
+  });
+}
+
+/** All that comes before it has worked. */
+function failedStep(found: ReadonlyMap<TestStep, string>, { code, cause }: RvmError): TestStep {
+  if (found.has('rtsp')) return found.has('relay') ? 'video' : 'relay';
+  const byCode = STEP_OF_CODE[code];
+  if (byCode !== undefined) return byCode;
+  if (cause.relation === undefined && (code === 'CONFIG_MISSING' || code === 'BAD_INPUT')) return 'settings';
+  const byRelation = STEP_OF_RELATION.find(([part]) => part.test(cause.relation ?? ''))?.[1];
+  if (byRelation !== undefined) return byRelation;
+  return found.has('cameras') ? 'data-sources' : 'reachable';
+}

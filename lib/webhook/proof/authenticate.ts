@@ -1,0 +1,166 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readAuthorization, type AuthorizationReading } from './authorization-header';
+import type { JsonReading, TokenReading } from '../../message/json-reading';
+import { isUsablePhrase, type ReceivingStation } from './receiving-station';
+
+/** A message as it came: exact bytes and header lines, and the bytes read as JSON, for the token alone, where one counts. */
+export interface RawMessage {
+  body: Uint8Array;
+  /** Values of all `Authorization` lines. */
+  authorization: readonly string[];
+  json: () => JsonReading;
+}
+
+export type ProofReason = 'no-signature' | 'bad-signature' | 'bad-token';
+
+export type Authentication =
+  | {
+      proven: true;
+      station: ReceivingStation;
+      proof: 'hmac' | 'token';
+      /** Which phrase proved it. */
+      secret: 'current' | 'previous';
+      /** True where the proof does not fit the scheme that is configured. */
+      oddScheme: boolean;
+    }
+  | {
+      proven: false;
+      reason: ProofReason;
+      /** Station whose phrase came in clear where only a signature counts: that phrase is burnt. */
+      burnt?: ReceivingStation;
+    };
+
+type Slot = 'current' | 'previous';
+const SLOTS: readonly Slot[] = ['current', 'previous'];
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Key of the comparison of texts; stands in for absent phrases too, so that it can equal nothing sent. */
+const PROCESS_KEY = randomBytes(32);
+
+/**
+ * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
+ * bytes, header lines and stations. Every station costs the same work whether it matches or not.
+ *
+ * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
+ * without a token a right signature, the stronger proof, counts too.
+ */
+export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
+  const header = readAuthorization(message.authorization);
+  const signed = stations.map((station) => signedWith(station, message.body, header));
+  const isSigned = signed.some((slot) => slot !== undefined);
+  const token = mayReadToken(message.body, stations, isSigned) ? message.json().token : NO_TOKEN;
+  const matches = stations.map((station, index) => ({
+    station,
+    signed: signed[index],
+    token: tokenOf(station, token),
+  }));
+  const proven = matches.map((match) => provenBy(match, token)).find((found) => found !== undefined);
+  if (proven !== undefined) return proven;
+  const burnt = matches.find((match) => match.station.scheme === 'http' && match.token !== undefined);
+  const reason = reasonOf(header, token, stations);
+  return { proven: false, reason, ...(burnt && { burnt: burnt.station }) };
+}
+
+const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
+const TOKEN_NAME = Buffer.from('uthenticationToken');
+const CHEAP_BODY = 64 * 1024;
+
+/**
+ * Where only a signature counts, the JSON of a body that nobody signed is not read: it is a stranger's, and may be made
+ * to cost time. A short one is, where it names a token, for that phrase may be burnt.
+ */
+function mayReadToken(body: Uint8Array, stations: readonly ReceivingStation[], isSigned: boolean): boolean {
+  if (isSigned || stations.some(({ scheme }) => scheme === 'https')) return true;
+  return (
+    body.length <= CHEAP_BODY && Buffer.from(body.buffer, body.byteOffset, body.length).includes(TOKEN_NAME)
+  );
+}
+
+interface StationMatch {
+  station: ReceivingStation;
+  signed: Slot | undefined;
+  token: Slot | undefined;
+}
+
+function provenBy(
+  { station, signed, token: named }: StationMatch,
+  token: TokenReading,
+): Authentication | undefined {
+  if (station.scheme === 'http') {
+    if (signed === undefined) return undefined;
+    return { proven: true, station, proof: 'hmac', secret: signed, oddScheme: token.kind !== 'absent' };
+  }
+  if (token.kind !== 'absent') {
+    return named && { proven: true, station, proof: 'token', secret: named, oddScheme: false };
+  }
+  return signed && { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };
+}
+
+/** The phrase that signed the bytes. A sender that works on text signs without the byte-order mark it sends. */
+function signedWith(
+  station: ReceivingStation,
+  body: Uint8Array,
+  header: AuthorizationReading,
+): Slot | undefined {
+  const text = signatureText(station, header);
+  if (text === undefined) return undefined;
+  const candidates = startsWithMark(body) ? [body, body.subarray(BYTE_ORDER_MARK.length)] : [body];
+  return firstMatch(station, (phrase) =>
+    candidates
+      .map((bytes) => sameSignature(createHmac('sha256', phrase).update(bytes).digest('base64'), text))
+      .includes(true),
+  );
+}
+
+function signatureText(station: ReceivingStation, header: AuthorizationReading): string | undefined {
+  if (header.kind === 'signature') return header.text;
+  return header.kind === 'bare' && station.acceptBareSignature ? header.text : undefined;
+}
+
+function startsWithMark(body: Uint8Array): boolean {
+  return BYTE_ORDER_MARK.equals(body.subarray(0, BYTE_ORDER_MARK.length));
+}
+
+function tokenOf(station: ReceivingStation, token: TokenReading): Slot | undefined {
+  const { text } = token;
+  if (token.kind !== 'text' || text === undefined) return undefined;
+  return firstMatch(station, (phrase) => sameText(text, phrase));
+}
+
+/** Tries both phrases, always both; an absent one is replaced by a key that matches nothing. */
+function firstMatch(station: ReceivingStation, matches: (phrase: string) => boolean): Slot | undefined {
+  const results = SLOTS.map((slot) => {
+    const phrase = slot === 'current' ? station.secret : station.previousSecret;
+    const usable = isUsablePhrase(phrase);
+    return matches(usable ? phrase : PROCESS_KEY.toString('hex')) && usable;
+  });
+  return SLOTS.find((_, index) => results[index]);
+}
+
+/** Equality in a time that depends on neither; the length of a signature is no secret. */
+function sameSignature(one: string, other: string): boolean {
+  const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
+  return bytes.length === others.length && timingSafeEqual(bytes, others);
+}
+
+/** The same for phrases, over digests, so that their lengths do not show. */
+function sameText(one: string, other: string): boolean {
+  return timingSafeEqual(digestOf(one), digestOf(other));
+}
+
+function digestOf(text: string): Buffer {
+  return createHmac('sha256', PROCESS_KEY).update(text, 'utf8').digest();
+}
+
+function reasonOf(
+  header: AuthorizationReading,
+  token: TokenReading,
+  stations: readonly ReceivingStation[],
+): ProofReason {
+  const unsigned = header.kind === 'absent' || header.kind === 'no-signature';
+  const expectsToken = stations.some(({ scheme }) => scheme === 'https');
+  const expectsSignature = stations.some(({ scheme }) => scheme === 'http');
+  if (expectsToken && token.kind !== 'absent' && (unsigned || !expectsSignature)) return 'bad-token';
+  if (!unsigned) return 'bad-signature';
+  return expectsSignature ? 'no-signature' : 'bad-token';
+}

@@ -1,0 +1,84 @@
+import { variableIn } from '../../environment-variable';
+
+/** What the receiver needs to know of a Central Station. */
+export interface ReceivingStation {
+  /** Short unique key, `[a-z0-9-]{1,32}`; identifies the station in messages and in the inbox. */
+  key: string;
+  name: string;
+  /** Scheme of the endpoint as registered with the service: it decides which proof counts. Never guessed. */
+  scheme: 'https' | 'http';
+  /** Shared Secret Phrase; '' = none. Taken as typed: no trimming, no normalisation. */
+  secret: string;
+  /** The phrase before the last change, accepted until emptied; '' = none. */
+  previousSecret: string;
+  /** Agent User of the station; '' = not checked. */
+  agentUserId: string;
+  /** Accept a signature without the scheme word `HMAC-SHA256`. */
+  acceptBareSignature: boolean;
+  /** True for a station of the sandbox. */
+  sandbox: boolean;
+}
+
+/** Texts that JavaScript makes of an absent value; no phrase anybody chose. */
+const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
+
+/**
+ * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key),
+ * neither can the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key).
+ */
+export function isUsablePhrase(phrase: string): boolean {
+  if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
+  return !phrase.includes('\0') && variableIn(phrase) === undefined;
+}
+
+/** The stations of an endpoint, told apart by whether their phrase lets the receiver judge. */
+export interface ReadyStations {
+  /** Stations with a usable phrase. Empty = nothing can be judged yet. */
+  ready: readonly ReceivingStation[];
+  /** True while another station of the endpoint cannot judge: what the ready ones refuse may be its message. */
+  hasUnready: boolean;
+}
+
+/**
+ * Sorts out which stations can judge a message. Stations of one endpoint that share their phrase cannot be told apart,
+ * so none of them judges. A previous phrase that another one has too is set aside, and the rest goes on.
+ */
+export function readyStations(stations: readonly ReceivingStation[] | undefined): ReadyStations {
+  const listed = stations ?? [];
+  const usable = listed.filter((station) => isUsablePhrase(station.secret));
+  const ready = usable
+    .filter((station) => !othersOf(station, usable).some(({ secret }) => secret === station.secret))
+    .map((station) => withoutSharedPrevious(station, usable));
+  return { ready, hasUnready: ready.length < listed.length };
+}
+
+/** The station that is meant where nothing says which: the only one. Of several nobody can say. */
+export function loneStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
+  return stations?.length === 1 ? stations[0] : undefined;
+}
+
+function othersOf(
+  station: ReceivingStation,
+  stations: readonly ReceivingStation[],
+): readonly ReceivingStation[] {
+  return stations.filter((other) => other !== station);
+}
+
+function withoutSharedPrevious(
+  station: ReceivingStation,
+  stations: readonly ReceivingStation[],
+): ReceivingStation {
+  const taken = othersOf(station, stations).some((other) =>
+    phrasesOf(other).includes(station.previousSecret),
+  );
+  return taken ? { ...station, previousSecret: '' } : station;
+}
+
+/** True where a phrase of one, current or previous, is one of the other's too. */
+export function sharePhrase(one: ReceivingStation, other: ReceivingStation): boolean {
+  return phrasesOf(one).some((phrase) => phrasesOf(other).includes(phrase));
+}
+
+function phrasesOf(station: ReceivingStation): string[] {
+  return [station.secret, station.previousSecret].filter(isUsablePhrase);
+}

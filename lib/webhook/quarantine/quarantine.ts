@@ -1,0 +1,96 @@
+import type { QuarantinedMessage } from '../../inbox/inbox';
+import { Allowance } from '../bounds/allowance';
+import type { ClockGuard } from '../proof/clock-guard';
+import type { Endpoint, RequestOrigin } from '../endpoint';
+import { pause } from '../../work/within';
+import { judgeContextOf, judge } from '../judge';
+import { quarantinedMessage, receivedAgain } from './quarantined-message';
+import type { Reporter } from '../reporter';
+import { readyStations, type ReceivingStation } from '../proof/receiving-station';
+import type { RawMessage } from '../proof/authenticate';
+
+export interface QuarantineOptions {
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  clockGuard: ClockGuard;
+  reporter: Reporter;
+}
+
+/** Unproven messages of one endpoint that are looked at in a second: reading them costs time. */
+const PER_SECOND = 20;
+
+/** Keeps what nothing proved, for the day on which the phrase is corrected, and judges it again then. */
+export class Quarantine {
+  readonly #allowance: Allowance;
+  #closed = false;
+
+  constructor(private readonly options: QuarantineOptions) {
+    this.#allowance = new Allowance(PER_SECOND, options.steady);
+  }
+
+  /** Keeps a copy, where another phrase could prove it. Nobody waits for it: the sender has its answer already. */
+  keep(endpoint: Endpoint, raw: RawMessage, { received, remoteAddress }: RequestOrigin): void {
+    if (!this.#allowance.pass(endpoint.id)) return;
+    const request = {
+      endpointId: endpoint.id,
+      receivedTime: received.toISOString(),
+      ...(remoteAddress !== undefined && { remoteAddress }),
+    };
+    endpoint.inbox.quarantineKey().then(
+      (key) => {
+        const message = quarantinedMessage(raw, request, key);
+        if (message !== undefined) endpoint.inbox.quarantine(message);
+      },
+      () => {
+        // Without the store nothing is kept; a real alarm has more right to what is left of it.
+      },
+    );
+  }
+
+  /**
+   * Judges once more, with the current phrases, what nothing had proved when it arrived at an endpoint: a phrase may have
+   * been wrong on our side. What is proven now is accepted as of its arrival.
+   * @returns how many were accepted
+   * @throws RvmError STORE_FAILED
+   */
+  async judgeAgain(endpoint: Endpoint): Promise<number> {
+    const { ready } = readyStations(endpoint.stations());
+    const messages = ready.length === 0 ? [] : await endpoint.inbox.quarantined(endpoint.id);
+    if (messages.length === 0) return 0;
+    const key = await endpoint.inbox.quarantineKey();
+    let count = 0;
+    for (const message of messages) {
+      // One by one: an alarm that arrives must not wait for all of them.
+      await pause(0);
+      if (this.#closed) return count;
+      if (await this.#acceptIfProven(endpoint, message, { ready, key })) count++;
+    }
+    if (count > 0)
+      this.options.reporter.log(
+        `proven ${endpoint.id}`,
+        `${count} webhook messages that nothing had proved are proved by a phrase that was corrected, and were accepted.`,
+      );
+    return count;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #acceptIfProven(
+    endpoint: Endpoint,
+    message: QuarantinedMessage & { id: number },
+    { ready, key }: { ready: readonly ReceivingStation[]; key: Uint8Array },
+  ): Promise<boolean> {
+    const { clockGuard, reporter } = this.options;
+    const origin = { received: new Date(message.receivedTime), remoteAddress: message.remoteAddress };
+    const context = { ...judgeContextOf(endpoint, ready, origin), clockGuard };
+    const judgement = judge(receivedAgain(message, ready, key), context);
+    if (judgement.kind === 'unauthentic') return false;
+    const record = judgement.kind === 'usable' ? judgement.message : judgement.deadLetter;
+    const acceptance = await endpoint.inbox.accept(record);
+    await endpoint.inbox.release([message.id]);
+    reporter.accepted(endpoint, record, acceptance, message.body.byteLength);
+    return acceptance.outcome !== 'repeat';
+  }
+}

@@ -1,0 +1,55 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import type { QuarantinedMessage } from '../../inbox/inbox';
+import { isSignatureText, readAuthorization } from '../proof/authorization-header';
+import { blankedBody } from '../../message/blanked-body';
+import { readEnvelope } from '../../message/envelope';
+import { jsonOf, withToken, type TokenReading } from '../../message/json-reading';
+import type { ReceivingStation } from '../proof/receiving-station';
+import type { RawMessage } from '../proof/authenticate';
+
+/** Longer bodies are no events, and a stranger's JSON costs time, in bytes. */
+const MAX_BODY = 64 * 1024;
+
+/**
+ * An unproven message as it may be kept, or undefined where it is none: no well-formed envelope, or no proof that another
+ * phrase could confirm. The token does not stay, only an HMAC of it.
+ */
+export function quarantinedMessage(
+  { body, authorization, json }: RawMessage,
+  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress'>,
+  key: Uint8Array,
+): QuarantinedMessage | undefined {
+  if (body.byteLength > MAX_BODY || !readEnvelope(json()).usable) return undefined;
+  const { token } = json();
+  // Anything else in the header may be somebody's password, or the phrase itself.
+  const header = readAuthorization(authorization);
+  const isSigned = 'text' in header && isSignatureText(header.text);
+  if (token.kind !== 'text' && !(token.kind === 'absent' && isSigned)) return undefined;
+  return {
+    ...request,
+    authorization: isSigned ? authorization : [],
+    ...(token.text !== undefined && { tokenDigest: digestOf(token.text, key) }),
+    body: blankedBody(body, json()),
+  };
+}
+
+/** A quarantined message as it arrived, as far as the phrases of these stations can tell what its token was. */
+export function receivedAgain(
+  { body, authorization, tokenDigest }: QuarantinedMessage,
+  stations: readonly ReceivingStation[],
+  key: Uint8Array,
+): RawMessage {
+  const phrases = stations.flatMap(({ secret, previousSecret }) => [secret, previousSecret]);
+  const phrase = phrases.find((candidate) => digestOf(candidate, key) === tokenDigest);
+  const read = jsonOf(body);
+  const token = (spans: TokenReading['spans']): TokenReading =>
+    tokenDigest === undefined
+      ? { kind: 'absent', spans }
+      : // What stands in the kept body must prove nothing.
+        { kind: 'text', text: phrase ?? randomUUID(), spans };
+  return { body, authorization, json: () => withToken(read(), token(read().token.spans)) };
+}
+
+function digestOf(token: string, key: Uint8Array): string {
+  return createHmac('sha256', key).update(token).digest('hex');
+}

@@ -1,0 +1,140 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ClockGuard } from '../proof/clock-guard';
+import type { Endpoint } from '../endpoint';
+import { matchingPath } from './path';
+import { BODY_LIMIT } from '../bounds/refusal';
+import { Quarantine } from '../quarantine/quarantine';
+import { Receiver } from './receiver';
+import { Reporter } from '../reporter';
+import { Senders } from '../bounds/senders';
+
+export interface DispatcherOptions {
+  /** Paths of the last run: held until the flows run, because no node is built yet. */
+  rememberedPaths?: readonly string[];
+  /** Wall clock, in milliseconds. */
+  now?: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady?: () => number;
+  /** Told what an operator should know, at most one line of a kind in 10 s; nothing secret. */
+  log?: (line: string) => void;
+  /** Who sent a request. Default: the peers of the connections. */
+  senders?: Senders;
+  /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
+  holdMs?: number;
+  /** Latest time for the inbox to store a message, in milliseconds. Default 4,000. */
+  commitMs?: number;
+  /** How long the path of a removed endpoint is held, in milliseconds. Default 60,000. */
+  removedMs?: number;
+  /** Longest body, in bytes. Default 1 MiB. */
+  bodyLimit?: number;
+  /** Time for a whole body, in milliseconds. Default 10,000. */
+  bodyDeadlineMs?: number;
+  /** Complete requests judged or stored at a time. Default 100. */
+  capacity?: number;
+}
+
+/**
+ * The one entrance of a server for webhooks, permanent while endpoints come and go: a map of paths to live endpoints.
+ * Looks at every request of the server first, so that the raw bytes are still there.
+ */
+export class Dispatcher {
+  readonly #endpoints = new Map<string, Endpoint>();
+  /** Paths whose endpoint went away, and the steady time until which they are held. */
+  readonly #removed = new Map<string, number>();
+  readonly #remembered: Set<string>;
+  readonly #steady: () => number;
+  readonly #removedMs: number;
+  readonly #receiver: Receiver;
+  readonly #quarantine: Quarantine;
+  #closed = false;
+
+  constructor(options: DispatcherOptions = {}) {
+    const now = options.now ?? Date.now;
+    this.#steady = options.steady ?? (() => performance.now());
+    this.#removedMs = options.removedMs ?? 60_000;
+    this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    const clockGuard = new ClockGuard(now, this.#steady);
+    const reporter = new Reporter(this.#steady, options.log ?? (() => undefined));
+    this.#quarantine = new Quarantine({ steady: this.#steady, clockGuard, reporter });
+    this.#receiver = new Receiver({
+      now,
+      steady: this.#steady,
+      holdMs: options.holdMs ?? 3000,
+      commitMs: options.commitMs ?? 4000,
+      bodyLimit: options.bodyLimit ?? BODY_LIMIT,
+      bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
+      capacity: options.capacity ?? 100,
+      senders: options.senders ?? new Senders(),
+      clockGuard,
+      quarantine: this.#quarantine,
+      reporter,
+    });
+  }
+
+  /**
+   * Deals with the request where its path is one of ours: configured, remembered from the last run, or removed a moment
+   * ago. False = not ours, and untouched.
+   */
+  handle(req: IncomingMessage, res: ServerResponse): boolean {
+    const path = matchingPath(req.url ?? '');
+    if (!this.#isOurs(path)) return false;
+    this.#receiver.receive(req, res, { path, endpoint: () => this.#endpoints.get(path) });
+    return true;
+  }
+
+  /** Whether a request target is ours: for what a server has to know before it hands a request to `handle`. */
+  owns(target: string): boolean {
+    return this.#isOurs(matchingPath(target));
+  }
+
+  /** False where another endpoint has the path. */
+  add(endpoint: Endpoint): boolean {
+    const path = matchingPath(endpoint.path);
+    const holder = this.#endpoints.get(path);
+    if (holder !== undefined && holder !== endpoint) return false;
+    this.#endpoints.set(path, endpoint);
+    this.#removed.delete(path);
+    return true;
+  }
+
+  /** Requests on its path are held for a minute: a redeploy brings it back, or the sender notices the change. */
+  remove(endpoint: Endpoint): void {
+    const path = matchingPath(endpoint.path);
+    if (this.#endpoints.get(path) !== endpoint) return;
+    this.#endpoints.delete(path);
+    this.#removed.set(path, this.#steady() + this.#removedMs);
+  }
+
+  /** From now on only configured paths count, and those removed a moment ago. */
+  flowsStarted(): void {
+    this.#remembered.clear();
+    for (const [path, until] of this.#removed) if (until <= this.#steady()) this.#removed.delete(path);
+  }
+
+  /** The configured paths, to be remembered for the next start. */
+  paths(): string[] {
+    return [...this.#endpoints.keys()];
+  }
+
+  /**
+   * Judges once more what nothing had proved when it arrived at an endpoint, for its phrases may have changed.
+   * @returns how many were accepted
+   * @throws RvmError STORE_FAILED
+   */
+  judgeAgain(endpoint: Endpoint): Promise<number> {
+    return this.#quarantine.judgeAgain(endpoint);
+  }
+
+  /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
+  close(): void {
+    this.#closed = true;
+    this.#receiver.close();
+    this.#quarantine.close();
+  }
+
+  #isOurs(path: string): boolean {
+    if (this.#endpoints.has(path) || this.#remembered.has(path)) return true;
+    const until = this.#removed.get(path);
+    return until !== undefined && (this.#closed || until > this.#steady());
+  }
+}

@@ -1,0 +1,298 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Acceptance } from '../../inbox/inbox';
+import type { DeadLetter, ProvenMessage } from '../../message/record';
+import { Admission } from '../bounds/admission';
+import { Allowance } from '../bounds/allowance';
+import { answer, cut } from './answer';
+import { authorizationLines } from '../proof/authorization-header';
+import type { ClockGuard } from '../proof/clock-guard';
+import type { Endpoint } from '../endpoint';
+import { holdFor } from './hold';
+import { pause, within } from '../../work/within';
+import { jsonOf } from '../../message/json-reading';
+import { judgeContextOf, judge, type Judgement } from '../judge';
+import type { Quarantine } from '../quarantine/quarantine';
+import { readRawBody } from './raw-body';
+import { refusalOf } from '../bounds/refusal';
+import type { Reporter } from '../reporter';
+import { runMiddleware } from './run-middleware';
+import type { Senders } from '../bounds/senders';
+import { readyStations, type ReadyStations, type ReceivingStation } from '../proof/receiving-station';
+import { UnfinishedRequests } from '../bounds/unfinished';
+
+export interface ReceiverOptions {
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Longest wait for what the receiver needs to judge, in milliseconds. */
+  holdMs: number;
+  /** Latest time for the inbox to have stored a message, in milliseconds; a hold counts into it. */
+  commitMs: number;
+  /** Longest body, in bytes. */
+  bodyLimit: number;
+  /** Time for a whole body, in milliseconds. */
+  bodyDeadlineMs: number;
+  /** Complete requests judged or stored at a time. */
+  capacity: number;
+  senders: Senders;
+  clockGuard: ClockGuard;
+  quarantine: Quarantine;
+  reporter: Reporter;
+}
+
+/** One of the paths that the receiver answers for. */
+export interface Target {
+  path: string;
+  /** The endpoint of the path at this moment. */
+  endpoint: () => Endpoint | undefined;
+}
+
+/** A request on its way through the receiver. */
+interface WebhookRequest {
+  req: IncomingMessage;
+  res: ServerResponse;
+  target: Target;
+}
+
+/** A request whose body is complete. */
+interface CompleteRequest extends WebhookRequest {
+  body: Buffer;
+  received: Date;
+  /** Steady time at which holding ends, and at which a commit comes too late. */
+  holdUntil: number;
+  commitUntil: number;
+}
+
+const STORE_RETRY = 250;
+/** Events are far smaller, in bytes; of larger bodies so many of a path are read in a second. */
+const LARGE_BODY = 64 * 1024;
+const LARGE_BODIES_PER_SECOND = 2;
+/** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
+const BODY_BYTES = 32 * 1024 * 1024;
+
+/**
+ * The answer policy: 200 once the event is stored, 401 for what is not proven, and no answer at all while it can neither
+ * judge nor store, because only that makes the service send again (specification, section 6).
+ */
+export class Receiver {
+  /** By path. */
+  readonly #admissions = new Map<string, Admission>();
+  readonly #unfinished: UnfinishedRequests;
+  readonly #largeBodies: Allowance;
+  #closed = false;
+
+  constructor(private readonly options: ReceiverOptions) {
+    this.#largeBodies = new Allowance(LARGE_BODIES_PER_SECOND, options.steady);
+    this.#unfinished = new UnfinishedRequests({
+      maxHeld: BODY_BYTES,
+      isShared: (address) => options.senders.isShared(address),
+      steady: options.steady,
+      onCut: () =>
+        options.reporter.log(
+          'unfinished',
+          'A webhook request that did not come to its end was cut, to make room for others.',
+        ),
+    });
+  }
+
+  /** Deals with a request on a webhook path, to its end. */
+  receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
+    if (this.#closed) return cut(req);
+    const refusal = refusalOf(req, this.options.bodyLimit);
+    if (refusal === 'large') this.#logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
+    if (refusal !== undefined) return answer(req, res, refusal);
+    this.#read({ req, res, target }).catch(() => {
+      this.#giveUp(req, 'it could not be dealt with');
+    });
+  }
+
+  /** Gives up what is held, and cuts what comes from now on; a message that is being stored still has its answer. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #read(request: WebhookRequest): Promise<void> {
+    const { req, res, target } = request;
+    const { bodyLimit, bodyDeadlineMs } = this.options;
+    const unfinished = this.#unfinished.add(req.socket, this.#senderOf(req));
+    const limits = { bytes: bodyLimit, deadline: bodyDeadlineMs };
+    const reading = await readRawBody(req, limits, (held) => this.#unfinished.grow(unfinished, held));
+    this.#unfinished.remove(unfinished);
+    switch (reading.kind) {
+      case 'complete':
+        return this.#enter(this.#completed(request, reading.body));
+      case 'too-large':
+        this.#logLarge(req, `over ${bodyLimit}`);
+        return answer(req, res, 'large');
+      case 'too-slow':
+        // Not an answer, which would be the last word: a process that was busy may have let the time run out.
+        return this.#giveUp(req, `its body took longer than ${bodyDeadlineMs / 1000} s`);
+      case 'missing':
+        return this.#missBody(req, target.endpoint());
+      case 'aborted':
+        // The sender has gone away in the middle: nothing is stored, and nobody is there to answer.
+        return cut(req);
+    }
+  }
+
+  #completed(request: WebhookRequest, body: Buffer): CompleteRequest {
+    const { now, steady, holdMs, commitMs } = this.options;
+    const at = steady();
+    return {
+      body,
+      received: new Date(now()),
+      holdUntil: at + holdMs,
+      commitUntil: at + commitMs,
+      ...request,
+    };
+  }
+
+  /** Takes a place only now: one that waits for the rest of its body would keep others out. */
+  async #enter(request: CompleteRequest): Promise<void> {
+    const { req, body, holdUntil } = request;
+    const wait = (take: () => true | undefined): Promise<true | undefined> =>
+      this.#hold(req, take, holdUntil);
+    const admission = this.#admissionOf(request.target.path);
+    const isIn = await admission.admit(body.buffer.byteLength, wait, () => this.#process(request));
+    if (!isIn) this.#giveUp(req, 'too many requests are under way');
+  }
+
+  #admissionOf(path: string): Admission {
+    const known = this.#admissions.get(path);
+    if (known !== undefined) return known;
+    const admission = new Admission(this.options.capacity, BODY_BYTES);
+    this.#admissions.set(path, admission);
+    return admission;
+  }
+
+  async #process(request: CompleteRequest): Promise<void> {
+    const { req, res, holdUntil, commitUntil } = request;
+    const endpoint = request.target.endpoint() ?? (await this.#hold(req, request.target.endpoint, holdUntil));
+    if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
+    if (endpoint.middleware !== undefined) {
+      const timeLeft = commitUntil - this.options.steady();
+      const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
+      if (outcome === 'answered') return;
+      if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
+    }
+    const look = (): Ready | undefined => readyOf(request.target.endpoint());
+    const found = look() ?? (await this.#hold(req, look, holdUntil));
+    if (found === undefined)
+      return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
+    return this.#judge(request, found.endpoint, found.stations);
+  }
+
+  async #judge(
+    request: CompleteRequest,
+    endpoint: Endpoint,
+    { ready, hasUnready }: ReadyStations,
+  ): Promise<void> {
+    const { req, res, body, received } = request;
+    const raw = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
+    if (this.#isCostly(request, ready)) return this.#giveUp(req, 'too many large bodies came at a time');
+    const origin = { received, remoteAddress: this.#senderOf(req) };
+    const context = judgeContextOf(endpoint, ready, origin);
+    const judgement = judge(raw, { clockGuard: this.options.clockGuard, ...context });
+    if (judgement.kind === 'usable') return this.#store(request, endpoint, judgement.message);
+    if (judgement.kind === 'unusable') return this.#store(request, endpoint, judgement.deadLetter);
+    if (hasUnready)
+      return this.#giveUp(req, 'a station of its webhook node cannot judge yet: see the status of the node');
+    answer(req, res, 'unauthentic');
+    this.#refuse(request, endpoint, judgement);
+    this.options.quarantine.keep(endpoint, raw, origin);
+  }
+
+  /** The JSON of a body is read before anything is proven where a token may be the proof, and a large one costs time. */
+  #isCostly({ body, target }: CompleteRequest, ready: readonly ReceivingStation[]): boolean {
+    const isRead = ready.some(({ scheme }) => scheme === 'https');
+    return isRead && body.length > LARGE_BODY && !this.#largeBodies.pass(target.path);
+  }
+
+  #refuse(
+    request: CompleteRequest,
+    endpoint: Endpoint,
+    judgement: Judgement & { kind: 'unauthentic' },
+  ): void {
+    const { req, body, received } = request;
+    const described = { received, bytes: body.length, remoteAddress: this.#senderOf(req) };
+    this.options.reporter.unauthentic(endpoint, judgement.reason, described);
+    if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
+  }
+
+  async #store(
+    request: CompleteRequest,
+    endpoint: Endpoint,
+    record: ProvenMessage | DeadLetter,
+  ): Promise<void> {
+    const acceptance = await this.#accepted(request, () => endpoint.inbox.accept(record));
+    if (acceptance === undefined) return this.#giveUp(request.req, 'the inbox could not store it in time');
+    answer(request.req, request.res, 'accepted');
+    this.options.reporter.accepted(endpoint, record, acceptance, request.body.length);
+  }
+
+  /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */
+  async #accepted(
+    request: CompleteRequest,
+    accept: () => Promise<Acceptance>,
+  ): Promise<Acceptance | undefined> {
+    const { steady } = this.options;
+    for (;;) {
+      try {
+        return await within(accept(), Math.max(0, request.commitUntil - steady()));
+      } catch {
+        if (this.#closed || steady() + STORE_RETRY > request.holdUntil) return undefined;
+        await pause(STORE_RETRY);
+      }
+    }
+  }
+
+  #hold<Found>(
+    req: IncomingMessage,
+    look: () => Found | undefined,
+    until: number,
+  ): Promise<Found | undefined> {
+    const givenUp = (): boolean => this.#closed || req.socket.destroyed;
+    return holdFor(look, { until, steady: this.options.steady, givenUp });
+  }
+
+  /** The exact bytes are gone for good, so holding would change nothing; the resend meets the same fault, visibly. */
+  #missBody(req: IncomingMessage, endpoint: Endpoint | undefined): void {
+    const request = {
+      received: new Date(this.options.now()),
+      bytes: 0,
+      remoteAddress: this.#senderOf(req),
+    };
+    if (endpoint !== undefined) this.options.reporter.unauthentic(endpoint, 'raw-body-missing', request);
+    this.#giveUp(req, 'something in front of the webhook has read its body');
+  }
+
+  #giveUp(req: IncomingMessage, why: string): void {
+    const wasThere = !req.socket.destroyed;
+    cut(req);
+    if (wasThere && !this.#closed) {
+      this.options.reporter.log(why, `A webhook request was left without an answer, because ${why}.`);
+    }
+  }
+
+  #senderOf(req: IncomingMessage): string | undefined {
+    return this.options.senders.addressOf(req);
+  }
+
+  #logLarge(req: IncomingMessage, size: string): void {
+    const source = this.#senderOf(req) ?? 'an unknown address';
+    this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
+  }
+}
+
+interface Ready {
+  endpoint: Endpoint;
+  stations: ReadyStations;
+}
+
+/** The endpoint with the stations that can judge, once there is one. */
+function readyOf(endpoint: Endpoint | undefined): Ready | undefined {
+  if (endpoint === undefined) return undefined;
+  const stations = readyStations(endpoint.stations());
+  return stations.ready.length === 0 ? undefined : { endpoint, stations };
+}

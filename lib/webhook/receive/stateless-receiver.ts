@@ -1,0 +1,124 @@
+import type { DeadLetter, ProvenMessage } from '../../message/record';
+import type { AnswerName } from './answer';
+import { ClockGuard } from '../proof/clock-guard';
+import { jsonOf } from '../../message/json-reading';
+import { judge, type Judgement } from '../judge';
+import { messageOf, type EventMessage } from '../../message/event-message';
+import { acceptanceProblem, type Problem } from '../problem';
+import { BODY_LIMIT } from '../bounds/refusal';
+import { refusalOf, type RequestHead } from '../bounds/refusal';
+import type { Reporter } from '../reporter';
+import { readyStations, type ReceivingStation } from '../proof/receiving-station';
+
+/** A request that somebody else has received. */
+export interface RequestParts {
+  head: RequestHead;
+  /** Values of all `Authorization` lines. */
+  authorization: readonly string[];
+  /** The exact bytes; undefined where something in front has made something else of them. */
+  body: Uint8Array | undefined;
+  remoteAddress?: string | undefined;
+}
+
+export type Verification =
+  | { outcome: 'authentic'; answer: AnswerName; msg: EventMessage }
+  /** Not proven, or proven and of no use. */
+  | { outcome: 'refused'; answer: AnswerName; problem: Problem }
+  /** Nobody can say: there is no phrase to judge it by, or its bytes are gone. */
+  | { outcome: 'unable'; problem: Problem };
+
+export interface StatelessReceiverOptions {
+  id: string;
+  /** Key of the station of this process that an Agent User belongs to. */
+  stationOfAgentUser: (agentUserId: string) => string | undefined;
+  /** Told of a phrase that came in clear text. */
+  reporter: Reporter;
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+}
+
+/** Judges requests by the rules of the receiver, and neither keeps nor answers them. */
+export class StatelessReceiver {
+  readonly #clockGuard: ClockGuard;
+
+  constructor(private readonly options: StatelessReceiverOptions) {
+    this.#clockGuard = new ClockGuard(options.now, options.steady);
+  }
+
+  /** @param station undefined where there is none */
+  verify(request: RequestParts, station: ReceivingStation | undefined): Verification {
+    const { body, head } = request;
+    const received = new Date(this.options.now());
+    const problem = problemOf(request, station, received);
+    const stations = readyStations(station && [station]).ready;
+    if (stations.length === 0) return { outcome: 'unable', problem: { ...problem, kind: 'blocked' } };
+    const refusal = refusalOf(head, BODY_LIMIT);
+    if (refusal !== undefined) return refused(refusal, { ...problem, reason: refusal });
+    if (body === undefined) return { outcome: 'unable', problem: { ...problem, reason: 'raw-body-missing' } };
+    if (body.length > BODY_LIMIT) return refused('large', { ...problem, reason: 'large' });
+
+    const judgement = this.#judge({ ...request, body }, stations, received);
+    if (judgement.kind === 'usable') return found(judgement.message, received, problem);
+    if (judgement.kind === 'unusable') return found(judgement.deadLetter, received, problem);
+    if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
+    return refused('unauthentic', { ...problem, reason: judgement.reason });
+  }
+
+  #judge(
+    { body, authorization, remoteAddress }: RequestParts & { body: Uint8Array },
+    stations: readonly ReceivingStation[],
+    received: Date,
+  ): Judgement {
+    const { id, stationOfAgentUser } = this.options;
+    return judge(
+      { body, authorization, json: jsonOf(body) },
+      {
+        endpointId: id,
+        stations,
+        stationOfAgentUser,
+        clockGuard: this.#clockGuard,
+        received,
+        remoteAddress,
+      },
+    );
+  }
+}
+
+/** What is known of a request that nothing has proven. */
+function problemOf(
+  { body, remoteAddress }: RequestParts,
+  station: ReceivingStation | undefined,
+  received: Date,
+): Problem {
+  return {
+    kind: 'unauthentic',
+    reason: null,
+    station: station?.key ?? null,
+    stationName: station?.name ?? null,
+    receivedTime: received.toISOString(),
+    ...(remoteAddress !== undefined && { remoteAddress }),
+    ...(body !== undefined && { bytes: body.length }),
+    count: 1,
+  };
+}
+
+function refused(answer: AnswerName, problem: Problem): Verification {
+  return { outcome: 'refused', answer, problem };
+}
+
+/** @param unproven what was known of the request before it was proven, the length of its body among it */
+function found(record: ProvenMessage | DeadLetter, received: Date, unproven: Problem): Verification {
+  if (record.kind === 'event')
+    return { outcome: 'authentic', answer: 'accepted', msg: eventMessage(record, received) };
+  const { bytes } = unproven;
+  const problem = acceptanceProblem(record, { outcome: 'new' });
+  return refused('accepted', { ...unproven, ...problem, ...(bytes !== undefined && { bytes }) });
+}
+
+/** Nothing is remembered of earlier messages, so each is the first of its alarm, and its first attempt. */
+function eventMessage(message: ProvenMessage, now: Date): EventMessage {
+  const outgoing = { message, deliveryId: null, sequence: null, attempt: 1, first: true, ended: false };
+  return messageOf(outgoing, now).msg;
+}

@@ -1,0 +1,160 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import dns from 'node:dns/promises';
+import http from 'node:http';
+import https from 'node:https';
+import net from 'node:net';
+import { RvmError } from '../../error';
+import { SELF_TEST } from '../../message/envelope';
+import { within } from '../../work/within';
+import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
+
+/** Self-tests whose messages have not come in yet. */
+export class PendingSelfTests {
+  readonly #expected = new Map<string, () => void>();
+
+  /** Resolves once a message of this id has come in. */
+  expect(messageId: string): Promise<true> {
+    return new Promise((resolve) => this.#expected.set(messageId, () => resolve(true)));
+  }
+
+  forget(messageId: string): void {
+    this.#expected.delete(messageId);
+  }
+
+  came(messageId: string): void {
+    this.#expected.get(messageId)?.();
+  }
+}
+
+export interface SelfTest {
+  url: string;
+  /** Scheme of the endpoint as registered with the service. */
+  scheme: 'https' | 'http';
+  /** Phrase of the station; it signs the message and is never sent. */
+  phrase: string;
+  pending: PendingSelfTests;
+  /** Milliseconds for connection and answer. */
+  timeoutMs: number;
+}
+
+/** Milliseconds: what was answered with 200 is stored already. */
+const ARRIVAL = 2000;
+
+const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
+
+/** A failure that has its place. */
+class Failed extends Error {
+  constructor(
+    readonly step: SelfTestStep,
+    readonly fault: SelfTestFault,
+    readonly seen: string,
+  ) {
+    super(fault);
+  }
+}
+
+/**
+ * Posts a signed message to the address of a webhook, as the service would, and looks whether it arrives. Durably kept it
+ * ends as problem `self-test`, never as an alarm.
+ * @throws RvmError CONFIG_MISSING where the URL is none, or would show a signature on the way that the service never shows
+ */
+export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
+  const { url, pending } = test;
+  const target = targetOf(test);
+  const { messageId, body } = selfTestMessage();
+  const arrival = pending.expect(messageId);
+  try {
+    await lookUp(target);
+    const status = await post(target, body, test);
+    if (status !== 200) throw refused(status);
+    if ((await within(arrival, ARRIVAL)) !== true) throw new Failed('arrival', 'not-arrived', '');
+    return { url };
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    const { step, fault, seen } = error;
+    return { url, failed: { step, fault, seen } };
+  } finally {
+    pending.forget(messageId);
+  }
+}
+
+function targetOf({ url, scheme }: SelfTest): URL {
+  const target = URL.parse(url);
+  if (target === null || !/^https?:$/.test(target.protocol)) {
+    throw new RvmError(
+      'CONFIG_MISSING',
+      `The public URL ${url} is no address: enter one that begins with https:// or http://.`,
+    );
+  }
+  // From a signed text that is known a weak phrase can be guessed.
+  if (scheme === 'https' && target.protocol === 'http:' && !LOOPBACK.test(target.hostname)) {
+    throw new RvmError(
+      'CONFIG_MISSING',
+      'The public URL begins with http://, and the Central Station is set to https://: correct one of them.',
+    );
+  }
+  return target;
+}
+
+function selfTestMessage(): { messageId: string; body: Buffer } {
+  const messageId = `self-test-${randomUUID()}`;
+  const message = {
+    messageId,
+    payloadType: SELF_TEST,
+    Version: '1',
+    transmitTime: new Date().toISOString(),
+    logCorrelationId: null,
+    payload: { text: 'A self-test of this webhook.' },
+  };
+  return { messageId, body: Buffer.from(JSON.stringify(message)) };
+}
+
+async function lookUp({ hostname }: URL): Promise<void> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (net.isIP(host) !== 0) return;
+  await dns.lookup(host).catch((error: NodeJS.ErrnoException) => {
+    throw new Failed('name', 'unknown-name', `${host} (${error.code ?? 'unknown fault'})`);
+  });
+}
+
+function post(target: URL, body: Buffer, { phrase, timeoutMs }: SelfTest): Promise<number> {
+  const signature = createHmac('sha256', phrase).update(body).digest('base64');
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': body.length,
+    Authorization: `HMAC-SHA256 ${signature}`,
+  };
+  const client = target.protocol === 'https:' ? https : http;
+  const place = `${target.hostname}, port ${target.port || (target.protocol === 'https:' ? 443 : 80)}`;
+  return new Promise((resolve, reject) => {
+    // A connection of its own, so that each step is taken.
+    const request = client.request(target, { method: 'POST', headers, agent: false, timeout: timeoutMs });
+    let isConnected = false;
+    let isSecure = client === http;
+    request.on('socket', (socket) => {
+      socket.once('connect', () => (isConnected = true));
+      socket.once('secureConnect', () => (isSecure = true));
+    });
+    request.on('response', (response) => {
+      resolve(response.statusCode ?? 0);
+      request.destroy();
+    });
+    request.on('timeout', () => request.destroy(new Error('ETIMEDOUT')));
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const seen = `${place} (${error.code ?? error.message})`;
+      if (!isConnected) reject(new Failed('connection', 'no-connection', seen));
+      else if (!isSecure) reject(new Failed('tls', 'certificate', seen));
+      else reject(new Failed('answer', 'no-answer', seen));
+    });
+    request.end(body);
+  });
+}
+
+/** The receiver itself answers 200 or 401 to what it can read (contract, HTTP answers). */
+function refused(status: number): Failed {
+  const seen = String(status);
+  if (status === 401) return new Failed('answer', 'unauthentic', seen);
+  if (status >= 300 && status < 400) return new Failed('answer', 'redirected', seen);
+  if (status >= 500) return new Failed('answer', 'in-front', seen);
+  return new Failed('answer', 'other-server', seen);
+}

@@ -1,0 +1,19 @@
+import type { NodeStatus } from 'node-red';
+import type { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import type { Middleware } from '../../lib/webhook/endpoint';
+
+/** The server that a webhook node listens on: Node-RED's own, or that of a listener node. */
+export interface WebhookServer {
+  dispatcher: Dispatcher;
+  /** Full path of a webhook node; undefined where the server takes no paths (`httpNodeRoot: false`). */
+  fullPath(path: string): string | undefined;
+  /** True where something else answers on a full path that must not be taken away. */
+  isReserved(fullPath: string): boolean;
+  /** Address of the server as seen from this machine, once it listens. */
+  loopbackOrigin(): string | undefined;
+  middleware(): Middleware | undefined;
+  /** What its webhook nodes show while nothing can come in by it; undefined where all is well. */
+  status(): NodeStatus | undefined;
+  /** Calls back when that may have changed; returns the way to end it. */
+  watch(changed: () => void): () => void;
+}

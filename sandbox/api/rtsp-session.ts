@@ -1,0 +1,53 @@
+import type { Answer } from './http-server';
+import { parseIsoTime } from '../iso-time';
+import { jsonBody, optionalText, requiredText } from './json-body';
+import { badRequest, Refusal } from '../refusal';
+import type { GrantRequest } from '../rtsp/server';
+import type { ServiceRequest } from './service';
+import type { Camera } from '../world/world';
+
+/** Gives an RTSP URL for one session. */
+export type GrantRtsp = (request: GrantRequest) => string;
+
+const QUALITIES = ['high', 'low'];
+
+/**
+ * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded takes `t` and the text
+ * `true` in `search`, live has neither. `cameraId` is the remote id; the id of the device is refused.
+ */
+export function rtspSession(request: ServiceRequest, grantRtsp: GrantRtsp): Answer {
+  const camera = request.onlineCamera();
+  const body = jsonBody(request.call.body);
+  checkCamera(camera, requiredText(body, 'cameraId'));
+  const quality = requiredText(body, 'quality');
+  if (!QUALITIES.includes(quality)) throw badRequest('quality must be high or low.', 'quality');
+  const start = recordedStart(body);
+  const url = grantRtsp({
+    cameraId: camera.id,
+    cameraName: camera.name,
+    // The players of one station cannot use up the places of another.
+    owner: request.station,
+    ...(start === undefined ? {} : { start }),
+  });
+  return { status: 200, body: { rtspRelayURL: url } };
+}
+
+function checkCamera(camera: Camera, cameraId: string): void {
+  if (cameraId === camera.remoteId) return;
+  if (cameraId.toLowerCase() === camera.id) {
+    throw badRequest('cameraId must be the remote id of the camera, not the id of the device.', 'cameraId');
+  }
+  throw new Refusal(404, 'CameraNotFound', 'No camera behind this link has this remote id.', {
+    field: 'cameraId',
+  });
+}
+
+function recordedStart(body: Readonly<Record<string, unknown>>): number | undefined {
+  const { search } = body;
+  const t = optionalText(body, 't');
+  if (search === undefined && t === undefined) return undefined;
+  if (search !== 'true') throw badRequest('search must be the text "true" for recorded video.', 'search');
+  const start = t === undefined ? undefined : parseIsoTime(t);
+  if (start === undefined) throw badRequest('t must be an ISO 8601 time for recorded video.', 't');
+  return start;
+}

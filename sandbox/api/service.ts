@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import type { Answer, Call } from './http-server';
+import { matchPath } from './path-pattern';
+import { Refusal } from '../refusal';
+import { sameText } from '../same-text';
+import type { Disturbance, Faults } from '../world/faults';
+import type { Sessions } from './sessions';
+import { accessibleCameras, type Camera, type World } from '../world/world';
+
+/** What a route is given. */
+export interface ServiceRequest {
+  call: Call;
+  /** Version chosen at the System resource and kept by the links; undefined at the System resource itself. */
+  version: number | undefined;
+  /** Key of the station that is logged in. */
+  station: string | undefined;
+  /** The camera in the path. @throws Refusal 404 */
+  camera: () => Camera;
+  /** The same, where it can be used now. @throws Refusal 404, and 409 where it is not online */
+  onlineCamera: () => Camera;
+  /** The other variable parts of the path, by name. */
+  parameters: Readonly<Record<string, string>>;
+  isOnline: (camera: Camera) => boolean;
+  /** The link to a path below the service; it carries the version. */
+  link: (path: string, version?: number) => string;
+}
+
+export interface ServiceRoute {
+  method: 'GET' | 'POST';
+  /** `/system` as it is; any other one below the service's own prefix, such as `devices/:camera/rtsp`. */
+  path: string;
+  /** The relation by which clients come here; faults go by it. */
+  relation: string;
+  withoutLogin?: boolean;
+  answer: (request: ServiceRequest) => Answer | Promise<Answer>;
+}
+
+interface Match {
+  route: ServiceRoute;
+  parameters: Record<string, string>;
+  version: number | undefined;
+}
+
+/**
+ * The gateway of the service: `ApiKey` on every request, faults, login, then the route. All paths but `/system` begin
+ * with a prefix that is new at each start, so that a client which builds paths instead of following links fails.
+ */
+export class Service {
+  readonly #prefix = `/s-${randomBytes(4).toString('hex')}`;
+  readonly #options;
+
+  constructor(options: {
+    apiKey: string;
+    routes: readonly ServiceRoute[];
+    supportedVersions: readonly number[];
+    sessions: Sessions;
+    faults: Faults;
+    world: World;
+    /** Resolves after real milliseconds, or at once when the sandbox closes. */
+    wait: (milliseconds: number) => Promise<void>;
+  }) {
+    this.#options = options;
+  }
+
+  async answer(call: Call): Promise<Answer | 'reset'> {
+    this.#checkApiKey(call);
+    const match = this.#match(call);
+    const camera = this.#cameraOf(match);
+    const disturbance = this.#options.faults.meet(match.route.relation, camera);
+    if (disturbance.delayMs > 0) await this.#options.wait(disturbance.delayMs);
+    if (disturbance.reset) return 'reset';
+    if (disturbance.status !== undefined) return faultAnswer(disturbance.status);
+    if (disturbance.expireSession) this.#options.sessions.endAll();
+    return match.route.answer(this.#request(call, match, camera, disturbance));
+  }
+
+  #request(call: Call, match: Match, camera: Camera | undefined, disturbance: Disturbance): ServiceRequest {
+    const station = this.#options.sessions.stationOf(call.headers.cookie);
+    if (station === undefined && match.route.withoutLogin !== true) {
+      throw new Refusal(401, 'Unauthenticated', 'Log in: there is no session, or it is over.');
+    }
+    const isOnline = (asked: Camera): boolean => asked.status === 'online' && !disturbance.isOffline(asked);
+    return {
+      call,
+      version: match.version,
+      station,
+      camera: () => existing(camera),
+      onlineCamera: () => usable(existing(camera), isOnline),
+      parameters: match.parameters,
+      isOnline,
+      link: (path, version = match.version) => `${this.#prefix}/v${version ?? 0}/${path}`,
+    };
+  }
+
+  #checkApiKey(call: Call): void {
+    const key = call.headers['apikey'];
+    if (typeof key === 'string' && sameText(key, this.#options.apiKey)) return;
+    throw new Refusal(401, 'InvalidApiKey', 'The ApiKey header is missing or wrong.');
+  }
+
+  #match(call: Call): Match {
+    const matches = this.#options.routes
+      .map((route) => this.#matchRoute(route, call.path))
+      .filter((match) => match !== undefined);
+    const method = call.method === 'HEAD' ? 'GET' : call.method;
+    const match = matches.find(({ route }) => route.method === method);
+    if (match !== undefined) return match;
+    if (matches.length === 0) throw new Refusal(404, 'NotFound', 'There is nothing here; follow the links.');
+    const allow = matches.map(({ route }) => route.method).join(', ');
+    throw new Refusal(405, 'MethodNotAllowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
+  }
+
+  #matchRoute(route: ServiceRoute, path: string): Match | undefined {
+    if (route.path.startsWith('/')) {
+      return route.path === path ? { route, parameters: {}, version: undefined } : undefined;
+    }
+    const [, prefix, versionPart, ...parts] = path.split('/');
+    if (`/${prefix}` !== this.#prefix) return undefined;
+    const version = this.#options.supportedVersions.find((known) => versionPart === `v${known}`);
+    const parameters = matchPath(route.path, parts.join('/'));
+    return version === undefined || parameters === undefined ? undefined : { route, parameters, version };
+  }
+
+  #cameraOf(match: Match): Camera | undefined {
+    const id = match.parameters['camera'];
+    return accessibleCameras(this.#options.world).find((camera) => camera.id === id);
+  }
+}
+
+function existing(camera: Camera | undefined): Camera {
+  if (camera !== undefined) return camera;
+  throw new Refusal(404, 'CameraNotFound', 'There is no such camera in the sites of this provider.');
+}
+
+function usable(camera: Camera, isOnline: (camera: Camera) => boolean): Camera {
+  if (isOnline(camera)) return camera;
+  throw new Refusal(409, 'CameraUnavailable', 'The camera is not online.');
+}
+
+function faultAnswer(status: number): Answer {
+  const body = { _type: 'Error', code: 'SandboxFault', message: `A fault of the sandbox answers ${status}.` };
+  return { status, body };
+}

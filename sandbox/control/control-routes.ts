@@ -1,0 +1,172 @@
+import { MOST_SECONDS, type Alarms } from '../webhooks/alarms';
+import type { Clock } from '../world/clock';
+import { guardControl } from './control-guard';
+import { FAULT_KINDS, type FaultKind, type Faults } from '../world/faults';
+import type { Answer, Call } from '../api/http-server';
+import { jsonBody, onlyFields, optionalNumber, optionalText, requiredText } from '../api/json-body';
+import type { Onboarding } from '../world/onboarding';
+import { matchPath } from '../api/path-pattern';
+import { badRequest, Refusal } from '../refusal';
+import type { Sender } from '../webhooks/sender';
+import { findCamera, type Camera, type World } from '../world/world';
+
+interface ControlOptions {
+  alarms: Alarms;
+  clock: Clock;
+  faults: Faults;
+  onboarding: Onboarding;
+  sender: Sender;
+  world: World;
+  /** Relations of the service, for the filter of a fault. */
+  relations: readonly string[];
+  state: () => object;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+interface ControlRoute {
+  method: string;
+  path: string;
+  answer: (body: Body, parameters: Readonly<Record<string, string>>) => Answer | Promise<Answer>;
+}
+
+const LONGEST_ADVANCE_S = 366 * 86_400;
+
+/** The control calls below `/sandbox/`: for tests, demos and curious users on this machine. */
+export class Control {
+  readonly #routes: readonly ControlRoute[];
+
+  constructor(options: ControlOptions) {
+    this.#routes = [...alarmRoutes(options), ...faultRoutes(options), ...onboardingRoutes(options)];
+  }
+
+  static owns(path: string): boolean {
+    return path.startsWith('/sandbox/');
+  }
+
+  /** @throws Refusal */
+  async answer(call: Call): Promise<Answer> {
+    guardControl(call);
+    const matches = this.#routes.flatMap((route) => {
+      const parameters = matchPath(route.path, call.path);
+      return parameters === undefined ? [] : [{ route, parameters }];
+    });
+    if (matches.length === 0) throw new Refusal(404, 'NotFound', 'There is no such control call.');
+    const match = matches.find(({ route }) => route.method === call.method);
+    if (match !== undefined) return match.route.answer(jsonBody(call.body), match.parameters);
+    const allow = matches.map(({ route }) => route.method).join(', ');
+    throw new Refusal(405, 'MethodNotAllowed', `Allowed here: ${allow}.`, { headers: { Allow: allow } });
+  }
+}
+
+function alarmRoutes({ alarms, clock, sender, state }: ControlOptions): ControlRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/sandbox/alarms',
+      answer: (body) => {
+        onlyFields(body, ['camera', 'eventClass', 'eventName', 'seconds']);
+        const seconds = optionalNumber(body, 'seconds', { low: 0, high: MOST_SECONDS });
+        const raised = alarms.raise({
+          camera: optionalText(body, 'camera') ?? '',
+          eventClass: optionalText(body, 'eventClass') ?? '',
+          eventName: optionalText(body, 'eventName') ?? '',
+          ...(seconds === undefined ? {} : { seconds }),
+        });
+        return { status: 200, body: raised };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/sandbox/deliveries',
+      answer: () => ({ status: 200, body: sender.list() }),
+    },
+    {
+      method: 'POST',
+      path: '/sandbox/clock',
+      answer: async (body) => {
+        onlyFields(body, ['advance']);
+        const seconds = optionalNumber(body, 'advance', { low: 0, high: LONGEST_ADVANCE_S });
+        if (seconds === undefined) throw badRequest('advance is missing: seconds.', 'advance');
+        await clock.advance(seconds);
+        return { status: 200, body: { now: new Date(clock.now()).toISOString() } };
+      },
+    },
+    { method: 'GET', path: '/sandbox/state', answer: () => ({ status: 200, body: state() }) },
+  ];
+}
+
+function onboardingRoutes({ onboarding }: ControlOptions): ControlRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/sandbox/packages',
+      answer: (body) => {
+        onlyFields(body, ['code', 'siteId']);
+        const entry = onboarding.applyCode(requiredText(body, 'code'), requiredText(body, 'siteId'));
+        return { status: 200, body: entry };
+      },
+    },
+    {
+      method: 'GET',
+      path: '/sandbox/customers',
+      answer: () => ({ status: 200, body: onboarding.customers() }),
+    },
+    {
+      method: 'POST',
+      path: '/sandbox/customers/:id/accept',
+      answer: (_, parameters) => ({ status: 200, body: onboarding.accept(parameters['id'] ?? '') }),
+    },
+  ];
+}
+
+function faultRoutes({ faults, world, relations }: ControlOptions): ControlRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/sandbox/faults',
+      answer: (body) => {
+        onlyFields(body, ['kind', 'camera', 'relation', 'status', 'ms', 'count']);
+        const id = faults.add({
+          kind: faultKind(requiredText(body, 'kind')),
+          camera: faultCamera(world, optionalText(body, 'camera')),
+          relation: faultRelation(relations, optionalText(body, 'relation')),
+          status: optionalNumber(body, 'status', { low: 200, high: 599, whole: true }),
+          ms: optionalNumber(body, 'ms', { low: 0, high: 600_000 }),
+          count: optionalNumber(body, 'count', { low: 1, high: 1_000_000, whole: true }),
+        });
+        return { status: 201, body: { id } };
+      },
+    },
+    { method: 'GET', path: '/sandbox/faults', answer: () => ({ status: 200, body: faults.list() }) },
+    {
+      method: 'DELETE',
+      path: '/sandbox/faults',
+      answer: () => {
+        faults.clear();
+        return { status: 204 };
+      },
+    },
+  ];
+}
+
+/** `session expiry` and `session-expiry` are the same. */
+function faultKind(text: string): FaultKind {
+  const kind = FAULT_KINDS.find((known) => known === text.toLowerCase().replaceAll(/[ _]/g, '-'));
+  if (kind === undefined) throw badRequest(`kind must be one of ${FAULT_KINDS.join(', ')}.`, 'kind');
+  return kind;
+}
+
+function faultCamera(world: World, key: string | undefined): Camera | undefined {
+  if (key === undefined) return undefined;
+  const camera = findCamera(world, key);
+  if (camera !== undefined) return camera;
+  throw new Refusal(404, 'CameraNotFound', 'There is no camera with this id or name.', { field: 'camera' });
+}
+
+function faultRelation(relations: readonly string[], text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const relation = relations.find((known) => known === text || known === `rel/${text}`);
+  if (relation !== undefined) return relation;
+  throw badRequest(`relation must be one of ${relations.join(', ')}.`, 'relation');
+}

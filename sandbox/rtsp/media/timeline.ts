@@ -1,0 +1,106 @@
+import { FRAMES_PER_SECOND } from './fixture';
+import type { Passage } from './player';
+import { formatSeconds, parseRange } from '../protocol/range-header';
+
+/** What the pictures of a session are: a passage to play, and the `Range` that tells the player so. */
+export interface PlayPlan {
+  passage: Passage;
+  range: string;
+}
+
+/** Maps the seconds of a `Range` header to pictures. */
+export interface Timeline {
+  /**
+   * The plan for a PLAY. `range` is the header, absent = go on from `position`, or from the start where there is none.
+   * A number is the status of a refusal: 457 outside the recording, 501 unknown unit.
+   */
+  plan(range: string | undefined, position: number | undefined): PlayPlan | 457 | 501;
+  /** `Range` of what is played from `position` on. */
+  rangeFrom(position: number): string;
+  /** Wall clock of a picture that is sent now, epoch milliseconds. */
+  wallClock(picture: number): number;
+}
+
+/** The present time, without end. A pause loses what passes meanwhile. */
+export class LiveTimeline implements Timeline {
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  plan(range: string | undefined): PlayPlan | 457 | 501 {
+    const wanted = parseRange(range ?? 'npt=now-');
+    if (typeof wanted === 'number') return wanted;
+    // ffmpeg begins a live stream with `npt=0.000-`.
+    if (wanted.kind === 'from' && (wanted.start > 0 || wanted.end !== undefined)) return 457;
+    const seconds = this.#now() / 1000;
+    const passage = {
+      from: Math.floor(seconds) * FRAMES_PER_SECOND,
+      to: Infinity,
+      due: Math.floor(seconds * FRAMES_PER_SECOND),
+    };
+    return { passage, range: this.rangeFrom() };
+  }
+
+  rangeFrom(): string {
+    return 'npt=now-';
+  }
+
+  wallClock(picture: number): number {
+    return (picture * 1000) / FRAMES_PER_SECOND;
+  }
+}
+
+/** A recording of a fixed length; second 0 is the key frame of the second that was asked for. */
+export class RecordedTimeline implements Timeline {
+  readonly #base: number;
+  readonly #end: number;
+  readonly #now: () => number;
+
+  /** `start` in epoch milliseconds, `length` in seconds. */
+  constructor(start: number, length: number, now: () => number) {
+    this.#now = now;
+    this.#base = Math.floor(start / 1000) * FRAMES_PER_SECOND;
+    this.#end = this.#base + length * FRAMES_PER_SECOND;
+  }
+
+  plan(range: string | undefined, position: number | undefined): PlayPlan | 457 | 501 {
+    if (range === undefined) return this.#passage(this.#resumeAt(position), this.#end);
+    const wanted = parseRange(range);
+    if (typeof wanted === 'number') return wanted;
+    if (wanted.kind === 'now') return 457;
+    const from = this.#base + Math.floor(wanted.start) * FRAMES_PER_SECOND;
+    if (from >= this.#end) return 457;
+    return this.#passage(from, this.#endOf(wanted.end));
+  }
+
+  rangeFrom(position: number): string {
+    return `npt=${this.#seconds(position)}-${this.#seconds(this.#end)}`;
+  }
+
+  // Sender reports tell when a packet was sent (RFC 3550, section 6.4.1), not when it was recorded.
+  wallClock(): number {
+    return this.#now();
+  }
+
+  #resumeAt(position: number | undefined): number {
+    return position === undefined || position >= this.#end ? this.#base : position;
+  }
+
+  #endOf(end: number | undefined): number {
+    if (end === undefined) return this.#end;
+    return Math.min(this.#end, this.#base + Math.ceil(end * FRAMES_PER_SECOND));
+  }
+
+  #passage(from: number, to: number): PlayPlan {
+    return {
+      passage: { from, to, due: from },
+      range: `npt=${this.#seconds(from)}-${this.#seconds(to)}`,
+    };
+  }
+
+  #seconds(picture: number): string {
+    return formatSeconds((picture - this.#base) / FRAMES_PER_SECOND);
+  }
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../world/clock';
+import { payloadOf, type Occurrence } from './message';
+import { badRequest, Refusal } from '../refusal';
+import { SeededChoice } from '../world/seeded';
+import type { Sender } from './sender';
+import { accessibleCameras, findCamera, type Camera, type Site, type World } from '../world/world';
+
+export interface AlarmRequest {
+  /** Id, remote id or exact name; absent = one that is online, or none for a `health` event. */
+  camera?: string;
+  /** `security` (default) or `health`. */
+  eventClass?: string;
+  eventName?: string;
+  /** Until the alarm ends and is told so in a second message; default 20. */
+  seconds?: number;
+}
+
+const DEFAULT_SECONDS = 20;
+/** An alarm lasts a day at most. */
+export const MOST_SECONDS = 86_400;
+const SECURITY_RULES = [
+  { eventName: 'Person at the fence', eventType: 'ObjectEntered' },
+  { eventName: 'Vehicle in the yard', eventType: 'ObjectPresent' },
+  { eventName: 'Loitering at night', eventType: 'ObjectLoitering' },
+  { eventName: 'Wrong direction', eventType: 'WrongDirection' },
+];
+const CAMERA_HEALTH = [
+  { eventName: 'Video signal lost', eventType: 'VideoSignalLost' },
+  { eventName: 'Camera disconnected', eventType: 'DeviceDisconnected' },
+];
+const SERVER_HEALTH = [{ eventName: 'Server storage low', eventType: 'ServerStorageLow' }];
+
+/** Makes alarms and tells them to every endpoint; each alarm ends after a while, by the sandbox's clock. */
+export class Alarms {
+  readonly #clock;
+  readonly #world;
+  readonly #sender;
+  readonly #choice;
+
+  constructor(options: { clock: Clock; world: World; sender: Sender; seed: number }) {
+    this.#clock = options.clock;
+    this.#world = options.world;
+    this.#sender = options.sender;
+    this.#choice = new SeededChoice(options.seed);
+  }
+
+  /**
+   * The answer's `messageId` is that of the start message to the first endpoint: every endpoint gets a message of
+   * its own. @throws Refusal 400, 404 or 409 where the request cannot be met
+   */
+  raise(request: AlarmRequest): { alarmId: string; messageId: string } {
+    const eventClass = eventClassOf(request.eventClass);
+    const seconds = secondsOf(request.seconds);
+    const camera = this.#cameraFor(request.camera, eventClass);
+    const rule = this.#choice.pick(rulesFor(eventClass, camera)) ?? SECURITY_RULES[0];
+    const occurrence: Occurrence = {
+      alarmId: randomUUID(),
+      eventClass,
+      eventName: request.eventName || (rule?.eventName ?? ''),
+      eventType: rule?.eventType ?? '',
+      site: camera?.site ?? this.#anySite(),
+      camera,
+      clipId: eventClass === 'security' ? randomUUID() : undefined,
+      startedAt: this.#clock.now(),
+    };
+    const messageId = this.#tell(occurrence, undefined);
+    this.#clock.schedule(seconds * 1000, () => void this.#tell(occurrence, this.#clock.now()));
+    return { alarmId: occurrence.alarmId, messageId };
+  }
+
+  /** As the service would by itself: four of five are alarms of a camera, the others tell of health. */
+  raiseAny(): void {
+    if (this.#onlineCameras().length === 0) return;
+    const kind = this.#choice.below(10);
+    if (kind > 1) this.raise({});
+    else if (kind === 1) this.raise({ eventClass: 'health' });
+    else this.raise({ eventClass: 'health', camera: this.#anyCamera().id });
+  }
+
+  #tell(occurrence: Occurrence, endedAt: number | undefined): string {
+    const messageIds = this.#sender.targets().map((target) => {
+      const message = {
+        messageId: randomUUID(),
+        logCorrelationId: randomUUID(),
+        payload: payloadOf(occurrence, target.station, endedAt),
+      };
+      const occurredAt = endedAt ?? occurrence.startedAt;
+      this.#sender.send(target, { alarmId: occurrence.alarmId, occurredAt, message });
+      return message.messageId;
+    });
+    return messageIds[0] ?? randomUUID();
+  }
+
+  #cameraFor(key: string | undefined, eventClass: 'security' | 'health'): Camera | undefined {
+    if (key === undefined || key === '') return eventClass === 'health' ? undefined : this.#anyCamera();
+    const camera = findCamera(this.#world, key);
+    if (camera === undefined) {
+      throw new Refusal(404, 'CameraNotFound', 'There is no camera with this id or name.', {
+        field: 'camera',
+      });
+    }
+    if (camera.site.state === 'accepted') return camera;
+    throw new Refusal(
+      409,
+      'SiteNotAccepted',
+      'The site of this camera is not accepted yet: it sends nothing.',
+      {
+        field: 'camera',
+      },
+    );
+  }
+
+  #anyCamera(): Camera {
+    const camera = this.#choice.pick(this.#onlineCameras());
+    if (camera !== undefined) return camera;
+    throw new Refusal(409, 'NoCamera', 'No accepted site has a camera that is online.');
+  }
+
+  #onlineCameras(): Camera[] {
+    return accessibleCameras(this.#world).filter(({ status }) => status === 'online');
+  }
+
+  #anySite(): Site {
+    const site = this.#choice.pick(this.#world.sites.filter(({ state }) => state === 'accepted'));
+    if (site !== undefined) return site;
+    throw new Refusal(409, 'NoSite', 'No site is accepted yet: none sends anything.');
+  }
+}
+
+function eventClassOf(text: string | undefined): 'security' | 'health' {
+  if (text === undefined || text === '') return 'security';
+  if (text === 'security' || text === 'health') return text;
+  throw badRequest('eventClass must be security or health.', 'eventClass');
+}
+
+function secondsOf(seconds: number | undefined): number {
+  if (seconds === undefined) return DEFAULT_SECONDS;
+  if (seconds >= 0 && seconds <= MOST_SECONDS) return seconds;
+  throw badRequest(`seconds must be a number from 0 to ${MOST_SECONDS}.`, 'seconds');
+}
+
+function rulesFor(eventClass: 'security' | 'health', camera: Camera | undefined): typeof SECURITY_RULES {
+  if (eventClass === 'security') return SECURITY_RULES;
+  return camera === undefined ? SERVER_HEALTH : CAMERA_HEALTH;
+}

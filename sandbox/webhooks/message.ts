@@ -1,0 +1,88 @@
+import { createHmac } from 'node:crypto';
+import { zonelessTime } from '../iso-time';
+import type { Station } from '../world/stations';
+import type { Camera, Site } from '../world/world';
+
+/** What happened at a site, before it is told to any station. */
+export interface Occurrence {
+  alarmId: string;
+  eventClass: 'security' | 'health';
+  eventName: string;
+  eventType: string;
+  site: Site;
+  /** Undefined for an event of the server itself. */
+  camera: Camera | undefined;
+  /** Of the video clip; security events have one. */
+  clipId: string | undefined;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+}
+
+/** The constant part of a message: a resend carries the same. */
+export interface Message {
+  messageId: string;
+  logCorrelationId: string;
+  payload: object;
+}
+
+const MESSAGE_VERSION = '1.0.0';
+
+/**
+ * The payload as the sample messages have it (specification, section 2, Payload): the version is spelled `Version`,
+ * times carry no zone. Events of a server have no camera fields.
+ */
+export function payloadOf(occurrence: Occurrence, station: Station, endedAt: number | undefined): object {
+  const { site, camera, clipId } = occurrence;
+  const clip = { clipId, clipUri: `https://sandbox.invalid/clips/${clipId}` };
+  const cameraFields = camera && {
+    cameraId: camera.id,
+    cameraName: camera.name,
+    cameraRemoteId: camera.remoteId,
+  };
+  return {
+    Version: MESSAGE_VERSION,
+    agentUserId: station.agentUserId,
+    agentUserTenantId: station.agentUserTenantId,
+    alarmId: occurrence.alarmId,
+    alarmTenantId: site.customer.id,
+    eventClass: occurrence.eventClass,
+    eventName: occurrence.eventName,
+    eventType: occurrence.eventType,
+    eventRuleName: occurrence.eventName,
+    eventStartTime: zonelessTime(occurrence.startedAt),
+    eventEndTime: endedAt === undefined ? null : zonelessTime(endedAt),
+    entityTenantId: site.customer.id,
+    locationId: site.id,
+    locationName: site.name,
+    serverId: site.server.id,
+    serverName: site.server.name,
+    ...cameraFields,
+    ...(clipId === undefined ? {} : clip),
+    gatewayId: site.gatewayId,
+  };
+}
+
+/**
+ * A message as it goes over the wire at one attempt, proven as the scheme of the station's endpoint demands
+ * (specification, section 5): the phrase in `authenticationToken` with https, the HMAC of the body with http.
+ */
+export function signedRequest(
+  message: Message,
+  station: Station,
+  at: number,
+): { body: Buffer; headers: Record<string, string> } {
+  const envelope = {
+    payloadType: 'BlueEvent',
+    version: MESSAGE_VERSION,
+    messageId: message.messageId,
+    transmitTime: new Date(at).toISOString(),
+    logCorrelationId: message.logCorrelationId,
+    authenticationToken: station.scheme === 'https' ? station.secret : null,
+    payload: message.payload,
+  };
+  const body = Buffer.from(JSON.stringify(envelope), 'utf8');
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
+  if (station.scheme === 'https') return { body, headers };
+  const hmac = createHmac('sha256', Buffer.from(station.secret, 'utf8')).update(body).digest('base64');
+  return { body, headers: { ...headers, Authorization: `HMAC-SHA256 ${hmac}` } };
+}

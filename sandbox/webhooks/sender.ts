@@ -1,0 +1,191 @@
+import type { Clock } from '../world/clock';
+import { signedRequest, type Message } from './message';
+import { post, type PostResult } from './post';
+import type { Station, Stations } from '../world/stations';
+
+/** Where the messages of a station go. */
+export interface Endpoint {
+  /** Key of the station. */
+  station: string;
+  /** Asked at each attempt; undefined = not reachable yet, which counts as a connection error. */
+  url: () => string | undefined;
+}
+
+/**
+ * `pending`: another attempt comes at `nextAt`. `delivered`: acknowledged. `refused`: answered with another status,
+ * which ends it. `expired`: 24 hours after the event. `cancelled`: its station or endpoint is gone.
+ */
+export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
+
+/** One message on its way to one endpoint, as `GET /sandbox/deliveries` shows it. Times are ISO 8601, UTC. */
+export interface DeliveryReport {
+  messageId: string;
+  alarmId: string;
+  station: string;
+  state: DeliveryState;
+  attempts: ({ at: string } & PostResult)[];
+  nextAt: string | null;
+}
+
+interface Delivery extends DeliveryReport {
+  endpoint: string;
+  message: Message;
+  /** Milliseconds since 1970; the resend window begins here. */
+  occurredAt: number;
+  unschedule: () => void;
+  abort: AbortController;
+}
+
+/** Specification, section 6: the statuses that acknowledge. */
+const ACKNOWLEDGED = [200, 201, 202];
+/** Specification, section 8. */
+const RESEND_WINDOW_MS = 24 * 3_600_000;
+/** Waits between attempts in seconds; the last one repeats. */
+const WAITS_S = [5, 15, 60, 300, 900, 3600];
+/** The oldest deliveries are forgotten beyond this number. */
+const MOST_DELIVERIES = 2000;
+
+/** Posts messages to the endpoints of the stations, and again until the resend window ends. */
+export class Sender {
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #clock;
+  readonly #stations;
+  readonly #options;
+  #deliveries: Delivery[] = [];
+
+  constructor(clock: Clock, stations: Stations, options: { timeoutMs: number; resendOnStatus: boolean }) {
+    this.#clock = clock;
+    this.#stations = stations;
+    this.#options = options;
+  }
+
+  setEndpoint(id: string, endpoint: Endpoint): void {
+    this.#endpoints.set(id, endpoint);
+  }
+
+  /** Also gives up what is on its way there. */
+  removeEndpoint(id: string): void {
+    this.#endpoints.delete(id);
+    this.#cancel((delivery) => delivery.endpoint === id);
+  }
+
+  /** The station is gone: gives up what is on its way to its endpoints. */
+  cancelStation(key: string): void {
+    this.#cancel((delivery) => delivery.station === key);
+  }
+
+  /** The endpoints whose station exists. */
+  targets(): { endpoint: string; station: Station }[] {
+    return [...this.#endpoints].flatMap(([endpoint, { station: key }]) => {
+      const station = this.#stations.get(key);
+      return station === undefined ? [] : [{ endpoint, station }];
+    });
+  }
+
+  send(
+    target: { endpoint: string; station: Station },
+    event: { alarmId: string; occurredAt: number; message: Message },
+  ): void {
+    const delivery: Delivery = {
+      messageId: event.message.messageId,
+      alarmId: event.alarmId,
+      station: target.station.key,
+      state: 'pending',
+      attempts: [],
+      nextAt: null,
+      endpoint: target.endpoint,
+      message: event.message,
+      occurredAt: event.occurredAt,
+      unschedule: () => undefined,
+      abort: new AbortController(),
+    };
+    this.#forgetOldest();
+    this.#deliveries.push(delivery);
+    this.#schedule(delivery, 0);
+  }
+
+  /** In the order in which the messages were made. */
+  list(): DeliveryReport[] {
+    return this.#deliveries.map(({ messageId, alarmId, station, state, attempts, nextAt }) => ({
+      messageId,
+      alarmId,
+      station,
+      state,
+      attempts: [...attempts],
+      nextAt,
+    }));
+  }
+
+  close(): void {
+    this.#endpoints.clear();
+    this.#cancel(() => true);
+  }
+
+  #schedule(delivery: Delivery, waitMs: number): void {
+    delivery.nextAt = new Date(this.#clock.now() + waitMs).toISOString();
+    delivery.unschedule = this.#clock.schedule(waitMs, () => this.#attempt(delivery));
+  }
+
+  async #attempt(delivery: Delivery): Promise<void> {
+    const at = this.#clock.now();
+    if (at - delivery.occurredAt >= RESEND_WINDOW_MS) {
+      finish(delivery, 'expired');
+      return;
+    }
+    const station = this.#stations.get(delivery.station);
+    const endpoint = this.#endpoints.get(delivery.endpoint);
+    if (station === undefined || endpoint === undefined) {
+      finish(delivery, 'cancelled');
+      return;
+    }
+    delivery.nextAt = null;
+    const result = await post(addressOf(endpoint), signedRequest(delivery.message, station, at), {
+      timeoutMs: this.#options.timeoutMs,
+      signal: delivery.abort.signal,
+    });
+    if (delivery.state !== 'pending') return;
+    delivery.attempts.push({ at: new Date(at).toISOString(), ...result });
+    this.#afterAttempt(delivery, result);
+  }
+
+  #afterAttempt(delivery: Delivery, result: PostResult): void {
+    if ('status' in result) {
+      if (ACKNOWLEDGED.includes(result.status)) return finish(delivery, 'delivered');
+      if (!this.#options.resendOnStatus) return finish(delivery, 'refused');
+    }
+    const wait = WAITS_S[Math.min(delivery.attempts.length, WAITS_S.length) - 1] ?? 0;
+    const untilEnd = delivery.occurredAt + RESEND_WINDOW_MS - this.#clock.now();
+    this.#schedule(delivery, Math.min(wait * 1000, untilEnd));
+  }
+
+  #cancel(which: (delivery: Delivery) => boolean): void {
+    for (const delivery of this.#deliveries.filter(which)) cancel(delivery);
+  }
+
+  #forgetOldest(): void {
+    if (this.#deliveries.length < MOST_DELIVERIES) return;
+    const finished = this.#deliveries.findIndex(({ state }) => state !== 'pending');
+    const [oldest] = this.#deliveries.splice(Math.max(0, finished), 1);
+    if (oldest !== undefined) cancel(oldest);
+  }
+}
+
+function cancel(delivery: Delivery): void {
+  if (delivery.state !== 'pending') return;
+  finish(delivery, 'cancelled');
+  delivery.abort.abort();
+}
+
+function finish(delivery: Delivery, state: DeliveryState): void {
+  delivery.unschedule();
+  delivery.state = state;
+  delivery.nextAt = null;
+}
+
+function addressOf(endpoint: Endpoint): string | undefined {
+  try {
+    return endpoint.url();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { badRequest } from '../refusal';
+import type { Camera } from './world';
+
+export const FAULT_KINDS = ['latency', 'status', 'reset', 'session-expiry', 'camera-offline'] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+export interface FaultRequest {
+  kind: FaultKind;
+  /** Only requests for this camera; absent = all. */
+  camera?: Camera | undefined;
+  /** Only requests by this relation, such as `rel/rtsp`; absent = all. */
+  relation?: string | undefined;
+  /** Of the kind `status`: what is answered. */
+  status?: number | undefined;
+  /** Of the kind `latency`: milliseconds before the answer. */
+  ms?: number | undefined;
+  /** How many requests it meets; absent = all until the faults are cleared, but one for `session-expiry`. */
+  count?: number | undefined;
+}
+
+interface Fault extends FaultRequest {
+  id: string;
+  remaining: number;
+}
+
+/** What the faults do to one request. */
+export interface Disturbance {
+  delayMs: number;
+  status: number | undefined;
+  reset: boolean;
+  expireSession: boolean;
+  isOffline: (camera: Camera) => boolean;
+}
+
+const MOST_FAULTS = 1000;
+/** Other relations do not look at the camera's state, so they do not use up a counted `camera-offline`. */
+const LOOKS_AT_STATUS = [
+  'rel/devices',
+  'rel/self',
+  'rel/rtsp',
+  'rel/snapshot',
+  'rel/ptz_home',
+  'rel/trigger',
+  'rel/start',
+  'rel/stop',
+];
+
+/** Faults on demand, in the order in which they were set. */
+export class Faults {
+  #faults: Fault[] = [];
+
+  /** @throws Refusal 400 where a kind lacks what it needs */
+  add(request: FaultRequest): string {
+    if (request.kind === 'status' && request.status === undefined)
+      throw badRequest('status is missing.', 'status');
+    if (request.kind === 'latency' && request.ms === undefined) throw badRequest('ms is missing.', 'ms');
+    if (this.#faults.length >= MOST_FAULTS) throw badRequest('There are too many faults; DELETE them first.');
+    const once = request.kind === 'session-expiry' ? 1 : Infinity;
+    const id = randomUUID();
+    this.#faults.push({ ...request, id, remaining: request.count ?? once });
+    return id;
+  }
+
+  clear(): void {
+    this.#faults = [];
+  }
+
+  list(): object[] {
+    return this.#faults.map(({ id, kind, camera, relation, status, ms, remaining }) => ({
+      id,
+      kind,
+      camera: camera?.id,
+      relation,
+      status,
+      ms,
+      remaining: Number.isFinite(remaining) ? remaining : null,
+    }));
+  }
+
+  /** The faults that meet a request; each counts it as one. */
+  meet(relation: string, camera: Camera | undefined): Disturbance {
+    const met = this.#faults.filter((fault) => meets(fault, relation, camera));
+    for (const fault of met) fault.remaining--;
+    this.#faults = this.#faults.filter((fault) => fault.remaining > 0);
+    const offline = met.filter((fault) => fault.kind === 'camera-offline');
+    return {
+      delayMs: met.reduce((sum, fault) => sum + (fault.kind === 'latency' ? (fault.ms ?? 0) : 0), 0),
+      status: met.find((fault) => fault.kind === 'status')?.status,
+      reset: met.some((fault) => fault.kind === 'reset'),
+      expireSession: met.some((fault) => fault.kind === 'session-expiry'),
+      isOffline: (asked) => offline.some((fault) => fault.camera === undefined || fault.camera === asked),
+    };
+  }
+}
+
+function meets(fault: Fault, relation: string, camera: Camera | undefined): boolean {
+  if (fault.relation !== undefined && fault.relation !== relation) return false;
+  if (fault.kind !== 'camera-offline') return fault.camera === undefined || fault.camera === camera;
+  if (!LOOKS_AT_STATUS.includes(relation)) return false;
+  return fault.camera === undefined || camera === undefined || fault.camera === camera;
+}
