@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { circlesIn, importsOfSources } from '../support/imports';
 import { ROOT } from '../support/node-red';
 
 const OXLINT = path.join(ROOT, 'node_modules', 'oxlint', 'bin', 'oxlint');
@@ -126,32 +127,6 @@ function isDiagnostic(value: unknown): value is Diagnostic {
   return typeof value === 'object' && value !== null && 'code' in value && 'filename' in value;
 }
 
-/** Whatever follows these words in quotes names a file or a package. */
-const NAMED = /\b(?:from|import|require)\s*\(?\s*['"]([^'"]+)['"]/g;
-
-/** What the files of a folder name, as paths from the root of the project: `nodes/x/y.ts names lib/error`. */
-function namedIn(folder: string): { file: string; name: string }[] {
-  const files = fs.readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' });
-  return files
-    .filter((file) => file.endsWith('.ts'))
-    .flatMap((entry) => {
-      const file = path.join(folder, entry);
-      const text = fs.readFileSync(path.join(ROOT, file), 'utf8');
-      return [...text.matchAll(NAMED)].map(([, name = '']) => ({
-        file: slashed(file),
-        name: rooted(file, name),
-      }));
-    });
-}
-
-function rooted(file: string, name: string): string {
-  return name.startsWith('.') ? slashed(path.join(path.dirname(file), name)) : name;
-}
-
-function slashed(file: string): string {
-  return file.replaceAll(path.sep, '/');
-}
-
 describe('the rules of who may import whom', function () {
   this.timeout(30_000);
 
@@ -174,11 +149,91 @@ describe('the rules of who may import whom', function () {
       [/^nodes\/(?!rvm-cloud\/)/, /^sandbox(\/|$)/],
       [/^nodes\/support\//, /^nodes\/rvm-/],
     ];
-    const named = ['lib', 'nodes', 'sandbox'].flatMap(namedIn);
+    const named = importsOfSources();
     assert.ok(named.some(({ file, name }) => file.startsWith('nodes/rvm-cloud/') && name === 'sandbox'));
     for (const [from, to] of crossings) {
       const crossing = named.filter(({ file, name }) => from.test(file) && to.test(name));
       assert.deepEqual(crossing, []);
     }
   });
+
+  it('lead from one room of lib to the next in one direction only', () => {
+    const orders = [
+      ['lib/message', 'lib/inbox', 'lib/webhook'],
+      ['lib/cloud/http', 'lib/cloud/session', 'lib/cloud/cameras', 'lib/cloud/functions'],
+    ];
+    const imports = importsOfSources();
+    for (const order of orders) {
+      for (const [place, room] of order.entries()) {
+        const inRoom = imports.filter(({ file }) => file.startsWith(`${room}/`));
+        const later = order.slice(place + 1);
+        assert.ok(inRoom.length > 0, `${room} has no files`);
+        assert.deepEqual(
+          inRoom.filter(({ name }) => later.some((other) => name === other || name.startsWith(`${other}/`))),
+          [],
+        );
+      }
+    }
+  });
+
+  it('let no folder, and no file beside one, use another that uses it, over however many between', () => {
+    assert.deepEqual(circlesIn(importsOfSources()), []);
+  });
+});
+
+describe('a circle of folders', () => {
+  const cases: [title: string, imports: [file: string, name: string][], found: string[][]][] = [
+    [
+      'is none where all point one way',
+      [
+        ['lib/a/x.ts', 'lib/b/y'],
+        ['lib/a/x.ts', 'lib/c'],
+      ],
+      [],
+    ],
+    [
+      'is none where a folder uses its room, and the room a file of the folder',
+      [
+        ['lib/a.ts', 'lib/r/x'],
+        ['lib/r/x.ts', 'lib/b'],
+      ],
+      [],
+    ],
+    [
+      'is found between two folders',
+      [
+        ['lib/a/x.ts', 'lib/b/y'],
+        ['lib/b/z.ts', 'lib/a/w'],
+      ],
+      [['lib/a', 'lib/b']],
+    ],
+    [
+      'is found between a folder and a file beside it',
+      [
+        ['lib/a.ts', 'lib/r/x'],
+        ['lib/r/y.ts', 'lib/a'],
+      ],
+      [['lib/a', 'lib/r']],
+    ],
+    [
+      'is found over three folders',
+      [
+        ['lib/a/x.ts', 'lib/b/y'],
+        ['lib/b/y.ts', 'lib/c/z'],
+        ['lib/c/z.ts', 'lib/a/x'],
+      ],
+      [['lib/a', 'lib/b', 'lib/c']],
+    ],
+    [
+      'is found between rooms deep in the tree',
+      [
+        ['lib/d/a/x.ts', 'lib/d/b/y'],
+        ['lib/d/b/z.ts', 'lib/d/a/w'],
+      ],
+      [['lib/d/a', 'lib/d/b']],
+    ],
+  ];
+  for (const [title, imports, found] of cases) {
+    it(title, () => assert.deepEqual(circlesIn(imports.map(([file, name]) => ({ file, name }))), found));
+  }
 });
