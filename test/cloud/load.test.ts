@@ -6,7 +6,7 @@ import { failure, ScriptedStation, until } from '../support/scripted-station';
 import type { Reply, ScriptedService, SeenRequest } from '../support/scripted-service';
 
 const MANY = 1000;
-/** Connections of one Central Station (lib/cloud/transport.ts). */
+/** Connections of one Central Station (lib/cloud/http/connection/connections.ts). */
 const LIMIT = 32;
 
 const OLD = 'sid=session-value-1';
@@ -68,6 +68,19 @@ describe('1,000 callers at once', () => {
       assert.ok(posts <= 2 * MANY, `${posts} requests for ${MANY} sessions`);
     });
   }
+
+  it('after the session was lost: each request counts once, also where it waited in line until the session was renewed', async () => {
+    const client = station.client();
+    await Promise.all([0, 1].map((index) => client.openRtsp(wanted(index))));
+    service.sessions.clear();
+    service.seen.length = 0;
+
+    const sessions = await Promise.all(openMany(client));
+    assert.equal(
+      sessions.reduce((sum, { requests }) => sum + requests, 0),
+      service.seen.length,
+    );
+  });
 
   it('lost again while they are under way: one login each time', async () => {
     const client = station.client();

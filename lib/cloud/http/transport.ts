@@ -87,9 +87,8 @@ export class Transport {
    */
   async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
     const { abort, end } = this.#begin(operation, wanted.relation);
-    operation.countRequest();
     try {
-      const received = await this.#exchange(wanted, via, abort);
+      const received = await this.#exchange(operation, wanted, via, abort);
       const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
       if (fault !== undefined) throw fault;
       return new Answer({
@@ -146,12 +145,12 @@ export class Transport {
     await this.#connections.close();
   }
 
-  async #exchange(wanted: ServiceRequest, via: Via, abort: Abort): Promise<Exchanged> {
+  async #exchange(operation: Operation, wanted: ServiceRequest, via: Via, abort: Abort): Promise<Exchanged> {
     const places = via.line === undefined ? [this.#places] : [via.line, this.#places];
     const leave = takeAllFree(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
     return abortAfter(this.#options.timeoutMs, abort, {
       late: () => timeoutError(wanted, via.attempt),
-      work: () => this.#request(wanted, via.cookies, abort, leave),
+      work: () => this.#request(operation, wanted, via.cookies, { abort, leave }),
     });
   }
 
@@ -164,10 +163,10 @@ export class Transport {
 
   /** @param leave called when it has ended: until then, also when nobody waits for it any more, it holds a connection */
   #request(
+    operation: Operation,
     wanted: ServiceRequest,
     cookies: SessionCookies,
-    abort: Abort,
-    leave: () => void,
+    { abort, leave }: { abort: Abort; leave: () => void },
   ): Promise<Exchanged> {
     const { admit, url, method, body } = wanted;
     const onHead = ({ 'set-cookie': setCookie }: Headers): void => {
@@ -175,6 +174,8 @@ export class Transport {
     };
     try {
       admit?.();
+      // Not before: one that its session left behind in the line, or that nobody waits for any more, never goes out.
+      operation.countRequest();
       const sent = cookies.values;
       const headers = this.#headers(wanted, cookies.headerFor(url));
       const path = url.pathname + url.search;
