@@ -12,75 +12,14 @@ import type {
   RtspWanted,
   Snapshot,
 } from './calls';
-import { CameraFinder } from './cameras/camera-finder';
-import { CameraLinks } from './cameras/camera-links';
-import { proxySecrets, type ProxySettings } from './http/connection/proxy-settings';
-import type { TlsSettings } from './http/connection/tls-settings';
-import { requireAgentUser, secretsOf, usableKey, type Credentials } from './session/credentials';
-import { DeviceDirectory } from './cameras/device-directory';
-import { DIALECT } from './dialect';
-import { FreeRequests } from './functions/free-requests';
 import { Operation, type OperationOptions } from './operation';
-import { Origins } from './http/origin';
-import { Ptz } from './functions/ptz';
-import type { LiveStyle } from './functions/rtsp';
-import { RtspSessions } from './functions/rtsp-sessions';
-import { SessionKeeper } from './session/session';
-import { Snapshots } from './functions/snapshots';
 import { StateBoard, type StateListener, type StationState } from './session/station-state';
-import { STATION_TIMING, type StationTiming } from './timing';
-import { Transport } from './http/transport';
+import type { StationClientOptions } from './station-options';
+import { makeParts, type Parts } from './station-parts';
+import { STATION_TIMING, timerMs, type StationTiming } from './timing';
 
 export type { StationState } from './session/station-state';
-
-export interface StationClientOptions extends Credentials {
-  /** With or without a trailing slash and a path prefix; `/system` is appended once. */
-  baseUrl: string;
-  /** Range sent on `GET /system`: integers or dotted. */
-  versionLow: string;
-  versionHigh: string;
-  /** Milliseconds for one request. */
-  timeoutMs: number;
-  /** Milliseconds between background refreshes of the directory, from its first use on; 0 = none. */
-  deviceRefreshMs: number;
-  /** Further origins that a returned link may point to. */
-  trustedOrigins: readonly string[];
-  loginUserField: string;
-  loginPasswordField: string;
-  /** Adds `Z` to a time that has no zone. */
-  appendZ: boolean;
-  liveStyle: LiveStyle;
-  /** Relations that are looked for before all others; empty for none. */
-  relations: RelationNames;
-  userAgent: string;
-  /** Without it the certificate authorities of the machine vouch for the service. */
-  tls?: TlsSettings;
-  proxy: ProxySettings;
-}
-
-/** What the specification names without showing its relation. */
-export interface RelationNames {
-  details: string;
-  presets: string;
-  tours: string;
-  home: string;
-  snapshot: string;
-}
-
-/** Timers hold no more milliseconds than this; beyond it they would fire without a pause. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
-/** What exists once the settings have been found usable. */
-interface Parts {
-  transport: Transport;
-  session: SessionKeeper;
-  directory: DeviceDirectory;
-  finder: CameraFinder;
-  rtsp: RtspSessions;
-  ptz: Ptz;
-  snapshots: Snapshots;
-  free: FreeRequests;
-}
+export type { StationClientOptions } from './station-options';
 
 /** The client of one Central Station: its one session and its caches, shared by all who use the station. */
 export class StationClient {
@@ -212,52 +151,13 @@ export class StationClient {
     }
     operation.checkAlive();
     try {
-      this.#parts ??= this.#makeParts();
+      this.#parts ??= makeParts(this.#options, this.#timing, this.#board);
     } catch (error) {
       if (error instanceof RvmError) this.#board.failed(error, new Date());
       throw error;
     }
     this.#startRefreshing(this.#parts);
     return this.#parts;
-  }
-
-  #makeParts(): Parts {
-    const options = this.#options;
-    const secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];
-    const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
-    const apiKey = usableKey(options.apiKey);
-    requireAgentUser(options);
-    const transport = new Transport(
-      {
-        apiKey,
-        userAgent: options.userAgent,
-        timeoutMs: timerMs(options.timeoutMs),
-        secrets,
-        proxy: options.proxy,
-        ...(options.tls === undefined ? {} : { tls: options.tls }),
-      },
-      this.#timing,
-    );
-    const session = new SessionKeeper(transport, origins, options, this.#timing, this.#board);
-    const wanted = relationsOf(options.relations);
-    const directory = new DeviceDirectory(session, origins, this.#timing, wanted.details);
-    const links = new CameraLinks(session, directory, origins);
-    const finder = new CameraFinder(directory, links);
-    const ptz = new Ptz(session, finder, links, origins, wanted, options.timeoutMs);
-    directory.onLoad(() => {
-      const present = (id: string) => directory.index.byId(id) !== undefined;
-      for (const cache of [links, finder]) cache.forgetAllBut(present);
-    });
-    return {
-      transport,
-      session,
-      directory,
-      finder,
-      ptz,
-      rtsp: new RtspSessions(session, finder, links, options),
-      snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
-      free: new FreeRequests(session, directory, finder, links, origins),
-    };
   }
 
   #startRefreshing({ directory }: Parts): void {
@@ -272,23 +172,4 @@ export class StationClient {
     this.#refreshTimer = setInterval(refresh, timerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();
   }
-}
-
-function timerMs(ms: number): number {
-  return Math.min(ms, LONGEST_TIMER);
-}
-
-/** What the user names is looked for first, then what is likely. */
-function relationsOf(names: RelationNames): Record<keyof RelationNames, readonly string[]> {
-  const first = (name: keyof RelationNames): readonly string[] => {
-    const own = names[name].trim();
-    return own === '' ? DIALECT.relations[name] : [own, ...DIALECT.relations[name]];
-  };
-  return {
-    details: first('details'),
-    presets: first('presets'),
-    tours: first('tours'),
-    home: first('home'),
-    snapshot: first('snapshot'),
-  };
 }

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { CameraLinks } from '../../lib/cloud/cameras/camera-links';
 import { DeviceDirectory } from '../../lib/cloud/cameras/device-directory';
 import type { DeviceEntry } from '../../lib/cloud/cameras/device-index';
+import { RemoteIds } from '../../lib/cloud/cameras/remote-ids';
 import { STATION_TIMING } from '../../lib/cloud/timing';
 import { Operation } from '../../lib/cloud/operation';
 import { Origins } from '../../lib/cloud/http/origin';
-import { SessionKeeper } from '../../lib/cloud/session/session';
+import { SessionKeeper } from '../../lib/cloud/session/session-keeper';
 import { StateBoard } from '../../lib/cloud/session/station-state';
 import { Transport } from '../../lib/cloud/http/transport';
 import { camera, ScriptedService } from '../support/scripted-service';
@@ -27,7 +28,7 @@ describe('what the data sources of a camera offer', () => {
     transport = new Transport({ ...settings, secrets: [] }, STATION_TIMING);
     const session = new SessionKeeper(transport, origins, settings, STATION_TIMING, new StateBoard());
     const directory = new DeviceDirectory(session, origins, STATION_TIMING, ['rel/self']);
-    links = new CameraLinks(session, directory, origins);
+    links = new CameraLinks(session, directory, new RemoteIds(directory), origins);
     gate = await entryOf(
       directory,
       camera('gate', 'Gate', { _links: { 'rel/data_sources': '/sources/Gate' } }),

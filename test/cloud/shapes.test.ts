@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readPage } from '../../lib/cloud/cameras/collection';
+import { readPage } from '../../lib/cloud/http/collection';
 import { guidForm, isOnline, toDevice } from '../../lib/cloud/cameras/device-record';
 import { findLink } from '../../lib/cloud/http/links';
 import { compareVersions, versionOf } from '../../lib/cloud/http/media-type';

@@ -1,10 +1,10 @@
 import { RvmError } from '../../error';
 import type { RvmEvent } from '../../event';
-import type { CameraLinks } from './camera-links';
 import type { WhenOffline } from '../calls';
 import type { DeviceDirectory } from './device-directory';
 import type { DeviceEntry } from './device-index';
 import { remoteIdOf } from './device-record';
+import type { RemoteIds } from './remote-ids';
 import { asText, firstField } from '../http/json-field';
 import type { Operation } from '../operation';
 import { shown } from '../../shown';
@@ -45,14 +45,14 @@ export function idsOf(event: RvmEvent): EventIds {
 /** Finds the camera that an event or a user names, and the remote id that the service wants for it. */
 export class CameraFinder {
   readonly #directory: DeviceDirectory;
-  readonly #links: CameraLinks;
+  readonly #remoteIds: RemoteIds;
   /** Remote ids learned from earlier events, by device id, and the way back. */
   readonly #learned = new Map<string, string>();
   readonly #learnedDevices = new Map<string, string>();
 
-  constructor(directory: DeviceDirectory, links: CameraLinks) {
+  constructor(directory: DeviceDirectory, remoteIds: RemoteIds) {
     this.#directory = directory;
-    this.#links = links;
+    this.#remoteIds = remoteIds;
   }
 
   /**
@@ -98,7 +98,7 @@ export class CameraFinder {
   }
 
   async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
-    const inDetails = await orNothing(operation, this.#links.remoteIdInDetails(operation, entry));
+    const inDetails = await orNothing(operation, this.#remoteIds.inDetails(operation, entry));
     return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
   }
 
@@ -164,7 +164,7 @@ export class CameraFinder {
   /** With only a remote id, the details of the cameras whose records show none are the last resort. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
-      const asked = this.#links.remoteIdInDetails(operation.tryingOnce(), entry);
+      const asked = this.#remoteIds.inDetails(operation.tryingOnce(), entry);
       const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }

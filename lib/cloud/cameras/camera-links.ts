@@ -1,45 +1,25 @@
 import { RvmError } from '../../error';
-import { isRecord, type JsonRecord } from '../../json/json-record';
-import { readPage, unwrapRecord, wrappedLinks } from './collection';
-import { remoteIdOf } from './device-record';
+import { unwrapRecord } from '../http/collection';
+import { dataSourcesIn, type DataSource } from './data-sources';
 import type { DeviceDirectory } from './device-directory';
 import type { DeviceEntry } from './device-index';
 import { DIALECT } from '../dialect';
 import { isGone } from './gone';
-import { firstText } from '../http/json-field';
 import { findLink } from '../http/links';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
-import type { SessionKeeper } from '../session/session';
+import type { RemoteIds } from './remote-ids';
+import type { SessionKeeper } from '../session/session-keeper';
 import { shown } from '../../shown';
-import { KeyedFlight } from '../session/single-flight';
+import { KeyedFlight } from '../single-flight';
 import { notOffered } from '../session/system-resource';
-
-/** What one data source offers: its links, and the remote id that it shows. */
-interface Source {
-  readonly resource: JsonRecord;
-  /** The address that its links are relative to. */
-  readonly url: URL;
-  readonly remoteId: string | undefined;
-  /** Those of its links that have been used, made absolute. */
-  readonly addresses: Map<string, TrustedUrl>;
-}
 
 /** The data sources of one camera, those with pictures before the others. */
 interface CameraSources {
   /** The link they were learned from; a camera whose link has changed since is asked anew. */
   readonly from: string;
-  readonly sources: readonly Source[];
+  readonly sources: readonly DataSource[];
 }
-
-/** The remote id that a camera's details show, undefined where they show none, and until when that is believed. */
-interface Details {
-  readonly remoteId: string | undefined;
-  readonly until: number;
-}
-
-/** Details that could not be had are not asked for again for so long. */
-const FAILED_DETAILS_MS = 5 * 60_000;
 
 /** What a camera offers under one relation. */
 export interface Offer {
@@ -56,16 +36,16 @@ const { relations } = DIALECT;
 export class CameraLinks {
   readonly #session: SessionKeeper;
   readonly #directory: DeviceDirectory;
+  readonly #remoteIds: RemoteIds;
   readonly #origins: Origins;
   readonly #known = new Map<string, CameraSources>();
-  readonly #controllers = new Map<string, Source>();
-  readonly #details = new Map<string, Details>();
-  readonly #asking = new KeyedFlight<readonly Source[]>();
-  readonly #askingDetails = new KeyedFlight<string | undefined>();
+  readonly #controllers = new Map<string, DataSource>();
+  readonly #asking = new KeyedFlight<readonly DataSource[]>();
 
-  constructor(session: SessionKeeper, directory: DeviceDirectory, origins: Origins) {
+  constructor(session: SessionKeeper, directory: DeviceDirectory, remoteIds: RemoteIds, origins: Origins) {
     this.#session = session;
     this.#directory = directory;
+    this.#remoteIds = remoteIds;
     this.#origins = origins;
   }
 
@@ -135,42 +115,19 @@ export class CameraLinks {
   forget(id: string): void {
     this.#known.delete(id);
     this.#controllers.delete(id);
-    this.#details.delete(id);
+    this.#remoteIds.forget(id);
   }
 
   /** Keeps the caches no larger than the directory. */
   forgetAllBut(present: (id: string) => boolean): void {
-    for (const cache of [this.#known, this.#controllers, this.#details]) {
+    for (const cache of [this.#known, this.#controllers]) {
       for (const id of cache.keys()) if (!present(id)) cache.delete(id);
     }
   }
 
-  /**
-   * The remote id that the camera's own resource shows; asked once per camera.
-   * @throws RvmError those of the session
-   */
-  async remoteIdInDetails(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
-    const { id } = entry.device;
-    const known = this.#details.get(id);
-    if (known !== undefined && performance.now() < known.until) return known.remoteId;
-    return this.#askingDetails.run(id, operation, async (shared) => {
-      try {
-        const details = await this.#directory.askDetails(shared, entry);
-        const remoteId = details && remoteIdOf(details);
-        this.#details.set(id, { remoteId, until: Infinity });
-        return remoteId;
-      } catch (error) {
-        // What it would tell is a hint, and not worth a request for each message; not so where nobody was reached.
-        const until = performance.now() + FAILED_DETAILS_MS;
-        if (isOfTheCamera(error)) this.#details.set(id, { remoteId: undefined, until });
-        throw error;
-      }
-    });
-  }
-
   #find(
     { device, url }: DeviceEntry,
-    sources: readonly Source[],
+    sources: readonly DataSource[],
     wanted: readonly string[],
   ): Offer | undefined {
     for (const relation of wanted) {
@@ -189,7 +146,7 @@ export class CameraLinks {
   }
 
   /** Known after the first time: to make an address costs more than to find its link. */
-  #addressOf({ addresses, url }: Source, link: string, relation: string): TrustedUrl {
+  #addressOf({ addresses, url }: DataSource, link: string, relation: string): TrustedUrl {
     const known = addresses.get(link);
     if (known !== undefined) return known;
     const address = this.#origins.resolve(link, url, relation);
@@ -200,8 +157,8 @@ export class CameraLinks {
   async #controller(
     operation: Operation,
     entry: DeviceEntry,
-    sources: readonly Source[],
-  ): Promise<Source | undefined> {
+    sources: readonly DataSource[],
+  ): Promise<DataSource | undefined> {
     const { id } = entry.device;
     const known = this.#controllers.get(id);
     if (known !== undefined) return known;
@@ -215,7 +172,7 @@ export class CameraLinks {
     return controller;
   }
 
-  #of(operation: Operation, entry: DeviceEntry): readonly Source[] | Promise<readonly Source[]> {
+  #of(operation: Operation, entry: DeviceEntry): readonly DataSource[] | Promise<readonly DataSource[]> {
     const link = findLink(entry.device, relations.dataSources);
     if (link === undefined) return [];
     const from = `${entry.url.origin} ${link}`;
@@ -229,21 +186,14 @@ export class CameraLinks {
     });
   }
 
-  async #ask(operation: Operation, entry: DeviceEntry, link: string): Promise<Source[]> {
+  async #ask(operation: Operation, entry: DeviceEntry, link: string): Promise<DataSource[]> {
     const relation = relations.dataSources;
     const url = this.#origins.resolve(link, entry.url, relation);
-    const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
-    return sourceRecords(answer.json()).map((record) => ({
-      // Of each record only what is asked for later: there may be thousands.
-      resource: { _links: record['_links'] },
-      url: answer.url,
-      remoteId: remoteIdOf(record),
-      addresses: new Map(),
-    }));
+    return dataSourcesIn(await this.#session.follow(operation, { method: 'GET', url, relation }));
   }
 }
 
-function anyRemoteId(sources: readonly Source[]): string | undefined {
+function anyRemoteId(sources: readonly DataSource[]): string | undefined {
   return sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId;
 }
 
@@ -252,12 +202,6 @@ function isRejected(error: unknown): boolean {
   if (!(error instanceof RvmError)) return false;
   const { status = 0 } = error.cause;
   return error.code === 'DEVICE_OFFLINE' || (error.code === 'HTTP_ERROR' && status >= 400 && status < 500);
-}
-
-/** True for a failure that is this camera's own: there was an answer, or none to this alone. */
-function isOfTheCamera(error: unknown): boolean {
-  if (!(error instanceof RvmError)) return false;
-  return error.cause.status !== undefined || error.code === 'TIMEOUT';
 }
 
 async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
@@ -269,22 +213,8 @@ async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function missing({ device }: DeviceEntry, [first]: readonly Source[], wanted: readonly string[]): never {
+function missing({ device }: DeviceEntry, [first]: readonly DataSource[], wanted: readonly string[]): never {
   const hasSources = findLink(device, relations.dataSources) !== undefined;
   const relation = (hasSources ? wanted[0] : undefined) ?? relations.dataSources;
   return notOffered(relation, `The camera ${shown(device.name || device.id)}`, first?.resource ?? device);
-}
-
-/** The resource itself first, then its elements, those with pictures before the others. */
-function sourceRecords(body: unknown): JsonRecord[] {
-  const elements = readPage(body, DIALECT.collection.dataSources).records;
-  const video = elements.filter((element) => isVideo(element));
-  const others = elements.filter((element) => !isVideo(element));
-  const own = isRecord(body) ? { ...body, ...wrappedLinks(body) } : undefined;
-  return [...(own === undefined ? [] : [own]), ...video, ...others].slice(0, DIALECT.collection.maxSources);
-}
-
-function isVideo(element: JsonRecord): boolean {
-  const { type, video } = DIALECT.dataSource;
-  return firstText(element, type)?.toLowerCase() === video;
 }

@@ -4,14 +4,14 @@ import type { Answer } from '../http/answer';
 import type { FreeAnswer, FreeRequest } from '../calls';
 import type { CameraFinder } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
-import { readPage, wrappedLinks } from '../cameras/collection';
+import { readPage, wrappedLinks } from '../http/collection';
 import type { DeviceDirectory } from '../cameras/device-directory';
 import type { DeviceEntry } from '../cameras/device-index';
 import { DIALECT } from '../dialect';
 import { findLink, linkValue } from '../http/links';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
-import type { SessionKeeper } from '../session/session';
+import type { SessionKeeper } from '../session/session-keeper';
 import { notOffered } from '../session/system-resource';
 import type { RequestBody } from '../http/transport';
 

@@ -2,10 +2,10 @@ import { RvmError } from '../../error';
 import type { JsonRecord } from '../../json/json-record';
 import type { Answer } from '../http/answer';
 import type { PtzTarget } from '../calls';
-import { wrappedLinks } from '../cameras/collection';
+import { wrappedLinks } from '../http/collection';
 import { DIALECT } from '../dialect';
 import { firstField, firstText } from '../http/json-field';
-import type { FetchedPage } from '../cameras/pages';
+import type { FetchedPage } from '../http/pages';
 import { shown, shownBare } from '../../shown';
 
 /** A preset or tour of a list, with the record that may hold its own links. */

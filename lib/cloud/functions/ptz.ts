@@ -11,9 +11,9 @@ import { InTurn } from './in-turn';
 import { findAnyLink } from '../http/links';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
-import { pagesFrom } from '../cameras/pages';
+import { pagesFrom } from '../http/pages';
 import { findTarget, homePreset, readTargets, type ListedTarget, type TargetList } from './ptz-targets';
-import type { SessionKeeper } from '../session/session';
+import type { SessionKeeper } from '../session/session-keeper';
 import { shown } from '../../shown';
 import { jsonBody, type RequestBody } from '../http/transport';
 

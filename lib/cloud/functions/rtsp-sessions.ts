@@ -11,7 +11,7 @@ import { asText, firstField } from '../http/json-field';
 import type { Operation } from '../operation';
 import { requestTime, shiftedBack, timeText } from './recorded-time';
 import { liveRequest, recordedRequest, rtspUrlOf, type LiveStyle } from './rtsp';
-import type { SessionKeeper } from '../session/session';
+import type { SessionKeeper } from '../session/session-keeper';
 import { jsonBody } from '../http/transport';
 
 /** How this service wants times and live video. */

@@ -8,7 +8,7 @@ import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import { pictureIn } from './picture';
-import type { SessionKeeper } from '../session/session';
+import type { SessionKeeper } from '../session/session-keeper';
 
 const { snapshot: FACTS } = DIALECT;
 /** Bytes of a name in a file name, which has 255 at most on most disks. */

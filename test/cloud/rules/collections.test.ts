@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readPage, unwrapRecord } from '../../../lib/cloud/cameras/collection';
+import { readPage, unwrapRecord } from '../../../lib/cloud/http/collection';
 import { guidForm, isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
 import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
 import { camera, type ScriptedService } from '../../support/scripted-service';

@@ -1,7 +1,7 @@
 import { isRecord, type JsonRecord } from '../../json/json-record';
 import { DIALECT } from '../dialect';
-import { firstField, firstText } from '../http/json-field';
-import { findLink, linkValue } from '../http/links';
+import { firstField, firstText } from './json-field';
+import { findLink, linkValue } from './links';
 
 /** One page of a collection. */
 export interface Page {

@@ -1,12 +1,12 @@
 import { RvmError } from '../../error';
 import type { Answer } from '../http/answer';
-import { Circuit } from './circuit';
 import { DIALECT } from '../dialect';
 import { HttpSession } from './http-session';
 import { logIn, systemRequest, type LoginOptions } from './login';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
-import { SingleFlight } from './single-flight';
+import { isSignOfLife, ServiceHealth } from './service-health';
+import { SingleFlight } from '../single-flight';
 import type { StateBoard } from './station-state';
 import { SystemResource } from './system-resource';
 import type { StationTiming } from '../timing';
@@ -18,44 +18,26 @@ interface Session {
   readonly loggedInAt: number;
 }
 
-/** Failures of these say something about the whole service, not about one camera. */
-const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.devices]);
 /** An answer, and the session that it was given to. */
 interface Sent {
   readonly session: Session;
   readonly answer: Answer;
 }
 
-/** Failures of a request that got no answer; the attempts are 0 where it was not sent. */
-const NO_ANSWER: ReadonlySet<string> = new Set(['NETWORK', 'TLS', 'TIMEOUT']);
-/** Failures that an answer of the service has caused: it lives. */
-const ALIVE: ReadonlySet<string> = new Set(['HTTP_ERROR', 'RATE_LIMITED']);
-/** Failures of a System resource that only others can cure. */
-const UNUSABLE: ReadonlySet<string> = new Set([
-  'BAD_RESPONSE',
-  'INCOMPATIBLE_VERSION',
-  'VERSION_NOT_REQUESTED',
-  'UNTRUSTED_LINK',
-]);
-/** Answers of a gateway that does not reach the service behind it. */
-const OUTAGES: ReadonlySet<number> = new Set([502, 503, 504]);
-
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
- * request is sent once more after one new login, and never again. After a failed login, or repeated outages, the circuit
- * is open: see there.
+ * request is sent once more after one new login, and never again. While the circuit of the service is open, all calls fail
+ * at once.
  */
 export class SessionKeeper {
   readonly #transport: Transport;
   readonly #origins: Origins;
   readonly #options: LoginOptions;
   readonly #timing: StationTiming;
-  readonly #board: StateBoard;
   readonly #login = new SingleFlight<Session>();
   readonly #reread = new SingleFlight<void>();
-  readonly #circuit: Circuit;
+  readonly #health: ServiceHealth;
   #current: Session | undefined;
-  #offlineSince: Date | undefined;
   #noLoginUntil = 0;
   /** Why there is no login until then, where it is one that failed. */
   #loginError: RvmError | undefined;
@@ -71,8 +53,7 @@ export class SessionKeeper {
     this.#origins = origins;
     this.#options = options;
     this.#timing = timing;
-    this.#board = board;
-    this.#circuit = new Circuit(timing, (operation) => this.#probe(operation));
+    this.#health = new ServiceHealth(board, transport.limits, timing, (operation) => this.#probe(operation));
   }
 
   /**
@@ -134,11 +115,11 @@ export class SessionKeeper {
 
   /** Ends all probing. */
   close(): void {
-    this.#circuit.close();
+    this.#health.close();
   }
 
   #open(operation: Operation): Session | Promise<Session> {
-    this.#circuit.check();
+    this.#health.check();
     return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
   }
 
@@ -166,13 +147,13 @@ export class SessionKeeper {
 
   /** @param old a session that was refused something */
   async #logIn(operation: Operation, old?: Session): Promise<Session> {
-    this.#board.loggingIn();
+    this.#health.loggingIn();
     try {
       const http = new HttpSession(this.#transport, this.#origins);
       const system = await logIn(operation, http, this.#origins, this.#options);
       const session = { http, system, loggedInAt: performance.now() };
       this.#current = session;
-      this.#reachable(session);
+      this.#health.reachable(session.system.version);
       return session;
     } catch (error) {
       if (error instanceof RvmError) await this.#noteLoginFailure(operation, error, old);
@@ -183,7 +164,7 @@ export class SessionKeeper {
   /** The old session may be good for all else: then only the call that was refused fails. */
   async #noteLoginFailure(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
     if (error.code === 'CANCELLED') {
-      this.#board.idle();
+      this.#health.loginCancelled();
       return;
     }
     if (old !== undefined && (await this.#isGood(operation, old))) {
@@ -192,12 +173,7 @@ export class SessionKeeper {
       return;
     }
     this.#current = undefined;
-    this.#giveUp(error);
-  }
-
-  #giveUp(error: RvmError): void {
-    this.#circuit.open(error, this.#transport.limits.against({ relation: error.cause.relation ?? '' })?.ms);
-    this.#unreachable(error);
+    this.#health.giveUp(error);
   }
 
   async #isGood(operation: Operation, session: Session): Promise<boolean> {
@@ -225,12 +201,12 @@ export class SessionKeeper {
     } catch (error) {
       if (error === STALE) return;
       if (!(error instanceof RvmError)) throw error;
-      if (!ALIVE.has(error.code) || OUTAGES.has(error.cause.status ?? 0)) {
-        if (UNUSABLE.has(error.code)) this.#giveUp(error);
+      if (!isSignOfLife(error)) {
+        this.#health.systemFailed(error);
         throw error;
       }
     }
-    if (this.#current === session) this.#reachable(session);
+    if (this.#current === session) this.#health.reachable(session.system.version);
   }
 
   async #renewSystem(operation: Operation, session: Session): Promise<void> {
@@ -243,44 +219,20 @@ export class SessionKeeper {
   async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
     let isSent = operation.once;
     const admit = (): void => {
-      this.#circuit.check();
+      this.#health.check();
       if (this.#current !== undefined && this.#current !== session) throw STALE;
       isSent = true;
     };
     try {
       const answer = await session.http.exchange(operation, operation.once ? wanted : { ...wanted, admit });
-      const outage = OUTAGES.has(answer.status) ? answer.statusError() : undefined;
-      if (outage?.code === 'HTTP_ERROR') this.#unanswered(wanted, outage);
       // Whether a System resource can be used shows when it is read.
-      else if (this.#current === session && wanted.relation !== 'system') this.#reachable(session);
+      const isProof = this.#health.answered(wanted, answer) && wanted.relation !== 'system';
+      if (isProof && this.#current === session) this.#health.reachable(session.system.version);
       return answer;
     } catch (error) {
-      const isOutage = isSent && error instanceof RvmError && NO_ANSWER.has(error.code);
-      if (isOutage && error.cause.attempts !== 0) this.#unanswered(wanted, error);
+      if (isSent) this.#health.failed(wanted, error);
       throw error;
     }
-  }
-
-  /** Of the resources of a camera it may be the camera that does not answer. */
-  #unanswered({ relation }: ServiceRequest, error: RvmError): void {
-    if (CENTRAL.has(relation)) this.#outage(error);
-    else this.#circuit.doubted(error);
-  }
-
-  #outage(error: RvmError): void {
-    this.#circuit.failed(error);
-    this.#unreachable(error);
-  }
-
-  #reachable(session: Session): void {
-    this.#circuit.succeeded();
-    this.#offlineSince = undefined;
-    this.#board.connected(session.system.version);
-  }
-
-  #unreachable(error: RvmError): void {
-    this.#offlineSince ??= new Date();
-    this.#board.failed(error, this.#offlineSince);
   }
 }
 

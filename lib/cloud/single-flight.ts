@@ -1,4 +1,4 @@
-import type { Operation } from '../operation';
+import type { Operation } from './operation';
 
 /** Runs a piece of work once, however many operations ask for it while it is under way. */
 export class SingleFlight<T> {

@@ -1,8 +1,8 @@
 import type { JsonRecord } from '../../json/json-record';
-import type { Answer } from '../http/answer';
+import type { Answer } from './answer';
 import { readPage } from './collection';
 import { DIALECT } from '../dialect';
-import type { Origins, TrustedUrl } from '../http/origin';
+import type { Origins, TrustedUrl } from './origin';
 
 /** One page of a collection: its records, and the address their links are relative to. */
 export interface FetchedPage {

@@ -1,0 +1,87 @@
+import { CameraFinder } from './cameras/camera-finder';
+import { CameraLinks } from './cameras/camera-links';
+import { DeviceDirectory } from './cameras/device-directory';
+import { RemoteIds } from './cameras/remote-ids';
+import { DIALECT } from './dialect';
+import { FreeRequests } from './functions/free-requests';
+import { Ptz } from './functions/ptz';
+import { RtspSessions } from './functions/rtsp-sessions';
+import { Snapshots } from './functions/snapshots';
+import { proxySecrets } from './http/connection/proxy-settings';
+import { Origins } from './http/origin';
+import { Transport } from './http/transport';
+import { requireAgentUser, secretsOf, usableKey } from './session/credentials';
+import { SessionKeeper } from './session/session-keeper';
+import type { StateBoard } from './session/station-state';
+import type { RelationNames, StationClientOptions } from './station-options';
+import { timerMs, type StationTiming } from './timing';
+
+/** What the client of a station is made of; it exists once the settings have been found usable. */
+export interface Parts {
+  transport: Transport;
+  session: SessionKeeper;
+  directory: DeviceDirectory;
+  finder: CameraFinder;
+  rtsp: RtspSessions;
+  ptz: Ptz;
+  snapshots: Snapshots;
+  free: FreeRequests;
+}
+
+/**
+ * @param board hears of every change of state
+ * @throws RvmError CONFIG_MISSING for settings that cannot be used
+ */
+export function makeParts(options: StationClientOptions, timing: StationTiming, board: StateBoard): Parts {
+  const secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];
+  const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
+  const apiKey = usableKey(options.apiKey);
+  requireAgentUser(options);
+  const transport = new Transport(
+    {
+      apiKey,
+      userAgent: options.userAgent,
+      timeoutMs: timerMs(options.timeoutMs),
+      secrets,
+      proxy: options.proxy,
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+    },
+    timing,
+  );
+  const session = new SessionKeeper(transport, origins, options, timing, board);
+  const wanted = relationsOf(options.relations);
+  const directory = new DeviceDirectory(session, origins, timing, wanted.details);
+  const remoteIds = new RemoteIds(directory);
+  const links = new CameraLinks(session, directory, remoteIds, origins);
+  const finder = new CameraFinder(directory, remoteIds);
+  const ptz = new Ptz(session, finder, links, origins, wanted, options.timeoutMs);
+  directory.onLoad(() => {
+    const present = (id: string) => directory.index.byId(id) !== undefined;
+    for (const cache of [links, finder, remoteIds]) cache.forgetAllBut(present);
+  });
+  return {
+    transport,
+    session,
+    directory,
+    finder,
+    ptz,
+    rtsp: new RtspSessions(session, finder, links, options),
+    snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
+    free: new FreeRequests(session, directory, finder, links, origins),
+  };
+}
+
+/** What the user names is looked for first, then what is likely. */
+function relationsOf(names: RelationNames): Record<keyof RelationNames, readonly string[]> {
+  const first = (name: keyof RelationNames): readonly string[] => {
+    const own = names[name].trim();
+    return own === '' ? DIALECT.relations[name] : [own, ...DIALECT.relations[name]];
+  };
+  return {
+    details: first('details'),
+    presets: first('presets'),
+    tours: first('tours'),
+    home: first('home'),
+    snapshot: first('snapshot'),
+  };
+}
