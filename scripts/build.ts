@@ -2,7 +2,8 @@
  * Builds dist/ from the sources:
  * - tsc mirrors nodes/, lib/ and sandbox/;
  * - dist/<type>.js is one line that requires the node;
- * - dist/<type>.html holds the dialog with its script inlined (an external script would register types late);
+ * - dist/<type>.html holds the dialog with its script inlined (an external script would register types late), and with the
+ *   rows that it shares with others;
  * - dist/locales/<lang>/<type>.json and .html hold texts and help, dist/icons/ the icons.
  * Node-RED and the Flow Library look for exactly these places.
  */
@@ -10,10 +11,12 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
+import { readDialog } from './dialog-rows';
 
 export const ROOT = path.join(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
 const NODES = path.join(ROOT, 'nodes');
+const EDITOR = path.join(NODES, 'support', 'editor');
 /** Outside of dist/, which is what the package holds. */
 const MARK = path.join(ROOT, 'node_modules', '.built');
 const SOURCES = [
@@ -22,6 +25,7 @@ const SOURCES = [
   'sandbox',
   'icons',
   'scripts/build.ts',
+  'scripts/dialog-rows.ts',
   'package.json',
   'tsconfig.json',
   'tsconfig.base.json',
@@ -68,8 +72,8 @@ function dialog(type: string): string {
     charset: 'utf8',
     write: false,
   });
-  const template = fs.readFileSync(path.join(folder, `${type}.html`), 'utf8');
-  const style = fs.readFileSync(path.join(NODES, 'support', 'editor', 'form.css'), 'utf8');
+  const template = readDialog(path.join(folder, `${type}.html`), path.join(EDITOR, 'rows'));
+  const style = fs.readFileSync(path.join(EDITOR, 'form.css'), 'utf8');
   return `<script type="text/javascript">\n${script.outputFiles[0]?.text ?? ''}</script>\n\n<style>\n${style}</style>\n\n${template}`;
 }
 

@@ -65,7 +65,7 @@ function textsOf(type: string): Record<string, unknown> {
 
 /** Values that the dialog of a type offers to choose from. */
 function choicesOf(type: string): string[] {
-  const html = read(`nodes/${type}/${type}.html`);
+  const html = read(`dist/${type}.html`);
   return [...html.matchAll(/<option value="([^"]+)"/g)].map(([, value = '']) => value);
 }
 
