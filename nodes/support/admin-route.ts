@@ -1,6 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json-record';
+import { faultOf } from './fault';
 
 /** With its namespace: the `RED` of the sidebar has none of these texts. */
 const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';
@@ -55,9 +56,4 @@ function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown)
         }
       },
     );
-}
-
-/** Not its message: that may quote what was asked. */
-function faultOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : typeof error;
 }

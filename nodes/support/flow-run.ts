@@ -1,4 +1,5 @@
 import type { NodeAPI } from 'node-red';
+import { faultOf } from './fault';
 
 interface Callbacks {
   /** All nodes of the flow file exist. */
@@ -24,11 +25,18 @@ function callbacksOf(RED: NodeAPI): Callbacks {
   if (known !== undefined) return known;
   const callbacks: Callbacks = { started: new Set(), stopping: new Set() };
   runtimes.set(RED.events, callbacks);
-  RED.events.on('flows:started', () => callAll(callbacks.started));
-  RED.events.on('flows:stopping', () => callAll(callbacks.stopping));
+  RED.events.on('flows:started', () => callAll(RED, callbacks.started));
+  RED.events.on('flows:stopping', () => callAll(RED, callbacks.stopping));
   return callbacks;
 }
 
-function callAll(callbacks: Set<() => void>): void {
-  for (const callback of callbacks) callback();
+/** Each, whatever another does: a *webhook in* that is not told of a start would cut all its alarms. */
+function callAll(RED: NodeAPI, callbacks: Set<() => void>): void {
+  for (const callback of callbacks) {
+    try {
+      callback();
+    } catch (error) {
+      RED.log.error(RED._('shared.flows.failed', { fault: faultOf(error) }));
+    }
+  }
 }

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { alarmMessage, answerTo } from '../support/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/flows';
+import { NodeRed, ROOT, VERSIONS, type NodeRedVersion } from '../support/node-red';
+
+/**
+ * Two types of nodes that listen as those of the package do: of the first each callback fails, the second tells the log that it
+ * was called.
+ */
+const NODES = `
+const { onFlows } = require(${JSON.stringify(path.join(ROOT, 'dist/nodes/support/flow-run.js'))});
+const CALLBACKS = {
+  failing: () => { throw new Error('a text with a secret in it'); },
+  telling: (event) => console.log('told of ' + event),
+};
+module.exports = (RED) => {
+  for (const [type, callback] of Object.entries(CALLBACKS)) {
+    RED.nodes.registerType(type, function (config) {
+      RED.nodes.createNode(this, config);
+      for (const event of ['started', 'stopping']) this.on('close', onFlows(RED, event, () => callback(event)));
+    });
+  }
+};`;
+
+for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  describe(`a node that fails when the flows start and stop, on Node-RED ${version}`, () => {
+    let folder: string;
+    let nodeRed: NodeRed;
+
+    before(async () => {
+      folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-failing-nodes-'));
+      fs.writeFileSync(path.join(folder, 'nodes.js'), NODES);
+      fs.writeFileSync(path.join(folder, 'nodes.html'), '');
+      nodeRed = await NodeRed.start({ version, settings: `nodesDir: ${JSON.stringify(folder)},` });
+      // Configuration nodes, which have no place in the editor, are built first, and so are called first.
+      const telling = { id: 'one-that-tells', type: 'telling', z: 'tab', x: 0, y: 0, wires: [] };
+      await nodeRed.deploy(webhookFlow({}, { id: 'one-that-fails', type: 'failing' }, telling));
+    });
+    after(async () => {
+      await nodeRed.stopAndRemove();
+      fs.rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('keeps no webhook in from its start: alarms come in', async () => {
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 200);
+    });
+
+    it('keeps no other node from being told of a start, and of a stop', async () => {
+      await nodeRed.logged(/told of started/);
+      await nodeRed.deploy(webhookFlow());
+      await nodeRed.logged(/told of stopping/);
+    });
+
+    it('stands in the log with kind and place of the fault, without its text', async () => {
+      await nodeRed.logged(/\[error\] What a node does when the flows start or stop failed: Error/);
+      assert.match(nodeRed.log, /at .*nodes\.js/);
+      assert.doesNotMatch(nodeRed.log, /a text with a secret/);
+    });
+  });
+}
