@@ -18,6 +18,8 @@ export interface Endpoint {
   path: string;
   /** The stations it serves. Undefined or empty = it cannot judge yet, and requests are held. */
   stations(): readonly ReceivingStation[] | undefined;
+  /** Calls back when `stations` may have changed, for requests are held for that; returns the way to end it. */
+  watch(changed: () => void): () => void;
   /** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
   stationOfAgentUser(agentUserId: string): string | undefined;
   inbox: Inbox;

@@ -1,43 +1,44 @@
 import type { Abort } from './abort';
 
-/** The order of those who wait: the session before all else, then what stands between an alarm and its video, then others. */
-export const RANKS = { session: 0, urgent: 1, other: 2 } as const;
-export type Rank = (typeof RANKS)[keyof typeof RANKS];
-const IN_ORDER: readonly Rank[] = [RANKS.session, RANKS.urgent, RANKS.other];
+/** What gives a place back, to be called once. */
+export type Leave = () => void;
 
 /**
- * Bounds how many requests are under way. The others wait in line by their rank; some places are kept free for those before
- * the last, so that snapshots of cameras that do not answer keep no alarm from its video.
+ * Bounds how many are at work at a time. The others wait in line, in the order in which they came; those of a lower rank go
+ * before all of a higher one. Some places may be kept free for lower ranks, so that what may take long keeps nobody out for whom
+ * it counts.
  */
 export class Places {
   readonly #all: number;
-  readonly #kept: number;
-  /** Not sets: what has left one of those from its front is collected late. */
-  readonly #lines: readonly [(() => void)[], (() => void)[], (() => void)[]] = [[], [], []];
+  readonly #kept: readonly number[];
+  /** By rank. Not sets: what has left one of those from its front is collected late. */
+  readonly #lines: (() => void)[][] = [];
   #taken = 0;
 
-  /** @param kept of all places, those that the last rank may not take */
-  constructor(all: number, kept: number) {
+  /** @param kept by rank: of all places, those that it leaves to the ranks before it; none unless said */
+  constructor(all: number, kept: readonly number[] = []) {
     this.#all = all;
     this.#kept = kept;
   }
 
+  /** How many wait in line. */
+  get waiting(): number {
+    return this.#lines.reduce((sum, line) => sum + line.length, 0);
+  }
+
   /**
    * Takes a place that is free now: then nobody waits for it.
-   * @returns what gives the place back, to be called once; undefined where none is free
+   * @returns undefined where none is free
    */
-  takeFree(rank: Rank): (() => void) | undefined {
+  takeFree(rank = 0): Leave | undefined {
     if (!this.#isFree(rank)) return undefined;
     this.#taken += 1;
     return () => this.#leave();
   }
 
-  /**
-   * Waits for a place, or for the abort, whose reason it is rejected with.
-   * @returns what gives the place back, to be called once
-   */
-  take(rank: Rank, abort: Abort): Promise<() => void> {
-    const line = this.#lines[rank];
+  /** Waits for a place, or for the abort, whose reason it is rejected with. */
+  take(abort: Abort, rank = 0): Promise<Leave> {
+    const line = this.#lineOf(rank);
     return new Promise((resolve, reject) => {
       const start = (): void => {
         stopListening();
@@ -52,8 +53,13 @@ export class Places {
     });
   }
 
-  #isFree(rank: Rank): boolean {
-    return this.#all - this.#taken > (rank === RANKS.other ? this.#kept : 0);
+  #isFree(rank: number): boolean {
+    return this.#all - this.#taken > (this.#kept[rank] ?? 0);
+  }
+
+  #lineOf(rank: number): (() => void)[] {
+    while (this.#lines.length <= rank) this.#lines.push([]);
+    return this.#lines[rank] ?? [];
   }
 
   #leave(): void {
@@ -62,8 +68,8 @@ export class Places {
   }
 
   #next(): void {
-    for (const rank of IN_ORDER) {
-      const start = this.#isFree(rank) ? this.#lines[rank].shift() : undefined;
+    for (const [rank, line] of this.#lines.entries()) {
+      const start = this.#isFree(rank) ? line.shift() : undefined;
       if (start === undefined) continue;
       this.#taken += 1;
       start();
@@ -73,8 +79,8 @@ export class Places {
 }
 
 /** Takes a place of each if all are free now, else none. */
-export function takeAllFree(all: readonly Places[], rank: Rank): (() => void) | undefined {
-  const taken: (() => void)[] = [];
+export function takeAllFree(all: readonly Places[], rank: number): Leave | undefined {
+  const taken: Leave[] = [];
   for (const places of all) {
     const place = places.takeFree(rank);
     if (place === undefined) {
@@ -87,10 +93,10 @@ export function takeAllFree(all: readonly Places[], rank: Rank): (() => void) | 
 }
 
 /** Takes a place of each, one after the other; gives all back where one cannot be had. */
-export async function takeAll(all: readonly Places[], rank: Rank, abort: Abort): Promise<() => void> {
-  const taken: (() => void)[] = [];
+export async function takeAll(all: readonly Places[], rank: number, abort: Abort): Promise<Leave> {
+  const taken: Leave[] = [];
   try {
-    for (const places of all) taken.push(await places.take(rank, abort));
+    for (const places of all) taken.push(await places.take(abort, rank));
     return () => leaveAll(taken);
   } catch (error) {
     leaveAll(taken);
@@ -98,6 +104,6 @@ export async function takeAll(all: readonly Places[], rank: Rank, abort: Abort):
   }
 }
 
-function leaveAll(taken: readonly (() => void)[]): void {
+function leaveAll(taken: readonly Leave[]): void {
   for (const leave of taken) leave();
 }

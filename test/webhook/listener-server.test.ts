@@ -35,6 +35,7 @@ class ServerUnderTest {
       id: 'webhook-in',
       path: PATH,
       stations: () => [station()],
+      watch: () => () => undefined,
       stationOfAgentUser: () => undefined,
       inbox: newInbox(),
       onProblem: (problem) => this.problems.push(problem),

@@ -9,6 +9,7 @@ import { Listener, type ListenerOptions, type ListenerSettings } from '../../lib
 import { listenFault } from '../../lib/webhook/listener/listener-fault';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { Watchers } from '../../lib/work/watchers';
 import { freePort } from '../support/node-red';
 import { opensslAvailable, selfSigned } from '../support/self-signed';
 import { newInbox, PATH } from './receiver-under-test';
@@ -21,11 +22,13 @@ const PLAIN = { proxies: [] };
 function addWebhook(
   dispatcher: Dispatcher,
   stations: () => readonly ReceivingStation[] = () => [station()],
+  changes = new Watchers(),
 ): () => void {
   const endpoint = {
     id: 'webhook-in',
     path: PATH,
     stations,
+    watch: (changed: () => void) => changes.add(changed),
     stationOfAgentUser: () => undefined,
     inbox: newInbox(),
     onProblem: () => undefined,
@@ -114,7 +117,8 @@ describe('a listener', () => {
   it('deals with what is under way when it is closed, and closes its idle connections', async () => {
     let stations: ReceivingStation[] = [];
     listener = new Listener({ port, host: HOST });
-    addWebhook(listener.dispatcher, () => stations);
+    const changes = new Watchers();
+    addWebhook(listener.dispatcher, () => stations, changes);
     await listener.listen(PLAIN);
     const idle = net.connect(port, HOST);
     await once(idle, 'connect');
@@ -125,6 +129,7 @@ describe('a listener', () => {
     await once(idle.resume(), 'close');
     assert.equal(await post(origin), 'refused');
     stations = [station()];
+    changes.tell();
     assert.equal(await held, 200);
     await until(() => Object.keys(agent.freeSockets).length === 0, 'the end of the connection');
   });

@@ -411,6 +411,7 @@ describe('a body that something in front has read', () => {
       id: 'webhook-in',
       path: PATH,
       stations: () => [station()],
+      watch: () => () => undefined,
       stationOfAgentUser: () => undefined,
       inbox,
       onProblem: ({ reason }) => problems.push(reason),

@@ -8,6 +8,7 @@ import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { Listener } from '../../lib/webhook/listener/listener';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { Watchers } from '../../lib/work/watchers';
 import { InlineInbox } from '../support/inline-inbox';
 import { station } from './sample';
 
@@ -116,7 +117,8 @@ export class ReceiverUnderTest {
   readonly deliveries: Delivery[] = [];
   readonly problems: Problem[] = [];
   readonly lines: string[] = [];
-  stations: ReceivingStation[] | undefined = [station()];
+  readonly #changes = new Watchers();
+  #stations: ReceivingStation[] | undefined = [station()];
   agentUsers: Record<string, string> = {};
   readonly dispatcher: Dispatcher;
   readonly endpoint: Endpoint;
@@ -134,6 +136,7 @@ export class ReceiverUnderTest {
       id: 'webhook-in',
       path: PATH,
       stations: () => this.stations,
+      watch: (changed) => this.#changes.add(changed),
       stationOfAgentUser: (id) => this.agentUsers[id],
       inbox,
       onProblem: (problem) => this.problems.push(problem),
@@ -167,6 +170,16 @@ export class ReceiverUnderTest {
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
     await receiver.#server.open();
     return receiver;
+  }
+
+  get stations(): ReceivingStation[] | undefined {
+    return this.#stations;
+  }
+
+  /** Changes them as a deploy does: the endpoint tells of it. */
+  set stations(stations: ReceivingStation[] | undefined) {
+    this.#stations = stations;
+    this.#changes.tell();
   }
 
   get port(): number {

@@ -6,7 +6,7 @@ import { roundTrip, type RawAnswer } from './connection/round-trip';
 import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { TrustedUrl } from './origin';
-import { Places, RANKS, takeAll, takeAllFree, type Rank } from '../../work/places';
+import { Places, takeAll, takeAllFree } from '../../work/places';
 import { RateLimits } from './rate-limits';
 import type { SessionCookies } from './session-cookies';
 import type { StationTiming } from '../timing';
@@ -47,7 +47,10 @@ const { login, devices, dataSources, rtsp, details } = DIALECT.relations;
 /** What stands between an alarm and its video. */
 const URGENT: ReadonlySet<string> = new Set([devices, dataSources, rtsp, ...details]);
 const SESSION: ReadonlySet<string> = new Set(['system', login]);
-const KEPT_FOR_URGENT = 8;
+/** The order of those who wait: the session before all else, then what stands between an alarm and its video, then others. */
+const RANKS = { session: 0, urgent: 1, other: 2 } as const;
+/** By rank. Others leave some places free: snapshots of cameras that do not answer keep no alarm from its video. */
+const KEPT = [0, 0, 8];
 /** A request waits in line for so many times as long as it may take. */
 const PATIENCE = 3;
 
@@ -70,7 +73,7 @@ export class Transport {
   readonly #options: TransportOptions;
   readonly #connections: Connections;
   readonly #closing = new Abort();
-  readonly #places = new Places(MAX_CONNECTIONS, KEPT_FOR_URGENT);
+  readonly #places = new Places(MAX_CONNECTIONS, KEPT);
   /** Shared by all sessions, for the service counts by client. */
   readonly limits = new RateLimits();
 
@@ -200,7 +203,7 @@ export class Transport {
   }
 }
 
-function rankOf({ relation }: ServiceRequest): Rank {
+function rankOf({ relation }: ServiceRequest): number {
   if (SESSION.has(relation)) return RANKS.session;
   return URGENT.has(relation) ? RANKS.urgent : RANKS.other;
 }

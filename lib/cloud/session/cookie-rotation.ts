@@ -15,7 +15,7 @@ type Send = (line: Places | undefined) => Promise<Answer>;
  */
 export class CookieRotation {
   readonly #cookies: () => string;
-  readonly #line = new Places(1, 0);
+  readonly #line = new Places(1);
   #helped = 0;
 
   /** @param cookies all cookies of the session as one text, empty where there is none */

@@ -5,6 +5,7 @@ import { assertUsable, listenFault, type ListenerPlace } from './listener-fault'
 import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from './listener-server';
 import { loopbackOrigin } from './loopback-origin';
 import { Senders } from '../bounds/senders';
+import { Watchers } from '../../work/watchers';
 
 /** What may change while a listener listens. */
 export interface ListenerSettings {
@@ -30,7 +31,7 @@ export interface ListenerOptions {
 export class Listener {
   readonly dispatcher: Dispatcher;
   readonly #senders = new Senders();
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Watchers();
   readonly #log: (line: string) => void;
   readonly #steady: () => number;
   #server: ListenerServer | undefined;
@@ -60,8 +61,7 @@ export class Listener {
 
   /** Calls back when it begins or ceases to listen, or meets a fault; returns the way to end that. */
   watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+    return this.#watchers.add(changed);
   }
 
   /**
@@ -83,7 +83,7 @@ export class Listener {
     // Whatever goes wrong in a step, or in who watches, the next one is taken.
     this.#work = this.#work
       .then(step)
-      .then(() => this.#tellWatchers())
+      .then(() => this.#watchers.tell())
       .catch((error: unknown) => this.#log(`Listener on port ${this.place.port}: ${String(error)}`));
     return this.#work;
   }
@@ -127,10 +127,6 @@ export class Listener {
     this.#server?.close();
     this.#server = undefined;
     this.#fault = undefined;
-  }
-
-  #tellWatchers(): void {
-    for (const changed of this.#watchers) changed();
   }
 }
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClockGuard } from '../proof/clock-guard';
 import type { Endpoint } from '../endpoint';
 import { matchingPath } from './path';
+import { PathWatchers } from './path-watchers';
 import { BODY_LIMIT } from '../bounds/refusal';
 import { Quarantine } from '../quarantine/quarantine';
 import { Receiver } from './receiver';
@@ -33,12 +34,20 @@ export interface DispatcherOptions {
   capacity?: number;
 }
 
+interface Live {
+  endpoint: Endpoint;
+  /** Ends being told of its changes. */
+  unwatch: () => void;
+}
+
 /**
  * The one entrance of a server for webhooks, permanent while endpoints come and go: a map of paths to live endpoints.
  * Looks at every request of the server first, so that the raw bytes are still there.
  */
 export class Dispatcher {
-  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #live = new Map<string, Live>();
+  /** The requests that are held. */
+  readonly #watchers = new PathWatchers();
   /** Paths whose endpoint went away, and the steady time until which they are held. */
   readonly #removed = new Map<string, number>();
   readonly #remembered: Set<string>;
@@ -78,7 +87,12 @@ export class Dispatcher {
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
     if (!this.#isOurs(path)) return false;
-    this.#receiver.receive(req, res, { path, endpoint: () => this.#endpoints.get(path) });
+    const endpoint = (): Endpoint | undefined => this.#live.get(path)?.endpoint;
+    this.#receiver.receive(req, res, {
+      path,
+      endpoint,
+      watch: (changed) => this.#watchers.add(path, changed),
+    });
     return true;
   }
 
@@ -87,21 +101,25 @@ export class Dispatcher {
     return this.#isOurs(matchingPath(target));
   }
 
-  /** False where another endpoint has the path. */
+  /** Requests that are held for it go on at once. False where another endpoint has the path. */
   add(endpoint: Endpoint): boolean {
     const path = matchingPath(endpoint.path);
-    const holder = this.#endpoints.get(path);
-    if (holder !== undefined && holder !== endpoint) return false;
-    this.#endpoints.set(path, endpoint);
+    const holder = this.#live.get(path);
+    if (holder !== undefined) return holder.endpoint === endpoint;
+    const tell = (): void => this.#watchers.tell(path);
+    this.#live.set(path, { endpoint, unwatch: endpoint.watch(tell) });
     this.#removed.delete(path);
+    tell();
     return true;
   }
 
   /** Requests on its path are held for a minute: a redeploy brings it back, or the sender notices the change. */
   remove(endpoint: Endpoint): void {
     const path = matchingPath(endpoint.path);
-    if (this.#endpoints.get(path) !== endpoint) return;
-    this.#endpoints.delete(path);
+    const live = this.#live.get(path);
+    if (live?.endpoint !== endpoint) return;
+    live.unwatch();
+    this.#live.delete(path);
     this.#removed.set(path, this.#steady() + this.#removedMs);
   }
 
@@ -113,7 +131,7 @@ export class Dispatcher {
 
   /** The configured paths, to be remembered for the next start. */
   paths(): string[] {
-    return [...this.#endpoints.keys()];
+    return [...this.#live.keys()];
   }
 
   /**
@@ -133,7 +151,7 @@ export class Dispatcher {
   }
 
   #isOurs(path: string): boolean {
-    if (this.#endpoints.has(path) || this.#remembered.has(path)) return true;
+    if (this.#live.has(path) || this.#remembered.has(path)) return true;
     const until = this.#removed.get(path);
     return until !== undefined && (this.#closed || until > this.#steady());
   }

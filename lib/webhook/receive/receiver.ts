@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Acceptance } from '../../inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
-import { Admission } from '../bounds/admission';
+import { Admissions } from '../bounds/admissions';
 import { Allowance } from '../bounds/allowance';
 import { answer, cut } from './answer';
+import { ConnectionEnds } from './connection-ends';
 import { authorizationLines } from '../proof/authorization-header';
 import type { ClockGuard } from '../proof/clock-guard';
 import type { Endpoint } from '../endpoint';
-import { holdFor } from './hold';
+import { Hold, type Watch } from './hold';
+import { Abort } from '../../work/abort';
 import { pause, within } from '../../work/within';
 import { jsonOf } from '../../message/json-reading';
 import { judgeContextOf, judge, type Judgement } from '../judge';
@@ -46,6 +48,8 @@ export interface Target {
   path: string;
   /** The endpoint of the path at this moment. */
   endpoint: () => Endpoint | undefined;
+  /** Calls back when that, or what it judges by, may have changed. */
+  watch: Watch;
 }
 
 /** A request on its way through the receiver. */
@@ -59,8 +63,8 @@ interface WebhookRequest {
 interface CompleteRequest extends WebhookRequest {
   body: Buffer;
   received: Date;
-  /** Steady time at which holding ends, and at which a commit comes too late. */
-  holdUntil: number;
+  hold: Hold;
+  /** Steady time at which a commit comes too late. */
   commitUntil: number;
 }
 
@@ -76,13 +80,14 @@ const BODY_BYTES = 32 * 1024 * 1024;
  * judge nor store, because only that makes the service send again (specification, section 6).
  */
 export class Receiver {
-  /** By path. */
-  readonly #admissions = new Map<string, Admission>();
+  readonly #admissions: Admissions;
+  readonly #connectionEnds = new ConnectionEnds();
+  readonly #closing = new Abort();
   readonly #unfinished: UnfinishedRequests;
   readonly #largeBodies: Allowance;
-  #closed = false;
 
   constructor(private readonly options: ReceiverOptions) {
+    this.#admissions = new Admissions(options.capacity, BODY_BYTES);
     this.#largeBodies = new Allowance(LARGE_BODIES_PER_SECOND, options.steady);
     this.#unfinished = new UnfinishedRequests({
       maxHeld: BODY_BYTES,
@@ -107,9 +112,13 @@ export class Receiver {
     });
   }
 
-  /** Gives up what is held, and cuts what comes from now on; a message that is being stored still has its answer. */
+  /** Gives up what is held, at once, and cuts what comes from now on; a message that is being stored still has its answer. */
   close(): void {
-    this.#closed = true;
+    this.#closing.abort(new Error('The receiver was closed.'));
+  }
+
+  get #closed(): boolean {
+    return this.#closing.reason !== undefined;
   }
 
   async #read(request: WebhookRequest): Promise<void> {
@@ -139,10 +148,11 @@ export class Receiver {
   #completed(request: WebhookRequest, body: Buffer): CompleteRequest {
     const { now, steady, holdMs, commitMs } = this.options;
     const at = steady();
+    const endings = (): Abort[] => [this.#closing, this.#connectionEnds.of(request.req.socket)];
     return {
       body,
       received: new Date(now()),
-      holdUntil: at + holdMs,
+      hold: new Hold({ until: at + holdMs, steady, endings }),
       commitUntil: at + commitMs,
       ...request,
     };
@@ -150,25 +160,23 @@ export class Receiver {
 
   /** Takes a place only now: one that waits for the rest of its body would keep others out. */
   async #enter(request: CompleteRequest): Promise<void> {
-    const { req, body, holdUntil } = request;
-    const wait = (take: () => true | undefined): Promise<true | undefined> =>
-      this.#hold(req, take, holdUntil);
-    const admission = this.#admissionOf(request.target.path);
-    const isIn = await admission.admit(body.buffer.byteLength, wait, () => this.#process(request));
-    if (!isIn) this.#giveUp(req, 'too many requests are under way');
-  }
-
-  #admissionOf(path: string): Admission {
-    const known = this.#admissions.get(path);
-    if (known !== undefined) return known;
-    const admission = new Admission(this.options.capacity, BODY_BYTES);
-    this.#admissions.set(path, admission);
-    return admission;
+    const { req, body, hold, target } = request;
+    try {
+      const isIn = await this.#admissions.admit(
+        target.path,
+        body.buffer.byteLength,
+        () => hold.ending,
+        () => this.#process(request),
+      );
+      if (!isIn) this.#giveUp(req, 'too many requests are under way');
+    } finally {
+      hold.release();
+    }
   }
 
   async #process(request: CompleteRequest): Promise<void> {
-    const { req, res, holdUntil, commitUntil } = request;
-    const endpoint = request.target.endpoint() ?? (await this.#hold(req, request.target.endpoint, holdUntil));
+    const { req, res, hold, target, commitUntil } = request;
+    const endpoint = target.endpoint() ?? (await hold.until(target.endpoint, target.watch));
     if (endpoint === undefined) return this.#giveUp(req, 'its webhook node is not running');
     if (endpoint.middleware !== undefined) {
       const timeLeft = commitUntil - this.options.steady();
@@ -176,8 +184,8 @@ export class Receiver {
       if (outcome === 'answered') return;
       if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
     }
-    const look = (): Ready | undefined => readyOf(request.target.endpoint());
-    const found = look() ?? (await this.#hold(req, look, holdUntil));
+    const look = (): Ready | undefined => readyOf(target.endpoint());
+    const found = look() ?? (await hold.until(look, target.watch));
     if (found === undefined)
       return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
     return this.#judge(request, found.endpoint, found.stations);
@@ -241,19 +249,10 @@ export class Receiver {
       try {
         return await within(accept(), Math.max(0, request.commitUntil - steady()));
       } catch {
-        if (this.#closed || steady() + STORE_RETRY > request.holdUntil) return undefined;
+        if (this.#closed || request.hold.timeLeft < STORE_RETRY) return undefined;
         await pause(STORE_RETRY);
       }
     }
-  }
-
-  #hold<Found>(
-    req: IncomingMessage,
-    look: () => Found | undefined,
-    until: number,
-  ): Promise<Found | undefined> {
-    const givenUp = (): boolean => this.#closed || req.socket.destroyed;
-    return holdFor(look, { until, steady: this.options.steady, givenUp });
   }
 
   /** The exact bytes are gone for good, so holding would change nothing; the resend meets the same fault, visibly. */

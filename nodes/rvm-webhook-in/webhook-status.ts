@@ -1,0 +1,46 @@
+import type { NodeAPI, NodeStatus } from 'node-red';
+import { lastAlarmStatus, status, type StatusName } from '../support/status';
+
+/** What the status of a *webhook in* tells of, as it is at the moment. */
+export interface WebhookState {
+  /** Why it takes no alarms at all. */
+  fault: StatusName | undefined;
+  unsetVariable: string | undefined;
+  /** What its server shows while nothing can come in by it. */
+  serverStatus: NodeStatus | undefined;
+  hasStations: boolean;
+  /** What the first of its stations shows that cannot judge a message. */
+  stationStatus: NodeStatus | undefined;
+  /** One of its stations can judge a message, or may yet. */
+  mayJudge: boolean;
+  /** What its inbox takes is safe when it is answered. */
+  isDurable: boolean;
+  /** The inbox node that is chosen has settings that do not count, or is not there. */
+  isInboxRefused: boolean;
+  /** Its events wait to be settled, and no node does. */
+  lacksSettler: boolean;
+  /** Problems that no flow has got. */
+  unseenProblems: number;
+  /** Events that wait for their first delivery. */
+  backlog: number;
+  /** When the last event came. */
+  lastAt: Date | undefined;
+  isSandbox: boolean;
+}
+
+/** What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else the last alarm. */
+export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
+  if (state.fault !== undefined) return status(RED, state.fault);
+  if (state.unsetVariable !== undefined)
+    return status(RED, 'variableNotSet', { variable: state.unsetVariable });
+  if (state.serverStatus !== undefined) return state.serverStatus;
+  if (!state.hasStations) return status(RED, 'notConfigured');
+  if (state.stationStatus !== undefined) return state.stationStatus;
+  if (!state.mayJudge) return status(RED, 'notConfigured');
+  if (!state.isDurable) return status(RED, 'notDurable');
+  if (state.isInboxRefused) return status(RED, 'wrongSetting');
+  if (state.lacksSettler) return status(RED, 'noSettleEvent');
+  if (state.unseenProblems > 0) return status(RED, 'problems', { count: state.unseenProblems });
+  if (state.backlog > 0) return status(RED, 'backlog', { count: state.backlog });
+  return lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+}
