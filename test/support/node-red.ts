@@ -92,6 +92,8 @@ export class NodeRed {
       ? path.join(__dirname, 'embedded-host.js')
       : path.join(ROOT, 'node_modules', VERSIONS[options.version ?? '5'], 'red.js');
     const child = fork(red, ['--userDir', userDir], {
+      // A flow that writes to a relative path leaves nothing in the checkout.
+      cwd: userDir,
       env: { ...process.env, ...coverageOf(options), ...NO_PROXY, ...options.env },
       execPath: options.node ?? process.execPath,
       execArgv: [],
