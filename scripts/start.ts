@@ -1,49 +1,11 @@
-/**
- * `npm start`: Node-RED on 127.0.0.1:1880 with this package loaded, the sandbox running and the first example flow
- * deployed. Its user directory is `.start/`, which stays, so that changes made in the editor are there again next time.
- */
+/** `npm start`: Node-RED on 127.0.0.1:1880 with this package, the sandbox running and the first example flow deployed. */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildIfStale, ROOT } from './build';
+import { prepareUserDir, USER_DIR } from './user-dir';
 
-const USER_DIR = path.join(ROOT, '.start');
-const EXAMPLE = path.join(ROOT, 'examples', '01 - Alarm and its video.json');
 const PORT = process.env.PORT ?? '1880';
-
-const SETTINGS = `module.exports = {
-  uiHost: '127.0.0.1',
-  flowFile: 'flows.json',
-  credentialSecret: false,
-  editorTheme: { tours: false },
-  telemetry: { enabled: false, updateNotification: false },
-};
-`;
-
-function prepareUserDir(): void {
-  linkPackage();
-  writeOnce(
-    'package.json',
-    `${JSON.stringify({ name: 'start', private: true, dependencies: {} }, null, 2)}\n`,
-  );
-  // 0.0.0.0 would open a fresh, unprotected editor to the whole network.
-  writeOnce('settings.js', SETTINGS);
-  writeOnce('flows.json', fs.readFileSync(EXAMPLE, 'utf8'));
-}
-
-/** Made anew each time: in a checkout that was copied or moved, the link of last time leads elsewhere, or nowhere. */
-function linkPackage(): void {
-  const packages = path.join(USER_DIR, 'node_modules', '@rvm');
-  fs.mkdirSync(packages, { recursive: true });
-  const link = path.join(packages, 'node-red-remote-monitoring');
-  fs.rmSync(link, { force: true });
-  fs.symlinkSync(ROOT, link, 'junction');
-}
-
-function writeOnce(name: string, text: string): void {
-  const file = path.join(USER_DIR, name);
-  if (!fs.existsSync(file)) fs.writeFileSync(file, text);
-}
 
 function introduction(): string {
   return [
@@ -65,16 +27,33 @@ function introduction(): string {
   ].join('\n');
 }
 
-let introduced = false;
+/** The line with which Node-RED tells that its flows run, in each language: it logs in that of the terminal. */
+function linesOfStart(red: string): string[] {
+  const runtime = require.resolve('@node-red/runtime/package.json', { paths: [red] });
+  const locales = path.join(path.dirname(runtime), 'locales');
+  return fs.readdirSync(locales).map((language) => {
+    const text = fs.readFileSync(path.join(locales, language, 'runtime.json'), 'utf8');
+    const { nodes } = JSON.parse(text) as { nodes: { flows: { 'started-flows': string } } };
+    return nodes.flows['started-flows'];
+  });
+}
+
 buildIfStale();
 prepareUserDir();
 const red = path.join(ROOT, 'node_modules', 'node-red', 'red.js');
+const started = linesOfStart(red);
 const child = spawn(process.execPath, [red, '--userDir', USER_DIR, '--port', PORT], {
+  // Where its nodes save files under relative paths.
+  cwd: USER_DIR,
   stdio: ['inherit', 'pipe', 'inherit'],
 });
-child.stdout.on('data', (piece: Buffer) => {
+let introduced = false;
+let untilStarted = '';
+child.stdout.setEncoding('utf8').on('data', (piece: string) => {
   process.stdout.write(piece);
-  if (introduced || !piece.includes('Started flows')) return;
+  if (introduced) return;
+  untilStarted += piece;
+  if (!started.some((line) => untilStarted.includes(line))) return;
   introduced = true;
   process.stdout.write(`${introduction()}\n`);
 });

@@ -1,114 +1,30 @@
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { copyCheckout } from '../support/checkout-copy';
-import { freePort } from '../support/node-red';
+import { INTRODUCTION, RunningCommand } from '../support/running-command';
 
 const LINK = path.join('.start', 'node_modules', '@rvm', 'node-red-remote-monitoring');
 
-/** Every Node process that a command starts writes down its id, so that none is forgotten. */
-const NOTE_PID = `require('fs').appendFileSync(process.env.PIDS_FILE, process.pid + '\\n');\n`;
-
-/** A command of a checkout, running, with all processes below it. */
-class Running {
-  output = '';
-
-  private constructor(
-    readonly child: ChildProcess,
-    readonly port: number,
-    private readonly pidsFile: string,
-  ) {
-    child.stdout?.on('data', (piece: Buffer) => (this.output += piece.toString()));
-    child.stderr?.on('data', (piece: Buffer) => (this.output += piece.toString()));
-  }
-
-  /** Runs a command line until Node-RED serves its flows. */
-  static async start(checkout: string, command: string, args: string[]): Promise<Running> {
-    const port = await freePort();
-    const note = path.join(checkout, 'note-pid.js');
-    const pidsFile = path.join(checkout, `pids-${port}`);
-    fs.writeFileSync(note, NOTE_PID);
-    fs.writeFileSync(pidsFile, '');
-    const env = {
-      ...process.env,
-      PORT: `${port}`,
-      PIDS_FILE: pidsFile,
-      NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --require "${note}"`,
-    };
-    const running = new Running(spawn(command, args, { cwd: checkout, env }), port, pidsFile);
-    try {
-      await running.until(() => /Stop with Ctrl-C/.test(running.output), 'the introduction');
-    } catch (error) {
-      running.killAll();
-      throw error;
-    }
-    return running;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  get pids(): number[] {
-    const lines = fs.readFileSync(this.pidsFile, 'utf8').split('\n');
-    return lines.filter((line) => line !== '').map(Number);
-  }
-
-  async until(condition: () => boolean, what: string): Promise<void> {
-    const deadline = performance.now() + 15_000;
-    while (!condition()) {
-      assert.ok(performance.now() < deadline, `waited in vain for ${what}:\n${this.output}`);
-      await delay(20);
-    }
-  }
-
-  /** Sends a signal to the command alone; passes once no process that it has started is left. */
-  async endsWith(signal: NodeJS.Signals): Promise<void> {
-    const { pids } = this;
-    assert.ok(pids.some(isAlive), 'nothing runs');
-    const exit = once(this.child, 'exit');
-    this.child.kill(signal);
-    await exit;
-    await this.until(() => !pids.some(isAlive), 'the end of all processes');
-    await assert.rejects(fetch(this.url));
-  }
-
-  /** What a test that failed has left. */
-  killAll(): void {
-    for (const pid of this.pids.filter(isAlive)) process.kill(pid, 'SIGKILL');
-    this.child.kill('SIGKILL');
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  // One that has ended, and whose end nobody has asked about yet.
-  const state = path.join('/proc', `${pid}`, 'stat');
-  return !fs.existsSync(state) || !/\) Z /.test(fs.readFileSync(state, 'utf8'));
-}
-
 describe('npm start', function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let checkout: string;
-  let running: Running | undefined;
+  let running: RunningCommand | undefined;
 
   before(() => {
     checkout = copyCheckout('built');
   });
 
+  beforeEach(() => fs.rmSync(path.join(checkout, '.start'), { recursive: true, force: true }));
+
   afterEach(() => running?.killAll());
 
   after(() => fs.rmSync(checkout, { recursive: true, force: true }));
 
-  const startTask = (): Promise<Running> =>
-    Running.start(checkout, process.execPath, ['--import=tsx', path.join('scripts', 'start.ts')]);
+  const startTask = (env: Record<string, string> = {}): Promise<RunningCommand> =>
+    RunningCommand.start(checkout, process.execPath, ['--import=tsx', path.join('scripts', 'start.ts')], env);
 
   const linked = (): string => fs.realpathSync(path.join(checkout, LINK));
 
@@ -121,23 +37,37 @@ describe('npm start', function () {
 
   it('runs the first example at the port of PORT and on loopback only, introduces itself once, and ends with SIGTERM', async () => {
     running = await startTask();
-    const { url, output } = running;
-    assert.ok(output.includes(`Open  ${url}/`), output);
-    assert.match(output, /Server now running at http:\/\/127\.0\.0\.1:/);
+    const { url } = running;
+    assert.ok(running.output.includes(`Open  ${url}/`), running.output);
+    await running.says(/Server now running at http:\/\/127\.0\.0\.1:/);
     assert.equal((await fetch(url)).status, 200);
     const unproven = { method: 'POST', body: '{}' };
     assert.equal((await fetch(`${url}/remote-monitoring/example-01`, unproven)).status, 401);
 
-    const deployed = await fetch(`${url}/flows`);
-    const again = {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: await deployed.text(),
-    };
-    assert.ok((await fetch(`${url}/flows`, again)).ok);
-    const { length } = output;
-    await running.until(() => /Started flows/.test(running?.output.slice(length) ?? ''), 'the deploy');
-    assert.equal(running.output.match(/Stop with Ctrl-C/g)?.length, 1);
+    const { length } = running.output;
+    await deploy(url, await (await fetch(`${url}/flows`)).json());
+    await running.says(/Started flows/, length);
+    await running.endsWith('SIGTERM');
+    assert.equal(running.output.match(INTRODUCTION)?.length, 1);
+  });
+
+  it('introduces itself where Node-RED logs in another language', async () => {
+    running = await startTask({ LC_ALL: 'de_DE.UTF-8' });
+    assert.match(running.output, /Flows sind gestartet/);
+    await running.endsWith('SIGTERM');
+  });
+
+  it('lets Node-RED work in its user directory, where files with relative paths belong', async () => {
+    running = await startTask();
+    const inject = { once: true, onceDelay: 0, payload: 'text', props: [{ p: 'payload' }] };
+    const file = { filename: 'saved', filenameType: 'str', overwriteFile: 'true' };
+    await deploy(running.url, [
+      { id: 'tab', type: 'tab' },
+      { id: 'inject', type: 'inject', z: 'tab', x: 0, y: 0, wires: [['file']], ...inject },
+      { id: 'file', type: 'file', z: 'tab', x: 0, y: 0, wires: [[]], ...file },
+    ]);
+    const saved = path.join(checkout, '.start', 'saved');
+    await running.until(() => fs.existsSync(saved), 'the file');
     await running.endsWith('SIGTERM');
   });
 
@@ -155,7 +85,7 @@ describe('npm start', function () {
 
   it('links the package again that led nowhere, and ends with the command that npm starts', async () => {
     relink(path.join(checkout, 'gone'));
-    running = await Running.start(checkout, process.execPath, [
+    running = await RunningCommand.start(checkout, process.execPath, [
       path.join('scripts', 'bootstrap.js'),
       'start',
     ]);
@@ -166,10 +96,16 @@ describe('npm start', function () {
   it('ends when npm ends the shell in between and nothing else', async function () {
     if (process.platform === 'win32') this.skip();
     const line = `"${process.execPath}" scripts/bootstrap.js start; true`;
-    running = await Running.start(checkout, 'sh', ['-c', line]);
+    running = await RunningCommand.start(checkout, 'sh', ['-c', line]);
     await running.endsWith('SIGKILL');
   });
 });
+
+async function deploy(url: string, flows: unknown): Promise<void> {
+  const headers = { 'Content-Type': 'application/json' };
+  const response = await fetch(`${url}/flows`, { method: 'POST', headers, body: JSON.stringify(flows) });
+  assert.ok(response.ok, `deploy answered ${response.status}`);
+}
 
 describe('the first script of every command', () => {
   it('names its tasks and fails where it is given none of them', async () => {

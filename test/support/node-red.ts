@@ -338,6 +338,8 @@ function settingsFile(port: number, further: string): string {
   credentialSecret: false,
   editorTheme: { tours: false },
   telemetry: { enabled: false, updateNotification: false },
+  // Lines of the log are waited for, whatever the language of this machine.
+  lang: 'en-US',
   logging: { console: { level: 'trace', metrics: false, audit: false } },
   functionGlobalContext: {
     probe(name, msg) {
