@@ -5,8 +5,9 @@ import net from 'node:net';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { Authority } from '../support/authority';
 import { OddServer } from '../support/odd-server';
+import { needs } from '../support/programs';
 import { failure, rtspForEvent, ScriptedStation, through, until } from '../support/scripted-station';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { selfSigned } from '../support/self-signed';
 
 /** What a working proxy does with CONNECT. */
 function tunnel(request: IncomingMessage, socket: net.Socket, greeting = ''): void {
@@ -31,7 +32,7 @@ describe('a proxy that misbehaves', function () {
   let proxy: OddServer;
 
   before(function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     authority = new Authority();
     tls = { ca: authority.cert };
   });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
 import { Authority, type Issued } from '../support/authority';
 import { freePort } from '../support/node-red';
+import { cannotRun, needs } from '../support/programs';
 import { failure, rtspForEvent, ScriptedStation, through, until } from '../support/scripted-station';
-import { opensslAvailable } from '../support/self-signed';
-import { skipWithoutTinyproxy, Tinyproxy } from '../support/tinyproxy';
+import { Tinyproxy } from '../support/tinyproxy';
 import { Wiretap } from '../support/wiretap';
 
 const PASSWORD = 'Proxy-pass.word_1';
@@ -27,8 +27,7 @@ describe('a service behind a proxy', function () {
   let saved: NodeJS.ProcessEnv;
 
   before(async function () {
-    skipWithoutTinyproxy(this);
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl', 'tinyproxy');
     authority = new Authority();
     server = authority.issueForServer();
     open = await Tinyproxy.start();
@@ -284,7 +283,7 @@ describe('a service behind a proxy', function () {
   });
 
   it('is reached by an IPv6 proxy', async function () {
-    const six = await Wiretap.start(open.port, '::1').catch(() => this.skip());
+    const six = await Wiretap.start(open.port, '::1').catch(() => cannotRun(this, 'there is no address ::1'));
     await secure.client(trusted(through(`http://[::1]:${six.port}`))).listDevices();
     await clear.client(through(`[::1]:${six.port}`)).listDevices();
     await six.close();

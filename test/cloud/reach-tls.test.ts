@@ -6,8 +6,9 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmError } from '../../lib/error';
 import { Authority, type Issued } from '../support/authority';
 import { OddServer } from '../support/odd-server';
+import { needs } from '../support/programs';
 import { failure, ScriptedStation, until } from '../support/scripted-station';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { selfSigned } from '../support/self-signed';
 
 describe('a service behind TLS of its own', function () {
   let authority: Authority;
@@ -16,7 +17,7 @@ describe('a service behind TLS of its own', function () {
   let stations: ScriptedStation[];
 
   before(function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     authority = new Authority();
     server = authority.issueForServer();
     client = authority.issueForClient();

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { openBoard } from '../support/alarm-board';
 import { alarmMessage, post } from '../support/alarm-message';
-import { chromiumPath, openBrowser } from '../support/browser';
+import { openBrowser } from '../support/browser';
 import { example, packagesFor } from '../support/examples';
 import { SandboxOfExample, withChanges } from '../support/example-sandbox';
 import { PHRASE } from '../support/flows';
 import { NodeRed, type FlowNode } from '../support/node-red';
+import { needs } from '../support/programs';
 
 const LIGHT_SECONDS = 2;
 const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.hacked = true">{{ 7 * 7 }}';
@@ -20,12 +21,8 @@ describe('example 10, the alarm board', function () {
   let page: Page;
 
   before(async function () {
-    const chromium = chromiumPath();
-    if (chromium === undefined) this.skip();
-    [browser, nodeRed] = await Promise.all([
-      openBrowser(chromium),
-      NodeRed.start({ palette: packagesFor('10') }),
-    ]);
+    needs(this, 'chromium');
+    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(flow());
     sandbox = await SandboxOfExample.of(nodeRed);
     page = await openBoard(browser, nodeRed, errors);

@@ -4,7 +4,8 @@ import { Authority } from '../support/authority';
 import { example } from '../support/examples';
 import { part } from '../support/message-part';
 import { NodeRed, type FlowNode } from '../support/node-red';
-import { PROXY_NAME, ReverseProxy, skipWithoutProxy } from '../support/reverse-proxy';
+import { needs } from '../support/programs';
+import { PROXY_NAME, ReverseProxy } from '../support/reverse-proxy';
 
 const PHRASE = 'six swans cross the weir';
 const PATH = '/remote-monitoring/example-13';
@@ -47,7 +48,7 @@ describe('the example flow 13, HTTPS behind nginx', function () {
     let proxy: ReverseProxy;
 
     before(async function () {
-      skipWithoutProxy(this, 'nginx');
+      needs(this, 'nginx', 'openssl');
       await nodeRed.deploy(exampleWithPhrase());
       authority = new Authority();
       proxy = await ReverseProxy.start('nginx', { upstream: nodeRed.port, authority });

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { crashImage, seededChance, stepsIn, type Step } from '../support/crash-images';
-import { skipWithoutStrace } from '../support/strace';
+import { needsStrace } from '../support/strace';
 
 /** Enough for the log to be written into the file, and begun anew, twice. */
 const EVENTS = 220;
@@ -21,7 +21,7 @@ describe('the files of an inbox after a loss of power', function () {
   let steps: Step[] = [];
 
   before(async function () {
-    skipWithoutStrace(this);
+    needsStrace(this);
     folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-crash-')));
     steps = await record(folder);
   });

@@ -5,7 +5,7 @@ import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed } from '../support/node-red';
 import { eventually, FileSink, sentFlow } from '../support/sinks';
-import { Strace, skipWithoutStrace } from '../support/strace';
+import { needsStrace, Strace } from '../support/strace';
 
 describe('Node-RED on a disk that fails', function () {
   this.timeout(60_000);
@@ -14,7 +14,7 @@ describe('Node-RED on a disk that fails', function () {
   let faults: Strace | undefined;
 
   before(async function () {
-    skipWithoutStrace(this);
+    needsStrace(this);
     nodeRed = await NodeRed.start();
     sink = new FileSink(path.join(nodeRed.userDir, 'sink'));
     await nodeRed.deploy(sentFlow(sink));

@@ -11,8 +11,10 @@ import type { DeadLetter } from '../../lib/message/record';
 import { makeFolder } from '../../lib/make-folder';
 import { fileSystemWarning, Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
+import { slowIt } from '../support/lanes';
 import { ROOT } from '../support/node-red';
 import { otherNode } from '../support/other-node';
+import { cannotRun } from '../support/programs';
 import { allSettled, proven, Taker, until } from './samples';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -298,9 +300,8 @@ describe('the store of the inbox, in its thread', function () {
     assert.ok(alone * 4 > together * 1.5, `${together} bytes for 40 together, ${alone} for 10 alone`);
   });
 
-  it('rolls back a transaction that failed, and goes on, on the oldest Node.js too', function () {
-    const node = otherNode('22.13.0');
-    if (node === undefined) this.skip();
+  slowIt('rolls back a transaction that failed, and goes on, on the oldest Node.js too', function () {
+    const node = otherNode(this, '22.13.0');
     const script = `
       const { Store } = require('${path.join(ROOT, 'dist', 'lib', 'inbox', 'sqlite', 'store.js')}');
       const store = new Store({ file: process.argv[1], resumed: false });
@@ -345,7 +346,7 @@ describe('the folder of the inbox', () => {
   });
 
   it('is refused at once where none can be made', function () {
-    if (!fs.existsSync('/proc/self')) this.skip();
+    if (!fs.existsSync('/proc/self')) cannotRun(this, 'there is no /proc');
     assert.throws(() => makeFolder('/proc/no-such-folder/inbox'), /ENOENT/);
     assert.throws(() => makeFolder(path.join(process.execPath, 'inbox')), /ENOTDIR|EEXIST/);
   });
@@ -353,7 +354,7 @@ describe('the folder of the inbox', () => {
 
 describe('the disk under the inbox', () => {
   it('is warned of where it forgets', function () {
-    if (!fs.existsSync('/dev/shm')) this.skip();
+    if (!fs.existsSync('/dev/shm')) cannotRun(this, 'there is no /dev/shm');
     assert.deepEqual(fileSystemWarning('/dev/shm'), { kind: 'volatile', fileSystem: 'tmpfs' });
   });
 

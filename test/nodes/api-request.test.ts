@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import type { FlowNode } from '../support/node-red';
 import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`api request in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

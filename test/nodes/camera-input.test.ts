@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { VERSIONS, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
 import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`the camera that a node is asked for, in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

@@ -4,9 +4,11 @@ import net from 'node:net';
 import path from 'node:path';
 import { act, look, tokenOf, TWO_USERS } from '../support/editor-questions';
 import { cloud, PHRASE, station } from '../support/flows';
-import { freePort, NodeRed, ROOT, VERSIONS, watched, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { freePort, NodeRed, ROOT, watched } from '../support/node-red';
+import { needs } from '../support/programs';
 import { ScriptedStation } from '../support/scripted-station';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { selfSigned } from '../support/self-signed';
 import { StationFlow } from '../support/station-flow';
 
 /** Who may ask what. */
@@ -44,7 +46,7 @@ describe('questions of the editor', () => {
     assert.deepEqual(users, [path.join('support', 'admin-route.ts')]);
   });
 
-  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  for (const version of NODE_RED_VERSIONS) {
     describe(`to Node-RED ${version} with users`, () => {
       let nodeRed: NodeRed;
       let tokens: Record<'admin' | 'reader', string>;
@@ -193,7 +195,7 @@ describe('questions of the editor', () => {
       });
 
       it('takes no key of a stored TLS node, and no login of a stored proxy node, for what is not deployed', async function () {
-        if (!opensslAvailable()) this.skip();
+        needs(this, 'openssl');
         const { cert, key } = selfSigned();
         const nodes = [
           {

@@ -1,21 +1,16 @@
 import assert from 'node:assert/strict';
-import { burntInSecond, ffmpegAvailable } from '../support/burnt-in-second';
+import { burntInSecond } from '../support/burnt-in-second';
 import { EXAMPLES, example, packagesFor } from '../support/examples';
 import { expectedSecond, fixtureSecond } from '../support/fixture-second';
-import {
-  entrance,
-  inject,
-  NodeRed,
-  typesOfPackage,
-  VERSIONS,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { entrance, inject, NodeRed, typesOfPackage } from '../support/node-red';
+import { needs } from '../support/programs';
 import { receivePictures } from '../support/rtsp-client';
 
 const IMPORTS = 'imports with no unknown type, no credentials, and a comment that explains it';
 const BESIDE_01 = { 'rvm-example-01-alarm': 'alarm', 'rvm-example-01-video': 'video' };
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows in Node-RED ${version}`, function () {
     this.timeout(90_000);
     let nodeRed: NodeRed;
@@ -43,7 +38,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     });
 
     it('01: ffmpeg plays the URL and shows the second of the event in its first picture', async function () {
-      if (!ffmpegAvailable()) this.skip();
+      needs(this, 'ffmpeg');
       await nodeRed.deploy(example('01', BESIDE_01));
       const known = nodeRed.at('video').length;
       await nodeRed.until(() => nodeRed.at('video').length > known, 'another URL', 30);
@@ -64,7 +59,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
   });
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows that need other packages, in Node-RED ${version} with those`, function () {
     this.timeout(90_000);
     let nodeRed: NodeRed;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import type { FlowNode } from '../support/node-red';
 import { caller, canMove, isFixed, isOnline, StationFlow, type Message } from '../support/station-flow';
 
 /** Changes what it gets, as a flow may. */
@@ -18,7 +19,7 @@ return { ...msg, payload: before };`,
   wires: [['result']],
 };
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`get device in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readTime } from '../../lib/time';
-import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import type { FlowNode } from '../support/node-red';
 import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
 
 interface Rtsp {
@@ -18,7 +19,7 @@ interface Rtsp {
 
 const TIME = '2026-03-04T05:06:07Z';
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`get RTSP in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

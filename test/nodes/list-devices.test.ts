@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Device } from '../../lib/device';
-import { probe, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { probe, type FlowNode } from '../support/node-red';
 import { caller, StationFlow, type Message } from '../support/station-flow';
 
 interface Parts {
@@ -27,7 +28,7 @@ const COMPLETE: FlowNode[] = [
   probe('completed'),
 ];
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`list devices in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

@@ -8,8 +8,10 @@ import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { alarmMessage, signature } from '../support/alarm-message';
 import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/flows';
-import { freePort, NodeRed, probe, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 
 type Message = Record<string, unknown>;
 
@@ -58,7 +60,7 @@ function post(
   });
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`a listener of its own on Node-RED ${version}`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;
@@ -244,7 +246,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
       let files: { cert: string; key: string };
 
       before(function () {
-        if (!opensslAvailable()) this.skip();
+        needs(this, 'openssl');
         const inUserDir = (name: string): string => path.join(nodeRed.userDir, name);
         files = { cert: inUserDir('cert.pem'), key: inUserDir('key.pem') };
         url = `https://127.0.0.1:${port}${PATH}`;

@@ -1,15 +1,7 @@
 import assert from 'node:assert/strict';
 import { cloud, station } from '../support/flows';
-import {
-  entrance,
-  inject,
-  NodeRed,
-  probe,
-  VERSIONS,
-  watched,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
 import { camera, ScriptedService } from '../support/scripted-service';
 import { caller } from '../support/station-flow';
 
@@ -54,7 +46,7 @@ return null;`,
   wires: [['result']],
 };
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, function () {
     this.timeout(90_000);
     let nodeRed: NodeRed;

@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, answerTo, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import {
-  NodeRed,
-  VERSIONS,
-  entrance,
-  inject,
-  typesOfPackage,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { NodeRed, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red';
 import { otherNode } from '../support/other-node';
 
 function list(): FlowNode {
@@ -18,10 +11,9 @@ function list(): FlowNode {
 
 describe('the package on the oldest supported Node.js, 22.13.0', function () {
   this.timeout(120_000);
-  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  for (const version of NODE_RED_VERSIONS) {
     it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
-      const node = otherNode('22.13.0');
-      if (node === undefined) this.skip();
+      const node = otherNode(this, '22.13.0');
       const nodeRed = await NodeRed.start({ version, node });
       try {
         await nodeRed.deploy(webhookFlow());
@@ -38,8 +30,7 @@ describe('the package on a Node.js that is too old', function () {
   this.timeout(120_000);
 
   it('cuts nothing for a webhook in without a path', async function () {
-    const node = otherNode('20.20.2');
-    if (node === undefined) this.skip();
+    const node = otherNode(this, '20.20.2');
     const nodeRed = await NodeRed.start({ version: '4.1', node, settings: "httpNodeRoot: '/api'," });
     try {
       await nodeRed.deploy(webhookFlow({ webhook: { path: '' } }));
@@ -51,8 +42,7 @@ describe('the package on a Node.js that is too old', function () {
 
   for (const old of ['20.20.2', '22.12.0']) {
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
-      const node = otherNode(old);
-      if (node === undefined) this.skip();
+      const node = otherNode(this, old);
       const nodeRed = await NodeRed.start({ version: '4.1', node, env: { RVM_TEST_PATH: PATH } });
       try {
         const webhook = { path: '${RVM_TEST_PATH}' };

@@ -1,21 +1,15 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, station, webhookFlow } from '../support/flows';
-import {
-  MOVABLE_CLOCK,
-  NodeRed,
-  probe,
-  VERSIONS,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { MOVABLE_CLOCK, NodeRed, probe, type FlowNode } from '../support/node-red';
 
 type Message = Record<string, unknown>;
 
 const NEW_PHRASE = 'a phrase that is new';
 const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`a deploy of changes only, on Node-RED ${version}`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;

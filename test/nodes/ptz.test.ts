@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import type { FlowNode } from '../support/node-red';
 import {
   caller,
   canMove,
@@ -9,7 +10,7 @@ import {
   type SandboxCamera,
 } from '../support/station-flow';
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`ptz in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

@@ -1,20 +1,11 @@
 import assert from 'node:assert/strict';
 import { Authority, type Issued } from '../support/authority';
 import { cloud, station } from '../support/flows';
-import {
-  entrance,
-  freePort,
-  inject,
-  NodeRed,
-  probe,
-  VERSIONS,
-  watched,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { entrance, freePort, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
+import { needs } from '../support/programs';
 import { ScriptedService } from '../support/scripted-service';
-import { opensslAvailable } from '../support/self-signed';
-import { skipWithoutTinyproxy, Tinyproxy } from '../support/tinyproxy';
+import { Tinyproxy } from '../support/tinyproxy';
 
 /** What takes a login away again. */
 const NO_LOGIN = { username: '', password: '' };
@@ -48,7 +39,7 @@ function list(id: string, station: string): FlowNode {
   return { id, type: 'rvm-list-devices', z: 'tab', station, x: 0, y: 0, wires: [['result'], ['failed']] };
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let authority: Authority;
@@ -60,8 +51,7 @@ for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
     let sequence = 0;
 
     before(async function () {
-      skipWithoutTinyproxy(this);
-      if (!opensslAvailable()) this.skip();
+      needs(this, 'openssl', 'tinyproxy');
       authority = new Authority();
       client = authority.issueForClient();
       files = {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { webhookFlow } from '../support/flows';
 import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 
 type Webhook = Record<string, unknown>;
 
@@ -176,7 +177,7 @@ describe('the sandbox and settings.js', function () {
   });
 
   it('reaches a Node-RED that serves https with a certificate of its own', async function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     const nodeRed = await NodeRed.start({
       settings: `https: ${JSON.stringify(selfSigned())},`,
       flows: sandboxFlow(),

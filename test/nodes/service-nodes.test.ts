@@ -4,17 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { Sandbox, type StationCredentials } from '../../sandbox';
 import { cloud, station } from '../support/flows';
-import {
-  entrance,
-  freePort,
-  inject,
-  NodeRed,
-  probe,
-  VERSIONS,
-  watched,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { entrance, freePort, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
 
 interface Failure {
   code: string;
@@ -56,7 +47,7 @@ function listDevices(properties: Record<string, unknown> = {}): FlowNode {
   };
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`list devices and get RTSP in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;

@@ -6,15 +6,8 @@ import type { WebhookFacts } from '../../lib/message/event-message';
 import type { Problem } from '../../lib/webhook/problem';
 import { alarmMessage, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/flows';
-import {
-  NodeRed,
-  VERSIONS,
-  entrance,
-  inject,
-  probe,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red';
 
 type Message = Record<string, unknown>;
 type Facts = WebhookFacts & { deliveryId: string };
@@ -71,7 +64,7 @@ function withoutCredentials(flow: FlowNode[]): FlowNode[] {
   return flow.map(({ credentials: _unchanged, ...node }) => node);
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`settle event and list events on Node-RED ${version}`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;

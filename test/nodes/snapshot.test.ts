@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import type { FlowNode } from '../support/node-red';
 import { caller, isOnline, StationFlow, type Message } from '../support/station-flow';
 
 /** A Buffer, as it comes over from the process of Node-RED. */
@@ -20,7 +21,7 @@ function sizeOf(jpeg: Buffer): { width: number; height: number } {
   return assert.fail('no frame header');
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`snapshot in Node-RED ${version}`, function () {
     this.timeout(60_000);
     let flow: StationFlow;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
-import { VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import type { FlowNode } from '../support/node-red';
 import { RecordingForwarder } from '../support/recording-forwarder';
 import { ScriptedService } from '../support/scripted-service';
 import { caller, StationFlow } from '../support/station-flow';
@@ -14,7 +15,7 @@ const TYPES = [
   'rvm-request',
 ];
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`what nodes show of their Central Station in Node-RED ${version}`, function () {
     this.timeout(90_000);
     let flow: StationFlow;

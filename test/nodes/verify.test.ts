@@ -6,17 +6,8 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { alarmMessage, post, signature } from '../support/alarm-message';
 import { cloud, PHRASE, station } from '../support/flows';
-import {
-  entrance,
-  inject,
-  NodeRed,
-  probe,
-  ROOT,
-  VERSIONS,
-  watched,
-  type FlowNode,
-  type NodeRedVersion,
-} from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { entrance, inject, NodeRed, probe, ROOT, watched, type FlowNode } from '../support/node-red';
 
 const PREVIOUS = 'the phrase of last year';
 const PLACE = { z: 'tab', x: 0, y: 0 };
@@ -104,7 +95,7 @@ function reasonIs(reason: string | null): (msg: Message) => boolean {
   return (msg) => problem(msg).reason === reason;
 }
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`verify webhook on Node-RED ${version}`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;

@@ -5,11 +5,12 @@ import http from 'node:http';
 import path from 'node:path';
 import { alarmMessage, post, signature } from '../support/alarm-message';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/flows';
-import { NodeRed, ROOT, VERSIONS, type FlowNode, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { NodeRed, ROOT, type FlowNode } from '../support/node-red';
 
 type Webhook = Record<string, unknown>;
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`webhook in on Node-RED ${version} with default settings`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;

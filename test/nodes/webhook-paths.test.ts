@@ -3,9 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { alarmMessage, answerTo, post } from '../support/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { NodeRed, VERSIONS, type NodeRedVersion } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/lanes';
+import { NodeRed } from '../support/node-red';
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`the path of webhook in on Node-RED ${version}`, function () {
     this.timeout(60_000);
     let nodeRed: NodeRed;

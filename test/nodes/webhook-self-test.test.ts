@@ -6,7 +6,8 @@ import type net from 'node:net';
 import { act } from '../support/editor-questions';
 import { webhookFlow } from '../support/flows';
 import { freePort, NodeRed } from '../support/node-red';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 
 interface Report {
   url: string;
@@ -79,7 +80,7 @@ describe('the self-test of a webhook', () => {
   });
 
   it('tells that the certificate is not trusted, and sends nothing', async function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     let requests = 0;
     const server = https.createServer(selfSigned(), () => (requests += 1));
     server.listen(0, '127.0.0.1');

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../support/node-red';
-import { programPath, proxyConfiguration } from '../support/reverse-proxy';
+import { needs, programPath } from '../support/programs';
+import { proxyConfiguration } from '../support/reverse-proxy';
 
 const FOLDER = path.join(ROOT, 'docs', 'proxies');
 const TEXT = fs.readFileSync(path.join(ROOT, 'docs', 'reverse-proxies.md'), 'utf8');
@@ -42,10 +43,9 @@ describe('the documentation of reverse proxies', () => {
   }
 
   it('writes the Caddyfile as Caddy itself would', function () {
-    const caddy = programPath('caddy');
-    if (caddy === undefined) this.skip();
+    needs(this, 'caddy');
     const file = path.join(FOLDER, 'Caddyfile');
-    const formatted = execFileSync(caddy, ['fmt', file], { encoding: 'utf8' });
+    const formatted = execFileSync(programPath('caddy') ?? '', ['fmt', file], { encoding: 'utf8' });
     assert.equal(formatted, proxyConfiguration('Caddyfile'));
   });
 });

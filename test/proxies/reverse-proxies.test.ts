@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, signature } from '../support/alarm-message';
+import { needs } from '../support/programs';
 import { eventually } from '../support/sinks';
 import { Authority } from '../support/authority';
 import { cloud, station, webhookIn } from '../support/flows';
 import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
 import { part } from '../support/message-part';
-import {
-  PROXY_KINDS,
-  PROXY_NAME,
-  ReverseProxy,
-  skipWithoutProxy,
-  type ProxyKind,
-} from '../support/reverse-proxy';
-import { opensslAvailable } from '../support/self-signed';
+import { PROXY_KINDS, PROXY_NAME, ReverseProxy, type ProxyKind } from '../support/reverse-proxy';
 
 type Message = Record<string, unknown>;
 
@@ -102,7 +96,7 @@ describe('a reverse proxy before webhook in', function () {
   let listenerPort: number;
 
   before(async function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     authority = new Authority();
     listenerPort = await freePort();
     nodeRed = await NodeRed.start();
@@ -129,7 +123,7 @@ describe('a reverse proxy before webhook in', function () {
       let beforeNothing: ReverseProxy;
 
       before(async function () {
-        skipWithoutProxy(this, kind);
+        needs(this, kind, 'openssl');
         const stopped = await freePort();
         proxy = await start(nodeRed.port);
         beforeListener = await start(listenerPort);

@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 
 import { FRAMES_PER_SECOND, Fixture, nalType } from '../../sandbox/rtsp/media/fixture';
 import { Packetiser } from '../../sandbox/rtsp/media/packetiser';
-import { ffmpegAvailable, readBar } from '../support/burnt-in-second';
+import { readBar } from '../support/burnt-in-second';
+import { needs } from '../support/programs';
 import { PictureAssembler } from '../support/rtp-pictures';
 
 const CLOCK_START = 1_760_000_000;
@@ -38,7 +39,7 @@ describe('the recorded fixture', () => {
   });
 
   it('shows its second in the bit bar of every picture', async function () {
-    if (!ffmpegAvailable()) this.skip();
+    needs(this, 'ffmpeg');
     const input = ['-nostdin', '-v', 'error', '-f', 'h264', '-framerate', `${FRAMES_PER_SECOND}`, '-i', FILE];
     const output = ['-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
     const { stdout } = await promisify(execFile)('ffmpeg', [...input, ...output], {

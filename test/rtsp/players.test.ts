@@ -3,8 +3,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 import type { GrantRequest, RtspServerOptions } from '../../sandbox/rtsp/server';
-import { burntInSecond, ffmpegAvailable, programAvailable } from '../support/burnt-in-second';
+import { burntInSecond } from '../support/burnt-in-second';
 import { expectedSecond } from '../support/fixture-second';
+import { needs } from '../support/programs';
 import { ServerUnderTest, live, recorded, until } from './server-under-test';
 
 const run = promisify(execFile);
@@ -18,7 +19,7 @@ describe('real players of the RTSP server', () => {
 
   describe('ffmpeg and ffprobe', () => {
     before(function () {
-      if (!ffmpegAvailable()) this.skip();
+      needs(this, 'ffmpeg', 'ffprobe');
     });
 
     const probe = async (url: string, ...options: string[]): Promise<string> => {
@@ -125,7 +126,7 @@ describe('real players of the RTSP server', () => {
 
   describe('GStreamer', () => {
     before(function () {
-      if (!programAvailable('gst-launch-1.0', '--version')) this.skip();
+      needs(this, 'gst-launch-1.0');
     });
 
     // Once in a while GStreamer closes its connection before it sends PAUSE and TEARDOWN, and then complains about

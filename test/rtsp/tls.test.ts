@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 import { ServerUnderTest, live } from './server-under-test';
 
 describe('rtsps', () => {
   const under = new ServerUnderTest();
   afterEach(() => under.stop());
   before(function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
   });
 
   it('URLs are rtsps, and the server answers over TLS', async () => {

@@ -4,7 +4,8 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { post } from '../../sandbox/webhooks/post';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 
 const MESSAGE = { body: Buffer.from('{}'), headers: { 'Content-Length': '2' } };
 
@@ -28,7 +29,7 @@ describe('one POST of the sandbox', () => {
   };
 
   it('reaches an endpoint on this machine with a self-signed certificate', async function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     const port = await listen(
       createHttpsServer(selfSigned('somewhere else'), (_, response) => response.end()),
     );

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import type { Sandbox } from '../../sandbox';
-import { ffmpegAvailable, readBar } from '../support/burnt-in-second';
+import { readBar } from '../support/burnt-in-second';
+import { needs } from '../support/programs';
 import { closeSandboxes, control, startLoggedIn, type ServiceClient } from './service-client';
 
 /** Width and height in a JPEG's frame header. */
@@ -62,7 +63,7 @@ describe('snapshots of the sandbox', () => {
   });
 
   it('show the second of their time stamp', async function () {
-    if (!ffmpegAvailable()) this.skip();
+    needs(this, 'ffmpeg');
     const response = await client.raw('GET', link);
     const input = Buffer.from(await response.arrayBuffer());
     const decode = '-v error -f mjpeg -i pipe:0 -f rawvideo -pix_fmt gray pipe:1'.split(' ');

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { copyCheckout } from '../support/checkout-copy';
+import { cannotRun } from '../support/programs';
 import { INTRODUCTION, RunningCommand } from '../support/running-command';
 
 const LINK = path.join('.start', 'node_modules', '@rvm', 'node-red-remote-monitoring');
@@ -94,7 +95,7 @@ describe('npm start', function () {
   });
 
   it('ends when npm ends the shell in between and nothing else', async function () {
-    if (process.platform === 'win32') this.skip();
+    if (process.platform === 'win32') cannotRun(this, 'there is no sh');
     const line = `"${process.execPath}" scripts/bootstrap.js start; true`;
     running = await RunningCommand.start(checkout, 'sh', ['-c', line]);
     await running.endsWith('SIGKILL');

@@ -1,15 +1,13 @@
-import fs from 'node:fs';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { NodeRed } from './node-red';
-
-const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+import { programPath } from './programs';
 
 /** Where a Chromium is installed, if one is. */
 export function chromiumPath(): string | undefined {
-  return PLACES.find((place) => fs.existsSync(place));
+  return programPath('chromium');
 }
 
-export async function openBrowser(executablePath: string): Promise<Browser> {
+export async function openBrowser(executablePath = chromiumPath()): Promise<Browser> {
   const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
   const offline = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
   return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline] });

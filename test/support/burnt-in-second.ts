@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const WIDTH = 320;
@@ -10,15 +10,6 @@ export interface DecodeOptions {
   /** Seconds from the start of the recording (`-ss`). */
   seek?: number;
   timeoutMs?: number;
-}
-
-/** True where a program can be run here. */
-export function programAvailable(name: string, versionOption = '-version'): boolean {
-  return spawnSync(name, [versionOption], { stdio: 'ignore', timeout: 10_000 }).status === 0;
-}
-
-export function ffmpegAvailable(): boolean {
-  return programAvailable('ffmpeg') && programAvailable('ffprobe');
 }
 
 /** Decodes the first picture of an RTSP URL with ffmpeg and reads the second 0..59 from its bit bar. */

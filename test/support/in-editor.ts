@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { chromiumPath, closeDialog, openBrowser, openEditor } from './browser';
+import { closeDialog, openBrowser, openEditor } from './browser';
 import { tokenOf, TWO_USERS } from './editor-questions';
-import { NodeRed, VERSIONS, type FlowNode, type NodeRedVersion } from './node-red';
+import { NODE_RED_VERSIONS } from './lanes';
+import { NodeRed, type FlowNode, type NodeRedVersion } from './node-red';
+import { needs } from './programs';
 
 /** A Node-RED and its editor in a browser, from the first test of a group to the last. */
 export interface EditorOfTests {
@@ -34,20 +36,19 @@ export function describeInEditor(
   { flow, end, secured = false }: InEditor,
   tests: (editor: EditorOfTests) => void,
 ): void {
-  for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+  for (const version of NODE_RED_VERSIONS) {
     describe(`${title}, in the editor of Node-RED ${version}`, function () {
       this.timeout(90_000);
       const editor = { version } as EditorOfTests;
 
       before(async function () {
-        const chromium = chromiumPath();
-        if (chromium === undefined) this.skip();
+        needs(this, 'chromium');
         const settings = secured ? `${TWO_USERS} httpAdminRoot: '${ROOT}',` : '';
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });
         const token = secured ? await tokenOf(editor.nodeRed, 'admin', root) : '';
         await editor.nodeRed.deploy(await flow(), 'full', root, token);
-        editor.browser = await openBrowser(chromium);
+        editor.browser = await openBrowser();
         Object.assign(editor, await openEditor(editor.browser, editor.nodeRed, { root, token }));
       });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, chmodSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,6 +10,7 @@ import tls from 'node:tls';
 import type { Authority, Issued } from './authority';
 import { untilListening } from './listening';
 import { freePort, ROOT } from './node-red';
+import { programPath } from './programs';
 
 /** The name that the configurations in docs/proxies are for. */
 export const PROXY_NAME = 'alarms.example.com';
@@ -23,19 +24,6 @@ export interface ReverseProxyOptions {
   authority: Authority;
   /** Speaks HTTP/2 too, which the configurations do not. */
   http2?: boolean;
-}
-
-/** Where a program of the system is: those of administrators are not on the PATH of everybody. */
-export function programPath(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];
-  return folders.map((folder) => path.join(folder, name)).find(isExecutable);
-}
-
-/** Skips what needs a reverse proxy where that is not installed, and says why in the titles. */
-export function skipWithoutProxy(hook: Mocha.Context, kind: ProxyKind): void {
-  if (programPath(kind) !== undefined && programPath('openssl') !== undefined) return;
-  hook.test?.parent?.eachTest((test) => (test.title += ` (not run: ${kind} or openssl is not installed)`));
-  hook.skip();
 }
 
 /** The text of a configuration in docs/proxies. */
@@ -234,13 +222,4 @@ function run(kind: ProxyKind, folder: string, options: string[]): ChildProcess {
 function saveCertificate(folder: string, { cert, key }: Issued): void {
   writeFileSync(path.join(folder, 'cert.pem'), cert);
   writeFileSync(path.join(folder, 'key.pem'), key);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -2,12 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { programAvailable } from './burnt-in-second';
-
-/** True where certificates can be made here. */
-export function opensslAvailable(): boolean {
-  return programAvailable('openssl', 'version');
-}
 
 /** A fresh certificate, good for a day and signed by nobody else, with its private key; both in PEM. */
 export function selfSigned(commonName = 'localhost'): { key: string; cert: string } {

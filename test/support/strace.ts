@@ -3,19 +3,13 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
+import { cannotRun, needs } from './programs';
 
-/** Skips what needs strace where that cannot be had, and says why in the titles. */
-export function skipWithoutStrace(hook: Mocha.Context): void {
-  const why = missing();
-  if (why === undefined) return;
-  for (const test of hook.test?.parent?.tests ?? []) test.title += ` (not run: ${why})`;
-  hook.skip();
-}
-
-function missing(): string | undefined {
-  const { error, status } = spawnSync('strace', ['-o', os.devNull, 'true']);
-  if (error !== undefined) return 'strace is not installed';
-  return status === 0 && mayAttach() ? undefined : 'ptrace is not allowed';
+/** Skips what needs strace where that cannot be had. */
+export function needsStrace(hook: Mocha.Context): void {
+  needs(hook, 'strace');
+  const { status } = spawnSync('strace', ['-o', os.devNull, 'true']);
+  if (status !== 0 || !mayAttach()) cannotRun(hook, 'ptrace is not allowed');
 }
 
 /** Some systems let a user trace only what the tracer itself has started. */

@@ -3,16 +3,9 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { programAvailable } from './burnt-in-second';
 import { untilListening } from './listening';
 import { freePort } from './node-red';
-
-/** Skips what needs tinyproxy where that is not installed, and says why in the titles. */
-export function skipWithoutTinyproxy(hook: Mocha.Context): void {
-  if (programAvailable('tinyproxy', '-v')) return;
-  for (const test of hook.test?.parent?.tests ?? []) test.title += ' (not run: tinyproxy is not installed)';
-  hook.skip();
-}
+import { programPath } from './programs';
 
 /** A forward proxy as administrators install it, on the loopback interface. */
 export class Tinyproxy {
@@ -36,7 +29,9 @@ export class Tinyproxy {
     const file = path.join(folder, 'tinyproxy.conf');
     const lines = [`Port ${port}`, 'Listen 127.0.0.1', 'Allow 127.0.0.1', 'LogLevel Info', 'Timeout 60'];
     writeFileSync(file, [...lines, ...settings, ''].join('\n'));
-    const child = spawn('tinyproxy', ['-d', '-c', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(programPath('tinyproxy') ?? 'tinyproxy', ['-d', '-c', file], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const proxy = new Tinyproxy(port, folder, child);
     await proxy.#listening();
     return proxy;

@@ -4,7 +4,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { RvmError } from '../../lib/error';
 import { describe as describeStream } from '../../lib/video/describe';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 
 const SOUND = ['m=audio 0 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'];
 const VIDEO = ['m=video 0 RTP/AVP 96', 'a=rtpmap:96 H265/90000'];
@@ -99,7 +100,7 @@ describe('the question to a video relay', () => {
   }
 
   it('is not asked where the certificate of the relay is not trusted', async function () {
-    if (!opensslAvailable()) this.skip();
+    needs(this, 'openssl');
     const at = await relay(described(''), tls.createServer(selfSigned()));
     assert.equal((await failure(`rtsps://${at}/secret`)).code, 'TLS');
     assert.deepEqual(asked, []);

@@ -10,7 +10,8 @@ import {
 } from '../../lib/webhook/listener/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
 import { Senders } from '../../lib/webhook/bounds/senders';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 import { exchange, newInbox, PATH } from './receiver-under-test';
 import { authorizationFor, signed, station } from './sample';
 
@@ -246,7 +247,7 @@ describe('the server of a listener', () => {
 
   describe('C-54 with other protocols', () => {
     before(function () {
-      if (!opensslAvailable()) this.skip();
+      needs(this, 'openssl');
     });
 
     /** Two tries, of which the log tells once. */

@@ -11,7 +11,8 @@ import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listen
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/work/watchers';
 import { freePort } from '../support/node-red';
-import { opensslAvailable, selfSigned } from '../support/self-signed';
+import { needs } from '../support/programs';
+import { selfSigned } from '../support/self-signed';
 import { newInbox, PATH } from './receiver-under-test';
 import { signed, station } from './sample';
 
@@ -189,7 +190,7 @@ describe('a listener', () => {
     let second: { key: string; cert: string };
 
     before(function () {
-      if (!opensslAvailable()) this.skip();
+      needs(this, 'openssl');
       first = selfSigned('first');
       second = selfSigned('second');
     });

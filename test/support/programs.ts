@@ -1,0 +1,58 @@
+import { accessSync, constants } from 'node:fs';
+import path from 'node:path';
+
+/** What the tests need beyond npm, each installed by `.ci/run`; with the names that it has where it is called otherwise. */
+const PROGRAMS = {
+  caddy: [],
+  chromium: ['chromium-browser', 'google-chrome'],
+  ffmpeg: [],
+  ffprobe: [],
+  'gst-launch-1.0': [],
+  nginx: [],
+  openssl: [],
+  strace: [],
+  tinyproxy: [],
+} satisfies Record<string, string[]>;
+
+export type Program = keyof typeof PROGRAMS;
+export const PROGRAM_NAMES = Object.keys(PROGRAMS) as Program[];
+
+/** Where a program of the system is: those of administrators are not on the PATH of everybody. */
+export function programPath(program: Program): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];
+  const ending = process.platform === 'win32' ? '.exe' : '';
+  const names = [program, ...PROGRAMS[program]].map((name) => `${name}${ending}`);
+  return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isExecutable);
+}
+
+/** For the first line of a test, or of a `before`: what cannot be run without these programs is not. */
+export function needs(context: Mocha.Context, ...programs: Program[]): void {
+  const missing = programs.filter((program) => programPath(program) === undefined);
+  if (missing.length > 0) cannotRun(context, `not installed: ${missing.join(', ')}`);
+}
+
+/**
+ * Skips a test, or all tests below a hook, and says why in their titles.
+ * @throws Error in CI, which has everything: a test that is skipped there would be missed by nobody
+ */
+export function cannotRun(context: Mocha.Context, why: string): never {
+  if (process.env.CI) throw new Error(`This test cannot be skipped in CI. It cannot run: ${why}.`);
+  const { test } = context;
+  const isHook = test !== undefined && 'type' in test && test.type === 'hook';
+  for (const each of isHook ? testsBelow(test.parent) : [test])
+    if (each !== undefined) each.title += ` (not run: ${why})`;
+  return context.skip();
+}
+
+function testsBelow(suite: Mocha.Suite | undefined): Mocha.Test[] {
+  return suite === undefined ? [] : [...suite.tests, ...suite.suites.flatMap(testsBelow)];
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
