@@ -1,66 +1,64 @@
 /**
- * Every check of the project, one after the other; each runs even if an earlier one failed, so that one run shows all.
- * The last line counts the tests: "N passed, N failed".
+ * `npm test`: every check of the project, the static ones beside the tests; each runs even if an earlier one failed, so that one
+ * run shows all. The last line counts the tests: "N passed, N failed".
+ *
+ * `--all` runs what `npm test` leaves out, too (test/support/lanes.ts); files and folders on the command line are run whole
+ * instead. `--tests-only` runs them with dist/ as it is and no static check. `--grep` as in mocha, `--jobs` processes at the
+ * same time, `--silence` seconds after which a file counts as one that never ends.
  */
-import { spawn } from 'node:child_process';
-import { build, ROOT } from './build';
+import os from 'node:os';
+import { parseArgs } from 'node:util';
+import { LANE_VARIABLE } from '../test/support/lanes';
+import { build } from './build';
+import { everyFile, namedFiles, planFor } from './testing/plan';
+import { Report } from './testing/report';
+import { runFiles, type RunOptions } from './testing/run-files';
+import { runStaticChecks } from './testing/static-checks';
+import { TestProcess, type FileResult } from './testing/test-process';
 
-interface Check {
-  name: string;
-  command: string;
-  args: string[];
+const OPTIONS = {
+  all: { type: 'boolean', default: false },
+  'tests-only': { type: 'boolean', default: false },
+  grep: { type: 'string', short: 'g' },
+  // Tests wait more than they compute: for timers, and for processes to start.
+  jobs: { type: 'string', default: String(Math.min(8, os.availableParallelism() + 2)) },
+  // Longer than the longest limit of one test.
+  silence: { type: 'string', default: '300' },
+} as const;
+
+async function runTests(files: readonly string[], options: RunOptions, report: Report): Promise<void> {
+  const { alone, together } = planFor(files);
+  const onResult = (result: FileResult): void => report.addFile(result);
+  await runFiles(together, options, onResult);
+  // Each in a process that nothing has run in.
+  for (const file of alone) await runFiles([file], { ...options, jobs: 1 }, onResult);
 }
 
-const CHECKS: Check[] = [
-  { name: 'types of the editor', command: 'tsc', args: ['-p', 'tsconfig.editor.json'] },
-  { name: 'types of the tests', command: 'tsc', args: ['-p', 'test/tsconfig.json'] },
-  { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
-  { name: 'format', command: 'prettier', args: ['--check', '.'] },
-];
-
-function run(check: Check): Promise<{ ok: boolean; output: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(check.command, check.args, {
-      cwd: ROOT,
-      shell: process.platform === 'win32',
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let output = '';
-    child.stdout.on('data', (piece: Buffer) => {
-      output += piece.toString();
-      process.stdout.write(piece);
-    });
-    child.on('error', (error) => resolve({ ok: false, output: `${check.command}: ${error.message}` }));
-    child.on('close', (status) => resolve({ ok: status === 0, output }));
-  });
-}
-
-function count(output: string, word: string): number {
-  return Number(new RegExp(`^\\s*(\\d+) ${word}\\b`, 'm').exec(output)?.[1] ?? 0);
+/** Files to run; their tests read from the environment whether they are to be run whole. */
+function select(places: readonly string[], all: boolean): string[] {
+  const lane = all || places.length > 0 ? 'all' : 'quick';
+  process.env[LANE_VARIABLE] = lane;
+  return places.length > 0 ? namedFiles(places) : everyFile(lane);
 }
 
 async function main(): Promise<void> {
-  console.log('— types of the server, build');
-  build();
+  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
+  const files = select(positionals, values.all);
+  const options = { jobs: Number(values.jobs), silence: Number(values.silence), grep: values.grep };
+  const report = new Report(Boolean(process.env.CI));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      TestProcess.killAll();
+      report.end();
+      process.exit(1);
+    });
 
-  const failed: string[] = [];
-  for (const check of CHECKS) {
-    console.log(`— ${check.name}`);
-    if (!(await run(check)).ok) failed.push(check.name);
-  }
-
-  console.log('— tests');
-  const files = process.argv.length > 2 ? process.argv.slice(2) : ['test/**/*.test.ts'];
-  const tests = await run({ name: 'tests', command: 'c8', args: ['mocha', ...files] });
-  const failures = count(tests.output, 'failing');
-  if (!tests.ok) failed.push('tests');
-
-  console.log(failed.length === 0 ? 'All checks passed.' : `Failed: ${failed.join(', ')}.`);
-  const skipped = count(tests.output, 'pending');
-  console.log(
-    `${count(tests.output, 'passing')} passed, ${failures} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`,
-  );
-  if (failed.length > 0) process.exitCode = 1;
+  if (!values['tests-only']) build();
+  const checks = values['tests-only']
+    ? Promise.resolve()
+    : runStaticChecks((result) => report.addCheck(result));
+  await Promise.all([runTests(files, options, report), checks]);
+  if (!report.end()) process.exitCode = 1;
 }
 
 main().catch((error: unknown) => {

@@ -1,0 +1,28 @@
+import { TestProcess, type FileResult } from './test-process';
+
+export interface RunOptions {
+  /** Processes at the same time. */
+  jobs: number;
+  /** Seconds without news after which a file counts as one that never ends. */
+  silence: number;
+  grep?: string;
+}
+
+/** Runs test files, the first ones first, in a few processes that each take the next file once they are done with one. */
+export async function runFiles(
+  files: readonly string[],
+  { jobs, silence, grep }: RunOptions,
+  onResult: (result: FileResult) => void,
+): Promise<void> {
+  const waiting = [...files];
+  const work = async (): Promise<void> => {
+    let tests: TestProcess | undefined;
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (tests?.isRunning !== true) tests = new TestProcess();
+      onResult(await tests.run({ file, grep }, silence));
+    }
+    const leftOpen = await tests?.end();
+    if (leftOpen !== undefined) onResult(leftOpen);
+  };
+  await Promise.all(Array.from({ length: Math.min(jobs, files.length) }, work));
+}

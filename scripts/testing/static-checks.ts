@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { ROOT } from '../build';
+
+interface StaticCheck {
+  name: string;
+  command: string;
+  args: string[];
+}
+
+export interface CheckResult {
+  name: string;
+  ok: boolean;
+  seconds: number;
+  output: string;
+}
+
+/** But for the types of the server, which the build has looked at. */
+const CHECKS: StaticCheck[] = [
+  { name: 'types of the editor', command: 'tsc', args: ['-p', 'tsconfig.editor.json'] },
+  { name: 'types of the tests', command: 'tsc', args: ['-p', 'test/tsconfig.json'] },
+  { name: 'lint', command: 'oxlint', args: ['--type-aware', '--deny-warnings'] },
+  { name: 'format', command: 'prettier', args: ['--check', '.'] },
+];
+
+/** One after the other; each runs even if an earlier one failed, so that one run shows all. */
+export async function runStaticChecks(onResult: (result: CheckResult) => void): Promise<void> {
+  for (const check of CHECKS) onResult(await run(check));
+}
+
+function run({ name, command, args }: StaticCheck): Promise<CheckResult> {
+  const from = performance.now();
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: ROOT,
+      shell: process.platform === 'win32',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (piece: Buffer) => (output += piece.toString()));
+    const end = (ok: boolean): void =>
+      resolve({ name, ok, seconds: (performance.now() - from) / 1000, output });
+    child.on('error', (error) => {
+      output += error.message;
+      end(false);
+    });
+    child.on('close', (status) => end(status === 0));
+  });
+}

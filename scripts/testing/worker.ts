@@ -1,0 +1,75 @@
+/** Runs the test files that it is told to, one after the other, and tells how they go. */
+import fs from 'node:fs';
+import path from 'node:path';
+import Mocha from 'mocha';
+import { END, type News, type Order } from './news';
+
+const SETTINGS = path.join(__dirname, '..', '..', '.mocharc.json');
+/** Connections that are kept for a next request are let go within this time. */
+const MOST_TO_END = 30_000;
+
+function tell(news: News): void {
+  process.send?.(news);
+}
+
+function titleOf(runnable: Mocha.Runnable): string {
+  return runnable.titlePath().join(' › ');
+}
+
+/** An error with all that it says of its causes. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const text = error.stack ?? error.message;
+  return error.cause === undefined ? text : `${text}\nCaused by ${textOf(error.cause)}`;
+}
+
+class Teller extends Mocha.reporters.Base {
+  constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
+    super(runner, options);
+    runner.on('test', (test) => tell({ kind: 'begins', title: titleOf(test) }));
+    runner.on('hook', (hook) => tell({ kind: 'begins', title: titleOf(hook) }));
+    runner.on('pass', () => tell({ kind: 'passed' }));
+    runner.on('pending', (test) => tell({ kind: 'skipped', title: titleOf(test) }));
+    runner.on('fail', (test, error: unknown) =>
+      tell({ kind: 'failed', failure: { title: titleOf(test), error: textOf(error) } }),
+    );
+  }
+}
+
+async function run({ file, grep }: Order): Promise<void> {
+  const { timeout } = JSON.parse(fs.readFileSync(SETTINGS, 'utf8')) as { timeout: number };
+  const mocha = new Mocha({ timeout, grep, forbidOnly: true, reporter: Teller });
+  mocha.addFile(file);
+  await mocha.loadFilesAsync();
+  await new Promise<void>((resolve) => {
+    mocha.run(() => resolve());
+  });
+}
+
+let isBusy = false;
+
+async function obey(order: Order): Promise<void> {
+  isBusy = true;
+  try {
+    await run(order);
+  } catch (error) {
+    tell({ kind: 'failed', failure: { title: 'its loading', error: textOf(error) } });
+  }
+  isBusy = false;
+  tell({ kind: 'ended' });
+}
+
+/** No more files, and nothing is to keep this process alive; or the command has died, and nobody waits for the tests. */
+function end(): void {
+  if (isBusy) process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
+  setTimeout(() => {
+    process.stderr.write(`Still open: ${process.getActiveResourcesInfo().join(', ')}\n`);
+    process.exit(1);
+  }, MOST_TO_END).unref();
+}
+
+process.on('message', (order: Order | typeof END) => {
+  if (order === END) process.disconnect();
+  else void obey(order);
+});
+process.on('disconnect', end);
