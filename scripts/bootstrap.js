@@ -10,10 +10,10 @@ const { fetchNode, npmProgram } = require('./fetch-node');
 const ROOT = path.join(__dirname, '..');
 const NODE_FLOOR = [22, 13];
 const FETCHED_NODE = '24';
-const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench'];
+const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench', 'coverage'];
 /** Packages of others that the example flows name; apart, or Node-RED would load them always. */
 const PALETTE = path.join('test', 'palette');
-const TASKS_WITH_PALETTE = ['test', 'pictures'];
+const TASKS_WITH_PALETTE = ['test', 'coverage', 'pictures'];
 
 function fail(message) {
   process.stderr.write(`${message}\n`);

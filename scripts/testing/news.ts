@@ -1,4 +1,4 @@
-/** What the command asks of a process that runs test files. After the last one it says `END`. */
+/** What the command asks of a process that runs test files. */
 export interface Order {
   /** Absolute. */
   file: string;
@@ -6,7 +6,11 @@ export interface Order {
   grep?: string;
 }
 
-export const END = 'end';
+/** Asked after the last file: the process is to end by itself. */
+export interface LastOrder {
+  /** Seconds. */
+  endWithin: number;
+}
 
 export interface Failure {
   /** Title of the test or hook, below those of its groups. */

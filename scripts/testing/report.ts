@@ -31,6 +31,7 @@ export class Report {
     const skips = this.inCi ? 0 : skipped.length;
     line(failures.length === 0, counts(passed, failures.length, skips), seconds, name);
     for (const { title } of failures) console.log(`         ${title}`);
+    if (!this.inCi) for (const title of skipped) console.log(`         skipped: ${title}`);
     if (failures.length > 0 && output !== '')
       console.log(indented(output.slice(-MOST_OUTPUT), '         | '));
     this.#passed += passed;

@@ -8,6 +8,9 @@ export interface RunOptions {
   grep?: string;
 }
 
+/** Seconds. Connections that are kept for a next request are let go of within them. */
+const MOST_TO_END = 30;
+
 /** Runs test files, the first ones first, in a few processes that each take the next file once they are done with one. */
 export async function runFiles(
   files: readonly string[],
@@ -21,7 +24,7 @@ export async function runFiles(
       if (tests?.isRunning !== true) tests = new TestProcess();
       onResult(await tests.run({ file, grep }, silence));
     }
-    const leftOpen = await tests?.end();
+    const leftOpen = await tests?.end(Math.min(silence, MOST_TO_END));
     if (leftOpen !== undefined) onResult(leftOpen);
   };
   await Promise.all(Array.from({ length: Math.min(jobs, files.length) }, work));

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
-import { END, type Failure, type News, type Order } from './news';
+import type { Failure, LastOrder, News, Order } from './news';
 
 export interface FileResult {
   /** Absolute. */
@@ -63,10 +63,11 @@ export class TestProcess {
   }
 
   /** Lets the process end by itself. Where it does not, one of its files has left something open: a failure of the last. */
-  async end(): Promise<FileResult | undefined> {
+  async end(seconds: number): Promise<FileResult | undefined> {
     if (!this.isRunning) return undefined;
     this.#output = '';
-    this.#child.send(END);
+    const order: LastOrder = { endWithin: seconds };
+    this.#child.send(order);
     await once(this.#child, 'close');
     if (this.#child.exitCode === 0) return undefined;
     const error = `${this.#ended()} some time after\n${this.#files.join('\n')}\n${this.#output}`;

@@ -2,11 +2,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import Mocha from 'mocha';
-import { END, type News, type Order } from './news';
+import type { LastOrder, News, Order } from './news';
 
 const SETTINGS = path.join(__dirname, '..', '..', '.mocharc.json');
-/** Connections that are kept for a next request are let go within this time. */
-const MOST_TO_END = 30_000;
 
 function tell(news: News): void {
   process.send?.(news);
@@ -44,6 +42,8 @@ async function run({ file, grep }: Order): Promise<void> {
   await new Promise<void>((resolve) => {
     mocha.run(() => resolve());
   });
+  // Or it would go on to take what goes wrong during other files.
+  mocha.dispose();
 }
 
 let isBusy = false;
@@ -59,17 +59,24 @@ async function obey(order: Order): Promise<void> {
   tell({ kind: 'ended' });
 }
 
-/** No more files, and nothing is to keep this process alive; or the command has died, and nobody waits for the tests. */
-function end(): void {
-  if (isBusy) process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
+/** Once nothing keeps this process alive any more, it is over before the time is. */
+function endWithin(seconds: number): void {
+  process.disconnect();
   setTimeout(() => {
     process.stderr.write(`Still open: ${process.getActiveResourcesInfo().join(', ')}\n`);
     process.exit(1);
-  }, MOST_TO_END).unref();
+  }, seconds * 1000).unref();
 }
 
-process.on('message', (order: Order | typeof END) => {
-  if (order === END) process.disconnect();
+// By itself mocha would pass a test beside which a promise fails that nobody waits for.
+process.on('unhandledRejection', (reason) => {
+  throw reason;
+});
+process.on('message', (order: Order | LastOrder) => {
+  if ('endWithin' in order) endWithin(order.endWithin);
   else void obey(order);
 });
-process.on('disconnect', end);
+// The command has died, and nobody waits for the tests.
+process.on('disconnect', () => {
+  if (isBusy) process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL');
+});

@@ -28,7 +28,7 @@ export function programPath(program: Program): string | undefined {
 /** For the first line of a test, or of a `before`: what cannot be run without these programs is not. */
 export function needs(context: Mocha.Context, ...programs: Program[]): void {
   const missing = programs.filter((program) => programPath(program) === undefined);
-  if (missing.length > 0) cannotRun(context, `not installed: ${missing.join(', ')}`);
+  if (missing.length > 0) cannotRun(context, missing.map((name) => `${name} is not installed`).join(', '));
 }
 
 /**
@@ -36,7 +36,7 @@ export function needs(context: Mocha.Context, ...programs: Program[]): void {
  * @throws Error in CI, which has everything: a test that is skipped there would be missed by nobody
  */
 export function cannotRun(context: Mocha.Context, why: string): never {
-  if (process.env.CI) throw new Error(`This test cannot be skipped in CI. It cannot run: ${why}.`);
+  if (process.env.CI) throw new Error(`${why}. In CI no test is skipped: .ci/run installs what they need.`);
   const { test } = context;
   const isHook = test !== undefined && 'type' in test && test.type === 'hook';
   for (const each of isHook ? testsBelow(test.parent) : [test])

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../support/node-red';
+import { needs, PROGRAM_NAMES } from '../support/programs';
+
+describe('a program that a test needs', () => {
+  let saved: Record<'PATH' | 'CI', string | undefined>;
+
+  beforeEach(() => {
+    saved = { PATH: process.env.PATH, CI: process.env.CI };
+    process.env.PATH = path.join(ROOT, 'icons');
+  });
+
+  afterEach(() => {
+    for (const [name, value] of Object.entries(saved)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+
+  it('is a failure in CI where it is missing, and is named', function () {
+    process.env.CI = 'true';
+    assert.throws(
+      () => needs(this, 'gst-launch-1.0', 'strace'),
+      /^Error: gst-launch-1\.0 is not installed, strace is not installed\. /,
+    );
+  });
+
+  it('is installed by the script of the CI', () => {
+    const script = fs.readFileSync(path.join(ROOT, '.ci', 'run'), 'utf8');
+    const installed = [...script.matchAll(/^need (\S+) /gm)].map(([, name]) => name);
+    assert.deepEqual(new Set(installed), new Set(PROGRAM_NAMES));
+  });
+});

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { ROOT } from '../support/node-red';
+
+const COMMAND = path.join(ROOT, 'scripts', 'test.ts');
+
+/** Test files by what they are to show. */
+const FILES = {
+  passes: `it('is right', () => {}); it('is right, too', () => {});`,
+  fails: `describe('a group', () => { it('is wrong', () => { throw new Error('the reason'); }); it('is right', () => {}); });`,
+  'cannot be loaded': `it('is right', () => {}); throw new Error('not loadable');`,
+  'names one test alone': `it.only('is right', () => {});`,
+  crashes: `it('is right', () => {}); it('takes all with it', () => process.kill(process.pid, 'SIGSEGV'));`,
+  'never ends': `it('is right', () => {});
+    it('goes round and round', () => {
+      require('child_process').spawn('sleep', ['600'], { stdio: 'inherit' });
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`,
+  'leaves a server open': `it('is right', () => { require('net').createServer().listen(0, '127.0.0.1'); });`,
+  'skips a test': `it('is not run', function () { this.skip(); });`,
+  'forgets a promise': `it('is right', (done) => { Promise.reject(new Error('nobody waits')); setTimeout(done, 100); });`,
+  removed: '',
+  'fails late': `it('is right', (done) => { setTimeout(() => { throw new Error('thrown by a timer'); }, 1); });`,
+};
+type Kind = keyof typeof FILES;
+
+interface Outcome {
+  status: number | null;
+  output: string;
+  lastLine: string;
+}
+
+describe('the command that runs the tests', function () {
+  this.timeout(120_000);
+  let folder: string;
+  let mixed: Outcome;
+  let broken: Outcome;
+
+  const fileOf = (kind: string): string => path.join(folder, `${kind.replaceAll(' ', '-')}.test.js`);
+
+  async function run(kinds: Kind[], options: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+    const args = ['--import=tsx', COMMAND, '--tests-only', ...options, ...kinds.map(fileOf)];
+    const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '', ...env } });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (piece: Buffer) => (output += piece.toString()));
+    await once(child, 'close');
+    return { status: child.exitCode, output, lastLine: output.trimEnd().split('\n').at(-1) ?? '' };
+  }
+
+  /** What the end tells of the failure of a file, or nothing. */
+  function failureOf({ output }: Outcome, kind: Kind): string {
+    const failures = output.slice(output.search(/^ {2}\d+ failing/m)).split(/^ {2}\d+\) /m);
+    return failures.find((text) => text.includes(`${path.basename(fileOf(kind))}:`)) ?? '';
+  }
+
+  before(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-test-command-'));
+    for (const [kind, text] of Object.entries(FILES)) fs.writeFileSync(fileOf(kind), text);
+    [mixed, broken] = await Promise.all([
+      run([
+        'passes',
+        'fails',
+        'cannot be loaded',
+        'names one test alone',
+        'crashes',
+        'fails late',
+        'forgets a promise',
+      ]),
+      run(['never ends', 'leaves a server open'], ['--silence', '10']),
+    ]);
+  });
+
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  it('counts what passes in the last line, and as mocha does', async () => {
+    const { lastLine, output, status } = await run(['passes']);
+    assert.equal(status, 0, output);
+    assert.equal(lastLine, '2 passed, 0 failed');
+    assert.match(output, /^ {2}2 passing \(/m);
+  });
+
+  it('counts what fails, and fails itself', () => {
+    assert.equal(mixed.status, 1);
+    assert.equal(mixed.lastLine, '4 passed, 6 failed');
+    assert.match(mixed.output, /^ {2}4 passing \([^]*^ {2}6 failing$/m);
+    assert.match(mixed.output, /^Failed: tests\.$/m);
+  });
+
+  it('tells at the end of each failure: its file, its title below those of its groups, and its error', () => {
+    assert.match(failureOf(mixed, 'fails'), /a group › is wrong\n {5}Error: the reason\n {5} +at /);
+    assert.match(failureOf(mixed, 'fails late'), /is right\n {5}Error: thrown by a timer/);
+    assert.match(failureOf(mixed, 'forgets a promise'), /is right\n {5}Error: nobody waits/);
+    assert.equal(failureOf(mixed, 'passes'), '');
+  });
+
+  it('counts a file that cannot be loaded as a failure', () => {
+    assert.match(failureOf(mixed, 'cannot be loaded'), /not loadable/);
+  });
+
+  it('counts a file that names one test alone as a failure, for it hides the others', () => {
+    assert.match(failureOf(mixed, 'names one test alone'), /\.only/);
+  });
+
+  it('names the test whose process crashes, keeps what passed before, and goes on in another process', () => {
+    assert.match(failureOf(mixed, 'crashes'), /takes all with it\n {5}Its process ended with SIGSEGV/);
+  });
+
+  // What that has started holds its output open: where it goes on, the command does not come to an end.
+  it('ends a file that never ends, with all that it has started, and names the test', () => {
+    assert.match(failureOf(broken, 'never ends'), /goes round and round\n {5}Nothing has happened for 10 s/);
+  });
+
+  it('names a file that leaves something open, and what that is', () => {
+    assert.match(
+      failureOf(broken, 'leaves a server open'),
+      /the end of its process[^]*Still open: .*TCPServerWrap/,
+    );
+    assert.equal(broken.lastLine, '2 passed, 2 failed');
+  });
+
+  it('counts a test that is skipped as skipped', async () => {
+    const { lastLine, output, status } = await run(['skips a test']);
+    assert.equal(status, 0, output);
+    assert.equal(lastLine, '0 passed, 0 failed, 1 skipped');
+    assert.match(output, /^ {2}1 pending$/m);
+  });
+
+  it('counts a test that is skipped as a failure in CI', async () => {
+    const { lastLine, status } = await run(['skips a test'], [], { CI: 'true' });
+    assert.equal(status, 1);
+    assert.equal(lastLine, '0 passed, 1 failed');
+  });
+
+  it('fails where there is no such file', async () => {
+    fs.rmSync(fileOf('removed'));
+    const { lastLine, output, status } = await run(['removed']);
+    assert.equal(status, 1);
+    assert.match(output, /^There is no .*removed\.test\.js\.$/m);
+    assert.equal(lastLine, '0 passed, 1 failed');
+  });
+});
