@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import { InlineInbox } from '../support/inline-inbox';
 import { allSettled, proven, Taker, until } from './samples';
 
@@ -64,6 +65,50 @@ describe('what the inbox keeps', () => {
       (await rows()).map(({ state }) => state),
       ['dead', 'received'],
     );
+  });
+
+  describe('of dead letters, conflicts and stale messages', () => {
+    /** One of each state that a list shows as dead. */
+    async function acceptDead(): Promise<Record<'dead' | 'conflict' | 'stale', string>> {
+      const idOf = async (record: ProvenMessage | DeadLetter): Promise<string> =>
+        (await inbox.accept(record)).deliveryId ?? '';
+      const { event: _event, envelope: _envelope, ...record } = proven();
+      await idOf(proven({}, { messageId: 'one id' }));
+      return {
+        dead: await idOf({ ...record, kind: 'dead-letter', reason: 'not-json' }),
+        conflict: await idOf(proven({}, { messageId: 'one id' })),
+        stale: await idOf({ ...record, fingerprint: 'x', kind: 'stale', reason: 'too-old' }),
+      };
+    }
+    const isKept = async (deliveryId: string): Promise<boolean> =>
+      (await rows()).some((row) => row.deliveryId === deliveryId);
+
+    for (const state of ['dead', 'conflict', 'stale'] as const) {
+      it(`goes with the others once it is discarded: ${state}`, async () => {
+        const { [state]: deliveryId } = await acceptDead();
+        assert.equal(await inbox.dismiss(deliveryId), true);
+        now = 6 * DAY;
+        tidy(7, 7);
+        assert.equal(await isKept(deliveryId), true, 'as long as others');
+        now = 8 * DAY;
+        tidy(7, 7);
+        assert.equal(await isKept(deliveryId), false);
+      });
+    }
+
+    it('goes, where it is a dead letter for want of attempts, once it is discarded', async () => {
+      const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
+      const { deliveryId = '' } = await inbox.accept(proven());
+      await until(() => taker.dead.length === 1, 'the dead letter');
+      now = 8 * DAY;
+      tidy(7, 7);
+      assert.equal(await isKept(deliveryId), true);
+      assert.equal(await inbox.dismiss(deliveryId), true);
+      // Behind what a pass has seen already.
+      now = 10 * DAY;
+      tidy(7, 7);
+      assert.equal(await isKept(deliveryId), false);
+    });
   });
 
   it('goes behind what stays, too, once that is final', async () => {

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 
 /** Rows looked at in one go, so that a commit never waits long. */
 const STEP = 500;
@@ -7,7 +7,7 @@ const FINAL: ReadonlySet<unknown> = new Set(['delivered', 'conflict', 'stale', '
 
 /**
  * Removes what is final and old, by order of insertion: it stops at the first row that is younger. Dead letters stay
- * until somebody deals with them.
+ * until somebody deals with them, or discards them.
  */
 export class Retention {
   readonly #rows: StatementSync;
@@ -18,7 +18,7 @@ export class Retention {
 
   constructor(database: DatabaseSync) {
     this.#rows = database.prepare(
-      'SELECT sequence, state, stored FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?',
+      'SELECT sequence, state, again, stored FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?',
     );
     this.#deleteMessage = database.prepare('DELETE FROM message WHERE sequence = ?');
     this.#deleteBody = database.prepare('DELETE FROM body WHERE sequence = ?');
@@ -39,11 +39,16 @@ export class Retention {
     const done = this.#done[what];
     if (before - done.from > DAY) Object.assign(done, { sequence: 0, from: before });
     const rows = this.#rows.all(done.sequence, STEP);
-    for (const { sequence, state, stored } of rows) {
-      if (sequence === undefined || Number(stored) >= before) return false;
-      if (FINAL.has(state)) remove.run(sequence);
+    for (const row of rows) {
+      const { sequence } = row;
+      if (sequence === undefined || Number(row['stored']) >= before) return false;
+      if (isFinal(row)) remove.run(sequence);
       done.sequence = Number(sequence);
     }
     return rows.length === STEP;
   }
+}
+
+function isFinal({ state, again }: Record<string, SQLOutputValue>): boolean {
+  return FINAL.has(state) || (state === 'dead' && again === 'dismissed');
 }
