@@ -1,42 +1,32 @@
-import { backOff } from './back-off';
 import { isHealth } from '../../message/phase';
-import { HandOver, type Held } from './hand-over';
-import type { Consumer, Delivery } from '../inbox';
 import type { ProvenMessage } from '../../message/record';
-import { Returns } from './returns';
-import type { Accepted } from '../store/protocol';
+import type { Consumer, Delivery } from '../inbox';
 import type { StorePort } from '../store/port';
+import type { Accepted, GivenBack, StoredMessage } from '../store/protocol';
 import { deliveryOf } from '../store/stored-message';
+import { ASK_AGAIN_AFTER } from './back-off';
+import { Backlog } from './backlog';
+import { DeliveryWindow } from './delivery-window';
+import { HandOver } from './hand-over';
+import type { Held } from './held';
+import { Leases } from './leases';
+import { Returns } from './returns';
+import { UnreadEvents } from './unread-events';
 
-/** Events fetched in one go. */
-const BATCH = 50;
-/** Part of the window that only alarms get. */
-const FOR_ALARMS = 0.1;
-/** The longest time that `setTimeout` takes, in milliseconds. */
-const MAX_TIMER = 2 ** 31 - 1;
-/** Before the store is asked again after it failed, in milliseconds. */
-const RETRY = 1000;
-
-/** The events of one endpoint on their way to its consumer: the window of those leased, their leases, their order. */
+/** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
-  readonly #window = new Map<string, Held>();
+  readonly #window = new DeliveryWindow();
   readonly #handOver = new HandOver({
     hand: (held) => this.#hand(held),
     haveLeft: (batch) => this.#markDelivered(batch),
-    handed: () => this.#schedule(),
   });
+  readonly #backlog: Backlog;
+  readonly #leases: Leases;
   readonly #returns: Returns;
+  readonly #unread: UnreadEvents;
   #consumer: Consumer | undefined;
   #running = false;
-  /** Places of the window kept for events that the store is just leasing. */
-  #reserved = 0;
-  /** True where events may wait in the store. */
-  #more = true;
-  #waiting = 0;
-  #looking = false;
-  #toldBlocked = false;
   #closed = false;
-  #timer: NodeJS.Timeout | undefined;
 
   /**
    * @param changed told when `waiting` has changed
@@ -44,47 +34,68 @@ export class EventQueue {
    */
   constructor(
     private readonly store: StorePort,
-    private readonly endpointId: string,
-    private readonly changed: () => void,
+    endpointId: string,
+    changed: () => void,
     private readonly log: (line: string) => void,
   ) {
+    this.#backlog = new Backlog(store, endpointId, this.#window, {
+      isRunning: () => this.#running,
+      take: (event) => this.#takeStored(event),
+      isBlocked: (waiting) => this.#consumer?.onBlocked(waiting),
+      changed,
+      later: (act) => this.#later(act),
+    });
+    this.#leases = new Leases(store, {
+      consumer: () => this.#consumer,
+      isHeld: (held) => this.#window.holds(held),
+      comesAgain: (held) => this.#handSoon(held),
+      isOver: (held) => {
+        this.#forget(held);
+        this.#backlog.look();
+      },
+    });
     this.#returns = new Returns(store, endpointId, {
-      isHeld: (deliveryId) => this.#window.has(deliveryId),
+      isHeld: (deliveryId) => this.holds(deliveryId) || this.#unread.isPaused(deliveryId),
       returned: (count) => this.#returned(count),
       later: (act) => this.#later(act),
+    });
+    this.#unread = new UnreadEvents({
+      giveBack: (unsent) => this.#returns.give({ unsent, cutOff: [] }),
+      later: (act, pause) => this.#later(act, pause),
     });
   }
 
   /** Events that wait for their first delivery. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#backlog.waiting;
   }
 
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
-    this.#countWaiting(waiting - this.#waiting);
-    this.#more = true;
+    this.#backlog.count(waiting - this.waiting);
+    this.#backlog.mayHoldMore();
     this.#returns.reconcile();
-    this.#look();
+    this.#backlog.look();
   }
 
   attach(consumer: Consumer): void {
     void this.detach();
     this.#consumer = consumer;
+    this.#window.terms = consumer;
   }
 
   /** Gives everything back, for the next consumer. Resolves when that is durable, or failed. */
   async detach(): Promise<void> {
-    this.#running = false;
-    const given = this.#giveBack([...this.#window.values()]);
+    this.#stop();
+    const given = [this.#giveBack(this.#window.all()), this.#unread.giveAllBack()];
     this.#consumer = undefined;
-    await given;
+    this.#window.terms = undefined;
+    await Promise.all(given);
   }
 
   /** Asks nothing of the store any more. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
   }
 
   get consumer(): Consumer | undefined {
@@ -93,67 +104,67 @@ export class EventQueue {
 
   resume(): void {
     this.#running = true;
-    this.#look();
-    this.#schedule();
+    this.#backlog.look();
+    this.#leases.resume();
   }
 
   /** What the flow has and has to settle stays leased: a deploy of other nodes does not touch it. */
   pause(): void {
-    this.#running = false;
-    void this.#giveBack(
-      [...this.#window.values()].filter((held) => held.phase === 'next' || this.#handOver.isLeaving(held)),
-    );
+    this.#stop();
+    const unsure = this.#window
+      .all()
+      .filter((held) => held.phase === 'next' || this.#handOver.isLeaving(held));
+    void this.#giveBack(unsure);
   }
 
   /** How the store should take the next event: leased at once where there is room. */
   lease({ event }: ProvenMessage): 'no' | 'any' | 'ordered' {
-    const hasRoom = this.#room() > 0 && (!isHealth(event) || this.#roomForHealth() > 0);
+    const hasRoom = this.#window.room > 0 && (!isHealth(event) || this.#window.roomForHealth > 0);
     if (!this.#running || !hasRoom) {
-      this.#more = true;
+      this.#backlog.mayHoldMore();
       return 'no';
     }
-    this.#reserved += 1;
-    return this.#isOrdered() ? 'ordered' : 'any';
+    this.#window.reserve(1);
+    return this.#window.isOrdered ? 'ordered' : 'any';
   }
 
   /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
   stored(message: ProvenMessage, lease: 'no' | 'any' | 'ordered', accepted: Accepted | undefined): void {
-    if (lease !== 'no') this.#reserved -= 1;
+    if (lease !== 'no') this.#window.release(1);
     if (accepted?.leased === true) {
       const { deliveryId, sequence, first, ended } = accepted;
       this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
     } else if (accepted?.outcome === 'new') {
-      this.#more = true;
-      this.#countWaiting(1);
+      this.#backlog.mayHoldMore();
+      this.#backlog.count(1);
     }
-    this.#look();
+    this.#backlog.look();
   }
 
   /** Whether this is where an event is leased. */
   holds(deliveryId: string): boolean {
-    return this.#window.has(deliveryId);
+    return this.#window.find(deliveryId) !== undefined;
   }
 
   /** The flow wants more time for an event. */
   extend(deliveryId: string): void {
-    const held = this.#window.get(deliveryId);
-    if (held === undefined || (held.phase !== 'at-flow' && held.phase !== 'paused')) return;
-    held.phase = 'at-flow';
-    held.due = performance.now() + (this.#consumer?.redeliverAfter ?? 0);
-    this.#schedule();
+    const held = this.#window.find(deliveryId);
+    if (held !== undefined) this.#leases.extend(held);
   }
 
   /** The flow wants an event again. @throws RvmError STORE_FAILED */
   async retry(deliveryId: string): Promise<void> {
-    const held = this.#window.get(deliveryId);
-    if (held?.phase === 'at-flow') await this.#lapse(held, 'retry');
+    const held = this.#window.find(deliveryId);
+    if (held !== undefined) await this.#leases.retry(held);
   }
 
   /** An event is settled, in the store already. `wasWaiting`: it was not leased. */
   settled(deliveryId: string, wasWaiting: boolean): void {
-    this.#forget(deliveryId);
-    if (wasWaiting) this.#countWaiting(-1);
-    this.#look();
+    this.#unread.forget(deliveryId);
+    const held = this.#window.find(deliveryId);
+    if (held !== undefined) this.#forget(held);
+    if (wasWaiting) this.#backlog.count(-1);
+    this.#backlog.look();
   }
 
   /** A dead letter waits again, in the store already. */
@@ -161,96 +172,47 @@ export class EventQueue {
     this.#returned(1);
   }
 
-  #isOrdered(): boolean {
-    return this.#consumer?.handledWhen === 'settled';
+  #stop(): void {
+    this.#running = false;
+    this.#leases.pause();
   }
 
-  #room(): number {
-    return (this.#consumer?.maxInFlight ?? 0) - this.#window.size - this.#reserved;
+  #later(act: () => void, pause = ASK_AGAIN_AFTER): void {
+    if (!this.#closed) setTimeout(() => this.#closed || act(), pause).unref();
   }
 
-  /** Where events have to be settled, a flood of health events leaves room for an alarm. */
-  #roomForHealth(): number {
-    if (!this.#isOrdered()) return Infinity;
-    const most = this.#consumer?.maxInFlight ?? 0;
-    let held = 0;
-    for (const { delivery } of this.#window.values()) if (isHealth(delivery.message.event)) held++;
-    return most - Math.floor(most * FOR_ALARMS) - held;
+  #takeStored(event: StoredMessage): void {
+    const { deliveryId } = event;
+    const delivery = deliveryOf(event);
+    if (delivery === undefined) {
+      if (event.isUnread === true) this.#unreadNow(deliveryId);
+      else this.#unreadable(deliveryId);
+      return;
+    }
+    this.#unread.forget(deliveryId);
+    this.#take(delivery);
   }
 
-  #countWaiting(change: number): void {
-    if (change === 0) return;
-    this.#waiting = Math.max(0, this.#waiting + change);
-    if (this.#waiting === 0) this.#toldBlocked = false;
-    this.changed();
+  #unreadNow(deliveryId: string): void {
+    if (this.#unread.failed(deliveryId))
+      this.log(`The stored event ${deliveryId} cannot be read now; it is tried again. See to the disk.`);
   }
 
-  /** Leases what waits, as far as there is room. */
-  #look(): void {
-    if (!this.#running || !this.#more || this.#looking) return;
-    // No more places than there are events, or those that arrive meanwhile would find none.
-    const limit = Math.min(BATCH, this.#room(), this.#waiting || BATCH);
-    if (limit <= 0) return this.#tellBlocked();
-    this.#looking = true;
-    this.#reserved += limit;
-    this.#more = false;
-    const health = Math.max(0, Math.min(limit, this.#roomForHealth()));
-    const asked = { endpoint: this.endpointId, limit, health, ordered: this.#isOrdered() };
-    // In one step with what comes in: in between, the places that are kept would be free.
-    const answered = (): void => {
-      this.#looking = false;
-      this.#reserved -= limit;
-    };
-    this.store.call('lease', asked).then(
-      (events) => {
-        answered();
-        this.#countWaiting(-events.length);
-        for (const event of events) this.#take(deliveryOf(event) ?? this.#unreadable(event.deliveryId));
-        if (events.length === limit) this.#more = true;
-        this.#look();
-        if (health === 0) this.#tellBlocked();
-      },
-      () => {
-        answered();
-        this.#more = true;
-        this.#lookLater();
-      },
-    );
-  }
-
-  #lookLater(): void {
-    this.#later(() => this.#look());
-  }
-
-  #later(act: () => void): void {
-    if (!this.#closed) setTimeout(() => this.#closed || act(), RETRY).unref();
-  }
-
-  #tellBlocked(): void {
-    const isFull = this.#room() <= 0 || this.#roomForHealth() <= 0;
-    if (!isFull || !this.#isOrdered() || this.#waiting === 0 || this.#toldBlocked) return;
-    this.#toldBlocked = true;
-    this.#consumer?.onBlocked(this.#waiting);
-  }
-
-  /** Only a change of the package, or of the file by hand, can bring this about. */
-  #unreadable(deliveryId: string): undefined {
+  /** Only a damaged page, a change of the package, or of the file by hand, can bring this about. */
+  #unreadable(deliveryId: string): void {
     this.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
     this.store.call('finish', { deliveryId, state: 'dead', give: false }).then(
       () => {
         // The next event of its alarm may go now.
-        this.#more = true;
-        this.#look();
+        this.#backlog.mayHoldMore();
+        this.#backlog.look();
       },
       () => this.#later(() => this.#unreadable(deliveryId)),
     );
   }
 
-  #take(delivery: Delivery | undefined): void {
-    if (delivery === undefined) return;
-    const held: Held = { delivery, phase: 'next', due: Infinity };
-    this.#window.set(delivery.deliveryId, held);
-    this.#handSoon(held);
+  #take(delivery: Delivery): void {
+    this.#handSoon(this.#window.add(delivery));
   }
 
   #handSoon(held: Held): void {
@@ -262,14 +224,14 @@ export class EventQueue {
   /** True where the event is handled a moment from now. */
   #hand(held: Held): boolean {
     const consumer = this.#consumer;
-    // It may have been settled, or given back, since.
-    if (consumer === undefined || !this.#isHeld(held)) return false;
+    if (consumer === undefined) return false;
+    const mustSettle = consumer.handledWhen === 'settled';
     held.phase = 'at-flow';
-    held.due = performance.now() + consumer.redeliverAfter;
-    const isAwaited = this.#handTo(consumer, held.delivery) && consumer.handledWhen === 'settled';
+    if (mustSettle) this.#leases.begin(held, consumer.redeliverAfter);
+    const isAwaited = this.#handTo(consumer, held.delivery) && mustSettle;
     // The consumer may have gone just then.
-    if (isAwaited || !this.#isHeld(held)) return false;
-    held.due = Infinity;
+    if (isAwaited || !this.#window.holds(held)) return false;
+    this.#leases.end(held);
     return true;
   }
 
@@ -285,113 +247,46 @@ export class EventQueue {
   #markDelivered(left: readonly Held[]): void {
     const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
     // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
-    const hurry = this.#waiting > 0 || this.#room() <= 0;
+    const hurry = this.waiting > 0 || this.#window.room <= 0;
     this.store.call('markDelivered', deliveryIds, hurry).then(
       () => {
-        for (const deliveryId of deliveryIds) this.#forget(deliveryId);
-        this.#look();
+        for (const held of left) this.#forget(held);
+        this.#backlog.look();
       },
       () => {
         // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
-        this.#later(() => this.#markDelivered(left.filter((held) => this.#isHeld(held))));
+        this.#later(() => this.#markDelivered(left.filter((held) => this.#window.holds(held))));
       },
     );
   }
 
   #returned(count: number): void {
-    this.#more = true;
-    this.#countWaiting(count);
-    this.#look();
+    this.#backlog.mayHoldMore();
+    this.#backlog.count(count);
+    this.#backlog.look();
   }
 
-  #forget(deliveryId: string): void {
-    const held = this.#window.get(deliveryId);
-    if (held === undefined) return;
-    this.#window.delete(deliveryId);
-    this.#handOver.take([held]);
+  #forget(held: Held): void {
+    if (!this.#window.holds(held)) return;
+    this.#letGo(held);
     // The next event of its alarm may go now.
-    if (this.#isOrdered() && this.#waiting > 0) this.#more = true;
+    if (this.#window.isOrdered && this.waiting > 0) this.#backlog.mayHoldMore();
+  }
+
+  #letGo(held: Held): void {
+    this.#window.remove(held);
+    this.#leases.end(held);
+    this.#handOver.forget(held);
   }
 
   async #giveBack(given: readonly Held[]): Promise<void> {
     if (given.length === 0) return;
-    const ids = (phases: readonly Held['phase'][]): string[] =>
-      given.filter(({ phase }) => phases.includes(phase)).map(({ delivery }) => delivery.deliveryId);
-    for (const held of given) this.#window.delete(held.delivery.deliveryId);
-    this.#handOver.take(given);
-    this.#more = true;
-    await this.#returns.give({ unsent: ids(['next']), cutOff: ids(['at-flow', 'paused', 'asking']) });
-  }
-
-  /** One timer, for what is due next. */
-  #schedule(): void {
-    clearTimeout(this.#timer);
-    let due = Infinity;
-    for (const held of this.#window.values()) due = Math.min(due, held.due);
-    if (!Number.isFinite(due) || !this.#running) return;
-    this.#timer = setTimeout(
-      () => this.#dealWithDue(),
-      Math.min(Math.max(1, due - performance.now()), MAX_TIMER),
-    );
-    this.#timer.unref();
-  }
-
-  #dealWithDue(): void {
-    if (!this.#running) return;
-    const now = performance.now();
-    for (const held of this.#window.values()) {
-      if (held.due > now) continue;
-      const work = held.phase === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held);
-      work.catch(() => undefined);
+    const back: GivenBack = { unsent: [], cutOff: [] };
+    for (const held of given) {
+      back[held.phase === 'next' ? 'unsent' : 'cutOff'].push(held.delivery.deliveryId);
+      this.#letGo(held);
     }
-    this.#schedule();
-  }
-
-  /** A lease has ended: the event comes again after a pause, or is a dead letter. */
-  async #lapse(held: Held, again: 'lease' | 'retry'): Promise<void> {
-    const { deliveryId } = held.delivery;
-    const consumer = this.#consumer;
-    const maxAttempts = consumer?.maxAttempts ?? Infinity;
-    const lapsed = await this.#ask(held, () => this.store.call('lapse', { deliveryId, again, maxAttempts }));
-    // Given back meanwhile perhaps, but dead it is.
-    if (lapsed?.dead === true) (this.#consumer ?? consumer)?.onDead(held.delivery, 'attempts');
-    if (!this.#isHeld(held)) return;
-    if (lapsed === undefined || lapsed.dead) {
-      this.#forget(deliveryId);
-      return this.#look();
-    }
-    held.delivery = { ...held.delivery, again };
-    held.phase = 'paused';
-    held.due = performance.now() + backOff(lapsed.counted);
-    this.#schedule();
-  }
-
-  /** The pause is over. */
-  async #again(held: Held): Promise<void> {
-    const { deliveryId } = held.delivery;
-    const attempt = await this.#ask(held, () => this.store.call('again', deliveryId));
-    if (!this.#isHeld(held)) return;
-    if (attempt === undefined) return this.#forget(deliveryId);
-    held.delivery = { ...held.delivery, attempt };
-    this.#handSoon(held);
-  }
-
-  #isHeld(held: Held): boolean {
-    return this.#window.get(held.delivery.deliveryId) === held;
-  }
-
-  /** Where the store fails, the event stays as it is, and the store is asked again later. */
-  async #ask<Answer>(held: Held, ask: () => Promise<Answer>): Promise<Answer> {
-    const { phase } = held;
-    held.phase = 'asking';
-    held.due = Infinity;
-    try {
-      return await ask();
-    } catch (error) {
-      held.phase = phase;
-      held.due = performance.now() + RETRY;
-      this.#schedule();
-      throw error;
-    }
+    this.#backlog.mayHoldMore();
+    await this.#returns.give(back);
   }
 }

@@ -1,16 +1,4 @@
-import type { Delivery } from '../inbox';
-
-/** An event that is leased. */
-export interface Held {
-  delivery: Delivery;
-  /**
-   * `next`: about to be handed to the flow. `at-flow`: the flow has it. `paused`: its lease has ended, and it comes again
-   * after a pause. `asking`: the store is being told.
-   */
-  phase: 'next' | 'at-flow' | 'paused' | 'asking';
-  /** Steady time at which the lease, or the pause, ends. */
-  due: number;
-}
+import type { Held } from './held';
 
 /** Events handed over between two turns of the event loop. */
 const BATCH = 50;
@@ -22,20 +10,20 @@ export interface HandOverWork {
   hand(held: Held): boolean;
   /** These have left. */
   haveLeft(held: Held[]): void;
-  /** Some have been handed over. */
-  handed(): void;
 }
 
 /** Hands events over in later turns of the event loop, so that their senders have their answers first. */
 export class HandOver {
+  /** Those to come, in two parts, as a line that loses its first would be moved up each time: last first, then first first. */
   #next: Held[] = [];
+  #later: Held[] = [];
   readonly #leaving = new Set<Held>();
   #isHanding = false;
 
   constructor(private readonly work: HandOverWork) {}
 
   add(held: Held): void {
-    this.#next.push(held);
+    this.#later.push(held);
     if (!this.#isHanding) setImmediate(() => this.#handSome());
     this.#isHanding = true;
   }
@@ -45,20 +33,35 @@ export class HandOver {
     return this.#leaving.has(held);
   }
 
-  /** Those are neither handed over nor counted as left. */
-  take(given: readonly Held[]): void {
-    for (const held of given) this.#leaving.delete(held);
-    this.#next = this.#next.filter((held) => !given.includes(held));
+  /** It is held no more, so it does not count as left. */
+  forget(held: Held): void {
+    this.#leaving.delete(held);
   }
 
   #handSome(): void {
-    const batch = this.#next.splice(0, BATCH);
-    const leaving = batch.filter((held) => this.work.hand(held));
-    for (const held of leaving) this.#leaving.add(held);
-    this.#isHanding = this.#next.length > 0;
+    const leaving: Held[] = [];
+    for (let count = 0; count < BATCH; count += 1) {
+      const held = this.#takeNext();
+      if (held === undefined) break;
+      if (!this.work.hand(held)) continue;
+      this.#leaving.add(held);
+      leaving.push(held);
+    }
+    this.#isHanding = this.#next.length + this.#later.length > 0;
     if (this.#isHanding) setImmediate(() => this.#handSome());
     if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
-    this.work.handed();
+  }
+
+  /** Not what was settled or given back before its turn. */
+  #takeNext(): Held | undefined {
+    for (;;) {
+      if (this.#next.length === 0) {
+        this.#next = this.#later.toReversed();
+        this.#later = [];
+      }
+      const held = this.#next.pop();
+      if (held === undefined || held.phase === 'next') return held;
+    }
   }
 
   #haveLeft(batch: readonly Held[]): void {

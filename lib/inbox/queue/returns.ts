@@ -48,8 +48,8 @@ export class Returns {
       (leased) => {
         const lost = leased.filter((id) => !this.work.isHeld(id) && !this.#underWay.has(id));
         const unsent = lost.filter((id) => this.#unsent.has(id));
+        const cutOff = lost.filter((id) => !this.#unsent.has(id));
         for (const id of this.#unsent) if (!this.#underWay.has(id)) this.#unsent.delete(id);
-        const cutOff = lost.filter((id) => !unsent.includes(id));
         if (lost.length > 0) void this.give({ unsent, cutOff });
       },
       () => this.work.later(() => this.reconcile()),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { Bodies } from './bodies';
 import { Messages } from './messages';
 import { openDatabase } from './open';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
@@ -28,6 +29,7 @@ export class Store {
   readonly work: Work;
   readonly #database: DatabaseSync;
   readonly #messages: Messages;
+  readonly #bodies: Bodies;
   readonly #steady: () => number;
   readonly #clockAtOpen: number;
 
@@ -38,7 +40,8 @@ export class Store {
       const openedAt = steady();
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
-      const messages = new Messages(this.#database, () => this.#clock());
+      this.#bodies = new Bodies(this.#database);
+      const messages = new Messages(this.#database, this.#bodies, () => this.#clock());
       this.#messages = messages;
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
@@ -58,19 +61,11 @@ export class Store {
     }
   }
 
-  /** All of it is on the disk when this returns, or nothing is. */
+  /** All of it is on the disk when this returns, or nothing is, and it throws. */
   transaction<Result>(work: () => Result): Result {
-    this.#database.exec('BEGIN IMMEDIATE');
-    try {
-      const result = work();
-      this.#database.exec('COMMIT');
-      this.#messages.readBodies();
-      return result;
-    } catch (error) {
-      this.#rollBack();
-      this.#messages.forgetWork();
-      throw error;
-    }
+    const result = this.#committed(work);
+    this.#bodies.read();
+    return result;
   }
 
   /** Writes the log into the file, so that it need not grow. */
@@ -85,6 +80,20 @@ export class Store {
 
   close(): void {
     this.#database.close();
+  }
+
+  #committed<Result>(work: () => Result): Result {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#database.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      this.#messages.forgetWork();
+      this.#bodies.forget();
+      throw error;
+    }
   }
 
   /** A failed commit may have ended the transaction by itself; `isTransaction` comes with Node.js 22.16. */

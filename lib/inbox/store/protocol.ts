@@ -51,6 +51,8 @@ export interface StoredMessage {
   /** Absent where it is kept no more, or cannot be read. */
   facts?: string;
   bytes?: Uint8Array;
+  /** True where the disk failed to give them just now, and may give them later. */
+  isUnread?: true;
 }
 
 /** What of the leased events of a consumer goes back to those that wait. */

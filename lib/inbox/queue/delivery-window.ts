@@ -1,0 +1,74 @@
+import { isHealth } from '../../message/phase';
+import type { Delivery, DeliveryTerms } from '../inbox';
+import type { Held } from './held';
+
+/** Part of the window that only alarms get. */
+const FOR_ALARMS = 0.1;
+
+/**
+ * The events of one endpoint that are leased, and the room for more. What is asked for with each event is counted, for a
+ * window may be ten thousand events wide.
+ */
+export class DeliveryWindow {
+  readonly #held = new Map<string, Held>();
+  #health = 0;
+  /** Places kept for events that the store is just leasing. */
+  #reserved = 0;
+  /** Those of the consumer; undefined while there is none, and so no room. */
+  terms: DeliveryTerms | undefined;
+
+  add(delivery: Delivery): Held {
+    const held: Held = { delivery, isHealth: isHealth(delivery.message.event), phase: 'next' };
+    this.#held.set(delivery.deliveryId, held);
+    if (held.isHealth) this.#health += 1;
+    return held;
+  }
+
+  remove(held: Held): void {
+    if (!this.holds(held)) return;
+    this.#held.delete(held.delivery.deliveryId);
+    if (held.isHealth) this.#health -= 1;
+    held.phase = 'gone';
+  }
+
+  find(deliveryId: string): Held | undefined {
+    return this.#held.get(deliveryId);
+  }
+
+  /** False once it was settled or given back; leased again, it is another one. */
+  holds(held: Held): boolean {
+    return held.phase !== 'gone';
+  }
+
+  all(): Held[] {
+    return [...this.#held.values()];
+  }
+
+  reserve(places: number): void {
+    this.#reserved += places;
+  }
+
+  release(places: number): void {
+    this.#reserved -= places;
+  }
+
+  /** Places that are free. */
+  get room(): number {
+    return this.#size - this.#held.size - this.#reserved;
+  }
+
+  /** Where events have to be settled, a flood of health events leaves room for an alarm. */
+  get roomForHealth(): number {
+    if (!this.isOrdered) return Infinity;
+    return this.#size - Math.floor(this.#size * FOR_ALARMS) - this.#health;
+  }
+
+  /** True where of each alarm one event after the other goes to the flow. */
+  get isOrdered(): boolean {
+    return this.terms?.handledWhen === 'settled';
+  }
+
+  get #size(): number {
+    return this.terms?.maxInFlight ?? 0;
+  }
+}

@@ -1,0 +1,12 @@
+import type { Delivery } from '../inbox';
+
+/** An event that is leased. */
+export interface Held {
+  delivery: Delivery;
+  readonly isHealth: boolean;
+  /**
+   * `next`: about to be handed to the flow. `at-flow`: the flow has it. `paused`: its lease has ended, and it comes again
+   * after a pause. `asking`: the store is being told. `gone`: settled, or given back; held no more.
+   */
+  phase: 'next' | 'at-flow' | 'paused' | 'asking' | 'gone';
+}

@@ -1,0 +1,103 @@
+import type { Consumer } from '../inbox';
+import type { StorePort } from '../store/port';
+import { ASK_AGAIN_AFTER, backOff } from './back-off';
+import { Deadlines } from './deadlines';
+import type { Held } from './held';
+
+export interface LeasesWork {
+  consumer(): Consumer | undefined;
+  /** False once it was settled or given back. */
+  isHeld(held: Held): boolean;
+  /** The pause after its lease is over. */
+  comesAgain(held: Held): void;
+  /** It was settled meanwhile, or is a dead letter now. */
+  isOver(held: Held): void;
+}
+
+/** The leases of events that the flow has to settle, and the pauses before they come again. */
+export class Leases {
+  readonly #deadlines = new Deadlines<Held>((held) => this.#isDue(held));
+
+  constructor(
+    private readonly store: StorePort,
+    private readonly work: LeasesWork,
+  ) {}
+
+  /** @param length in milliseconds */
+  begin(held: Held, length: number): void {
+    held.phase = 'at-flow';
+    this.#deadlines.set(held, length);
+  }
+
+  end(held: Held): void {
+    this.#deadlines.clear(held);
+  }
+
+  /** The flow wants more time for an event. */
+  extend(held: Held): void {
+    if (held.phase === 'at-flow' || held.phase === 'paused')
+      this.begin(held, this.work.consumer()?.redeliverAfter ?? 0);
+  }
+
+  /** The flow wants an event again. @throws RvmError STORE_FAILED */
+  async retry(held: Held): Promise<void> {
+    if (held.phase === 'at-flow') await this.#lapse(held, 'retry');
+  }
+
+  /** None ends before `resume`. */
+  pause(): void {
+    this.#deadlines.pause();
+  }
+
+  resume(): void {
+    this.#deadlines.resume();
+  }
+
+  #isDue(held: Held): void {
+    if (!this.work.isHeld(held)) return;
+    const work = held.phase === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held);
+    // The store is asked again.
+    work.catch(() => undefined);
+  }
+
+  /** A lease has ended: the event comes again after a pause, or is a dead letter. */
+  async #lapse(held: Held, again: 'lease' | 'retry'): Promise<void> {
+    const { deliveryId } = held.delivery;
+    const consumer = this.work.consumer();
+    const maxAttempts = consumer?.maxAttempts ?? Infinity;
+    const lapsed = await this.#ask(held, () => this.store.call('lapse', { deliveryId, again, maxAttempts }));
+    // Given back meanwhile perhaps, but dead it is.
+    if (lapsed?.dead === true) (this.work.consumer() ?? consumer)?.onDead(held.delivery, 'attempts');
+    if (!this.work.isHeld(held)) return;
+    if (lapsed === undefined || lapsed.dead) return this.work.isOver(held);
+    held.delivery = { ...held.delivery, again };
+    held.phase = 'paused';
+    this.#deadlines.set(held, backOff(lapsed.counted));
+  }
+
+  /** The pause is over. */
+  async #again(held: Held): Promise<void> {
+    const { deliveryId } = held.delivery;
+    const attempt = await this.#ask(held, () => this.store.call('again', deliveryId));
+    if (!this.work.isHeld(held)) return;
+    if (attempt === undefined) return this.work.isOver(held);
+    held.delivery = { ...held.delivery, attempt };
+    this.work.comesAgain(held);
+  }
+
+  /** Where the store fails, the event stays as it is, and the store is asked again later. */
+  async #ask<Answer>(held: Held, ask: () => Promise<Answer>): Promise<Answer> {
+    const { phase } = held;
+    held.phase = 'asking';
+    this.#deadlines.clear(held);
+    try {
+      return await ask();
+    } catch (error) {
+      if (this.work.isHeld(held)) {
+        held.phase = phase;
+        this.#deadlines.set(held, ASK_AGAIN_AFTER);
+      }
+      throw error;
+    }
+  }
+}

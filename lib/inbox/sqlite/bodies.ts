@@ -1,0 +1,59 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { StoredMessage } from '../store/protocol';
+import { isDamaged } from './fault';
+
+/** Bodies that a list reads, in bytes: beyond it, it has rows without them. */
+const MAX_LISTED = 32 * 1024 * 1024;
+
+/** The bodies of the messages that a transaction gives, read once it is over. */
+export class Bodies {
+  readonly #body: StatementSync;
+  /** Given by the transaction under way, still without their bodies. */
+  #wanted: StoredMessage[] = [];
+  #listed: StoredMessage[] = [];
+
+  constructor(database: DatabaseSync) {
+    this.#body = database.prepare('SELECT facts, bytes FROM body WHERE sequence = ?');
+  }
+
+  /** These are to be given with their bodies. */
+  want(...messages: readonly StoredMessage[]): void {
+    this.#wanted.push(...messages);
+  }
+
+  /** And these as far as there is room. */
+  list(messages: readonly StoredMessage[]): void {
+    this.#listed.push(...messages);
+  }
+
+  /**
+   * Adds them once the transaction is over: after a look at a damaged page it could not be committed. It throws nothing,
+   * for what was committed has happened: one that cannot be read stays away, so that the others need not wait for it.
+   */
+  read(): void {
+    for (const message of this.#wanted.splice(0)) this.#read(message);
+    let bytes = 0;
+    for (const message of this.#listed.splice(0)) {
+      if (bytes > MAX_LISTED) return;
+      this.#read(message);
+      bytes += message.bytes?.byteLength ?? 0;
+    }
+  }
+
+  /** After a transaction that failed. */
+  forget(): void {
+    this.#wanted = [];
+    this.#listed = [];
+  }
+
+  #read(message: StoredMessage): void {
+    try {
+      const { facts, bytes } = this.#body.get(message.sequence) ?? {};
+      if (typeof facts === 'string') message.facts = facts;
+      if (bytes instanceof Uint8Array) message.bytes = bytes;
+    } catch (error) {
+      // A page that is damaged stays so; a disk that fails to read may be able to the next time.
+      if (!isDamaged(error)) message.isUnread = true;
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { ListQuery } from '../inbox';
+
+/** The partial indexes are used only where a query has their condition in these words. */
+const OPEN = `state IN ('received', 'leased')`;
+const LEASED = `${OPEN} AND state = 'leased'`;
+const DEAD = `state IN ('dead', 'conflict', 'stale')`;
+/** A dead letter that nobody settled: it can be had again. */
+const EXHAUSTED = `state = 'dead' AND again = 'attempts'`;
+
+const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
+  ended, received`;
+const NEXT = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
+const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
+  SELECT 1 FROM message AS former WHERE former.station = message.station AND former.alarm = message.alarm
+  AND former.endpoint = message.endpoint AND former.${OPEN} AND former.sequence < message.sequence))`;
+/** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
+const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
+  again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0`;
+
+function list(condition: string, index = ''): string {
+  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ?
+    ORDER BY received DESC, sequence DESC LIMIT ?`;
+}
+
+/** What is asked of the tables `message` and `body`. */
+const SQL = {
+  // What comes in.
+  known: `SELECT delivery_id, sequence, fingerprint, copy FROM message WHERE station = ? AND id = ? AND named = ?
+    ORDER BY copy`,
+  isEndOfAlarm: 'SELECT is_end FROM message WHERE station = ? AND alarm = ? ORDER BY is_end DESC LIMIT 1',
+  openOfAlarm: `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND ${OPEN} LIMIT 1`,
+  insert: `INSERT INTO message (delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
+    at_flow, first, ended, alarm, is_end, received, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  insertBody: 'INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)',
+
+  // What goes to the flow, and comes back.
+  next: `${NEXT} ORDER BY rank, sequence LIMIT ?`,
+  nextOrdered: `${NEXT} AND ${NONE_OPEN_BEFORE} ORDER BY rank, sequence LIMIT ?`,
+  lease: `UPDATE message SET state = 'leased', at_flow = 1, attempt = attempt + 1 WHERE sequence = ?`,
+  leased: `SELECT delivery_id FROM message WHERE endpoint = ? AND ${LEASED}`,
+  unsend: `UPDATE message SET state = 'received', at_flow = 0, attempt = attempt - 1
+    WHERE delivery_id = ? AND state = 'leased' AND at_flow = 1`,
+  cutOff: `UPDATE message ${CUT_OFF} WHERE delivery_id = ? AND state = 'leased'`,
+  cutOffAll: `UPDATE message ${CUT_OFF} WHERE ${LEASED}`,
+  attempts: `SELECT attempt - cut_off AS counted FROM message WHERE delivery_id = ? AND state = 'leased'`,
+  lapse: 'UPDATE message SET state = ?, at_flow = 0, again = ? WHERE delivery_id = ?',
+  again: `UPDATE message SET at_flow = 1, attempt = attempt + 1 WHERE delivery_id = ? AND state = 'leased'
+    RETURNING attempt`,
+
+  // What becomes of it.
+  end: `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND ${OPEN}`,
+  revive: `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry'
+    WHERE delivery_id = ? AND ${EXHAUSTED} RETURNING endpoint`,
+  bury: `UPDATE message SET state = ?, again = NULL WHERE delivery_id = ? AND ${EXHAUSTED}`,
+  dismiss: `UPDATE message SET again = 'dismissed' WHERE delivery_id = ? AND ${DEAD}`,
+
+  // What is there.
+  find: `SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`,
+  waiting: `SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`,
+  // By the time of receipt it would have to walk past all those that are not open any more.
+  listOpen: list(OPEN, 'INDEXED BY message_open'),
+  listSettled: list(`state = 'delivered'`),
+  listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
+  listAll: list('TRUE'),
+} as const;
+
+/** The statements of an inbox, prepared. */
+export type Statements = Record<keyof typeof SQL, StatementSync>;
+
+export function prepareStatements(database: DatabaseSync): Statements {
+  const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)] as const);
+  return Object.fromEntries(prepared) as Statements;
+}
+
+/** By what a list is asked for. */
+export const LIST: Readonly<Record<ListQuery['state'], keyof Statements>> = {
+  open: 'listOpen',
+  settled: 'listSettled',
+  dead: 'listDead',
+  all: 'listAll',
+};
