@@ -256,8 +256,9 @@ export class DurableInbox implements Inbox {
     const { was, endpoint, message } = finished;
     if (was !== 'received' && was !== 'leased') return true;
     const queue = this.#queue(endpoint);
-    queue.settled(deliveryId, was === 'received');
-    const delivery = message && deliveryOf(message);
+    const last = queue.settled(deliveryId, was === 'received');
+    // What the disk fails to read now, the queue may still have.
+    const delivery = message && (deliveryOf(message) ?? last);
     if (delivery) queue.consumer?.onDead(delivery, 'rejected', note);
     return true;
   }

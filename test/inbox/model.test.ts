@@ -10,6 +10,7 @@ import type { ProvenMessage } from '../../lib/message/record';
 import type { CallName, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
+import { failToReadBodies } from '../support/unread-bodies';
 import { proven } from './samples';
 
 const realImmediate = setImmediate;
@@ -82,7 +83,7 @@ interface Asked {
   reject: (error: Error) => void;
 }
 
-type Fault = 'none' | 'refused' | 'reopened' | 'lost';
+type Fault = 'none' | 'unread' | 'refused' | 'reopened' | 'lost';
 
 /** A store as in its thread: what was asked is one transaction, whose answers come together. */
 class SteppedStore implements StorePort {
@@ -108,13 +109,22 @@ class SteppedStore implements StorePort {
     });
   }
 
-  /** Works off what was asked so far. `lost`: it was done, but the answers were lost with the thread. */
+  /**
+   * Works off what was asked so far. `unread`: it was done, but no body could be read. `lost`: it was done, but the answers
+   * were lost with the thread.
+   */
   step(fault: Fault): void {
     const batch = this.#asked;
     this.#asked = [];
-    const fails = fault !== 'none';
+    const fails = fault !== 'none' && fault !== 'unread';
     const isDone = !fails || fault === 'lost';
-    const answers = isDone ? this.store.transaction(() => batch.map(({ work }) => work(this.store))) : [];
+    const mend = fault === 'unread' ? failToReadBodies() : () => undefined;
+    let answers: (() => void)[] = [];
+    try {
+      if (isDone) answers = this.store.transaction(() => batch.map(({ work }) => work(this.store)));
+    } finally {
+      mend();
+    }
     if (fails) {
       this.news.onFault('of the model');
       for (const { reject } of batch) reject(storeFailed('of the model'));
@@ -466,7 +476,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       do: fc.constant('store' as const),
-      fault: fc.constantFrom('refused' as const, 'reopened' as const, 'lost' as const),
+      fault: fc.constantFrom('unread' as const, 'refused' as const, 'reopened' as const, 'lost' as const),
     }),
   },
   { weight: 4, arbitrary: fc.constant({ do: 'turn' as const }) },

@@ -158,13 +158,17 @@ export class EventQueue {
     if (held !== undefined) await this.#leases.retry(held);
   }
 
-  /** An event is settled, in the store already. `wasWaiting`: it was not leased. */
-  settled(deliveryId: string, wasWaiting: boolean): void {
+  /**
+   * An event is settled, in the store already. `wasWaiting`: it was not leased.
+   * @returns its last delivery, where it was leased here
+   */
+  settled(deliveryId: string, wasWaiting: boolean): Delivery | undefined {
     this.#unread.forget(deliveryId);
     const held = this.#window.find(deliveryId);
     if (held !== undefined) this.#forget(held);
     if (wasWaiting) this.#backlog.count(-1);
     this.#backlog.look();
+    return held?.delivery;
   }
 
   /** A dead letter waits again, in the store already. */

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import os from 'node:os';
+import path from 'node:path';
+import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
+import type { StorePort } from '../../lib/inbox/store/port';
+import { visits } from '../support/visits';
+import { ENDPOINT, proven, Taker } from './samples';
+
+type Answers = { [Name in CallName]?: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
+
+/** Leases whatever comes, and keeps nothing: what is counted is the work of the queue alone. */
+class LeasingStore implements StorePort {
+  #last = 0;
+  delivered = 0;
+  givenBack = 0;
+  readonly #answers: Answers = {
+    accept: ({ lease }) => {
+      this.#last += 1;
+      return {
+        outcome: 'new',
+        deliveryId: `delivery ${this.#last}`,
+        sequence: this.#last,
+        first: true,
+        ended: false,
+        leased: lease !== 'no',
+      };
+    },
+    lease: () => [],
+    leased: () => [],
+    giveBack: ({ unsent, cutOff }) => {
+      this.givenBack += unsent.length + cutOff.length;
+      return unsent.length + cutOff.length;
+    },
+    markDelivered: ({ length }) => void (this.delivered += length),
+    finish: () => ({ was: 'leased', endpoint: ENDPOINT }),
+    stateOf: () => 'leased',
+    ping: () => undefined,
+  };
+
+  async call<Name extends CallName>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    const answer = this.#answers[name];
+    if (answer === undefined) throw new Error(`nobody should ask for ${name}`);
+    return answer(take);
+  }
+
+  async close(): Promise<void> {
+    // It holds nothing.
+  }
+}
+
+const FEW = 100;
+const MANY = 10_000;
+
+describe('the work of the inbox for one event', () => {
+  let store: LeasingStore;
+  let inbox: DurableInbox;
+
+  async function open(): Promise<void> {
+    store = new LeasingStore();
+    inbox = new DurableInbox({
+      file: path.join(os.tmpdir(), 'rvm-no-inbox', 'inbox.sqlite'),
+      spillFolder: path.join(os.tmpdir(), 'rvm-no-inbox', 'spill'),
+      keep: { keys: Infinity, bodies: Infinity },
+      open: (news) => {
+        queueMicrotask(() => news.onOpened({ waiting: {}, restored: false }));
+        return store;
+      },
+    });
+    // Until it has looked for what was spilled.
+    await inbox.accept(proven({}, { kind: 'other' }));
+  }
+
+  async function turns(isDone: () => boolean): Promise<void> {
+    while (!isDone()) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async function acceptMany(count: number): Promise<void> {
+    const message = proven({ eventClass: 'health' });
+    for (let i = 0; i < count; i += 1) void inbox.accept(message);
+    await inbox.accept(message);
+  }
+
+  /** How often in all, with a window of so many events. */
+  async function counted(
+    count: number,
+    terms: ConstructorParameters<typeof Taker>[1],
+    work: (taker: Taker) => Promise<void>,
+  ): Promise<number> {
+    await open();
+    const taker = new Taker(inbox, { maxInFlight: count * 2, ...terms });
+    const visited = await visits(() => work(taker));
+    await inbox.close();
+    return visited;
+  }
+
+  /** As many for each event, give or take a half. */
+  async function isLinear(count: (events: number) => Promise<number>): Promise<void> {
+    const few = await count(FEW);
+    const many = await count(MANY);
+    assert.ok(many / MANY < (few / FEW) * 1.5 + 1, `${few} of ${FEW}, ${many} of ${MANY}`);
+  }
+
+  it('does not grow with those that come in one go, and are handled once they are sent', () =>
+    isLinear((events) =>
+      counted(events, { handledWhen: 'sent' }, async (taker) => {
+        await acceptMany(events);
+        await turns(() => store.delivered > events);
+        assert.equal(taker.deliveries.length, events + 1);
+      }),
+    ));
+
+  it('does not grow with those that wait for their settlement', () =>
+    isLinear((events) =>
+      counted(events, { handledWhen: 'settled' }, async (taker) => {
+        await acceptMany(events);
+        await turns(() => taker.deliveries.length > events);
+        for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'extend' });
+        for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'done' });
+      }),
+    ));
+
+  it('does not grow with those that are given back before the flow had them', () =>
+    isLinear((events) =>
+      counted(events, { handledWhen: 'settled' }, async (taker) => {
+        await acceptMany(events);
+        assert.equal(taker.deliveries.length, 0);
+        await taker.consumption.end();
+        assert.equal(store.givenBack, events + 1);
+      }),
+    ));
+
+  it('does not grow with those that are given back when the flow has them', () =>
+    isLinear((events) =>
+      counted(events, { handledWhen: 'settled' }, async (taker) => {
+        await acceptMany(events);
+        await turns(() => taker.deliveries.length > events);
+        await taker.consumption.end();
+        assert.equal(store.givenBack, events + 1);
+      }),
+    ));
+});
