@@ -1,6 +1,5 @@
-import { StatementSync, type SQLOutputValue } from 'node:sqlite';
-
-type Row = Record<string, SQLOutputValue>;
+import { StatementSync } from 'node:sqlite';
+import { replaceMethod } from './replaced-method';
 
 /** Extended code of SQLite for a disk that fails to read. */
 const SQLITE_IOERR_READ = 266;
@@ -11,14 +10,11 @@ const SQLITE_IOERR_READ = 266;
  * @returns the way to end that
  */
 export function failToReadBodies(fails: (sequence: number) => boolean = () => true): () => void {
-  const { prototype } = StatementSync;
-  const former = prototype.get;
-  prototype.get = function get(this: StatementSync, ...values: unknown[]): Row | undefined {
-    if (/SELECT .*\bbytes\b.* FROM body\b/.test(this.sourceSQL) && fails(Number(values[0])))
-      throw Object.assign(new Error('disk I/O error'), { errcode: SQLITE_IOERR_READ });
-    return Reflect.apply(former, this, values) as Row | undefined;
-  };
-  return () => {
-    prototype.get = former;
-  };
+  return replaceMethod<StatementSync>(StatementSync.prototype, 'get', (former) => {
+    return function get(...values) {
+      if (/SELECT .*\bbytes\b.* FROM body\b/.test(this.sourceSQL) && fails(Number(values[0])))
+        throw Object.assign(new Error('disk I/O error'), { errcode: SQLITE_IOERR_READ });
+      return Reflect.apply(former, this, values);
+    };
+  });
 }

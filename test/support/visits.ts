@@ -1,5 +1,6 @@
+import { replaceMethod } from './replaced-method';
+
 type Sized = { length: number } | { size: number };
-type Method = (this: Sized, ...values: unknown[]) => unknown;
 
 /** What looks at one element after the other, and does not stop before the last. */
 const WALKS: readonly (readonly [object, readonly PropertyKey[]])[] = [
@@ -19,7 +20,7 @@ export async function visits(work: () => Promise<void>): Promise<number> {
   let count = 0;
   const restore = WALKS.flatMap(([prototype, names]) =>
     names.map((name) =>
-      replaced(prototype, name, (former) => {
+      replaceMethod<Sized>(prototype, name, (former) => {
         return function walk(this: Sized, ...values: unknown[]): unknown {
           count += 'length' in this ? this.length : this.size;
           return Reflect.apply(former, this, values);
@@ -33,10 +34,4 @@ export async function visits(work: () => Promise<void>): Promise<number> {
   } finally {
     for (const end of restore) end();
   }
-}
-
-function replaced(prototype: object, name: PropertyKey, made: (former: Method) => Method): () => void {
-  const former = Object.getOwnPropertyDescriptor(prototype, name) ?? {};
-  Object.defineProperty(prototype, name, { ...former, value: made(former.value as Method) });
-  return () => Object.defineProperty(prototype, name, former);
 }
