@@ -13,7 +13,8 @@ import type {
 } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { within } from '../work/within';
-import { EventQueue } from './queue/event-queue';
+import { EventQueues } from './queue/event-queues';
+import { Settling } from './settling';
 import { quarantinedMessage, quarantinedRow, quarantineSum } from './store/quarantined-row';
 import { Spilling } from './spill/spilling';
 import { StoreHealth, type InboxNews } from './store-health';
@@ -21,14 +22,14 @@ import { fileSystemWarning } from './sqlite/disk';
 import type { Accepted, NewMessage, Opened } from './store/protocol';
 import { StoreThread } from './sqlite/store-thread';
 import { reasonOf, storeFailed, type StoreNews, type StorePort } from './store/port';
-import { acceptedMessage, deliveryOf, listed, newMessage } from './store/stored-message';
+import { acceptedMessage, listed, newMessage } from './store/stored-message';
+import { Tidying, type Retention } from './tidying';
 
 export interface DurableInboxOptions {
   /** The SQLite file. */
   file: string;
   /** Where messages go that the store cannot take; best on another disk. */
   spillFolder: string;
-  /** Ages, in milliseconds: how long ids are known at least, and how long bodies are kept. */
   keep: Retention;
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxNews) => void;
@@ -40,15 +41,6 @@ export interface DurableInboxOptions {
   open?: (news: StoreNews) => StorePort;
 }
 
-export interface Retention {
-  keys: number;
-  bodies: number;
-}
-
-/** Between two rounds of removing what is old, in milliseconds; the first comes a minute after the start. */
-const TIDY_EVERY = 10 * 60 * 1000;
-const TIDY_FIRST = 60 * 1000;
-
 /**
  * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which
  * events go to their consumers. After a crash each event that was not settled is delivered again, under the same id.
@@ -56,14 +48,13 @@ const TIDY_FIRST = 60 * 1000;
 export class DurableInbox implements Inbox {
   readonly #store: StorePort;
   readonly #spilling: Spilling;
-  readonly #queues = new Map<string, EventQueue>();
+  readonly #queues: EventQueues;
   readonly #watchers = new Set<() => void>();
   readonly #log: (news: InboxNews) => void;
   readonly #spillAfter: number;
   readonly #health: StoreHealth;
-  #keep: Retention;
-  #waiting: Record<string, number> = {};
-  #tidyTimer: NodeJS.Timeout | undefined;
+  readonly #settling: Settling;
+  readonly #tidying: Tidying;
   #quarantineKey: Promise<Uint8Array> | undefined;
   #closed = false;
 
@@ -76,7 +67,6 @@ export class DurableInbox implements Inbox {
       changed: () => this.#tellWatchers(),
       log: this.#log,
     });
-    this.#keep = options.keep;
     this.#spilling = new Spilling({
       folder: options.spillFolder,
       register: path.join(path.dirname(options.file), 'spill-folders.json'),
@@ -89,7 +79,13 @@ export class DurableInbox implements Inbox {
       onWarning: (warning) => this.#log(warning),
     };
     this.#store = options.open?.(news) ?? new StoreThread(options.file, news);
-    this.#tidyLater(TIDY_FIRST);
+    this.#queues = new EventQueues(
+      this.#store,
+      () => this.#tellWatchers(),
+      (line) => this.#log({ kind: 'line', line }),
+    );
+    this.#settling = new Settling(this.#store, this.#queues);
+    this.#tidying = new Tidying(this.#store, options.keep);
   }
 
   /** Tells where the spill folder could not serve, before it has to. */
@@ -103,7 +99,7 @@ export class DurableInbox implements Inbox {
 
   /** Changes how long messages are kept, and where they are spilled. What was spilled elsewhere is read back all the same. */
   configure({ keep, spillFolder }: Pick<DurableInboxOptions, 'keep' | 'spillFolder'>): void {
-    this.#keep = keep;
+    this.#tidying.keep = keep;
     this.#spilling.moveTo(spillFolder);
     if (this.#spilling.mayHold) this.#health.lookLater();
   }
@@ -133,7 +129,7 @@ export class DurableInbox implements Inbox {
   }
 
   consume(consumer: Consumer): Consumption {
-    const queue = this.#queue(consumer.endpointId);
+    const queue = this.#queues.of(consumer.endpointId);
     queue.attach(consumer);
     const own = (act: () => void) => (): void => {
       if (queue.consumer === consumer) act();
@@ -147,12 +143,8 @@ export class DurableInbox implements Inbox {
     };
   }
 
-  async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
-    if (settlement.action === 'done') return this.#finish(deliveryId, 'delivered');
-    if (settlement.action === 'reject') return this.#finish(deliveryId, 'dead', settlement.note);
-    if (settlement.action === 'retry') await this.#retry(deliveryId);
-    else this.#holder(deliveryId)?.extend(deliveryId);
-    return (await this.#store.call('stateOf', deliveryId)) !== undefined;
+  settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
+    return this.#settling.settle(deliveryId, settlement);
   }
 
   dismiss(deliveryId: string): Promise<boolean> {
@@ -195,15 +187,16 @@ export class DurableInbox implements Inbox {
   }
 
   waiting(endpointId: string): number {
-    return this.#queues.get(endpointId)?.waiting ?? this.#waiting[endpointId] ?? 0;
+    return this.#queues.waiting(endpointId);
+  }
+
+  hasConsumer(endpointId: string): boolean {
+    return this.#queues.hasConsumer(endpointId);
   }
 
   /** Endpoints that have events waiting and no consumer. */
   abandoned(): string[] {
-    const known = new Set([...Object.keys(this.#waiting), ...this.#queues.keys()]);
-    return [...known].filter(
-      (endpointId) => this.waiting(endpointId) > 0 && this.#queues.get(endpointId)?.consumer === undefined,
-    );
+    return this.#queues.abandoned();
   }
 
   state(): InboxState {
@@ -217,56 +210,18 @@ export class DurableInbox implements Inbox {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#tidyTimer);
-    await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
+    this.#tidying.close();
+    await this.#queues.detach();
     await this.#health.close();
     await this.#store.close();
     await this.#spilling.close();
-    for (const queue of this.#queues.values()) queue.close();
-  }
-
-  #queue(endpointId: string): EventQueue {
-    const known = this.#queues.get(endpointId);
-    if (known !== undefined) return known;
-    const queue = new EventQueue(
-      this.#store,
-      endpointId,
-      () => this.#tellWatchers(),
-      (line) => this.#log({ kind: 'line', line }),
-    );
-    this.#queues.set(endpointId, queue);
-    queue.storeOpened(this.#waiting[endpointId] ?? 0);
-    return queue;
-  }
-
-  #holder(deliveryId: string): EventQueue | undefined {
-    return [...this.#queues.values()].find((queue) => queue.holds(deliveryId));
-  }
-
-  async #retry(deliveryId: string): Promise<void> {
-    const holder = this.#holder(deliveryId);
-    if (holder !== undefined) return holder.retry(deliveryId);
-    const endpoint = await this.#store.call('revive', deliveryId);
-    if (endpoint !== undefined) this.#queue(endpoint).revived();
-  }
-
-  async #finish(deliveryId: string, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
-    const finished = await this.#store.call('finish', { deliveryId, state, give: state === 'dead' });
-    if (finished === undefined) return false;
-    const { was, endpoint, message } = finished;
-    if (was !== 'received' && was !== 'leased') return true;
-    const queue = this.#queue(endpoint);
-    const last = queue.settled(deliveryId, was === 'received');
-    // What the disk fails to read now, the queue may still have.
-    const delivery = message && (deliveryOf(message) ?? last);
-    if (delivery) queue.consumer?.onDead(delivery, 'rejected', note);
-    return true;
+    this.#queues.close();
   }
 
   /** The queue of an event is told what the store did, also where that came too late for the sender. */
   async #storeEntering(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Accepted> {
     if (record.kind !== 'event') return this.#store.call('accept', { message, lease: 'no' });
-    const queue = this.#queue(record.endpointId);
+    const queue = this.#queues.of(record.endpointId);
     const lease = queue.lease(record);
     const storing = this.#store.call('accept', { message, lease });
     storing.then(
@@ -292,9 +247,8 @@ export class DurableInbox implements Inbox {
   }
 
   #opened({ waiting, restored }: Opened): void {
-    this.#waiting = waiting;
     if (restored) this.#log({ kind: 'restored' });
-    for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
+    this.#queues.storeOpened(waiting);
     this.#health.recover().catch(() => undefined);
   }
 
@@ -316,24 +270,13 @@ export class DurableInbox implements Inbox {
       return false;
     }
     const record = acceptedMessage(message);
-    if (record?.kind === 'event') this.#queue(message.endpoint).stored(record, 'no', accepted);
+    if (record?.kind === 'event') this.#queues.of(message.endpoint).stored(record, 'no', accepted);
     if (record !== undefined) this.#tellConsumer(record, accepted);
     return true;
   }
 
   #tellConsumer(record: ProvenMessage | DeadLetter, { outcome, deliveryId }: Accepted): void {
-    this.#queue(record.endpointId).consumer?.onReadBack(record, { outcome, deliveryId });
-  }
-
-  #tidyLater(pause: number): void {
-    if (this.#closed) return;
-    this.#tidyTimer = setTimeout(() => {
-      this.#store.call('tidy', this.#keep).then(
-        (more) => this.#tidyLater(more ? 0 : TIDY_EVERY),
-        () => this.#tidyLater(TIDY_EVERY),
-      );
-    }, pause);
-    this.#tidyTimer.unref();
+    this.#queues.of(record.endpointId).consumer?.onReadBack(record, { outcome, deliveryId });
   }
 
   #tellWatchers(): void {

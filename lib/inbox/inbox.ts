@@ -198,6 +198,9 @@ export interface Inbox {
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number;
 
+  /** True where the events of an endpoint are delivered from here. */
+  hasConsumer(endpointId: string): boolean;
+
   state(): InboxState;
 
   /** Calls back when `state` or `waiting` has changed. Returns the way to end that. */

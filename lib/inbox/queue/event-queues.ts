@@ -1,0 +1,66 @@
+import type { StorePort } from '../store/port';
+import { EventQueue } from './event-queue';
+
+/** The queues of an inbox, one for each endpoint. */
+export class EventQueues {
+  readonly #queues = new Map<string, EventQueue>();
+  /** By endpoint: what waited when the store was opened last. */
+  #waiting: Readonly<Record<string, number>> = {};
+
+  /**
+   * @param changed told when a `waiting` has changed
+   * @param log told what an operator should know; nothing of an event
+   */
+  constructor(
+    private readonly store: StorePort,
+    private readonly changed: () => void,
+    private readonly log: (line: string) => void,
+  ) {}
+
+  /** That of an endpoint, from its first event or consumer on. */
+  of(endpointId: string): EventQueue {
+    const known = this.#queues.get(endpointId);
+    if (known !== undefined) return known;
+    const queue = new EventQueue(this.store, endpointId, this.changed, this.log);
+    this.#queues.set(endpointId, queue);
+    queue.storeOpened(this.#waiting[endpointId] ?? 0);
+    return queue;
+  }
+
+  /** The one in which an event is leased. */
+  holding(deliveryId: string): EventQueue | undefined {
+    for (const queue of this.#queues.values()) if (queue.holds(deliveryId)) return queue;
+    return undefined;
+  }
+
+  /** The store is open, perhaps once more, with so many events that wait. */
+  storeOpened(waiting: Readonly<Record<string, number>>): void {
+    this.#waiting = waiting;
+    for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
+  }
+
+  /** Events of an endpoint that wait for their first delivery. */
+  waiting(endpointId: string): number {
+    return this.#queues.get(endpointId)?.waiting ?? this.#waiting[endpointId] ?? 0;
+  }
+
+  hasConsumer(endpointId: string): boolean {
+    return this.#queues.get(endpointId)?.consumer !== undefined;
+  }
+
+  /** Endpoints that have events waiting and no consumer. */
+  abandoned(): string[] {
+    const known = new Set([...Object.keys(this.#waiting), ...this.#queues.keys()]);
+    return [...known].filter((endpointId) => this.waiting(endpointId) > 0 && !this.hasConsumer(endpointId));
+  }
+
+  /** Gives everything back. Resolves when that is durable, or failed. */
+  async detach(): Promise<void> {
+    await Promise.all([...this.#queues.values()].map((queue) => queue.detach()));
+  }
+
+  /** Asks nothing of the store any more. */
+  close(): void {
+    for (const queue of this.#queues.values()) queue.close();
+  }
+}
