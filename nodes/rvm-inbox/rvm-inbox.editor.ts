@@ -1,3 +1,4 @@
+import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { isUsableFolder } from './folder-rule';
@@ -13,7 +14,7 @@ RED.nodes.registerType('rvm-inbox', {
     configVersion: { value: 1 },
     folder: { value: '', validate: reasoned(folderOrReason) },
     spillFolder: { value: '', validate: reasoned(folderOrReason) },
-    keyDays: { value: 7, validate: reasoned((node, value) => numberOrReason(node, value, 2)) },
+    keyDays: { value: 7, validate: reasoned((node, value) => numberOrReason(node, value, LEAST_KEY_DAYS)) },
     bodyDays: { value: 30, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
   },
   label() {

@@ -1,19 +1,17 @@
 import type { NodeAPI, NodeDef } from 'node-red';
+import { DEFAULT_SETTINGS, LEAST_KEY_DAYS, type InboxSettings } from '../../lib/inbox/inbox-settings';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
 import { isUsableFolder } from './folder-rule';
 import type { InboxNode } from './inbox-node';
-import { claimInbox, DEFAULTS, isOverruled, leaveInbox, type InboxSettings } from './inboxes';
+import { claimInbox, type InboxPlace } from './inboxes';
 
-/** Ids must be known longer than resends last. */
-const LEAST_KEY_DAYS = 2;
-
-function settingsOf(properties: Properties): InboxSettings {
+function settingsOf(properties: Properties): InboxPlace & InboxSettings {
   return {
     folder: textOf(properties, 'folder').trim(),
     spillFolder: textOf(properties, 'spillFolder').trim(),
-    keyDays: Math.max(LEAST_KEY_DAYS, numberOf(properties, 'keyDays', DEFAULTS.keyDays)),
-    bodyDays: numberOf(properties, 'bodyDays', DEFAULTS.bodyDays),
+    keyDays: Math.max(LEAST_KEY_DAYS, numberOf(properties, 'keyDays', DEFAULT_SETTINGS.keyDays)),
+    bodyDays: numberOf(properties, 'bodyDays', DEFAULT_SETTINGS.bodyDays),
   };
 }
 
@@ -24,11 +22,12 @@ function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
   if (node.unsetVariable === undefined && wrong !== undefined)
     node.error(RED._('rvm-inbox.errors.noFolder', { folder: wrong }));
   const settings = node.unsetVariable === undefined && wrong === undefined ? own : undefined;
+  const claim = settings && claimInbox(RED, settings);
+  const isOverruled = (): boolean => claim?.isOverruled() ?? false;
   node.usableSettings = () => settings;
-  if (settings !== undefined) claimInbox(RED, settings, node);
-  node.isRefused = () => wrong !== undefined || isOverruled(node);
-  if (isOverruled(node)) node.error(RED._('rvm-inbox.errors.differs'));
-  node.on('close', () => leaveInbox(node));
+  node.isRefused = () => wrong !== undefined || isOverruled();
+  if (isOverruled()) node.error(RED._('rvm-inbox.errors.differs'));
+  node.on('close', () => claim?.release());
 }
 
 export = (RED: NodeAPI): void => {

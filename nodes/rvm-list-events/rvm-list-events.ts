@@ -2,9 +2,9 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
+import { listAll } from '../../lib/inbox/read-all';
 import { readTime } from '../../lib/time';
 import { allInboxes, DEFAULTS, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
-import { listAll } from '../rvm-inbox/list-all';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import {

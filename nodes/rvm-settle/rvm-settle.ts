@@ -1,12 +1,14 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import type { Settlement } from '../../lib/inbox/inbox';
-import { addSettler, allInboxes } from '../rvm-inbox/inboxes';
+import { allInboxes } from '../rvm-inbox/inboxes';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { showFromStart, status } from '../support/status';
 import { typedValue } from '../support/typed-input';
+import { addSettler } from './settlers';
 
 const ACTION = { value: 'done', type: 'str' };
 const DELIVERY = { value: 'webhook.deliveryId', type: 'msg' };
@@ -35,34 +37,6 @@ function deliveryIdOf(value: unknown): string {
   );
 }
 
-/**
- * Settles in whichever inbox knows the id; one that fails, or hangs, does not hold up the others.
- * @throws RvmError UNKNOWN_DELIVERY, STORE_FAILED
- */
-async function settle(deliveryId: string, settlement: Settlement): Promise<void> {
-  const settling = allInboxes().map(async (inbox) => {
-    if (!(await inbox.settle(deliveryId, settlement))) throw unknownDelivery();
-  });
-  try {
-    await Promise.any(settling);
-  } catch (error) {
-    // One that fails may be the one that knows it.
-    const failures = error instanceof AggregateError ? (error.errors as unknown[]) : [];
-    throw failures.find((failure) => !isUnknownDelivery(failure)) ?? unknownDelivery();
-  }
-}
-
-function unknownDelivery(): RvmError {
-  return new RvmError(
-    'UNKNOWN_DELIVERY',
-    'No inbox knows this delivery id: it comes from another Node-RED, or the event is kept no more.',
-  );
-}
-
-function isUnknownDelivery(error: unknown): boolean {
-  return error instanceof RvmError && error.code === 'UNKNOWN_DELIVERY';
-}
-
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
   const variable = firstUnsetVariable(config);
@@ -74,7 +48,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const value = (name: string, byDefault: typeof ACTION): Promise<unknown> =>
       typedValue(RED, node, { properties, name, byDefault }, msg);
     const settlement = settlementOf(await value('action', ACTION), properties);
-    await settle(deliveryIdOf(await value('delivery', DELIVERY)), settlement);
+    const deliveryId = deliveryIdOf(await value('delivery', DELIVERY));
+    await actWhereKnown(allInboxes(), (inbox) => inbox.settle(deliveryId, settlement));
   });
 }
 

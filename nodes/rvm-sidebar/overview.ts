@@ -12,10 +12,16 @@ export interface SidebarRow extends EventRow {
   hasPicture: boolean;
 }
 
-/** What nothing has proved at a *webhook in*, as the sidebar shows it. */
+/** What one inbox holds of what nothing has proved at a *webhook in*, as the sidebar shows it. */
 export interface QuarantineRow extends QuarantineSum {
+  /** Names the inbox in what is asked for; ids of messages count in it alone. */
+  inbox: string;
+  /** Its folder; null where there is no other inbox. */
+  folder: string | null;
   /** Of the *webhook in*; null where it is not deployed any more. */
   path: string | null;
+  /** True where its *webhook in* can look at them: it uses this inbox. */
+  canVerify: boolean;
 }
 
 /** A Central Station as the sidebar shows it. */

@@ -136,10 +136,11 @@ class Sidebar {
     return buttons(actions, (action) => void this.#act('dead-letters', { deliveryId, action }));
   }
 
-  #quarantineActions({ endpointId, lastId, path }: QuarantineRow): JQuery {
-    const actions = QUARANTINE_ACTIONS.filter((action) => action !== 'verify' || path !== null);
+  #quarantineActions({ inbox, endpointId, lastId, canVerify }: QuarantineRow): JQuery {
+    const actions = QUARANTINE_ACTIONS.filter((action) => action !== 'verify' || canVerify);
     return buttons(actions, async (action) => {
-      const answer = await this.#act<{ accepted: number }>('quarantine', { endpointId, lastId, action });
+      const asked = { inbox, endpointId, lastId, action };
+      const answer = await this.#act<{ accepted: number }>('quarantine', asked);
       if (answer !== undefined && action === 'verify') {
         RED.notify(own('accepted', { count: answer.accepted }), { timeout: 4000 });
       }
@@ -199,9 +200,10 @@ function eventRow({ time, site, camera, rule, phase, state, proof, station }: Si
   return rowOf(what || station, where, quiet).attr({ 'data-state': state, title: time });
 }
 
-function quarantineRow({ count, lastTime, lastAddress, path }: QuarantineRow): JQuery {
+function quarantineRow({ count, lastTime, lastAddress, path, folder }: QuarantineRow): JQuery {
   const last = said('status.lastAlarm', { time: new Date(lastTime).toLocaleTimeString() });
-  const quiet = present([last, lastAddress ?? null], ' · ');
+  const inbox = folder === null ? null : own('inbox', { folder });
+  const quiet = present([last, lastAddress ?? null, inbox], ' · ');
   return rowOf(path ?? own('notDeployed'), own('unproven', { count }), quiet).attr('title', lastTime);
 }
 

@@ -1,12 +1,14 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import { eventRow } from '../../lib/inbox/event-row';
-import type { ListedMessage } from '../../lib/inbox/inbox';
+import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
+import type { OpenInbox } from '../../lib/inbox/inboxes';
+import { listAll, readAll } from '../../lib/inbox/read-all';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
-import { allInboxes } from '../rvm-inbox/inboxes';
-import { listAll } from '../rvm-inbox/list-all';
+import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
 import { pictureOf } from '../rvm-snapshot/last-pictures';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';
@@ -53,9 +55,18 @@ function sidebarRow(message: ListedMessage): SidebarRow {
 
 /** Of all inboxes that can be read. */
 async function quarantineOf(RED: NodeAPI): Promise<QuarantineRow[]> {
-  const answers = await Promise.allSettled(allInboxes().map((inbox) => inbox.quarantineSums()));
-  const sums = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-  return sums.map((sum) => ({ ...sum, path: findWebhook(RED, sum.endpointId)?.path ?? null }));
+  const { answers } = await readAll(openInboxes(), (open) => quarantineIn(RED, open));
+  return answers.flat();
+}
+
+async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRow[]> {
+  const sums = await open.inbox.quarantineSums();
+  const folder = openInboxes().length > 1 ? shownFolder(RED, open) : null;
+  return sums.map((sum) => {
+    const path = findWebhook(RED, sum.endpointId)?.path ?? null;
+    const canVerify = path !== null && open.inbox.hasConsumer(sum.endpointId);
+    return { ...sum, inbox: open.id, folder, path, canVerify };
+  });
 }
 
 /** @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, STORE_FAILED */
@@ -64,30 +75,42 @@ async function actOnDead({ deliveryId, action }: JsonRecord): Promise<void> {
   if (wanted === undefined || typeof deliveryId !== 'string') {
     throw new RvmError('BAD_INPUT', 'Name a delivery, and what to do with it: retry or discard.');
   }
-  for (const inbox of allInboxes()) {
-    const settling =
-      wanted === 'retry' ? inbox.settle(deliveryId, { action: 'retry' }) : inbox.dismiss(deliveryId);
-    if (await settling) return;
-  }
-  throw new RvmError('UNKNOWN_DELIVERY', 'The inbox does not know this event any more.');
+  await actWhereKnown(allInboxes(), (inbox) =>
+    wanted === 'retry' ? inbox.settle(deliveryId, { action: 'retry' }) : inbox.dismiss(deliveryId),
+  );
 }
 
 /**
+ * In the inbox of which the sum was shown, and no other: ids count anew in each.
  * @returns how many messages a current phrase has proved
  * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
  */
 async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accepted: number }> {
   const { endpointId, lastId } = asked;
   const action = QUARANTINE_ACTIONS.find((known) => known === asked.action);
-  if (action === 'verify') return { accepted: await deployedWebhook(RED, endpointId).judgeAgain() };
+  const inbox = openInboxes().find(({ id }) => id === asked.inbox)?.inbox;
   if (action === undefined || typeof endpointId !== 'string' || typeof lastId !== 'number') {
     throw new RvmError(
       'BAD_INPUT',
-      'Name a webhook, the last message seen, and what to do: verify or discard.',
+      'Name an inbox, a webhook, the last message seen, and what to do: verify or discard.',
     );
   }
-  for (const inbox of allInboxes()) await inbox.releaseUpTo(endpointId, lastId);
+  if (inbox === undefined) {
+    throw new RvmError('BAD_INPUT', 'This inbox is not open any more: see what the sidebar shows now.');
+  }
+  if (action === 'verify') return { accepted: await judgeAgain(RED, endpointId, inbox) };
+  await inbox.releaseUpTo(endpointId, lastId);
   return { accepted: 0 };
+}
+
+/** A webhook looks into its own inbox alone. */
+async function judgeAgain(RED: NodeAPI, endpointId: string, inbox: Inbox): Promise<number> {
+  const webhook = deployedWebhook(RED, endpointId);
+  if (inbox.hasConsumer(endpointId)) return webhook.judgeAgain();
+  throw new RvmError(
+    'CONFIG_MISSING',
+    'This webhook has another inbox now: give it the former one again to check these messages.',
+  );
 }
 
 function picture({ deliveryId }: JsonRecord): Picture {

@@ -1,0 +1,20 @@
+/** How an inbox is kept. */
+export interface InboxSettings {
+  /** '' = `spill` in the folder of the inbox. */
+  spillFolder: string;
+  /** How long ids are known at least, in days. */
+  keyDays: number;
+  /** How long events are kept, in days. */
+  bodyDays: number;
+}
+
+export const DEFAULT_SETTINGS: InboxSettings = { spillFolder: '', keyDays: 7, bodyDays: 30 };
+
+/** Ids must be known longer than resends last, which is a day. */
+export const LEAST_KEY_DAYS = 2;
+
+export function areSame(one: InboxSettings, other: InboxSettings): boolean {
+  return (
+    one.spillFolder === other.spillFolder && one.keyDays === other.keyDays && one.bodyDays === other.bodyDays
+  );
+}

@@ -1,0 +1,31 @@
+import type { Inbox, ListedMessage, ListQuery } from './inbox';
+
+/**
+ * Asks several inboxes, of which some may fail.
+ * @returns the answers of those that could be read, and why the others could not
+ */
+export async function readAll<Source, Answer>(
+  sources: readonly Source[],
+  read: (source: Source) => Promise<Answer>,
+): Promise<{ answers: Answer[]; faults: unknown[] }> {
+  const results = await Promise.allSettled(sources.map(read));
+  return {
+    answers: results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])),
+    faults: results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : [])),
+  };
+}
+
+/**
+ * Messages of several inboxes, newest first, as far as they can be read.
+ * @returns `faults` of those that cannot
+ */
+export async function listAll(
+  inboxes: readonly Inbox[],
+  query: ListQuery,
+): Promise<{ messages: ListedMessage[]; faults: unknown[] }> {
+  const { answers, faults } = await readAll(inboxes, (inbox) => inbox.list(query));
+  const messages = answers.flat();
+  // Each list has its order already.
+  if (answers.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
+  return { messages: messages.slice(0, query.limit), faults };
+}

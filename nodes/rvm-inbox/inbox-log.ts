@@ -1,0 +1,47 @@
+import type { NodeAPI } from 'node-red';
+import type { InboxNews } from '../../lib/inbox/store-health';
+
+/** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
+const LOG = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox.log';
+
+/** Logs what an operator should know of the inbox of a folder. */
+export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
+  const folder = 'folder' in news && news.folder !== undefined ? news.folder : ofInbox;
+  switch (news.kind) {
+    case 'line':
+      return RED.log.error(news.line);
+    case 'fault':
+      return RED.log.error(RED._(`${LOG}.fault`, { folder, reason: news.reason }));
+    case 'spilling':
+      return RED.log.error(RED._(`${LOG}.spilling`, { folder }));
+    case 'no-spill':
+      return RED.log.error(RED._(`${LOG}.noSpill`, { folder, reason: news.reason }));
+    case 'left':
+      return RED.log.error(RED._(`${LOG}.left`, { file: news.file }));
+    case 'read-back':
+      return RED.log.warn(RED._(`${LOG}.readBack`, { count: news.count }));
+    case 'restored':
+      return RED.log.warn(RED._(`${LOG}.restored`, { folder }));
+    case 'volatile':
+      return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
+    case 'network':
+      return RED.log.warn(RED._(`${LOG}.network`, { folder, fileSystem: news.fileSystem }));
+    case 'disk-low':
+      return RED.log.warn(
+        RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
+      );
+    case 'reserve-used':
+      return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
+    default:
+      return news satisfies never;
+  }
+}
+
+/** Events that nobody looks at any more: `leftBehind` in a folder that is used no more, `abandoned` by their webhook node. */
+export function logForgotten(
+  RED: NodeAPI,
+  kind: 'leftBehind' | 'abandoned',
+  told: { folder: string; count: number },
+): void {
+  RED.log.warn(RED._(`${LOG}.${kind}`, told));
+}
