@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import type { InboxSettings } from '../../lib/inbox/inbox-settings';
+import { Inboxes } from '../../lib/inbox/inboxes';
+import { InlineInbox } from '../support/inline-inbox';
+import { allSettled, ENDPOINT, proven, Taker, until } from './samples';
+
+const DAY = 24 * 60 * 60 * 1000;
+const settings = (changes: Partial<InboxSettings> = {}): InboxSettings => ({
+  spillFolder: '',
+  keyDays: 7,
+  bodyDays: 30,
+  ...changes,
+});
+
+/** An inbox that tells how it is kept. */
+class ConfiguredInbox extends InlineInbox {
+  readonly configurations: Parameters<InlineInbox['configure']>[0][] = [];
+  isClosed = false;
+  checks = 0;
+
+  override configure(keeping: Parameters<InlineInbox['configure']>[0]): void {
+    this.configurations.push(keeping);
+  }
+
+  override checkSpillFolder(): void {
+    this.checks += 1;
+  }
+
+  override async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    await super.close();
+  }
+
+  /** In days. */
+  get keys(): number {
+    return (this.configurations.at(-1)?.keep.keys ?? 0) / DAY;
+  }
+}
+
+describe('the inboxes of a process', () => {
+  let inboxes: Inboxes;
+  let opened: Map<string, ConfiguredInbox>;
+  let leftBehind: [string, number][];
+  let abandoned: [string, number][];
+
+  beforeEach(() => {
+    opened = new Map();
+    leftBehind = [];
+    abandoned = [];
+    inboxes = new Inboxes({
+      open: (folder, keeping) => {
+        const inbox = new ConfiguredInbox();
+        inbox.configure(keeping);
+        opened.set(folder, inbox);
+        return inbox;
+      },
+      onLeftBehind: (folder, count) => leftBehind.push([folder, count]),
+      onAbandoned: (folder, count) => abandoned.push([folder, count]),
+      abandonedAfter: 1,
+    });
+  });
+  afterEach(() => Promise.all([...opened.values()].map((inbox) => inbox.close())));
+
+  const at = (folder: string): ConfiguredInbox => opened.get(folder) ?? assert.fail(`${folder} is not open`);
+
+  it('are one for each folder, opened at the first claim', () => {
+    const [one, same, other] = [inboxes.claim('/a'), inboxes.claim('/a', settings()), inboxes.claim('/b')];
+    assert.equal(one.inbox, same.inbox);
+    assert.notEqual(one.inbox, other.inbox);
+    assert.deepEqual(
+      inboxes.all().map(({ folder, inbox }) => [folder, inbox]),
+      [
+        ['/a', one.inbox],
+        ['/b', other.inbox],
+      ],
+    );
+  });
+
+  it('are kept as the first claim lays down, which overrules others that differ', () => {
+    const first = inboxes.claim('/a', settings({ keyDays: 9 }));
+    const same = inboxes.claim('/a', settings({ keyDays: 9 }));
+    const other = inboxes.claim('/a', settings({ keyDays: 8 }));
+    const user = inboxes.claim('/a');
+    assert.deepEqual(
+      [first, same, other, user].map((claim) => claim.isOverruled()),
+      [false, false, true, false],
+    );
+    assert.equal(at('/a').keys, 9);
+    first.release();
+    same.release();
+    assert.equal(other.isOverruled(), false);
+    assert.equal(at('/a').keys, 8);
+  });
+
+  it('spill into their own folder, or where they are told, from there', () => {
+    inboxes.claim('/a');
+    inboxes.claim('/b', settings({ spillFolder: 'beside' }));
+    inboxes.claim('/c', settings({ spillFolder: '/elsewhere' }));
+    const folders = ['/a', '/b', '/c'].map((folder) => at(folder).configurations.at(-1)?.spillFolder);
+    assert.deepEqual(folders, ['/a/spill', '/b/beside', '/elsewhere']);
+  });
+
+  it('keep their settings over a deploy, and lose them with the next start that claims none', () => {
+    const before = inboxes.claim('/a', settings({ keyDays: 9 }));
+    before.release();
+    assert.equal(at('/a').keys, 9, 'while the flows are stopped');
+    inboxes.claim('/a');
+    inboxes.flowsStarted();
+    assert.equal(at('/a').keys, 7);
+  });
+
+  it('stay open while anybody claims them, and are closed at the next start of the flows', async () => {
+    const [one, other] = [inboxes.claim('/a'), inboxes.claim('/a')];
+    one.release();
+    inboxes.flowsStarted();
+    assert.equal(at('/a').isClosed, false);
+    other.release();
+    assert.equal(at('/a').isClosed, false, 'what arrives before the next start is stored');
+    inboxes.flowsStarted();
+    await until(() => at('/a').isClosed, 'the end of the inbox');
+    assert.deepEqual(inboxes.all(), []);
+    assert.deepEqual(leftBehind, []);
+  });
+
+  it('have an id that is never that of a later one', async () => {
+    const claim = inboxes.claim('/a');
+    const [first] = inboxes.all();
+    const former = at('/a');
+    claim.release();
+    inboxes.flowsStarted();
+    inboxes.claim('/a');
+    assert.notEqual(inboxes.all()[0]?.id, first?.id);
+    await until(() => former.isClosed, 'the end of the former one');
+  });
+
+  it('tell how many events nobody settled, where one is closed', async () => {
+    const claim = inboxes.claim('/a');
+    await claim.inbox.accept(proven());
+    await claim.inbox.accept(proven());
+    claim.release();
+    inboxes.flowsStarted();
+    await until(() => leftBehind.length > 0, 'the word about them');
+    assert.deepEqual(leftBehind, [['/a', 2]]);
+  });
+
+  it('tell how many events wait for consumers that are gone', async () => {
+    const { inbox } = inboxes.claim('/a');
+    await inbox.accept(proven());
+    await inbox.accept(proven({}, { endpointId: 'gone' }));
+    const taker = new Taker(inbox);
+    await allSettled(inbox, 1);
+    assert.deepEqual([inbox.hasConsumer(ENDPOINT), inbox.hasConsumer('gone')], [true, false]);
+    inboxes.flowsStarted();
+    await until(() => abandoned.length > 0, 'the word about them');
+    assert.deepEqual(abandoned, [['/a', 1]]);
+    assert.equal(taker.ids.length, 1);
+  });
+
+  it('are asked at each start of the flows whether they could spill', () => {
+    inboxes.claim('/a');
+    inboxes.flowsStarted();
+    inboxes.flowsStarted();
+    assert.equal(at('/a').checks, 2);
+  });
+});
