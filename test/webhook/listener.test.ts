@@ -315,6 +315,36 @@ describe('the listeners of a process', () => {
     assert.equal(await post(origin), 'refused');
   });
 
+  it('cut at once what is held on a port that nobody claims any more', async () => {
+    listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
+    const wish = claim();
+    let asked = 0;
+    addWebhook(wish.listener.dispatcher, () => {
+      asked += 1;
+      return [];
+    });
+    await listeners.flowsStarted();
+    const held = post(origin);
+    await until(() => asked > 0, 'the request');
+    wish.release();
+    await listeners.flowsStarted();
+    assert.equal(await held, 'cut');
+  });
+
+  it('hold on a port whose paths are gone, for they may come back', async () => {
+    listeners = new Listeners({ dispatcher: { holdMs: 600_000 } });
+    const wish = claim();
+    let stations: ReceivingStation[] | undefined;
+    const remove = addWebhook(wish.listener.dispatcher, () => (stations ??= []));
+    await listeners.flowsStarted();
+    const held = post(origin);
+    await until(() => stations !== undefined, 'the request');
+    remove();
+    await listeners.flowsStarted();
+    addWebhook(wish.listener.dispatcher);
+    assert.equal(await held, 200);
+  });
+
   it('give a port from one host to another', async () => {
     const everywhere = claim('');
     addWebhook(everywhere.listener.dispatcher);

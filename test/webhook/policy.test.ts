@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
+import v8 from 'node:v8';
 import { RvmError } from '../../lib/error';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
+import { Admission } from '../../lib/webhook/bounds/admission';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { signed, station } from './sample';
 import { InlineInbox } from '../support/inline-inbox';
@@ -267,6 +269,18 @@ describe('answers of the receiver', () => {
     assert.ok(cut < 40);
     receiver.dispatcher.close();
     await Promise.all(answers);
+  });
+
+  it('remembers nothing of paths without a request under way', async () => {
+    receiver = await ReceiverUnderTest.start();
+    const before = v8.queryObjects(Admission);
+    for (let index = 0; index < 20; index++) {
+      const endpoint = { ...receiver.endpoint, id: `endpoint-${index}`, path: `${PATH}-${index}` };
+      receiver.dispatcher.add(endpoint);
+      assert.equal((await receiver.post({ ...signed(), path: endpoint.path })).status, 200);
+      receiver.dispatcher.remove(endpoint);
+    }
+    assert.equal(v8.queryObjects(Admission), before);
   });
 
   it('gives up what is held when it closes', async () => {

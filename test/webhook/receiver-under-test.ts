@@ -40,8 +40,17 @@ export const SERVERS: readonly [ServerKind, string][] = [
   ['listener', 'a listener of its own'],
 ];
 
+/** What a server like that of Node-RED has seen; a listener shows it to nobody. */
+interface Seen {
+  /** Requests that have come in whole. */
+  requests: number;
+  /** Connections that are open. */
+  connections: number;
+}
+
 interface TestedServer {
   dispatcher: Dispatcher;
+  seen: Readonly<Seen>;
   port(): number;
   open(): Promise<unknown>;
   closeConnections(): void;
@@ -51,12 +60,18 @@ interface TestedServer {
 function likeNodeRed(options: DispatcherOptions): TestedServer {
   const dispatcher = new Dispatcher(options);
   const sockets = new Set<net.Socket>();
+  const seen: Seen = { requests: 0, connections: 0 };
   const server = http.createServer((req, res) => {
+    req.once('end', () => (seen.requests += 1));
     if (!dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    seen.connections = sockets.size;
+    socket.once('close', () => {
+      sockets.delete(socket);
+      seen.connections = sockets.size;
+    });
   });
   ignoreUpgrades(server, (target) => dispatcher.owns(target));
   const closeConnections = (): void => {
@@ -65,6 +80,7 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
   };
   return {
     dispatcher,
+    seen,
     port: () => portOf(server.address()),
     open: () => once(server.listen(0, '127.0.0.1'), 'listening'),
     closeConnections,
@@ -79,6 +95,7 @@ function ownListener(dispatcher: DispatcherOptions): TestedServer {
   const listener = new Listener({ port: 0, host: '127.0.0.1' }, { dispatcher });
   return {
     dispatcher: listener.dispatcher,
+    seen: { requests: 0, connections: 0 },
     port: () => Number(new URL(listener.origin ?? '').port),
     open: () => listener.listen({ proxies: [] }),
     closeConnections: () => void listener.close(),
@@ -184,6 +201,10 @@ export class ReceiverUnderTest {
 
   get port(): number {
     return this.#server.port();
+  }
+
+  get seen(): Readonly<Seen> {
+    return this.#server.seen;
   }
 
   closeConnections(): void {

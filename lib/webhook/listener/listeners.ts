@@ -65,18 +65,24 @@ export class Listeners {
     // Between two runs of the flows claims are missing; the next start settles it.
     if (!this.#areRunning) return;
     const wanted: [Listener, ListenerSettings][] = [];
-    const unwanted: Listener[] = [];
+    const unwanted: Promise<void>[] = [];
     for (const [key, listener] of this.#listeners) {
       const claim = this.#firstOf(key);
-      if (claim === undefined) this.#listeners.delete(key);
       listener.dispatcher.flowsStarted();
-      if (claim !== undefined && listener.dispatcher.paths().length > 0)
-        wanted.push([listener, claim.settings]);
-      else unwanted.push(listener);
+      if (claim === undefined) unwanted.push(this.#giveUp(key, listener));
+      else if (listener.dispatcher.paths().length === 0) unwanted.push(listener.close());
+      else wanted.push([listener, claim.settings]);
     }
     // First those that free ports: one of them may be wanted now, with another host.
-    await Promise.all(unwanted.map((listener) => listener.close()));
+    await Promise.all(unwanted);
     await Promise.all(wanted.map(([listener, settings]) => listener.listen(settings)));
+  }
+
+  /** Nobody can claim this one any more: whoever wants the place gets another. What it holds would be held in vain. */
+  #giveUp(key: string, listener: Listener): Promise<void> {
+    this.#listeners.delete(key);
+    listener.dispatcher.close();
+    return listener.close();
   }
 
   async #closeAll(): Promise<void> {

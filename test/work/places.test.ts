@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { Abort } from '../../lib/work/abort';
+import { Places, takeAll, takeAllFree } from '../../lib/work/places';
+
+const REASON = new Error('given up');
+
+/** Waits for a place under a name, which is noted when it is there; gives it back when told. */
+class Line {
+  readonly came: string[] = [];
+  readonly #leave = new Map<string, () => void>();
+
+  constructor(readonly places: Places) {}
+
+  wait(name: string, rank?: number, abort = new Abort()): void {
+    this.places.take(abort, rank).then(
+      (leave) => {
+        this.came.push(name);
+        this.#leave.set(name, leave);
+      },
+      () => this.came.push(`not ${name}`),
+    );
+  }
+
+  async leave(name: string): Promise<void> {
+    this.#leave.get(name)?.();
+    await settled();
+  }
+}
+
+/** What was promised is told. */
+async function settled(): Promise<void> {
+  for (let step = 0; step < 10; step++) await undefined;
+}
+
+describe('places', () => {
+  it('are given at once while there are any, then in the order in which they were asked for', async () => {
+    const line = new Line(new Places(2));
+    for (const name of ['one', 'two', 'three', 'four']) line.wait(name);
+    await settled();
+    assert.deepEqual(line.came, ['one', 'two']);
+    assert.equal(line.places.waiting, 2);
+    await line.leave('two');
+    await line.leave('one');
+    assert.deepEqual(line.came, ['one', 'two', 'three', 'four']);
+    assert.equal(line.places.waiting, 0);
+  });
+
+  it('are given to lower ranks first', async () => {
+    const line = new Line(new Places(1));
+    line.wait('held');
+    line.wait('last', 2);
+    line.wait('middle', 1);
+    line.wait('first', 0);
+    await settled();
+    for (const name of ['held', 'first', 'middle']) await line.leave(name);
+    assert.deepEqual(line.came, ['held', 'first', 'middle', 'last']);
+  });
+
+  it('are left free, as many as said, for the ranks before', async () => {
+    const places = new Places(2, [0, 1]);
+    assert.notEqual(places.takeFree(1), undefined);
+    assert.equal(places.takeFree(1), undefined);
+    assert.notEqual(places.takeFree(0), undefined);
+    assert.equal(places.takeFree(0), undefined);
+  });
+
+  it('are not given to who has given up, and nothing of that is left in the line', async () => {
+    const line = new Line(new Places(1));
+    const abort = new Abort();
+    line.wait('held');
+    line.wait('impatient', 0, abort);
+    line.wait('patient');
+    await settled();
+    abort.abort(REASON);
+    assert.equal(line.places.waiting, 1);
+    await line.leave('held');
+    assert.deepEqual(line.came, ['held', 'not impatient', 'patient']);
+    assert.equal(line.places.waiting, 0);
+  });
+
+  it('are taken of all or of none', async () => {
+    const [one, other] = [new Places(1), new Places(1)];
+    const leave = other.takeFree();
+    assert.equal(takeAllFree([one, other], 0), undefined);
+    const abort = new Abort();
+    const waiting = takeAll([one, other], 0, abort);
+    await settled();
+    assert.equal(one.takeFree(), undefined);
+    abort.abort(REASON);
+    await assert.rejects(waiting, REASON);
+    leave?.();
+    const leaveAll = takeAllFree([one, other], 0);
+    assert.deepEqual([one.takeFree(), other.takeFree()], [undefined, undefined]);
+    leaveAll?.();
+    assert.notEqual(one.takeFree(), undefined);
+  });
+});
