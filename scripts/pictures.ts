@@ -1,14 +1,18 @@
-/** Renders the pictures of README and docs/ from what they show: `npm run pictures`. Needs Chromium. */
+/**
+ * Renders the pictures of README and docs/ from what they show: `npm run pictures`. Needs Chromium. Replaces those alone
+ * that show something else; one that was removed is rendered in any case.
+ */
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { inDark, openBoard, pictureOfBoard } from '../test/support/alarm-board';
+import { boardIsFull, inDark, openBoard } from '../test/support/alarm-board';
 import { alarmMessage, post } from '../test/support/alarm-message';
 import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../test/support/browser';
 import { example, EXAMPLES, packagesFor } from '../test/support/examples';
 import { PATH, PHRASE, webhookFlow } from '../test/support/flows';
 import { NodeRed, typesOfPackage, type FlowNode } from '../test/support/node-red';
 import { buildIfStale, ROOT } from './build';
+import { PictureFolder, TOLERANCE } from './picture-folder';
 
 const IMAGES = path.join(ROOT, 'docs', 'images');
 const THEMES = ['light', 'dark'] as const;
@@ -31,15 +35,22 @@ async function main(): Promise<void> {
   fs.mkdirSync(IMAGES, { recursive: true });
   const browser = await openBrowser(chromium);
   try {
-    await withNodeRed([], (nodeRed) => picturesOfDialogs(browser, nodeRed));
-    await withNodeRed([], (nodeRed) => picturesOfSidebar(browser, nodeRed));
-    for (const theme of THEMES)
-      await withNodeRed(packagesFor('10'), (nodeRed) => pictureOfTheBoard(browser, nodeRed, theme));
-    for (const file of EXAMPLES)
-      await withNodeRed(packagesFor(file), (nodeRed) => pictureOfExample(browser, nodeRed, file));
+    await renderAll(browser);
   } finally {
     await browser.close();
   }
+}
+
+async function renderAll(browser: Browser): Promise<void> {
+  const pictures = new PictureFolder(IMAGES, await browser.newPage());
+  await withNodeRed([], (nodeRed) => picturesOfDialogs(browser, nodeRed, pictures));
+  await withNodeRed([], (nodeRed) => picturesOfSidebar(browser, nodeRed, pictures));
+  for (const theme of THEMES)
+    await withNodeRed(packagesFor('10'), (nodeRed) => pictureOfTheBoard(browser, nodeRed, theme, pictures));
+  for (const file of EXAMPLES)
+    await withNodeRed(packagesFor(file), (nodeRed) => pictureOfExample(browser, nodeRed, file, pictures));
+  const { changed, kept } = pictures.outcomes;
+  console.log(`${pictures.outcomes.new} new, ${changed} changed, ${kept} left as they were`);
 }
 
 async function withNodeRed(
@@ -54,9 +65,10 @@ async function withNodeRed(
   }
 }
 
-async function save(page: Page, name: string, clip: Box): Promise<void> {
-  await page.screenshot({ path: path.join(IMAGES, name), clip });
-  console.log(`docs/images/${name}`);
+/** Says which picture is another one now. */
+async function save(pictures: PictureFolder, name: string, png: Buffer, tolerance: number): Promise<void> {
+  const outcome = await pictures.take(name, png, tolerance);
+  if (outcome !== 'kept') console.log(`${outcome}: docs/images/${name}`);
 }
 
 async function inEachTheme(page: Page, work: (theme: string) => Promise<void>): Promise<void> {
@@ -87,7 +99,7 @@ function nodeOf(id: string, type: string, index: number): FlowNode {
   return { id, type, z: 'tab', ...inputs, x: 300, y: 100 + 60 * index, wires: [[], []] };
 }
 
-async function picturesOfDialogs(browser: Browser, nodeRed: NodeRed): Promise<void> {
+async function picturesOfDialogs(browser: Browser, nodeRed: NodeRed, pictures: PictureFolder): Promise<void> {
   const flow = flowOfAllTypes();
   await nodeRed.deploy(flow);
   const { page } = await openEditor(browser, nodeRed, { height: 1600, scale: SCALE });
@@ -96,7 +108,8 @@ async function picturesOfDialogs(browser: Browser, nodeRed: NodeRed): Promise<vo
     await openDialog(page, id);
     await inEachTheme(page, async (theme) => {
       const clip = await page.evaluate<Box>(BOX_OF_DIALOG);
-      await save(page, `dialog-${type.replace('rvm-', '')}-${theme}.png`, clip);
+      const name = `dialog-${type.replace('rvm-', '')}-${theme}.png`;
+      await save(pictures, name, await page.screenshot({ clip }), TOLERANCE.still);
     });
     await closeDialog(page, 'cancel');
   }
@@ -104,7 +117,7 @@ async function picturesOfDialogs(browser: Browser, nodeRed: NodeRed): Promise<vo
 }
 
 /** With an alarm and its picture, a conflict, and a message that nothing proved. */
-async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<void> {
+async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed, pictures: PictureFolder): Promise<void> {
   const wires = [['alarms', 'snapshot'], ['health'], ['problems']];
   const cloud = { url: 'sandbox', sandboxEvents: 0, credentials: {} };
   const station = { credentials: { secret: PHRASE } };
@@ -126,23 +139,34 @@ async function picturesOfSidebar(browser: Browser, nodeRed: NodeRed): Promise<vo
   await page.addStyleTag({ content: WHOLE_SIDEBAR });
   await page.evaluate(`$('.rvm-sidebar').appendTo(document.body)`);
   await inEachTheme(page, async (theme) => {
-    await save(page, `sidebar-${theme}.png`, await page.evaluate<Box>(BOX_OF_SIDEBAR));
+    const clip = await page.evaluate<Box>(BOX_OF_SIDEBAR);
+    await save(pictures, `sidebar-${theme}.png`, await page.screenshot({ clip }), TOLERANCE.alarms);
   });
   await page.close();
 }
 
 /** The board of example 10, whose theme is a part of its flow. */
-async function pictureOfTheBoard(browser: Browser, nodeRed: NodeRed, theme: string): Promise<void> {
+async function pictureOfTheBoard(
+  browser: Browser,
+  nodeRed: NodeRed,
+  theme: string,
+  pictures: PictureFolder,
+): Promise<void> {
   const flow = example('10');
   await nodeRed.deploy(theme === 'dark' ? inDark(flow) : flow);
   const page = await openBoard(browser, nodeRed);
-  await pictureOfBoard(page, path.join(IMAGES, `board-${theme}.png`));
-  console.log(`docs/images/board-${theme}.png`);
+  await boardIsFull(page);
+  await save(pictures, `board-${theme}.png`, await page.screenshot(), TOLERANCE.alarms);
   await page.close();
 }
 
 /** With an alarm in where one comes, so that the picture shows the statuses of a running flow. */
-async function pictureOfExample(browser: Browser, nodeRed: NodeRed, file: string): Promise<void> {
+async function pictureOfExample(
+  browser: Browser,
+  nodeRed: NodeRed,
+  file: string,
+  pictures: PictureFolder,
+): Promise<void> {
   const flow = example(file);
   await nodeRed.deploy(flow);
   const { page } = await openEditor(browser, nodeRed, { width: 2600, height: 1400, scale: SCALE });
@@ -154,7 +178,8 @@ async function pictureOfExample(browser: Browser, nodeRed: NodeRed, file: string
     .replace('.json', '')
     .replace(/[^A-Za-z0-9]+/g, '-')
     .toLowerCase();
-  await save(page, `${name}.png`, await page.evaluate<Box>(BOX_OF_FLOW));
+  const clip = await page.evaluate<Box>(BOX_OF_FLOW);
+  await save(pictures, `${name}.png`, await page.screenshot({ clip }), TOLERANCE.statuses);
   await page.close();
 }
 

@@ -41,7 +41,7 @@ describe('the palette manager in the Node-RED of npm start', function () {
 
   async function start(): Promise<RunningCommand> {
     const args = ['--import=tsx', path.join('scripts', 'start.ts')];
-    // What npm keeps, it keeps beside; and nothing of this needs a registry.
+    // What npm keeps for itself goes with the copy, and nothing here needs a registry.
     const npm = {
       npm_config_cache: path.join(checkout, 'npm-cache'),
       npm_config_registry: 'http://127.0.0.1:9/',
@@ -67,7 +67,7 @@ describe('the palette manager in the Node-RED of npm start', function () {
   /** The types of a package that are there to be used. */
   async function typesOf({ url }: RunningCommand, name: string): Promise<string[]> {
     const response = await fetch(`${url}/nodes`, { headers: { Accept: 'application/json' } });
-    const sets = (await response.json()) as { module: string; types: string[]; err?: string }[];
+    const sets: { module: string; types: string[]; err?: string }[] = await response.json();
     return sets
       .filter(({ module, err }) => module === name && err === undefined)
       .flatMap(({ types }) => types);

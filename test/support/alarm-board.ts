@@ -28,13 +28,12 @@ export function inDark(flow: readonly FlowNode[]): FlowNode[] {
   return flow.map((node) => (node.type === 'ui-theme' ? { ...node, colors: DARK } : node));
 }
 
-/** Saves a picture of the board, once it shows so many alarms and a picture of one of them. */
-export async function pictureOfBoard(page: Page, file: string, alarms = 3): Promise<void> {
+/** Waits until the board shows so many alarms and a picture of one of them. */
+export async function boardIsFull(page: Page, alarms = 3): Promise<void> {
   await page.waitForFunction(
     `document.querySelectorAll('.rvm-board tr.rvm-new').length >= ${alarms} &&
       (document.querySelector('.rvm-picture img')?.naturalWidth ?? 0) > 0`,
     undefined,
     { timeout: 60_000 },
   );
-  await page.screenshot({ path: file });
 }
