@@ -32,11 +32,15 @@ export class Connection implements Peer {
   readonly #channels = new Map<number, RtspSession>();
   readonly #waiting: RtspRequest[] = [];
   #busy = false;
-  #lastSign = performance.now();
+  readonly #steady: () => number;
+  #lastSign: number;
 
-  constructor(socket: Socket, service: RtspService) {
+  /** `steady` = milliseconds of a clock that never jumps. */
+  constructor(socket: Socket, service: RtspService, steady: () => number) {
     this.socket = socket;
     this.#service = service;
+    this.#steady = steady;
+    this.#lastSign = steady();
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('error', () => socket.destroy());
@@ -45,7 +49,7 @@ export class Connection implements Peer {
 
   /** True where the client has asked nothing for `seconds` and the connection carries no stream. */
   idleFor(seconds: number): boolean {
-    return this.#channels.size === 0 && performance.now() - this.#lastSign > seconds * 1000;
+    return this.#channels.size === 0 && this.#steady() - this.#lastSign > seconds * 1000;
   }
 
   close(): void {
@@ -86,7 +90,7 @@ export class Connection implements Peer {
       this.#channels.get(incoming.channel)?.touch();
       return;
     }
-    this.#lastSign = performance.now();
+    this.#lastSign = this.#steady();
     this.#waiting.push(incoming);
   }
 

@@ -12,6 +12,8 @@ export interface RtspServerOptions {
   fallbackToFreePort: boolean;
   /** The sandbox's clock, epoch milliseconds; it may be advanced. */
   now: () => number;
+  /** Milliseconds of a clock that never jumps, by which signs of life are timed. Default: that of the process. */
+  steady?: () => number;
   /** Ways the stream can be sent. Default: both. */
   transports?: readonly TransportKind[];
   /** User name and password for the RTSP URLs, which then carry them. Default: none. */
@@ -49,6 +51,7 @@ export function withDefaults(options: RtspServerOptions): EffectiveOptions {
   const tokenPlace = options.tokenPlace ?? 'path';
   return {
     ...options,
+    steady: options.steady ?? (() => performance.now()),
     tokenPlace,
     transports: options.transports ?? ['tcp', 'udp'],
     trackControl: options.trackControl ?? (tokenPlace === 'path' ? 'relative' : 'absolute'),

@@ -24,11 +24,13 @@ export class RtspServer {
   readonly #service: RtspService;
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
+  readonly #steady: () => number;
   readonly #sweep: NodeJS.Timeout;
 
   private constructor(listener: Server, options: EffectiveOptions) {
     const { sessionTimeoutSeconds: timeout } = options;
     this.#listener = listener;
+    this.#steady = options.steady;
     this.port = portOf(listener);
     this.url = `${scheme(options)}://${urlHost(options.host)}:${this.port}`;
     this.#service = new RtspService(options, (grant) => this.#urlOf(grant, options));
@@ -87,7 +89,7 @@ export class RtspServer {
   }
 
   #serve(socket: Socket): void {
-    const connection = new Connection(socket, this.#service);
+    const connection = new Connection(socket, this.#service, this.#steady);
     this.#connections.add(connection);
     socket.once('close', () => this.#connections.delete(connection));
   }

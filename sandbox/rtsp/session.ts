@@ -24,13 +24,17 @@ export class RtspSession {
   readonly #timeline: Timeline;
   readonly #cleanUp: (() => void)[] = [];
   #stage: Stage | undefined;
-  #lastSign = performance.now();
+  readonly #steady: () => number;
+  #lastSign: number;
   #played = false;
   #ended = false;
 
-  constructor(grant: Grant, timeline: Timeline) {
+  /** `steady` = milliseconds of a clock that never jumps. */
+  constructor(grant: Grant, timeline: Timeline, steady: () => number) {
     this.grant = grant;
     this.#timeline = timeline;
+    this.#steady = steady;
+    this.#lastSign = steady();
   }
 
   get playing(): boolean {
@@ -39,12 +43,12 @@ export class RtspSession {
 
   /** A sign of life: a request with this id, or a report of the player. */
   touch(): void {
-    this.#lastSign = performance.now();
+    this.#lastSign = this.#steady();
   }
 
   /** True after `seconds` without a sign of life. */
   silentFor(seconds: number): boolean {
-    return performance.now() - this.#lastSign > seconds * 1000;
+    return this.#steady() - this.#lastSign > seconds * 1000;
   }
 
   /** Sets how the stream is sent, or changes it while nothing is played. */

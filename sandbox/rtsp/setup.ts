@@ -51,7 +51,7 @@ export class Setup {
   }
 
   #open(grant: Grant, timeline: Timeline): RtspSession {
-    const session = new RtspSession(grant, timeline);
+    const session = new RtspSession(grant, timeline, this.#options.steady);
     this.#sessions.add(session);
     return session;
   }

@@ -8,7 +8,8 @@ import type { RvmErrorCode } from '../../lib/error';
 import { ChaosRun, type Outcome } from '../support/chaos-run';
 import { ChaosWorld } from '../support/chaos-world';
 import { CONNECT_FAULTS, EXCHANGE_FAULTS } from '../support/faulty-proxy';
-import { failure, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure } from '../support/scripted-station';
 import { TimerWatch } from '../support/timer-watch';
 
 /** About twenty seconds; more of them for a hunt: `RVM_CHAOS_CALLS=100000`. */
@@ -55,7 +56,7 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
         await world.loseSession();
         noteDisturbed(await run.many(PHASE, true));
         world.proxy.calm();
-        await until(() => world.client.state.kind === 'connected', 'the client to recover by itself');
+        await eventually(() => world.client.state.kind === 'connected', 'the client to recover by itself');
         await world.loseSession();
         noteUndisturbed(await run.many(PHASE, false));
         run.endRound();
@@ -126,10 +127,10 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
     it('after close no socket and no timer is left', async () => {
       await world.client.close();
       assert.deepEqual(watch.pending, []);
-      await until(() => world.proxy.connections === 0, 'the end of the connections', AT_CLOSE);
+      await eventually(() => world.proxy.connections === 0, 'the end of the connections', AT_CLOSE);
       await failure(world.client.listDevices(), 'CANCELLED');
       await world.close();
-      await until(() => openSockets() === sockets, 'the end of all sockets');
+      await eventually(() => openSockets() === sockets, 'the end of all sockets');
     });
   });
 
@@ -154,7 +155,7 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
       assert.deepEqual([...strange.map(described), ...run.wrong, ...run.miscounted], []);
       assert.deepEqual(watch.pending, []);
       assert.equal(world.client.state.kind, 'idle');
-      await until(() => world.proxy.connections === 0, 'the end of the connections', AT_CLOSE);
+      await eventually(() => world.proxy.connections === 0, 'the end of the connections', AT_CLOSE);
     } finally {
       watch.stop();
       await world.close();

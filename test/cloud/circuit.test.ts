@@ -3,14 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { growingPause } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
-import {
-  EVENT_OF_GATE,
-  failsIn,
-  failure,
-  rtspForEvent,
-  ScriptedStation,
-  until,
-} from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { EVENT_OF_GATE, failsIn, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 import type { Reply, Route, ScriptedService } from '../support/scripted-service';
 
 /** Pauses that a test can wait for. */
@@ -97,12 +91,12 @@ describe('circuit of a station', () => {
     all('reset');
     await failure(client.listDevices({ fresh: true }), 'NETWORK');
     const first = client.state;
-    await until(() => service.count('GET', '/system') >= 2 + 3, 'three probes');
+    await eventually(() => service.count('GET', '/system') >= 2 + 3, 'three probes');
     assert.ok(first.kind === 'offline' && client.state.kind === 'offline');
     assert.equal(client.state.since, first.since);
     assert.deepEqual(new Set(heard), new Set(['offline']));
     all(usual);
-    await until(() => client.state.kind === 'connected', 'the recovery');
+    await eventually(() => client.state.kind === 'connected', 'the recovery');
     assert.equal((await client.listDevices({ fresh: true })).length, 2);
     assert.equal(service.count('POST', '/login'), 1);
   });
@@ -114,7 +108,7 @@ describe('circuit of a station', () => {
     await failure(client.listDevices({ fresh: true }), 'NETWORK');
     service.sessions.clear();
     all(usual);
-    await until(
+    await eventually(
       () => client.state.kind === 'connected' && service.count('POST', '/login') === 2,
       'the login',
     );
@@ -138,13 +132,13 @@ describe('circuit of a station', () => {
     all('silence');
     await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
     assert.equal(client.state.kind, 'connected');
-    await until(() => client.state.kind === 'offline', 'a probe without an answer');
-    await until(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
+    await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
+    await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
     const sent = service.count('POST', '/rtsp/Gate');
     await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
     assert.equal(service.count('POST', '/rtsp/Gate'), sent);
     all(usual);
-    await until(() => client.state.kind === 'connected', 'the recovery');
+    await eventually(() => client.state.kind === 'connected', 'the recovery');
     await rtspForEvent(client, EVENT_OF_GATE);
   });
 
@@ -155,7 +149,7 @@ describe('circuit of a station', () => {
     client.onState(({ kind }) => heard.push(kind));
     service.on('POST', '/rtsp/Gate', 'silence');
     for (let turn = 0; turn < 5; turn += 1) await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
-    await until(() => service.count('GET', '/system') > 2, 'a probe');
+    await eventually(() => service.count('GET', '/system') > 2, 'a probe');
     assert.deepEqual(heard, []);
     assert.equal(client.state.kind, 'connected');
   });
@@ -181,14 +175,14 @@ describe('circuit of a station', () => {
     service.on('GET', '/system', { status: 501 });
     service.on('POST', '/rtsp/Gate', 'silence');
     await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
-    await until(() => client.state.kind === 'refused', 'the refusal');
+    await eventually(() => client.state.kind === 'refused', 'the refusal');
     await failure(rtspForEvent(client, EVENT_OF_GATE), 'INCOMPATIBLE_VERSION');
     const probes = service.count('GET', '/system');
     await sleep(200);
     assert.ok(service.count('GET', '/system') - probes <= 4, 'pauses that grow');
     assert.equal(client.state.kind, 'refused');
     service.on('GET', '/system', (request) => service.standard(request));
-    await until(() => client.state.kind === 'connected', 'the recovery');
+    await eventually(() => client.state.kind === 'connected', 'the recovery');
   });
 
   it('a camera whose connections are reset opens nothing for the others', async () => {
@@ -198,7 +192,7 @@ describe('circuit of a station', () => {
     service.on('POST', '/rtsp/Yard', 'reset');
     await Promise.all(Array.from({ length: 50 }, () => failure(rtspForEvent(client, yard), 'NETWORK')));
     await rtspForEvent(client, EVENT_OF_GATE);
-    await until(() => service.count('GET', '/system') > 2, 'a probe');
+    await eventually(() => service.count('GET', '/system') > 2, 'a probe');
     assert.equal(client.state.kind, 'connected');
   });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { Gate } from '../support/gate';
 import { camera } from '../support/scripted-service';
-import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const QUALITY = { quality: 'high' };
@@ -71,10 +72,10 @@ describe('directory of devices', () => {
     const { service } = station;
     const client = station.client({ deviceRefreshMs: 20 });
     await client.listDevices();
-    await until(() => service.count('GET', '/devices') >= 3, 'two refreshes');
+    await eventually(() => service.count('GET', '/devices') >= 3, 'two refreshes');
     service.devices = [camera('new', 'New')];
     const before = service.count('GET', '/devices');
-    await until(() => service.count('GET', '/devices') > before + 1, 'one more refresh');
+    await eventually(() => service.count('GET', '/devices') > before + 1, 'one more refresh');
     assert.equal((await client.listDevices())[0]?.id, 'new');
   });
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
@@ -106,7 +107,7 @@ describe('failures of the service and the network', () => {
     service.on('GET', '/picture', 'silence');
     const client = station.client({ timeoutMs: 600 }, { attempts: 1 });
     const snapshots = Array.from({ length: 60 }, () => failure(client.snapshot('Gate'), 'TIMEOUT'));
-    await until(() => service.count('GET', '/picture') >= 24, 'as many snapshots as go out at once');
+    await eventually(() => service.count('GET', '/picture') >= 24, 'as many snapshots as go out at once');
     const { ms } = await rtspForEvent(client, EVENT, QUALITY);
     assert.ok(ms < 300, `the video took ${ms} ms`);
     assert.equal(service.count('GET', '/picture'), 24);
@@ -133,7 +134,7 @@ describe('failures of the service and the network', () => {
     const client = station.client({}, { probeMs: 50 });
     const first = await failure(client.listDevices(), 'HTTP_ERROR');
     assert.equal(await failure(client.listDevices(), 'HTTP_ERROR'), first);
-    await until(() => client.state.kind === 'connected', 'the next login');
+    await eventually(() => client.state.kind === 'connected', 'the next login');
     assert.equal((await client.listDevices()).length, 2);
     assert.equal(service.count('POST', '/login'), 2);
   });
@@ -147,7 +148,7 @@ describe('failures of the service and the network', () => {
       rtspForEvent(client, EVENT, { ...QUALITY, signal: caller.signal }),
       'CANCELLED',
     );
-    await until(() => station.service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    await eventually(() => station.service.count('POST', '/rtsp/Gate') === 1, 'the request');
     caller.abort();
     await cancelled;
     const deadline = AbortSignal.timeout(50);
@@ -160,10 +161,10 @@ describe('failures of the service and the network', () => {
     service.on('POST', '/rtsp/Gate', 'silence');
     const client = station.client({ deviceRefreshMs: 10_000 });
     const under = failure(rtspForEvent(client, EVENT, QUALITY), 'CANCELLED');
-    await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
     await client.close();
     await under;
-    await until(() => service.connections === 0, 'the end of the connections');
+    await eventually(() => service.connections === 0, 'the end of the connections');
     await failure(client.listDevices(), 'CANCELLED');
     assert.equal(client.state.kind, 'idle');
   });
@@ -173,7 +174,7 @@ describe('failures of the service and the network', () => {
     service.on('POST', '/login', 'silence');
     const client = station.client();
     const waiting = [1, 2, 3].map(() => failure(client.listDevices(), 'CANCELLED'));
-    await until(() => service.count('POST', '/login') === 1, 'the login');
+    await eventually(() => service.count('POST', '/login') === 1, 'the login');
     await client.close();
     await Promise.all(waiting);
   });

@@ -5,7 +5,8 @@ import { StationClient, type StationClientOptions } from '../../lib/cloud/statio
 import { probe, type Gaps } from '../support/directory-probe';
 import { Gate } from '../support/gate';
 import { PagedDevices, remoteIdOf } from '../support/paged-devices';
-import { failure, settingsOf, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, settingsOf } from '../support/scripted-station';
 
 const DEVICES = 20_000;
 /** Of these the service lists so many as offline, the first ones. */
@@ -105,7 +106,7 @@ describe('directory of 20,000 devices', () => {
       const client = station({ deviceRefreshMs: 200 });
       const before = await client.listDevices();
       const gate = holdTenthPage();
-      await until(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      await eventually(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
       const begun = performance.now();
       assert.equal((await client.listDevices()).length, DEVICES);
       const session = await client.openRtsp(eventOf({ cameraId: service.ids[DEVICES - 1] ?? '' }));
@@ -127,7 +128,7 @@ describe('directory of 20,000 devices', () => {
       const client = station({ deviceRefreshMs: 200 });
       await client.listDevices();
       const gate = holdTenthPage();
-      await until(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
+      await eventually(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
       const lists = [1, 2, 3].map(() => client.listDevices({ fresh: true }));
       const unknown = failure(client.openRtsp(eventOf({ cameraId: 'nobody' })), 'DEVICE_NOT_FOUND');
       await sleep(300);

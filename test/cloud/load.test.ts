@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventRtsp, RtspSession } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, ScriptedStation } from '../support/scripted-station';
 import type { Reply, ScriptedService, SeenRequest } from '../support/scripted-service';
 
 const MANY = 1000;
@@ -120,7 +121,7 @@ describe('1,000 callers at once', () => {
     const client = station.client({}, { probeMs: 50, longestProbeMs: 50 });
     service.on('POST', '/login', { status: 401 }, { status: 401 }, (request) => service.logIn(request));
     await Promise.all(openMany(client).map((call) => failure(call, 'LOGIN_FAILED')));
-    await until(() => client.state.kind === 'connected', 'the login');
+    await eventually(() => client.state.kind === 'connected', 'the login');
     checkSessions(await Promise.all(openMany(client)));
     assert.equal(service.count('POST', '/login'), 3);
   });

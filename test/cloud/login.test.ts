@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/http/origin';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, ScriptedStation } from '../support/scripted-station';
 
 describe('login of a central station', () => {
   let station: ScriptedStation;
@@ -208,7 +209,7 @@ describe('login of a central station', () => {
       return at.length < 4 ? { status: 403 } : service.logIn(request);
     });
     await failure(client.listDevices(), 'LOGIN_FAILED');
-    await until(() => client.state.kind === 'connected', 'the login that succeeds');
+    await eventually(() => client.state.kind === 'connected', 'the login that succeeds');
     const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
     assert.equal(pauses.length, 3);
     for (const [index, pause] of pauses.entries()) {

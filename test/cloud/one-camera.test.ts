@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Reply } from '../support/scripted-service';
 import { camera } from '../support/scripted-service';
-import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
@@ -104,10 +105,10 @@ describe('trouble with one camera', () => {
     client.onRefresh((error) => heard.push(error?.code));
     await client.listDevices();
     service.on('GET', '/devices', { status: 500 });
-    await until(() => heard.includes('HTTP_ERROR'), 'the failure');
+    await eventually(() => heard.includes('HTTP_ERROR'), 'the failure');
     assert.equal((await client.listDevices()).length, 2);
     service.on('GET', '/devices', (request) => service.standard(request));
-    await until(() => heard.at(-1) === undefined, 'a refresh that works');
+    await eventually(() => heard.at(-1) === undefined, 'a refresh that works');
   });
 
   it('the cookie that its answer repeats and replaces is not told', async () => {

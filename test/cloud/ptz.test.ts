@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { Gate } from '../support/gate';
 import type { Reply } from '../support/scripted-service';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, ScriptedStation } from '../support/scripted-station';
 
 const GATE = 'Gate';
 const YARD = 'Yard';
@@ -63,7 +64,7 @@ describe('PTZ commands', () => {
       { json: { ptz_presets: [{ id: 1, _links: { 'rel/trigger': '/Gate/1/trigger' } }] } },
     );
     const both = Promise.all([goTo(GATE, '2'), goTo(GATE, '1')]);
-    await until(() => station.service.count('GET', '/Gate/presets') === 1, 'the first list');
+    await eventually(() => station.service.count('GET', '/Gate/presets') === 1, 'the first list');
     gate.open();
     await both;
     assert.deepEqual(posted(), ['/Gate/2/trigger', '/Gate/1/trigger']);
@@ -73,7 +74,7 @@ describe('PTZ commands', () => {
     const gate = new Gate();
     answer('/Gate/1/trigger', { after: gate.opened, status: 204 });
     const slow = goTo(GATE, '1');
-    await until(() => posted().length === 1, 'the slow command');
+    await eventually(() => posted().length === 1, 'the slow command');
     await goTo(YARD, '1');
     gate.open();
     await slow;
@@ -84,7 +85,7 @@ describe('PTZ commands', () => {
     const gate = new Gate();
     answer('/Gate/0/trigger', { after: gate.opened, status: 500 });
     const failing = failure(goTo(GATE, '0'), 'HTTP_ERROR');
-    await until(() => posted().length === 1, 'the first command');
+    await eventually(() => posted().length === 1, 'the first command');
     const caller = new AbortController();
     const command = { action: 'goto-preset', target: '1' } as const;
     const given = failure(client.ptz(GATE, command, { signal: caller.signal }), 'CANCELLED');

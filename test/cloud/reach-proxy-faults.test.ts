@@ -6,8 +6,9 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import { Authority } from '../support/authority';
 import { OddServer } from '../support/odd-server';
 import { needs } from '../support/programs';
-import { failure, rtspForEvent, ScriptedStation, through, until } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation, through } from '../support/scripted-station';
 import { selfSigned } from '../support/self-signed';
+import { eventually } from '../support/patience';
 
 /** What a working proxy does with CONNECT. */
 function tunnel(request: IncomingMessage, socket: net.Socket, greeting = ''): void {
@@ -70,7 +71,7 @@ describe('a proxy that misbehaves', function () {
     // What has waited in line has the whole time for itself.
     assert.ok(performance.now() - startedAt < 3_500, 'all at their time-out');
     assert.ok(proxy.connections - before < 70, `${proxy.connections - before} connections`);
-    await until(() => proxy.open.size === 0, 'the end of the connections');
+    await eventually(() => proxy.open.size === 0, 'the end of the connections');
     silent = false;
     await video(client);
   });
@@ -96,7 +97,7 @@ describe('a proxy that misbehaves', function () {
       socket.resume();
     });
     await failure(station.client({ ...through(proxy.url), tls, timeoutMs: 300 }).listDevices(), 'TIMEOUT');
-    await until(() => proxy.open.size === 0, 'the end of the connections');
+    await eventually(() => proxy.open.size === 0, 'the end of the connections');
   });
 
   it('is TIMEOUT where its answer only trickles in', async () => {
@@ -106,7 +107,7 @@ describe('a proxy that misbehaves', function () {
       socket.resume().on('close', () => clearInterval(timer));
     });
     await failure(station.client({ ...through(proxy.url), tls, timeoutMs: 300 }).listDevices(), 'TIMEOUT');
-    await until(() => proxy.open.size === 0, 'the end of the connections');
+    await eventually(() => proxy.open.size === 0, 'the end of the connections');
   });
 
   const ENDINGS: [string, (socket: net.Socket) => void][] = [
@@ -172,10 +173,10 @@ describe('a proxy that misbehaves', function () {
     proxy = await OddServer.connect((_request, socket) => void socket.resume());
     const client = station.client({ ...through(proxy.url), tls });
     const waiting = failure(client.listDevices(), 'CANCELLED');
-    await until(() => proxy.open.size === 1, 'the connection');
+    await eventually(() => proxy.open.size === 1, 'the connection');
     await client.close();
     await waiting;
-    await until(() => proxy.open.size === 0, 'the end of the connection');
+    await eventually(() => proxy.open.size === 0, 'the end of the connection');
   });
 
   describe('over TLS', () => {

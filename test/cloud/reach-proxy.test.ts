@@ -3,8 +3,9 @@ import type { StationClientOptions } from '../../lib/cloud/station-client';
 import { Authority, type Issued } from '../support/authority';
 import { freePort } from '../support/node-red';
 import { cannotRun, needs } from '../support/programs';
-import { failure, rtspForEvent, ScriptedStation, through, until } from '../support/scripted-station';
+import { failure, rtspForEvent, ScriptedStation, through } from '../support/scripted-station';
 import { Tinyproxy } from '../support/tinyproxy';
+import { eventually } from '../support/patience';
 import { Wiretap } from '../support/wiretap';
 
 const PASSWORD = 'Proxy-pass.word_1';
@@ -267,7 +268,7 @@ describe('a service behind a proxy', function () {
     await client.listDevices();
     assert.ok(secure.service.connections > 0);
     await client.close();
-    await until(() => secure.service.connections === 0, 'the end of the connections');
+    await eventually(() => secure.service.connections === 0, 'the end of the connections');
   });
 
   it('repeats no password of the proxy that the service echoes', async () => {

@@ -7,8 +7,9 @@ import type { RvmError } from '../../lib/error';
 import { Authority, type Issued } from '../support/authority';
 import { OddServer } from '../support/odd-server';
 import { needs } from '../support/programs';
-import { failure, ScriptedStation, until } from '../support/scripted-station';
+import { failure, ScriptedStation } from '../support/scripted-station';
 import { selfSigned } from '../support/self-signed';
+import { eventually } from '../support/patience';
 
 describe('a service behind TLS of its own', function () {
   let authority: Authority;
@@ -60,7 +61,7 @@ describe('a service behind TLS of its own', function () {
     });
     let said = '';
     child.stdout.on('data', (piece: Buffer) => (said += piece.toString()));
-    await until(() => /ACCEPT .*:\d+/.test(said), 'the server');
+    await eventually(() => /ACCEPT .*:\d+/.test(said), 'the server');
     return { port: Number(/ACCEPT .*:(\d+)/.exec(said)?.[1]), stop: () => void child.kill('SIGKILL') };
   }
 
@@ -174,7 +175,7 @@ describe('a service behind TLS of its own', function () {
     const station = await serve();
     const baseUrl = mute.url.replace('http:', 'https:');
     await failure(station.client({ baseUrl, timeoutMs: 200 }).listDevices(), 'TIMEOUT');
-    await until(() => mute.open.size === 0, 'the end of the connection');
+    await eventually(() => mute.open.size === 0, 'the end of the connection');
     await mute.close();
   });
 });

@@ -2,14 +2,8 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gate } from '../support/gate';
 import { MuteServer } from '../support/mute-server';
-import {
-  EVENT_OF_GATE,
-  failsIn,
-  failure,
-  rtspForEvent,
-  ScriptedStation,
-  until,
-} from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { EVENT_OF_GATE, failsIn, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 import type { Route, ScriptedService } from '../support/scripted-service';
 import { TimerWatch } from '../support/timer-watch';
 
@@ -38,7 +32,7 @@ describe('resilience of the client', () => {
         const took = await failsIn(client.listDevices(), 'TIMEOUT');
         assert.ok(took >= 190 && took < 800, `${took} ms`);
         await client.close();
-        await until(() => mute.connections === 0, 'the end of the connections', AT_CLOSE);
+        await eventually(() => mute.connections === 0, 'the end of the connections', AT_CLOSE);
       } finally {
         await mute.close();
       }
@@ -72,7 +66,7 @@ describe('resilience of the client', () => {
       const client = station.client();
       await client.listDevices();
       const taken = Array.from({ length: 32 }, () => rtspForEvent(client, EVENT_OF_GATE));
-      await until(() => service.count('POST', '/rtsp/Gate') === 32, 'all connections to be taken');
+      await eventually(() => service.count('POST', '/rtsp/Gate') === 32, 'all connections to be taken');
       assert.ok((await failsIn(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT')) < 800);
       gate.open();
       await Promise.all(taken);
@@ -91,7 +85,7 @@ describe('resilience of the client', () => {
         assert.equal((await client.listDevices({ fresh: true })).length, 2);
         assert.equal(service.count('GET', '/devices'), 3);
         assert.equal(client.state.kind, 'connected');
-        await until(() => service.connections === 1, 'the end of the dead connection');
+        await eventually(() => service.connections === 1, 'the end of the dead connection');
       });
 
       it(`${stage} twice it is TIMEOUT: nobody waits for a third`, async () => {
@@ -126,7 +120,7 @@ describe('resilience of the client', () => {
           service.on('GET', '/devices', { status: 503 });
           const client = station.client({}, { retryMs: 60_000 });
           const under = [client.listDevices(), client.listDevices()];
-          await until(() => service.count('GET', '/devices') === 1, 'the request');
+          await eventually(() => service.count('GET', '/devices') === 1, 'the request');
           return { under };
         },
       ],
@@ -135,7 +129,7 @@ describe('resilience of the client', () => {
         async () => {
           service.on('GET', '/devices', { status: 429, headers: { 'Retry-After': '4' } });
           const under = [station.client().listDevices()];
-          await until(() => service.count('GET', '/devices') === 1, 'the request');
+          await eventually(() => service.count('GET', '/devices') === 1, 'the request');
           return { under };
         },
       ],
@@ -153,7 +147,7 @@ describe('resilience of the client', () => {
           service.on('POST', '/login', { status: 502 }, 'silence');
           const client = station.client({}, { probeMs: 20 });
           await failure(client.listDevices(), 'HTTP_ERROR');
-          await until(() => service.count('POST', '/login') === 2, 'the probe');
+          await eventually(() => service.count('POST', '/login') === 2, 'the probe');
           return { under: [] };
         },
       ],
@@ -163,7 +157,7 @@ describe('resilience of the client', () => {
           const client = station.client({ deviceRefreshMs: 100 });
           service.on('POST', '/rtsp/Gate', 'stall');
           const under = [rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 60_000 })];
-          await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
+          await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
           return { under };
         },
       ],
@@ -184,7 +178,7 @@ describe('resilience of the client', () => {
         const sent = service.seen.length;
         await sleep(100);
         assert.equal(service.seen.length, sent);
-        await until(() => service.connections === 0, 'the end of the connections', AT_CLOSE);
+        await eventually(() => service.connections === 0, 'the end of the connections', AT_CLOSE);
       });
     }
   });

@@ -1,14 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RvmError } from '../../lib/error';
-import {
-  EVENT_OF_GATE,
-  failsIn,
-  failure,
-  rtspForEvent,
-  ScriptedStation,
-  until,
-} from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { EVENT_OF_GATE, failsIn, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 import type { Reply, Route, ScriptedService } from '../support/scripted-service';
 
 /** Pauses that a test can wait for. */
@@ -87,7 +81,7 @@ describe('requests sent again', () => {
       await rtspForEvent(client, EVENT_OF_GATE);
       for (let turn = 0; turn < 20; turn += 1) {
         service.dropConnections();
-        await until(() => service.connections === 0, 'the end of the connections');
+        await eventually(() => service.connections === 0, 'the end of the connections');
         await rtspForEvent(client, EVENT_OF_GATE);
       }
       assert.equal(service.count('POST', '/rtsp/Gate'), 21);
@@ -171,7 +165,7 @@ describe('requests sent again', () => {
       );
       const client = station.client({}, QUICK);
       await failure(client.listDevices(), 'RATE_LIMITED');
-      await until(() => client.state.kind === 'connected', 'the login');
+      await eventually(() => client.state.kind === 'connected', 'the login');
       const [pause = 0] = service.gaps('/login');
       assert.ok(pause >= 1_000, `${pause} ms`);
     });

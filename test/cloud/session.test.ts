@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Gate } from '../support/gate';
-import { failure, rtspForEvent, ScriptedStation, until } from '../support/scripted-station';
+import { eventually } from '../support/patience';
+import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
@@ -186,7 +187,7 @@ describe('session of a central station', () => {
       json: { url: 'rtsp://relay.example/late' },
     });
     const slow = rtspForEvent(client, EVENT, QUALITY);
-    await until(() => service.count('POST', '/rtsp/Gate') === 2, 'the slow request');
+    await eventually(() => service.count('POST', '/rtsp/Gate') === 2, 'the slow request');
     service.sessions.clear();
     await client.listDevices({ fresh: true });
     gate.open();
@@ -203,7 +204,7 @@ describe('session of a central station', () => {
     const caller = new AbortController();
     const first = failure(client.listDevices({ signal: caller.signal }), 'CANCELLED');
     const second = client.listDevices();
-    await until(() => service.count('POST', '/login') === 1, 'the login');
+    await eventually(() => service.count('POST', '/login') === 1, 'the login');
     caller.abort();
     await first;
     gate.open();

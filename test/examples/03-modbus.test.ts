@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { eventOf, ExampleRun, partOf, webhookOf } from '../support/example-run';
 import { ModbusPlc } from '../support/modbus-plc';
 import { freePort } from '../support/node-red';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 
 describe('example 03, alarm to a PLC over Modbus TCP', function () {
   this.timeout(60_000);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { dc09Crc, Dc09Receiver, readDc09 } from '../support/dc09-receiver';
 import { eventOf, ExampleRun, webhookOf } from '../support/example-run';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 
 type Message = Record<string, unknown>;
 

@@ -6,7 +6,7 @@ import { example } from '../support/examples';
 import { SandboxOfExample, tabEnv, withChanges } from '../support/example-sandbox';
 import { PHRASE } from '../support/flows';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 
 const TAB = 'rvm-example-06-tab';
 const BESIDE = { 'rvm-example-06-problems': 'problems', 'rvm-example-06-out-event': 'sent' };

@@ -6,7 +6,7 @@ import { SMTPServer } from 'smtp-server';
 import { example, packagesFor } from '../support/examples';
 import { SandboxOfExample, withChanges } from '../support/example-sandbox';
 import { freePort, NodeRed, probe, ROOT, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 
 const TAB = 'rvm-example-07-tab';
 

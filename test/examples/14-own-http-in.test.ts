@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/alarm-message';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 import { ExampleRun, partOf, webhookOf } from '../support/example-run';
 import { PHRASE } from '../support/flows';
 import { freePort } from '../support/node-red';

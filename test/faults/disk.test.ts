@@ -4,8 +4,9 @@ import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed } from '../support/node-red';
-import { eventually, FileSink, sentFlow } from '../support/sinks';
+import { FileSink, sentFlow } from '../support/sinks';
 import { needsStrace, Strace } from '../support/strace';
+import { eventually } from '../support/patience';
 
 describe('Node-RED on a disk that fails', function () {
   this.timeout(60_000);

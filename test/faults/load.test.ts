@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed, type FlowNode } from '../support/node-red';
-import { eventually, FileSink, sentFlow } from '../support/sinks';
+import { eventually } from '../support/patience';
+import { FileSink, sentFlow } from '../support/sinks';
 
 const PER_SECOND = 200;
 /** Between two posts of a message that had no answer, in milliseconds. */

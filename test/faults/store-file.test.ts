@@ -7,7 +7,8 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import { alarmMessage, answerTo } from '../support/alarm-message';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/flows';
 import { NodeRed, watched, type FlowNode } from '../support/node-red';
-import { eventually, FileSink, sentFlow } from '../support/sinks';
+import { eventually } from '../support/patience';
+import { FileSink, sentFlow } from '../support/sinks';
 
 interface Case {
   title: string;

@@ -3,7 +3,8 @@ import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed } from '../support/node-red';
-import { eventually, FileSink, sentFlow } from '../support/sinks';
+import { eventually } from '../support/patience';
+import { FileSink, sentFlow } from '../support/sinks';
 
 describe('two Node-RED with one inbox folder', function () {
   this.timeout(60_000);

@@ -3,7 +3,8 @@ import { backOff } from '../../lib/inbox/queue/back-off';
 import type { ProvenMessage } from '../../lib/message/record';
 import { uncertainProblem } from '../../lib/webhook/problem';
 import { InlineInbox } from '../support/inline-inbox';
-import { allSettled, ENDPOINT, proven, Taker, until } from './samples';
+import { eventually } from '../support/patience';
+import { allSettled, ENDPOINT, proven, Taker } from './samples';
 
 describe('deliveries of the inbox', () => {
   let inbox: InlineInbox;
@@ -22,7 +23,7 @@ describe('deliveries of the inbox', () => {
   async function one(taker: Taker): Promise<void> {
     const last = proven();
     await accept(last);
-    await until(() => taker.ids.includes(last.envelope.messageId), 'one more delivery');
+    await eventually(() => taker.ids.includes(last.envelope.messageId), 'one more delivery');
   }
 
   it('keep events for a consumer that comes afterwards, in order of acceptance', async () => {
@@ -30,7 +31,7 @@ describe('deliveries of the inbox', () => {
     await accept(...messages);
     assert.equal(inbox.waiting(ENDPOINT), 3);
     const taker = new Taker(inbox);
-    await until(() => taker.ids.length === 3, 'three deliveries');
+    await eventually(() => taker.ids.length === 3, 'three deliveries');
     assert.deepEqual(
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
@@ -45,7 +46,7 @@ describe('deliveries of the inbox', () => {
     const unknown = proven({ eventClass: 'weather' });
     await accept(health, security, unknown);
     const taker = new Taker(inbox);
-    await until(() => taker.ids.length === 3, 'three deliveries');
+    await eventually(() => taker.ids.length === 3, 'three deliveries');
     assert.deepEqual(
       taker.ids,
       [security, unknown, health].map(({ envelope }) => envelope.messageId),
@@ -73,7 +74,7 @@ describe('deliveries of the inbox', () => {
     const message = proven({ eventName: 'Ærø 港', extra: { nested: [1, '1e400'] } });
     await accept(message);
     const taker = new Taker(inbox);
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     const { body, ...rest } = taker.deliveries[0]?.message ?? assert.fail();
     const { body: sent, ...accepted } = message;
     assert.deepEqual(rest, accepted);
@@ -88,9 +89,9 @@ describe('deliveries of the inbox', () => {
       },
     });
     const [deliveryId] = await accept(proven());
-    await until(() => inbox.waiting(ENDPOINT) === 1, 'the event to be given back');
+    await eventually(() => inbox.waiting(ENDPOINT) === 1, 'the event to be given back');
     const next = new Taker(inbox);
-    await until(() => next.ids.length === 1, 'the delivery to the next');
+    await eventually(() => next.ids.length === 1, 'the delivery to the next');
     assert.equal(next.deliveries[0]?.deliveryId, deliveryId);
     assert.equal(next.deliveries[0]?.attempt, 2);
     assert.equal(next.deliveries[0]?.again, 'restart');
@@ -104,7 +105,7 @@ describe('deliveries of the inbox', () => {
     assert.equal(inbox.waiting(ENDPOINT), 2);
     assert.deepEqual(taker.ids, []);
     taker.consumption.resume();
-    await until(() => taker.ids.length === 2, 'both deliveries');
+    await eventually(() => taker.ids.length === 2, 'both deliveries');
     assert.deepEqual(
       taker.deliveries.map(({ attempt }) => attempt),
       [1, 1],
@@ -148,7 +149,7 @@ describe('deliveries of the inbox', () => {
       proven({ alarmId: 'a' }, { stationKey: 'south' }),
       proven({ alarmId: '' }),
     );
-    await until(() => taker.ids.length === 6, 'all deliveries');
+    await eventually(() => taker.ids.length === 6, 'all deliveries');
     assert.deepEqual(
       taker.deliveries.map(({ first, ended }) => [first, ended]),
       [
@@ -166,7 +167,7 @@ describe('deliveries of the inbox', () => {
     for (let change = 0; change < 20; change += 1) {
       const taker = new Taker(inbox);
       await accept(proven(), proven());
-      await until(() => taker.ids.length >= 2, 'the deliveries');
+      await eventually(() => taker.ids.length >= 2, 'the deliveries');
       for (let turn = 0; turn < change % 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       await taker.consumption.end();
     }
@@ -182,7 +183,7 @@ describe('deliveries of the inbox', () => {
     const sent = [...messages, ...messages.toReversed(), ...messages];
     const outcomes = await Promise.all(sent.map(async (message) => (await inbox.accept(message)).outcome));
     assert.equal(outcomes.filter((outcome) => outcome === 'new').length, 500);
-    await until(() => taker.ids.length >= 500, 'all deliveries');
+    await eventually(() => taker.ids.length >= 500, 'all deliveries');
     await allSettled(inbox);
     assert.equal(new Set(taker.ids).size, 500);
     assert.equal(taker.ids.length, 500);
@@ -203,7 +204,7 @@ describe('events that have to be settled', () => {
   it('are done when the flow says so, once and for all', async () => {
     const taker = new Taker(inbox, settled);
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     assert.deepEqual((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
     for (const action of ['done', 'reject', 'retry', 'extend'] as const) {
@@ -223,7 +224,7 @@ describe('events that have to be settled', () => {
     const taker = new Taker(inbox, settled);
     await inbox.accept(proven());
     const from = performance.now();
-    await until(() => taker.ids.length === 2, 'the second delivery');
+    await eventually(() => taker.ids.length === 2, 'the second delivery');
     assert.ok(performance.now() - from > LEASE + 990);
     const [first, second] = taker.deliveries;
     assert.ok(first && second);
@@ -246,9 +247,9 @@ describe('events that have to be settled', () => {
   it('come again a second after the flow asked for it, and that is not uncertain', async () => {
     const taker = new Taker(inbox, patient);
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
-    await until(() => taker.ids.length === 2, 'the second delivery');
+    await eventually(() => taker.ids.length === 2, 'the second delivery');
     const [, second] = taker.deliveries;
     assert.ok(second);
     assert.deepEqual([second.attempt, second.again], [2, 'retry']);
@@ -258,7 +259,7 @@ describe('events that have to be settled', () => {
   it('C-132 are dead letters after so many attempts', async () => {
     const taker = new Taker(inbox, { ...settled, maxAttempts: 2 });
     const { deliveryId } = await inbox.accept(proven());
-    await until(() => taker.dead.length === 1, 'the dead letter');
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
     assert.equal(taker.ids.length, 2);
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'attempts', note: undefined }]);
     const [row] = await inbox.list({ state: 'dead', limit: 9 });
@@ -268,16 +269,16 @@ describe('events that have to be settled', () => {
   it('that are dead letters for want of attempts can be had again, and ended; rejected ones not', async () => {
     const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.dead.length === 1, 'the dead letter');
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
-    await until(() => taker.ids.length === 2, 'the delivery out of the dead letters');
+    await eventually(() => taker.ids.length === 2, 'the delivery out of the dead letters');
     assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
-    await until(() => taker.dead.length === 2, 'the next death');
+    await eventually(() => taker.dead.length === 2, 'the next death');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
 
     const { deliveryId: other = '' } = await inbox.accept(proven());
-    await until(() => taker.dead.length === 3, 'one more death');
+    await eventually(() => taker.dead.length === 3, 'one more death');
     await inbox.settle(other, { action: 'reject' });
     for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
     assert.deepEqual(
@@ -289,7 +290,7 @@ describe('events that have to be settled', () => {
   it('are dead letters where the flow rejects them, with its reason', async () => {
     const taker = new Taker(inbox, patient);
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' });
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
     assert.equal((await inbox.list({ state: 'dead', limit: 9 })).length, 1);
@@ -298,7 +299,7 @@ describe('events that have to be settled', () => {
   it('have more time where the flow wants it', async () => {
     const taker = new Taker(inbox, { ...settled, redeliverAfter: 400 });
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     const end = performance.now() + 1200;
     while (performance.now() < end) {
       assert.equal(await inbox.settle(deliveryId, { action: 'extend' }), true);
@@ -315,12 +316,12 @@ describe('events that have to be settled', () => {
     const ids: string[] = [];
     for (const message of [a1, a2, a3, b1]) ids.push((await inbox.accept(message)).deliveryId ?? '');
     const names = () => taker.ids.map((id) => [a1, a2, a3, b1].findIndex((m) => m.envelope.messageId === id));
-    await until(() => taker.ids.length === 2, 'the first of each alarm');
+    await eventually(() => taker.ids.length === 2, 'the first of each alarm');
     assert.deepEqual(names(), [0, 3]);
     await inbox.settle(ids[0] ?? '', { action: 'done' });
-    await until(() => taker.ids.length === 3, 'the second of the first alarm');
+    await eventually(() => taker.ids.length === 3, 'the second of the first alarm');
     await inbox.settle(ids[1] ?? '', { action: 'reject' });
-    await until(() => taker.ids.length === 4, 'the third of the first alarm');
+    await eventually(() => taker.ids.length === 4, 'the third of the first alarm');
     assert.deepEqual(names(), [0, 3, 1, 2]);
     assert.equal(inbox.waiting(ENDPOINT), 0);
   });
@@ -330,7 +331,7 @@ describe('events that have to be settled', () => {
     await Promise.all(Array.from({ length: 300 }, () => inbox.accept(proven({ alarmId: 'shared' }))));
     const other = proven({ alarmId: 'other' });
     await inbox.accept(other);
-    await until(() => taker.ids.includes(other.envelope.messageId), 'the other alarm');
+    await eventually(() => taker.ids.includes(other.envelope.messageId), 'the other alarm');
     assert.equal(taker.ids.length, 2);
   });
 
@@ -338,36 +339,36 @@ describe('events that have to be settled', () => {
     const taker = new Taker(inbox, { ...patient, maxInFlight: 2 });
     const ids: string[] = [];
     for (let i = 0; i < 5; i += 1) ids.push((await inbox.accept(proven())).deliveryId ?? '');
-    await until(() => taker.ids.length === 2, 'a full window');
+    await eventually(() => taker.ids.length === 2, 'a full window');
     assert.equal(taker.blocked.length, 1);
     assert.equal(inbox.waiting(ENDPOINT), 3);
     await inbox.settle(ids[0] ?? '', { action: 'done' });
-    await until(() => taker.ids.length === 3, 'the third');
+    await eventually(() => taker.ids.length === 3, 'the third');
     for (const id of ids) await inbox.settle(id, { action: 'done' });
     await allSettled(inbox);
     assert.equal(inbox.waiting(ENDPOINT), 0);
     assert.equal(taker.blocked.length, 1);
     for (let i = 0; i < 3; i += 1) await inbox.accept(proven());
-    await until(() => taker.blocked.length === 2, 'the next time that it is full');
+    await eventually(() => taker.blocked.length === 2, 'the next time that it is full');
   });
 
   it('of class health leave room for an alarm, however many of them are unsettled', async () => {
     const taker = new Taker(inbox, { ...patient, maxInFlight: 20 });
     for (let i = 0; i < 30; i += 1) await inbox.accept(proven({ eventClass: 'health' }));
-    await until(() => taker.ids.length === 18, 'what health may take');
-    await until(() => taker.blocked.length === 1, 'the word about it');
+    await eventually(() => taker.ids.length === 18, 'what health may take');
+    await eventually(() => taker.blocked.length === 1, 'the word about it');
     const alarm = proven();
     await inbox.accept(alarm);
-    await until(() => taker.ids.includes(alarm.envelope.messageId), 'the alarm');
+    await eventually(() => taker.ids.includes(alarm.envelope.messageId), 'the alarm');
     assert.equal(taker.ids.length, 19);
     for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'done' });
-    await until(() => taker.ids.length === 31, 'the rest');
+    await eventually(() => taker.ids.length === 31, 'the rest');
   });
 
   it('stay with the flow while only the consumer pauses, and can be settled there', async () => {
     const taker = new Taker(inbox, patient);
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     taker.consumption.pause();
     taker.consumption.resume();
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
@@ -379,13 +380,13 @@ describe('events that have to be settled', () => {
     const { deliveryId = '' } = await inbox.accept(proven());
     for (let restart = 1; restart <= 3; restart += 1) {
       const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
-      await until(() => taker.ids.length === 1, 'the delivery');
+      await eventually(() => taker.ids.length === 1, 'the delivery');
       assert.equal(taker.deliveries[0]?.attempt, restart);
       assert.equal(taker.deliveries[0]?.again, restart === 1 ? undefined : 'restart');
       void taker.consumption.end();
     }
     const last = new Taker(inbox, { ...settled, maxAttempts: 1 });
-    await until(() => last.dead.length === 1, 'the dead letter');
+    await eventually(() => last.dead.length === 1, 'the dead letter');
     assert.deepEqual(last.dead[0]?.deliveryId, deliveryId);
   });
 
@@ -396,7 +397,7 @@ describe('events that have to be settled', () => {
     const taker = new Taker(inbox, patient);
     const next = proven();
     await inbox.accept(next);
-    await until(() => taker.ids.length > 0, 'the next one');
+    await eventually(() => taker.ids.length > 0, 'the next one');
     assert.deepEqual(taker.ids, [next.envelope.messageId]);
   });
 });

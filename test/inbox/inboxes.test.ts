@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { Inboxes } from '../../lib/inbox/inboxes';
 import { InlineInbox } from '../support/inline-inbox';
-import { allSettled, ENDPOINT, proven, Taker, until } from './samples';
+import { allSettled, ENDPOINT, proven, Taker } from './samples';
+import { eventually } from '../support/patience';
 
 const DAY = 24 * 60 * 60 * 1000;
 const settings = (changes: Partial<InboxSettings> = {}): InboxSettings => ({
@@ -118,7 +119,7 @@ describe('the inboxes of a process', () => {
     other.release();
     assert.equal(at('/a').isClosed, false, 'what arrives before the next start is stored');
     inboxes.flowsStarted();
-    await until(() => at('/a').isClosed, 'the end of the inbox');
+    await eventually(() => at('/a').isClosed, 'the end of the inbox');
     assert.deepEqual(inboxes.all(), []);
     assert.deepEqual(leftBehind, []);
   });
@@ -131,7 +132,7 @@ describe('the inboxes of a process', () => {
     inboxes.flowsStarted();
     inboxes.claim('/a');
     assert.notEqual(inboxes.all()[0]?.id, first?.id);
-    await until(() => former.isClosed, 'the end of the former one');
+    await eventually(() => former.isClosed, 'the end of the former one');
   });
 
   it('tell how many events nobody settled, where one is closed', async () => {
@@ -140,7 +141,7 @@ describe('the inboxes of a process', () => {
     await claim.inbox.accept(proven());
     claim.release();
     inboxes.flowsStarted();
-    await until(() => leftBehind.length > 0, 'the word about them');
+    await eventually(() => leftBehind.length > 0, 'the word about them');
     assert.deepEqual(leftBehind, [['/a', 2]]);
   });
 
@@ -152,7 +153,7 @@ describe('the inboxes of a process', () => {
     await allSettled(inbox, 1);
     assert.deepEqual([inbox.hasConsumer(ENDPOINT), inbox.hasConsumer('gone')], [true, false]);
     inboxes.flowsStarted();
-    await until(() => abandoned.length > 0, 'the word about them');
+    await eventually(() => abandoned.length > 0, 'the word about them');
     assert.deepEqual(abandoned, [['/a', 1]]);
     assert.equal(taker.ids.length, 1);
   });

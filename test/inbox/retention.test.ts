@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import { InlineInbox } from '../support/inline-inbox';
-import { allSettled, proven, Taker, until } from './samples';
+import { eventually } from '../support/patience';
+import { allSettled, proven, Taker } from './samples';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -22,7 +23,7 @@ describe('what the inbox keeps', () => {
   async function deliver(count: number, left = 0): Promise<void> {
     const taker = new Taker(inbox);
     for (let i = 0; i < count; i += 1) await inbox.accept(proven());
-    await until(() => taker.ids.length >= count, 'the deliveries');
+    await eventually(() => taker.ids.length >= count, 'the deliveries');
     await allSettled(inbox, left);
     void taker.consumption.end();
   }
@@ -99,7 +100,7 @@ describe('what the inbox keeps', () => {
     it('goes, where it is a dead letter for want of attempts, once it is discarded', async () => {
       const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
       const { deliveryId = '' } = await inbox.accept(proven());
-      await until(() => taker.dead.length === 1, 'the dead letter');
+      await eventually(() => taker.dead.length === 1, 'the dead letter');
       now = 8 * DAY;
       tidy(7, 7);
       assert.equal(await isKept(deliveryId), true);
@@ -131,7 +132,7 @@ describe('what the inbox keeps', () => {
     await inbox.accept(proven({}, { receivedTime: '1970-01-01T00:00:03.000Z' }));
     await inbox.accept(proven({}, { receivedTime: '2099-01-01T00:00:00.000Z' }));
     const taker = new Taker(inbox);
-    await until(() => taker.ids.length === 2, 'both');
+    await eventually(() => taker.ids.length === 2, 'both');
     await allSettled(inbox);
     now = 6 * DAY;
     tidy(7, 7);

@@ -5,6 +5,7 @@ import { readEnvelope } from '../../lib/message/envelope';
 import { fingerprintOfValue } from '../../lib/message/fingerprint';
 import { jsonOf } from '../../lib/message/json-reading';
 import { alarmMessage } from '../support/alarm-message';
+import { eventually } from '../support/patience';
 
 export const ENDPOINT = 'webhook-in';
 
@@ -68,20 +69,9 @@ export class Taker {
   }
 }
 
-/** Waits until a condition holds; fails after a few seconds. */
-export async function until(condition: () => boolean, what: string, seconds = 5): Promise<void> {
-  const end = performance.now() + seconds * 1000;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** Waits until the inbox has nothing open any more, but for `left` events. */
-export async function allSettled(inbox: Inbox, left = 0): Promise<void> {
-  const end = performance.now() + 5000;
-  while ((await inbox.list({ state: 'open', limit: left + 1 })).length > left) {
-    if (performance.now() > end) throw new Error('never came: the end of all events');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+export function allSettled(inbox: Inbox, left = 0): Promise<void> {
+  const isSettled = async (): Promise<boolean> =>
+    (await inbox.list({ state: 'open', limit: left + 1 })).length <= left;
+  return eventually(isSettled, 'the end of all events');
 }

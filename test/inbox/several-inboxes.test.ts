@@ -3,7 +3,8 @@ import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import type { Inbox } from '../../lib/inbox/inbox';
 import { listAll, readAll } from '../../lib/inbox/read-all';
 import { InlineInbox } from '../support/inline-inbox';
-import { proven, Taker, until } from './samples';
+import { proven, Taker } from './samples';
+import { eventually } from '../support/patience';
 
 describe('of several inboxes, the first of which fails,', () => {
   let broken: InlineInbox;
@@ -24,7 +25,7 @@ describe('of several inboxes, the first of which fails,', () => {
   async function deadLetter(): Promise<{ deliveryId: string; taker: Taker }> {
     const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.dead.length === 1, 'the dead letter');
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
     return { deliveryId, taker };
   }
 
@@ -37,7 +38,7 @@ describe('of several inboxes, the first of which fails,', () => {
   it('a dead letter is delivered again from the one that knows it', async () => {
     const { deliveryId, taker } = await deadLetter();
     await actWhereKnown(inboxes, (each) => each.settle(deliveryId, { action: 'retry' }));
-    await until(() => taker.ids.length === 2, 'the next delivery');
+    await eventually(() => taker.ids.length === 2, 'the next delivery');
   });
 
   it('a dead letter is discarded in the one that knows it', async () => {

@@ -8,7 +8,8 @@ import { SpillFile } from '../../lib/inbox/spill/spill-file';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inline-inbox';
-import { proven, Taker, until } from './samples';
+import { eventually } from '../support/patience';
+import { proven, Taker } from './samples';
 
 describe('an inbox whose store fails', () => {
   let folder: string;
@@ -18,7 +19,7 @@ describe('an inbox whose store fails', () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
     news = [];
     inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, log: (line) => news.push(line) });
-    await until(() => inbox.state().durable === true, 'the store to be open');
+    await eventually(() => inbox.state().durable === true, 'the store to be open');
   });
   afterEach(async () => {
     inbox.fails = false;
@@ -35,13 +36,13 @@ describe('an inbox whose store fails', () => {
     assert.deepEqual(inbox.state(), { durable: false, fault: 'the disk is gone' });
     assert.deepEqual(taker.ids, []);
     inbox.fails = false;
-    await until(() => taker.ids.length === 30, 'all deliveries');
+    await eventually(() => taker.ids.length === 30, 'all deliveries');
     assert.deepEqual(
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
     );
-    await until(() => inbox.state().durable === true, 'the end of the fault');
-    await until(() => kinds().includes('read-back'), 'the end of reading back');
+    await eventually(() => inbox.state().durable === true, 'the end of the fault');
+    await eventually(() => kinds().includes('read-back'), 'the end of reading back');
     assert.deepEqual(kinds(), ['fault', 'spilling', 'read-back']);
     assert.deepEqual(fs.readdirSync(folder), []);
   });
@@ -53,7 +54,7 @@ describe('an inbox whose store fails', () => {
     inbox.fails = true;
     for (const each of [message, message, conflict]) await inbox.accept(each);
     inbox.fails = false;
-    await until(() => taker.readBack.length === 3, 'all three');
+    await eventually(() => taker.readBack.length === 3, 'all three');
     assert.deepEqual(taker.readBack, ['new', 'repeat', 'conflict']);
     assert.equal((await inbox.accept(message)).outcome, 'repeat');
     assert.deepEqual(taker.ids, [message.envelope.messageId]);
@@ -75,20 +76,20 @@ describe('an inbox whose store fails', () => {
     inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder: path.join(folder, 'another') });
     await inbox.accept(proven());
     inbox.fails = false;
-    await until(() => taker.ids.length === 2, 'both');
+    await eventually(() => taker.ids.length === 2, 'both');
   });
 
   it('reads back after a restart what was spilled in a folder that is not set any more', async () => {
     const store = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-store-'));
     const options = { file: path.join(store, 'inbox.sqlite'), lookAgain: 20 };
     const first = new InlineInbox({ ...options, spillFolder: path.join(folder, 'a') });
-    await until(() => first.state().durable === true, 'the store to be open');
+    await eventually(() => first.state().durable === true, 'the store to be open');
     first.fails = true;
     await first.accept(proven());
     await first.close();
     const next = new InlineInbox({ ...options, spillFolder: path.join(folder, 'b') });
     const taker = new Taker(next);
-    await until(() => taker.ids.length === 1, 'the event');
+    await eventually(() => taker.ids.length === 1, 'the event');
     await next.close();
     fs.rmSync(store, { recursive: true });
   });
@@ -100,7 +101,7 @@ describe('an inbox whose store fails', () => {
     await inbox.accept(messages[0] ?? proven());
     inbox.fails = false;
     await inbox.accept(messages[1] ?? proven());
-    await until(() => taker.ids.length === 2, 'both');
+    await eventually(() => taker.ids.length === 2, 'both');
     assert.deepEqual(
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
@@ -124,7 +125,7 @@ describe('an inbox whose store fails', () => {
     const start = proven({ alarmId: 'a' });
     await inbox.accept(start);
     inbox.fails = false;
-    await until(() => taker.ids.length === 152, 'all of them');
+    await eventually(() => taker.ids.length === 152, 'all of them');
     await ending;
     const ids = [start, end].map(({ envelope }) => envelope.messageId);
     assert.deepEqual(taker.ids.slice(-2), ids);
@@ -139,10 +140,10 @@ describe('an inbox whose store fails', () => {
     inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, spillAfter: 0 });
     const taker = new Taker(inbox);
     const message = proven();
-    await until(() => inbox.state().durable === true, 'the store to be open');
+    await eventually(() => inbox.state().durable === true, 'the store to be open');
     await inbox.accept(message);
-    await until(() => taker.ids.length === 1, 'the delivery');
-    await until(() => fs.readdirSync(folder).length === 0, 'the spill folder to be empty');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => fs.readdirSync(folder).length === 0, 'the spill folder to be empty');
     assert.deepEqual(taker.ids, [message.envelope.messageId]);
   });
 });

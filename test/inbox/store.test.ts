@@ -15,7 +15,8 @@ import { slowIt } from '../support/lanes';
 import { ROOT } from '../support/node-red';
 import { otherNode } from '../support/other-node';
 import { cannotRun } from '../support/programs';
-import { allSettled, proven, Taker, until } from './samples';
+import { allSettled, proven, Taker } from './samples';
+import { eventually } from '../support/patience';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -118,13 +119,13 @@ describe('the store of the inbox, in its thread', function () {
     const messages = [proven(), proven(), proven()];
     await inbox.accept(messages[0] ?? proven());
     const taker = new Taker(inbox);
-    await until(() => taker.ids.length === 1, 'the first');
+    await eventually(() => taker.ids.length === 1, 'the first');
     await allSettled(inbox);
     void taker.consumption.end();
     for (const message of messages.slice(1)) await inbox.accept(message);
     await restart();
     const next = new Taker(inbox);
-    await until(() => next.ids.length === 2, 'the others');
+    await eventually(() => next.ids.length === 2, 'the others');
     assert.deepEqual(
       next.ids,
       messages.slice(1).map(({ envelope }) => envelope.messageId),
@@ -138,10 +139,10 @@ describe('the store of the inbox, in its thread', function () {
   it('C-76 delivers again under the same id what was not settled at a restart', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
     await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     await restart();
     const next = new Taker(inbox, { handledWhen: 'settled' });
-    await until(() => next.ids.length === 1, 'the delivery after the restart');
+    await eventually(() => next.ids.length === 1, 'the delivery after the restart');
     const [before, after] = [taker.deliveries[0], next.deliveries[0]];
     assert.equal(after?.deliveryId, before?.deliveryId);
     assert.equal(after?.sequence, before?.sequence);
@@ -154,7 +155,7 @@ describe('the store of the inbox, in its thread', function () {
     const south = await inbox.accept(proven({}, { messageId, stationKey: 'south' }));
     assert.deepEqual([north.outcome, south.outcome], ['new', 'new']);
     const taker = new Taker(inbox);
-    await until(() => taker.ids.length === 2, 'both');
+    await eventually(() => taker.ids.length === 2, 'both');
     const [first = 0, second = 0] = taker.deliveries.map(({ sequence }) => sequence);
     assert.ok(first < second);
   });
@@ -219,10 +220,10 @@ describe('the store of the inbox, in its thread', function () {
       keep: { keys: DAY, bodies: DAY },
       lookAgain: 100,
     });
-    await until(() => other.state().durable === false, 'the refusal');
+    await eventually(() => other.state().durable === false, 'the refusal');
     assert.match(other.state().fault ?? '', /another Node-RED/);
     await inbox.close();
-    await until(() => other.state().durable === true, 'the file to be free', 10);
+    await eventually(() => other.state().durable === true, 'the file to be free');
     await other.close();
     inbox = open();
   });
@@ -234,7 +235,7 @@ describe('the store of the inbox, in its thread', function () {
     database.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
     database.close();
     inbox = open();
-    await until(() => inbox.state().durable === false, 'the refusal');
+    await eventually(() => inbox.state().durable === false, 'the refusal');
     assert.match(inbox.state().fault ?? '', /newer version.*install that version again/);
   });
 
@@ -273,12 +274,12 @@ describe('the store of the inbox, in its thread', function () {
       await restart();
       const taker = new Taker(inbox, { handledWhen: 'settled' });
       const { deliveryId = '' } = await inbox.accept(proven());
-      await until(() => taker.ids.length === 1, 'the delivery');
+      await eventually(() => taker.ids.length === 1, 'the delivery');
       await threads[0]?.terminate();
-      await until(() => threads.length === 2 && inbox.state().durable === true, 'the next thread', 10);
+      await eventually(() => threads.length === 2 && inbox.state().durable === true, 'the next thread');
       assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
       await inbox.accept(proven());
-      await until(() => taker.ids.length === 2, 'the next event', 10);
+      await eventually(() => taker.ids.length === 2, 'the next event');
       assert.deepEqual(
         taker.deliveries.map(({ attempt }) => attempt),
         [1, 1],
@@ -326,12 +327,12 @@ describe('the store of the inbox, in its thread', function () {
     assert.deepEqual(await inbox.accept(messages[1] ?? proven()), { outcome: 'spilled' });
     assert.match(inbox.state().fault ?? '', /not a database/);
     fs.copyFileSync(`${file()}.whole`, file());
-    await until(() => taker.ids.length === 2, 'both events', 10);
+    await eventually(() => taker.ids.length === 2, 'both events');
     assert.deepEqual(
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
     );
-    await until(() => inbox.state().durable === true, 'the end of the fault');
+    await eventually(() => inbox.state().durable === true, 'the end of the fault');
     assert.deepEqual(fs.readdirSync(path.join(folder, 'spill')), []);
   });
 });

@@ -3,7 +3,8 @@ import type { InboxNews } from '../../lib/inbox/store-health';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inline-inbox';
 import { failToReadBodies } from '../support/unread-bodies';
-import { ENDPOINT, proven, Taker, until } from './samples';
+import { ENDPOINT, proven, Taker } from './samples';
+import { eventually } from '../support/patience';
 
 describe('a body that the disk fails to read', () => {
   let inbox: InlineInbox;
@@ -43,10 +44,10 @@ describe('a body that the disk fails to read', () => {
     const { deliveryId = '' } = await inbox.accept(proven());
     mend = failToReadBodies();
     const taker = new Taker(inbox);
-    await until(() => news.length > 0, 'the word about it');
+    await eventually(() => news.length > 0, 'the word about it');
     assert.deepEqual(taker.ids, []);
     mend();
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     const { attempt, again } = taker.deliveries[0] ?? {};
     assert.deepEqual([taker.deliveries[0]?.deliveryId, attempt, again], [deliveryId, 1, undefined]);
     assert.deepEqual(taker.dead, []);
@@ -59,7 +60,7 @@ describe('a body that the disk fails to read', () => {
     let reads = 0;
     mend = failToReadBodies(() => (reads += 1) > 0);
     const taker = new Taker(inbox);
-    await until(() => reads === 2, 'the second try');
+    await eventually(() => reads === 2, 'the second try');
     mend();
     await taker.consumption.end();
     assert.equal(news.length, 1);
@@ -75,13 +76,13 @@ describe('a body that the disk fails to read', () => {
     mend = failToReadBodies((sequence) => sequence === first);
     const taker = new Taker(inbox);
     const later = proven();
-    await until(() => taker.ids.length === 2, 'those that can be read');
+    await eventually(() => taker.ids.length === 2, 'those that can be read');
     await inbox.accept(later);
-    await until(() => taker.ids.length === 3, 'one that came later');
+    await eventually(() => taker.ids.length === 3, 'one that came later');
     const ids = [...messages.slice(1), later].map(({ envelope }) => envelope.messageId);
     assert.deepEqual(taker.ids, ids);
     mend();
-    await until(() => taker.ids.length === 4, 'the event once it can be read');
+    await eventually(() => taker.ids.length === 4, 'the event once it can be read');
     assert.equal(taker.ids[3], messages[0]?.envelope.messageId);
   });
 
@@ -89,19 +90,19 @@ describe('a body that the disk fails to read', () => {
     await inbox.accept(proven());
     mend = failToReadBodies();
     const taker = new Taker(inbox);
-    await until(() => news.length > 0, 'the word about it');
+    await eventually(() => news.length > 0, 'the word about it');
     await taker.consumption.end();
     assert.equal(inbox.waiting(ENDPOINT), 1);
     mend();
     const next = new Taker(inbox);
-    await until(() => next.ids.length === 1, 'the delivery');
+    await eventually(() => next.ids.length === 1, 'the delivery');
     assert.deepEqual([next.deliveries[0]?.attempt, next.deliveries[0]?.again], [1, undefined]);
   });
 
   it('is told of all the same, where the flow that has the event rejects it', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
     const { deliveryId = '' } = await inbox.accept(proven());
-    await until(() => taker.ids.length === 1, 'the delivery');
+    await eventually(() => taker.ids.length === 1, 'the delivery');
     mend = failToReadBodies();
     assert.equal(await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' }), true);
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);

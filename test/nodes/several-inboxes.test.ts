@@ -7,7 +7,7 @@ import { alarmMessage, post } from '../support/alarm-message';
 import { act, look, type Reply } from '../support/editor-questions';
 import { PATH, PHRASE, webhookFlow } from '../support/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 
 function inbox(folder: string): FlowNode {
   return { id: `inbox-${folder}`, type: 'rvm-inbox', name: '', folder };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, signature } from '../support/alarm-message';
 import { needs } from '../support/programs';
-import { eventually } from '../support/sinks';
+import { eventually } from '../support/patience';
 import { Authority } from '../support/authority';
 import { cloud, station, webhookIn } from '../support/flows';
 import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red';

@@ -5,7 +5,8 @@ import { Socket } from 'node:net';
 
 import { RequestParser } from '../../sandbox/rtsp/protocol/request-parser';
 import type { RtspServer } from '../../sandbox/rtsp/server';
-import { ServerUnderTest, live, recorded, until } from './server-under-test';
+import { eventually } from '../support/patience';
+import { ServerUnderTest, live, recorded } from './server-under-test';
 
 const MIB = 1024 * 1024;
 
@@ -115,7 +116,7 @@ describe('RTSP and hostile clients', () => {
     const [idle, serverSide] = await acceptedBy(() => under.readyPlayer(server.grant(recorded())));
     idle.connection.socket.pause();
     idle.connection.send('PLAY', idle.url, { Session: idle.session });
-    await until(() => serverSide.writableLength > 0);
+    await eventually(() => serverSide.writableLength > 0, 'what the player does not take');
 
     const busy = await under.readyPlayer(server.grant(recorded()));
     await busy.play();
@@ -127,7 +128,7 @@ describe('RTSP and hostile clients', () => {
 
     const sent = serverSide.bytesWritten;
     idle.connection.socket.resume();
-    await until(() => serverSide.bytesWritten > sent + 2 * MIB);
+    await eventually(() => serverSide.bytesWritten > sent + 2 * MIB, 'more of it');
   });
 
   it('a client that asks and never reads its answers is given up', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { expectedSecond, fixtureSecond } from '../support/fixture-second';
 import { receivePictures, reportTypes, type ReceivedPicture } from '../support/rtsp-client';
@@ -7,6 +8,11 @@ import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test'
 const secondOf = (picture: ReceivedPicture | undefined): number => fixtureSecond(picture?.nals ?? []);
 const typesOf = (picture: ReceivedPicture | undefined): number[] =>
   (picture?.nals ?? []).map((nal) => (nal[0] ?? 0) & 0x1f);
+
+/** So many pauses in milliseconds, one after the other. */
+async function pauses(count: number, each: number): Promise<void> {
+  for (let pause = 0; pause < count; pause++) await delay(each);
+}
 
 describe('RTSP PLAY', () => {
   const under = new ServerUnderTest();
@@ -188,11 +194,14 @@ describe('RTSP PLAY', () => {
   it('plays in real time: five pictures a second', async () => {
     const server = await under.start();
     const player = await under.readyPlayer(server.grant(recorded()));
-    await player.play();
     const begin = performance.now();
-    await player.pictures(6);
+    await player.play();
+    // A busy machine makes both slow.
+    const tooSlow = pauses(15, 200).then(() => 'fifteen pauses of a fifth of a second');
+    const first = await Promise.race([player.pictures(6).then(() => 'six pictures'), tooSlow]);
+    assert.equal(first, 'six pictures');
     const took = performance.now() - begin;
-    assert.ok(took > 900 && took < 5000, `six pictures took ${took} ms`);
+    assert.ok(took >= 990, `six pictures took ${took} ms`);
   });
 
   it('live video shows the present second and passes into the next', async () => {

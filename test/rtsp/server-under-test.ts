@@ -5,9 +5,11 @@ import { RtspPlayer } from '../support/rtsp-client';
 /** Epoch milliseconds at which the bit bar of the recording shows 42. */
 export const SECOND_42 = 1_760_000_042_000;
 
-/** An RTSP server of a test, with a clock that the test sets, and the connections that the test opened to it. */
+/** An RTSP server of a test, with clocks that the test sets, and the connections that the test opened to it. */
 export class ServerUnderTest {
   now = SECOND_42;
+  /** Milliseconds by which signs of life are timed: they pass only when a test says so. */
+  steady = 0;
   readonly #closing: (() => Promise<void> | void)[] = [];
 
   async start(options: Partial<RtspServerOptions> = {}): Promise<RtspServer> {
@@ -16,6 +18,7 @@ export class ServerUnderTest {
       port: 0,
       fallbackToFreePort: false,
       now: () => this.now,
+      steady: () => this.steady,
       ...options,
     });
     this.#closing.push(() => server.close());
@@ -56,6 +59,7 @@ export class ServerUnderTest {
   async stop(): Promise<void> {
     for (const close of this.#closing.splice(0).toReversed()) await close();
     this.now = SECOND_42;
+    this.steady = 0;
   }
 }
 
@@ -67,14 +71,4 @@ export function recorded(more: Partial<GrantRequest> = {}): GrantRequest {
 /** Live video of the same camera. */
 export function live(more: Partial<GrantRequest> = {}): GrantRequest {
   return { cameraId: 'cam-1', cameraName: 'SANDBOX Gate 1', ...more };
-}
-
-/** Waits until a condition holds; fails after `timeoutMs`. */
-export async function until(condition: () => boolean, timeoutMs = 5000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
-  while (!condition()) {
-    if (performance.now() > deadline)
-      throw new Error(`Not so within ${timeoutMs} ms: ${condition.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

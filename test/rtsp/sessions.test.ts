@@ -4,18 +4,12 @@ import { once } from 'node:events';
 
 import { RtspServer } from '../../sandbox/rtsp/server';
 import { UdpReceiver } from './udp-receiver';
-import { ServerUnderTest, live, recorded, until } from './server-under-test';
+import { eventually } from '../support/patience';
+import { ServerUnderTest, live, recorded } from './server-under-test';
 
-const SHORT = { sessionTimeoutSeconds: 0.6 };
-
-/** Gives a sign of life again and again, for more than twice the time-out. */
-async function longerThanTheTimeout(sign: () => Promise<void> | void): Promise<void> {
-  const end = performance.now() + 1500;
-  while (performance.now() < end) {
-    await sign();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
+/** Seconds without a sign of life after which a session ends; the server looks four times in that time. */
+const TIMEOUT = 0.2;
+const SHORT = { sessionTimeoutSeconds: TIMEOUT };
 
 describe('the life of RTSP sessions', () => {
   const under = new ServerUnderTest();
@@ -24,6 +18,20 @@ describe('the life of RTSP sessions', () => {
     for (const receiver of receivers.splice(0)) receiver.close();
     await under.stop();
   });
+
+  /** From here on every session has been silent for longer than its time-out. */
+  const passTimeout = (): void => void (under.steady += TIMEOUT * 1000 + 1);
+
+  /** Gives a sign of life now and then, until a session beside it that gives none has ended. */
+  async function outlivesSilentOne(server: RtspServer, sign: () => Promise<void> | void): Promise<void> {
+    const others = server.sessionCount;
+    await under.readyPlayer(server.grant(live()));
+    under.steady += TIMEOUT * 800;
+    await sign();
+    under.steady += TIMEOUT * 800;
+    await eventually(() => server.sessionCount <= others, 'the end of the silent session');
+    assert.equal(server.sessionCount, others);
+  }
 
   const udpReceiver = async (): Promise<UdpReceiver> => {
     const receiver = await UdpReceiver.open();
@@ -34,7 +42,8 @@ describe('the life of RTSP sessions', () => {
   it('a silent session ends after its time-out and is then unknown: 454', async () => {
     const server = await under.start(SHORT);
     const player = await under.readyPlayer(server.grant(live()));
-    await until(() => server.sessionCount === 0);
+    passTimeout();
+    await eventually(() => server.sessionCount === 0, 'the end of the session');
     await assert.rejects(player.play(), { status: 454 });
   });
 
@@ -42,23 +51,23 @@ describe('the life of RTSP sessions', () => {
     const server = await under.start(SHORT);
     const methods = ['GET_PARAMETER', 'SET_PARAMETER', 'OPTIONS'];
     const players = await Promise.all(methods.map(() => under.readyPlayer(server.grant(live()))));
-    await longerThanTheTimeout(async () => {
+    await outlivesSilentOne(server, async () => {
       for (const [i, player] of players.entries()) {
         const headers = { Session: player.session };
         const answer = await player.connection.request(methods[i] ?? '', player.url, headers);
         assert.equal(answer.headers.get('session'), player.session);
       }
     });
-    assert.equal(server.sessionCount, 3);
   });
 
   it('receiver reports in the connection are signs of life', async () => {
     const server = await under.start(SHORT);
     const player = await under.readyPlayer(server.grant(live()));
-    await longerThanTheTimeout(() => {
+    await outlivesSilentOne(server, async () => {
       player.connection.socket.write(Buffer.from([0x24, 1, 0, 4, 0x80, 201, 0, 0]));
+      // Without the session, so that it is no sign itself: once it is answered, the report has come.
+      await player.connection.request('OPTIONS', '*');
     });
-    assert.equal(server.sessionCount, 1);
   });
 
   it('a closed connection ends an interleaved session at once', async () => {
@@ -66,7 +75,7 @@ describe('the life of RTSP sessions', () => {
     const player = await under.readyPlayer(server.grant(live()));
     await player.play();
     player.close();
-    await until(() => server.sessionCount === 0);
+    await eventually(() => server.sessionCount === 0, 'the end of the session');
   });
 
   it('a UDP session outlives its connection until its time-out', async () => {
@@ -80,7 +89,8 @@ describe('the life of RTSP sessions', () => {
     await once(player.connection.socket, 'close');
     assert.equal(server.sessionCount, 1);
     await receiver.rtp(1);
-    await until(() => server.sessionCount === 0);
+    passTimeout();
+    await eventually(() => server.sessionCount === 0, 'the end of the session');
   });
 
   it('receiver reports over UDP are signs of life, also without a connection', async () => {
@@ -91,8 +101,11 @@ describe('the life of RTSP sessions', () => {
     const answer = await player.setup(receiver.transport);
     await player.play();
     player.close();
-    await longerThanTheTimeout(() => receiver.report(answer));
-    assert.equal(server.sessionCount, 1);
+    await outlivesSilentOne(server, async () => {
+      await receiver.report(answer);
+      // Once this is answered, the report has come.
+      await under.ask(server.url, 'OPTIONS');
+    });
   });
 
   it('another connection may go on with a UDP session', async () => {
@@ -143,9 +156,12 @@ describe('the life of RTSP sessions', () => {
   });
 
   it('a connection that says nothing and carries nothing is closed', async () => {
-    const server = await under.start({ sessionTimeoutSeconds: 0.2 });
+    const server = await under.start(SHORT);
     const connection = await under.connect(server.url);
+    await connection.request('OPTIONS', '*');
     connection.socket.write('OPTIONS * RT');
+    passTimeout();
+    passTimeout();
     await connection.closing();
   });
 
@@ -201,7 +217,7 @@ describe('the life of RTSP sessions', () => {
       assert.notDeepEqual(handles(), before);
       await server.close();
     }
-    await until(() => handles().join() === before.join());
+    await eventually(() => handles().join() === before.join(), 'the end of all handles');
   });
 });
 

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 
 import type { RtspAnswer } from '../support/rtsp-connection';
-import { until } from './server-under-test';
+import { eventually } from '../support/patience';
 
 /** The two UDP ports of a player. */
 export class UdpReceiver {
@@ -34,13 +34,16 @@ export class UdpReceiver {
 
   /** The first packets, once there are so many. */
   async rtp(count: number): Promise<Buffer[]> {
-    await until(() => this.#packets.length >= count);
+    await eventually(() => this.#packets.length >= count, `${count} packets`);
     return this.#packets.slice(0, count);
   }
 
-  /** Sends an empty receiver report to the RTCP port that SETUP named. */
-  report(setup: RtspAnswer): void {
-    this.#rtcp.send(Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]), serverPorts(setup)[1], '127.0.0.1');
+  /** Sends an empty receiver report to the RTCP port that SETUP named; resolves when it is on its way. */
+  report(setup: RtspAnswer): Promise<void> {
+    const report = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]);
+    return new Promise((resolve, reject) => {
+      this.#rtcp.send(report, serverPorts(setup)[1], '127.0.0.1', (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /** Resolves where both ports that SETUP named are free again. */

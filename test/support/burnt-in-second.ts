@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { PATIENCE } from './patience';
 
 const WIDTH = 320;
 const HEIGHT = 180;
@@ -9,7 +10,6 @@ export interface DecodeOptions {
   transport?: 'tcp' | 'udp';
   /** Seconds from the start of the recording (`-ss`). */
   seek?: number;
-  timeoutMs?: number;
 }
 
 /** Decodes the first picture of an RTSP URL with ffmpeg and reads the second 0..59 from its bit bar. */
@@ -21,7 +21,7 @@ export async function burntInSecond(url: string, options: DecodeOptions = {}): P
   const { stdout } = await run('ffmpeg', [...input, ...output], {
     encoding: 'buffer',
     maxBuffer: 4 * WIDTH * HEIGHT,
-    timeout: options.timeoutMs ?? 15_000,
+    timeout: PATIENCE,
     killSignal: 'SIGKILL',
   });
   return readBar(stdout);

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
-import { eventually } from './sinks';
+import { eventually } from './patience';
 
 /**
  * Waits until a program takes connections on all of these ports.
@@ -16,7 +16,7 @@ export async function untilListening(
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${log()}`);
     return (await Promise.all(ports.map(accepts))).every(Boolean);
   };
-  await eventually(isListening, `${child.spawnfile} to listen`, 10);
+  await eventually(isListening, `${child.spawnfile} to listen`);
 }
 
 async function accepts(port: number): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import net from 'node:net';
-import { until } from './scripted-station';
+import { eventually } from './patience';
 
 type Connected = (request: IncomingMessage, socket: net.Socket) => void;
 
@@ -48,7 +48,7 @@ export class OddServer {
   /** Ends all connections from this side, and waits for their end. */
   async interrupt(): Promise<void> {
     for (const socket of this.open) socket.destroy();
-    await until(() => this.open.size === 0, 'the end of the connections');
+    await eventually(() => this.open.size === 0, 'the end of the connections');
   }
 
   async close(): Promise<void> {

@@ -1,4 +1,5 @@
 import { RtspConnection, type ChannelData, type RtspAnswer } from './rtsp-connection';
+import { PATIENCE } from './patience';
 import { PictureAssembler, type ReceivedPicture } from './rtp-pictures';
 
 export type { ReceivedPicture } from './rtp-pictures';
@@ -20,7 +21,6 @@ export interface ReceiveOptions {
   pictures: number;
   /** `Range` of PLAY; none unless said. */
   range?: string;
-  timeoutMs?: number;
 }
 
 export interface Reception {
@@ -42,7 +42,7 @@ export async function receivePictures(url: string, options: ReceiveOptions): Pro
     const sdp = await player.describe();
     await player.setup();
     const played = await player.play(options.range);
-    const pictures = await player.pictures(options.pictures, options.timeoutMs);
+    const pictures = await player.pictures(options.pictures);
     await player.teardown();
     return {
       pictures,
@@ -107,10 +107,10 @@ export class RtspPlayer {
   }
 
   /** The next pictures; fewer where the stream ends (BYE or end of the connection) before. */
-  async pictures(count: number, timeoutMs = 10_000): Promise<ReceivedPicture[]> {
+  async pictures(count: number): Promise<ReceivedPicture[]> {
     const pictures: ReceivedPicture[] = [];
     while (pictures.length < count) {
-      const packet = await this.packet(timeoutMs);
+      const packet = await this.packet();
       if (packet === undefined) break;
       const picture = this.#assembler.add(packet.data);
       if (picture !== undefined) pictures.push(picture);
@@ -119,7 +119,7 @@ export class RtspPlayer {
   }
 
   /** The next RTP packet; undefined at the end of the stream. */
-  async packet(timeoutMs = 10_000): Promise<ChannelData | undefined> {
+  async packet(timeoutMs = PATIENCE): Promise<ChannelData | undefined> {
     while (!this.connection.closed || this.connection.waitingFrames > 0) {
       const frame = await this.#frame(timeoutMs);
       if (frame === undefined) return undefined;

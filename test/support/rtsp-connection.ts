@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { PATIENCE } from './patience';
 
 /** An RTSP answer as it came over the wire. */
 export interface RtspAnswer {
@@ -80,12 +81,12 @@ export class RtspConnection {
   }
 
   /** The next answer. */
-  answer(timeoutMs = 5000): Promise<RtspAnswer> {
+  answer(timeoutMs = PATIENCE): Promise<RtspAnswer> {
     return this.#next(this.#answers, 'answer', timeoutMs);
   }
 
   /** The next interleaved packet. */
-  frame(timeoutMs = 5000): Promise<ChannelData> {
+  frame(timeoutMs = PATIENCE): Promise<ChannelData> {
     return this.#next(this.#frames, 'packet', timeoutMs);
   }
 
@@ -95,7 +96,7 @@ export class RtspConnection {
   }
 
   /** Resolves when the connection has ended, in order or not. */
-  async closing(timeoutMs = 5000): Promise<void> {
+  async closing(timeoutMs = PATIENCE): Promise<void> {
     const deadline = AbortSignal.timeout(timeoutMs);
     while (!this.#closed) {
       if (deadline.aborted) throw new Error(`The connection is still open after ${timeoutMs} ms.`);

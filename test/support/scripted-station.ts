@@ -113,12 +113,3 @@ export async function failsIn(work: Promise<unknown>, code: RvmErrorCode): Promi
   await failure(work, code);
   return performance.now() - begun;
 }
-
-/** Waits until something is so, checking often, for five seconds at most unless others are given (in milliseconds). */
-export async function until(condition: () => boolean, what: string, atMost = 5_000): Promise<void> {
-  const end = performance.now() + atMost;
-  while (!condition()) {
-    if (performance.now() > end) throw new Error(`waited in vain for: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

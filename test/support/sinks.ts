@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { webhookFlow } from './flows';
 import type { FlowNode } from './node-red';
 
@@ -92,17 +91,4 @@ export function sentFlow(sink: FileSink): FlowNode[] {
 export function settledFlow(problems: FileSink, sink: OnceSink): FlowNode[] {
   const webhook = { handledWhen: 'settled', wires: [['sink'], ['sink'], ['file']] };
   return webhookFlow({ webhook }, ...sink.nodes('sink'), problems.node('file'));
-}
-
-/** Waits for what no event tells of. */
-export async function eventually(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-  seconds = 20,
-): Promise<void> {
-  const deadline = performance.now() + seconds * 1000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ${seconds} s in vain for ${what}`);
-    await delay(10);
-  }
 }

@@ -6,7 +6,8 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import { PATH, PHRASE } from './flows';
 import { entrance, freePort, inject, NodeRed, probe, ROOT, type FlowNode } from './node-red';
 import { SandboxProcess } from './sandbox-process';
-import { eventually, FileSink, OnceSink, sentFlow, settledFlow, type Arrival } from './sinks';
+import { eventually } from './patience';
+import { FileSink, OnceSink, sentFlow, settledFlow, type Arrival } from './sinks';
 
 /** Points on the way of an alarm at which kill-points.js can kill, and when that is. */
 export const POINTS = {

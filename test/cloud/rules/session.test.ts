@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
 import { camera, type Reply, type ScriptedService } from '../../support/scripted-service';
 import { Gate } from '../../support/gate';
-import { failure, ScriptedStation, until } from '../../support/scripted-station';
+import { eventually } from '../../support/patience';
+import { failure, ScriptedStation } from '../../support/scripted-station';
 
 const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
 
@@ -215,7 +216,7 @@ describe('session and login of any service', () => {
     const client = station.client();
     await client.listDevices();
     const refused = failure(client.openRtsp(LIVE), 'PERMISSION_DENIED');
-    await until(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
+    await eventually(() => service.count('POST', '/rtsp/Gate') === 1, 'the request');
     service.on('GET', '/devices', { json: service.devices, headers: { 'Set-Cookie': 'route=b; Path=/' } });
     await client.listDevices({ fresh: true });
     gate.open();
