@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readErrorBody } from '../../lib/cloud/http/error-body';
+import { cpuSeconds } from '../support/cpu-time';
 
 describe('error bodies', () => {
   const bodies: [string, string, object][] = [
@@ -82,11 +83,9 @@ describe('error bodies', () => {
     'rtsp:',
   ];
   for (const piece of hostile) {
-    it(`reads 4 MB of ${JSON.stringify(piece)} in no time`, () => {
+    it(`reads 4 MB of ${JSON.stringify(piece)} in no time`, async () => {
       const body = `<${piece.repeat(4_000_000 / piece.length)}`;
-      const start = performance.now();
-      readErrorBody(body, ['a secret', 'p&ss "w+rd"']);
-      assert.ok(performance.now() - start < 1_000);
+      assert.ok((await cpuSeconds(() => readErrorBody(body, ['a secret', 'p&ss "w+rd"']))) < 10);
     });
   }
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RvmErrorCode } from '../../lib/error';
 import { camera, type Reply, type SeenRequest } from '../support/scripted-service';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/scripted-station';
 
 const ROOT = path.join(__dirname, '..', '..');
 const CHOICE = { quality: '', whenOffline: 'fail' as const };
@@ -38,7 +38,7 @@ function goTo(station: ScriptedStation, target: string): Promise<unknown> {
 
 function afterGet(station: ScriptedStation, where: string, reply: Reply | ((request: SeenRequest) => Reply)) {
   station.service.on('GET', where, reply);
-  return station.client({ timeoutMs: 100 }, { attempts: 1 }).listDevices();
+  return station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1 }).listDevices();
 }
 
 function afterPost(

@@ -107,11 +107,9 @@ describe('directory of 20,000 devices', () => {
       const before = await client.listDevices();
       const gate = holdTenthPage();
       await eventually(() => service.asked.pages === service.pageCount + 11, 'the tenth page of the refresh');
-      const begun = performance.now();
       assert.equal((await client.listDevices()).length, DEVICES);
       const session = await client.openRtsp(eventOf({ cameraId: service.ids[DEVICES - 1] ?? '' }));
       assert.equal(session.cameraId, before[DEVICES - 1]?.id);
-      assert.ok(performance.now() - begun < 500);
       assert.equal(service.asked.pages, service.pageCount + 11);
       gate.open();
     });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/http/origin';
+import { cpuSeconds } from '../support/cpu-time';
 import { eventually } from '../support/patience';
 import { failure, ScriptedStation } from '../support/scripted-station';
 
@@ -45,12 +46,13 @@ describe('login of a central station', () => {
     }
   });
 
-  it('T-01 reads a base URL of many slashes quickly', () => {
-    const start = performance.now();
+  it('T-01 reads a base URL of many slashes quickly', async () => {
     const slashes = '/'.repeat(200_000);
-    assert.equal(new Origins(`http://a.example/x${slashes}`, [], []).system.pathname, '/x/system');
-    assert.equal(new Origins(`http://a.example${slashes}x`, [], []).system.pathname, `${slashes}x/system`);
-    assert.ok(performance.now() - start < 1_000);
+    const read = (): void => {
+      assert.equal(new Origins(`http://a.example/x${slashes}`, [], []).system.pathname, '/x/system');
+      assert.equal(new Origins(`http://a.example${slashes}x`, [], []).system.pathname, `${slashes}x/system`);
+    };
+    assert.ok((await cpuSeconds(read)) < 5);
   });
 
   it('T-05 takes a 302 with a cookie as success and does not follow it', async () => {

@@ -3,7 +3,7 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import { Gate } from '../support/gate';
 import type { Reply } from '../support/scripted-service';
 import { eventually } from '../support/patience';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/scripted-station';
 
 const GATE = 'Gate';
 const YARD = 'Yard';
@@ -100,7 +100,7 @@ describe('PTZ commands', () => {
   it('are not sent any more where those before took too long', async () => {
     const gate = new Gate();
     answer('/Gate/0/trigger', { after: gate.opened, status: 204 });
-    const impatient = station.client({ timeoutMs: 200 });
+    const impatient = station.client({ timeoutMs: SHORT_TIMEOUT });
     const send = (target: string): Promise<unknown> => impatient.ptz(GATE, { action: 'goto-preset', target });
     await Promise.all(['0', '1', '2'].map((target) => failure(send(target), 'TIMEOUT')));
     gate.open();
@@ -114,7 +114,7 @@ describe('PTZ commands', () => {
   });
 
   it('are never sent twice, but for a refusal: a time-out, a reset and a 503 are reported', async () => {
-    const impatient = station.client({ timeoutMs: 150 });
+    const impatient = station.client({ timeoutMs: SHORT_TIMEOUT });
     const outcomes: [reply: Reply, code: 'TIMEOUT' | 'NETWORK' | 'HTTP_ERROR'][] = [
       ['silence', 'TIMEOUT'],
       ['reset', 'NETWORK'],

@@ -6,6 +6,7 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import { Authority } from '../support/authority';
 import { OddServer } from '../support/odd-server';
 import { needs } from '../support/programs';
+import { eventually, soon } from '../support/patience';
 import { failure, rtspForEvent, ScriptedStation, through } from '../support/scripted-station';
 import { selfSigned } from '../support/self-signed';
 import { eventually } from '../support/patience';
@@ -66,10 +67,8 @@ describe('a proxy that misbehaves', function () {
     silent = true;
     await proxy.interrupt();
     const before = proxy.connections;
-    const startedAt = performance.now();
-    await Promise.all(Array.from({ length: 60 }, () => failure(video(client), 'TIMEOUT')));
-    // What has waited in line has the whole time for itself.
-    assert.ok(performance.now() - startedAt < 3_500, 'all at their time-out');
+    // What has waited in line has the whole time for itself: that is twice a second.
+    await soon(Promise.all(Array.from({ length: 60 }, () => failure(video(client), 'TIMEOUT'))), 100);
     assert.ok(proxy.connections - before < 70, `${proxy.connections - before} connections`);
     await eventually(() => proxy.open.size === 0, 'the end of the connections');
     silent = false;
@@ -86,9 +85,7 @@ describe('a proxy that misbehaves', function () {
     await video(client);
     silent = true;
     await proxy.interrupt();
-    const startedAt = performance.now();
-    await failure(video(client, AbortSignal.timeout(100)), 'TIMEOUT');
-    assert.ok(performance.now() - startedAt < 3_000);
+    await soon(failure(video(client, AbortSignal.timeout(100)), 'TIMEOUT'));
   });
 
   it('is TIMEOUT where CONNECT is granted and nothing comes after it', async () => {

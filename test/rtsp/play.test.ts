@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 
+import { soon } from '../support/patience';
 import { expectedSecond, fixtureSecond } from '../support/fixture-second';
 import { receivePictures, reportTypes, type ReceivedPicture } from '../support/rtsp-client';
 import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
@@ -8,11 +8,6 @@ import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test'
 const secondOf = (picture: ReceivedPicture | undefined): number => fixtureSecond(picture?.nals ?? []);
 const typesOf = (picture: ReceivedPicture | undefined): number[] =>
   (picture?.nals ?? []).map((nal) => (nal[0] ?? 0) & 0x1f);
-
-/** So many pauses in milliseconds, one after the other. */
-async function pauses(count: number, each: number): Promise<void> {
-  for (let pause = 0; pause < count; pause++) await delay(each);
-}
 
 describe('RTSP PLAY', () => {
   const under = new ServerUnderTest();
@@ -196,10 +191,7 @@ describe('RTSP PLAY', () => {
     const player = await under.readyPlayer(server.grant(recorded()));
     const begin = performance.now();
     await player.play();
-    // A busy machine makes both slow.
-    const tooSlow = pauses(15, 200).then(() => 'fifteen pauses of a fifth of a second');
-    const first = await Promise.race([player.pictures(6).then(() => 'six pictures'), tooSlow]);
-    assert.equal(first, 'six pictures');
+    await soon(player.pictures(6));
     const took = performance.now() - begin;
     assert.ok(took >= 990, `six pictures took ${took} ms`);
   });

@@ -42,7 +42,9 @@ export class UdpReceiver {
   report(setup: RtspAnswer): Promise<void> {
     const report = Buffer.from([0x80, 201, 0, 1, 0, 0, 0, 1]);
     return new Promise((resolve, reject) => {
-      this.#rtcp.send(report, serverPorts(setup)[1], '127.0.0.1', (error) => (error ? reject(error) : resolve()));
+      this.#rtcp.send(report, serverPorts(setup)[1], '127.0.0.1', (error) =>
+        error ? reject(error) : resolve(),
+      );
     });
   }
 

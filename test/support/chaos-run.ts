@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CallOptions } from '../../lib/cloud/calls';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
 import { SeededChoice } from '../../sandbox/world/seeded';
+import { soon } from './patience';
 import { ChaosDeeds, keyOf, type Deed } from './chaos-deeds';
 import type { ChaosWorld } from './chaos-world';
 
@@ -13,6 +14,8 @@ export interface Outcome {
   /** Milliseconds after which its caller gave up; Infinity where nobody did. */
   patience: number;
   ms: number;
+  /** It went on, though its time was over. */
+  isLate: boolean;
 }
 
 /** Calls that cause one and the same POST. */
@@ -22,6 +25,8 @@ interface Tally {
 }
 
 const AT_ONCE = 40;
+/** No call may take longer, in milliseconds: each of its requests is bounded, and so is the number of them. */
+const LONGEST_CALL = 20_000;
 
 /** Does deeds, many at a time, and notes what is wrong with what came of them. */
 export class ChaosRun {
@@ -86,12 +91,14 @@ export class ChaosRun {
     const caller = new AbortController();
     const timer = patience < Infinity ? setTimeout(() => caller.abort(), patience) : undefined;
     const begun = performance.now();
-    const code = await this.#outcome(deed, { signal: caller.signal });
+    const calling = this.#outcome(deed, { signal: caller.signal });
+    const isLate = await goesOnAfter(calling, Math.min(LONGEST_CALL, patience, deed.deadlineMs ?? Infinity));
+    const code = await calling;
     const ms = performance.now() - begun;
     clearTimeout(timer);
     if (tally !== undefined && code === undefined) tally.succeeded += 1;
     if (deed.post !== undefined) this.#count(deed.post);
-    return { deed, code, patience, ms };
+    return { deed, code, patience, ms, isLate };
   }
 
   async #outcome(deed: Deed, options: CallOptions): Promise<RvmErrorCode | undefined> {
@@ -124,4 +131,17 @@ export class ChaosRun {
     this.#tallies.set(post, tally);
     return tally;
   }
+}
+
+/** True where work is still under way when its time, in milliseconds, is over and a little more. */
+async function goesOnAfter(work: Promise<unknown>, time: number): Promise<boolean> {
+  const over = new AbortController();
+  const inTime = work.then(() => false);
+  const late = sleep(time, undefined, { signal: over.signal }).then(
+    () => soon(inTime).catch(() => true),
+    () => false,
+  );
+  const isLate = await Promise.race([inTime, late]);
+  over.abort();
+  return isLate;
 }

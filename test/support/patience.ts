@@ -7,13 +7,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 export const PATIENCE = 50_000;
 
 /** Waits until something is so that no event tells of, looking often. */
-export async function eventually(
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-): Promise<void> {
+export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`waited ${PATIENCE / 1000} s in vain for ${what}`);
     await delay(5);
   }
+}
+
+/** So many pauses of so many milliseconds each, one after the other; nothing is kept alive for them. */
+async function pauses(count: number, each: number): Promise<void> {
+  for (let done = 0; done < count; done += 1) await delay(each, undefined, { ref: false });
+}
+
+/**
+ * What the work gives, which must be there before a row of pauses is over: about two seconds unless told otherwise. What holds
+ * up a busy machine holds up each of the pauses, too, so that this says "without waiting for anything" and not "in so many
+ * milliseconds".
+ */
+export async function soon<Result>(work: Promise<Result>, count = 40): Promise<Result> {
+  const late = Symbol('late');
+  const first = await Promise.race([work, pauses(count, 50).then(() => late)]);
+  if (first === late) throw new Error(`not there after ${count} pauses of 50 ms`);
+  return work;
 }
