@@ -39,7 +39,7 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
     let run: ChaosRun;
 
     before(async function () {
-      this.timeout(60_000 + CALLS * 60);
+      this.timeout(120_000 + CALLS * 120);
       process.on('unhandledRejection', onUnhandled);
       process.on('uncaughtException', onUnhandled);
       watch.start();

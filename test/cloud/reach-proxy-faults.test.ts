@@ -9,7 +9,6 @@ import { needs } from '../support/programs';
 import { eventually, soon } from '../support/patience';
 import { failure, rtspForEvent, ScriptedStation, through } from '../support/scripted-station';
 import { selfSigned } from '../support/self-signed';
-import { eventually } from '../support/patience';
 
 /** What a working proxy does with CONNECT. */
 function tunnel(request: IncomingMessage, socket: net.Socket, greeting = ''): void {
@@ -27,7 +26,7 @@ function video(client: StationClient, signal?: AbortSignal): Promise<unknown> {
   return rtspForEvent(client, event, { quality: 'high', signal });
 }
 
-describe('a proxy that misbehaves', function () {
+describe('a proxy that misbehaves', () => {
   let authority: Authority;
   let tls: { ca: string };
   let station: ScriptedStation;

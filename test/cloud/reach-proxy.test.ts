@@ -18,7 +18,7 @@ const EVENT = {
 };
 const VARIABLES = ['http_proxy', 'https_proxy', 'no_proxy', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'];
 
-describe('a service behind a proxy', function () {
+describe('a service behind a proxy', () => {
   let authority: Authority;
   let server: Issued;
   let open: Tinyproxy;

@@ -11,7 +11,7 @@ import { failure, ScriptedStation } from '../support/scripted-station';
 import { selfSigned } from '../support/self-signed';
 import { eventually } from '../support/patience';
 
-describe('a service behind TLS of its own', function () {
+describe('a service behind TLS of its own', () => {
   let authority: Authority;
   let server: Issued;
   let client: Issued;

@@ -4,8 +4,7 @@ import { ModbusPlc } from '../support/modbus-plc';
 import { freePort } from '../support/node-red';
 import { eventually } from '../support/patience';
 
-describe('example 03, alarm to a PLC over Modbus TCP', function () {
-  this.timeout(60_000);
+describe('example 03, alarm to a PLC over Modbus TCP', () => {
   let run: ExampleRun;
   let plc: ModbusPlc;
   const COIL = 11;

@@ -37,8 +37,7 @@ function withoutS7(nodes: FlowNode[]): FlowNode[] {
   ];
 }
 
-describe('example 04, alarm to a PLC over S7, with a function in the place of s7 out', function () {
-  this.timeout(60_000);
+describe('example 04, alarm to a PLC over S7, with a function in the place of s7 out', () => {
   let run: ExampleRun;
 
   before(async () => {

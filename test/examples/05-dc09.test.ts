@@ -27,8 +27,7 @@ describe('the DC-09 receiver of the tests', () => {
   });
 });
 
-describe('example 05, alarm to a receiver as SIA DC-09', function () {
-  this.timeout(60_000);
+describe('example 05, alarm to a receiver as SIA DC-09', () => {
   let run: ExampleRun;
   let receiver: Dc09Receiver;
 

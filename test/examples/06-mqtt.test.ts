@@ -72,8 +72,7 @@ class Broker {
   }
 }
 
-describe('example 06, an alarm over MQTT', function () {
-  this.timeout(30_000);
+describe('example 06, an alarm over MQTT', () => {
   let broker: Broker;
   let nodeRed: NodeRed;
   let sandbox: SandboxOfExample;

@@ -72,8 +72,7 @@ class MailServer {
   }
 }
 
-describe('example 07, an alarm as e-mail', function () {
-  this.timeout(30_000);
+describe('example 07, an alarm as e-mail', () => {
   let server: MailServer;
   let nodeRed: NodeRed;
   let sandbox: SandboxOfExample;

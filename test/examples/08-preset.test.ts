@@ -28,8 +28,7 @@ interface Picture {
   preset: string | undefined;
 }
 
-describe('example 08, a preset before the picture', function () {
-  this.timeout(30_000);
+describe('example 08, a preset before the picture', () => {
   let nodeRed: NodeRed;
   let sandbox: SandboxOfExample;
 

@@ -34,8 +34,7 @@ function withFurther(nodes: FlowNode[]): FlowNode[] {
   return [...nodes, ...further.map((node) => ({ ...node, z: TAB }))];
 }
 
-describe('example 09, night filter and duration filter', function () {
-  this.timeout(60_000);
+describe('example 09, night filter and duration filter', () => {
   let run: ExampleRun;
 
   before(async () => {

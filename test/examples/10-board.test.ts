@@ -12,8 +12,7 @@ import { needs } from '../support/programs';
 const LIGHT_SECONDS = 2;
 const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.hacked = true">{{ 7 * 7 }}';
 
-describe('example 10, the alarm board', function () {
-  this.timeout(30_000);
+describe('example 10, the alarm board', () => {
   const errors: string[] = [];
   let browser: Browser;
   let nodeRed: NodeRed;

@@ -16,8 +16,7 @@ const BESIDE = {
   'rvm-example-11-alarm': 'alarm',
 };
 
-describe('example 11, health of the devices', function () {
-  this.timeout(30_000);
+describe('example 11, health of the devices', () => {
   let nodeRed: NodeRed;
   let sandbox: SandboxOfExample;
 

@@ -30,8 +30,7 @@ function options(settings: string): RunOptions {
   };
 }
 
-describe('example 12, site on test until', function () {
-  this.timeout(60_000);
+describe('example 12, site on test until', () => {
   let run: ExampleRun;
   let cameras: Map<string, string>;
 

@@ -24,8 +24,7 @@ function exampleWithPhrase(): FlowNode[] {
   );
 }
 
-describe('the example flow 13, HTTPS behind nginx', function () {
-  this.timeout(60_000);
+describe('the example flow 13, HTTPS behind nginx', () => {
   let nodeRed: NodeRed;
 
   before(async () => {

@@ -14,8 +14,7 @@ interface Delivery {
   attempts: { status?: number }[];
 }
 
-describe('example 14, own http in, verified', function () {
-  this.timeout(60_000);
+describe('example 14, own http in, verified', () => {
   let run: ExampleRun;
   let sandbox: Sandbox;
   let url: string;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { ExampleRun, partOf } from '../support/example-run';
 
-describe('example 15, ask the API directly', function () {
-  this.timeout(60_000);
+describe('example 15, ask the API directly', () => {
   let run: ExampleRun;
 
   before(async () => {

@@ -23,8 +23,7 @@ const wrongBy = (shift: number): string => `wrongClock: (() => {
   };
 })(),`;
 
-describe('a wall clock that is wrong after a restart', function () {
-  this.timeout(60_000);
+describe('a wall clock that is wrong after a restart', () => {
   let nodeRed: NodeRed;
   let sink: FileSink;
   const sent: Record<string, unknown>[] = [];

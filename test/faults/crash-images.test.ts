@@ -15,8 +15,7 @@ const IMAGES = 100;
 const SEED = 20_261_121;
 const FILES = ['inbox.sqlite', 'inbox.sqlite-wal'];
 
-describe('the files of an inbox after a loss of power', function () {
-  this.timeout(60_000);
+describe('the files of an inbox after a loss of power', () => {
   let folder: string | undefined;
   let steps: Step[] = [];
 

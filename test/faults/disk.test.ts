@@ -8,8 +8,7 @@ import { FileSink, sentFlow } from '../support/sinks';
 import { needsStrace, Strace } from '../support/strace';
 import { eventually } from '../support/patience';
 
-describe('Node-RED on a disk that fails', function () {
-  this.timeout(60_000);
+describe('Node-RED on a disk that fails', () => {
   let nodeRed: NodeRed;
   let sink: FileSink;
   let faults: Strace | undefined;

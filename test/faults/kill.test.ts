@@ -6,8 +6,7 @@ import { POINT_NAMES, POINTS, Victim } from '../support/victim';
 const MOST = 60;
 
 for (const handledWhen of ['sent', 'settled'] as const) {
-  describe(`Node-RED killed by kill -9, with handledWhen '${handledWhen}'`, function () {
-    this.timeout(60_000);
+  describe(`Node-RED killed by kill -9, with handledWhen '${handledWhen}'`, () => {
     let victim: Victim;
 
     before(async () => {

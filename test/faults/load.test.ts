@@ -50,8 +50,7 @@ const BLOCKER: FlowNode = {
   wires: [['file']],
 };
 
-describe('alarms in a Node-RED that is busy', function () {
-  this.timeout(60_000);
+describe('alarms in a Node-RED that is busy', () => {
   let nodeRed: NodeRed;
   let sink: FileSink;
 

@@ -66,8 +66,7 @@ const CASES: Case[] = [
   },
 ];
 
-describe('an inbox whose file cannot be used', function () {
-  this.timeout(60_000);
+describe('an inbox whose file cannot be used', () => {
   const messages = CASES.map(() => alarmMessage());
   const answers: (number | 'cut')[] = [];
   let userDir: string;
@@ -145,8 +144,7 @@ describe('an inbox whose file cannot be used', function () {
   });
 });
 
-describe('an inbox of a Node-RED that runs', function () {
-  this.timeout(60_000);
+describe('an inbox of a Node-RED that runs', () => {
   let nodeRed: NodeRed;
   let sink: FileSink;
 

@@ -6,9 +6,7 @@ import { NodeRed } from '../support/node-red';
 import { eventually } from '../support/patience';
 import { FileSink, sentFlow } from '../support/sinks';
 
-describe('two Node-RED with one inbox folder', function () {
-  this.timeout(60_000);
-
+describe('two Node-RED with one inbox folder', () => {
   it('C-129 lets the first go on; the second says so, spills, and delivers once it has the file', async () => {
     const first = await NodeRed.start();
     const second = await NodeRed.start();

@@ -15,13 +15,12 @@ import { slowIt } from '../support/lanes';
 import { ROOT } from '../support/node-red';
 import { otherNode } from '../support/other-node';
 import { cannotRun } from '../support/programs';
+import { eventually, PATIENCE } from '../support/patience';
 import { allSettled, proven, Taker } from './samples';
-import { eventually } from '../support/patience';
 
 const DAY = 24 * 60 * 60 * 1000;
 
-describe('the store of the inbox, in its thread', function () {
-  this.timeout(20_000);
+describe('the store of the inbox, in its thread', () => {
   let folder: string;
   let inbox: DurableInbox;
   let news: InboxNews[];
@@ -34,6 +33,8 @@ describe('the store of the inbox, in its thread', function () {
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       log: (line) => news.push(line),
       lookAgain: 100,
+      // Threads that start and disks may be slow here: what is tested is what the store answers.
+      spillAfter: PATIENCE,
     });
   }
 

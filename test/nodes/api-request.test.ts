@@ -7,8 +7,7 @@ import type { FlowNode } from '../support/node-red';
 import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`api request in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`api request in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let camera: SandboxCamera;
 

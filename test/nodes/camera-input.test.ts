@@ -3,8 +3,7 @@ import { NODE_RED_VERSIONS } from '../support/lanes';
 import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`the camera that a node is asked for, in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`the camera that a node is asked for, in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let camera: SandboxCamera;
 

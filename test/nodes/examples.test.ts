@@ -11,8 +11,7 @@ const IMPORTS = 'imports with no unknown type, no credentials, and a comment tha
 const BESIDE_01 = { 'rvm-example-01-alarm': 'alarm', 'rvm-example-01-video': 'video' };
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`the example flows in Node-RED ${version}`, function () {
-    this.timeout(90_000);
+  describe(`the example flows in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
 
     before(async () => {
@@ -60,8 +59,7 @@ for (const version of NODE_RED_VERSIONS) {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`the example flows that need other packages, in Node-RED ${version} with those`, function () {
-    this.timeout(90_000);
+  describe(`the example flows that need other packages, in Node-RED ${version} with those`, () => {
     let nodeRed: NodeRed;
 
     before(async () => {

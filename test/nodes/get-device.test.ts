@@ -20,8 +20,7 @@ return { ...msg, payload: before };`,
 };
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`get device in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`get device in Node-RED ${version}`, () => {
     let flow: StationFlow;
 
     before(async () => {

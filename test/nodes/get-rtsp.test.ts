@@ -20,8 +20,7 @@ interface Rtsp {
 const TIME = '2026-03-04T05:06:07Z';
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`get RTSP in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`get RTSP in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let camera: SandboxCamera;
 

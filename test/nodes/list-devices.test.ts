@@ -29,8 +29,7 @@ const COMPLETE: FlowNode[] = [
 ];
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`list devices in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`list devices in Node-RED ${version}`, () => {
     let flow: StationFlow;
 
     before(async () => {

@@ -61,8 +61,7 @@ function post(
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`a listener of its own on Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`a listener of its own on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let port: number;
     let origin: string;
@@ -284,9 +283,7 @@ for (const version of NODE_RED_VERSIONS) {
   });
 }
 
-describe('a listener of its own', function () {
-  this.timeout(60_000);
-
+describe('a listener of its own', () => {
   it('takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts', async () => {
     const settings = 'httpNodeRoot: false,';
     const port = await freePort();

@@ -47,8 +47,7 @@ return null;`,
 };
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, function () {
-    this.timeout(90_000);
+  describe(`list devices with ${CAMERAS} cameras in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let service: ScriptedService;
     let mark = 0;

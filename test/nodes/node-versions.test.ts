@@ -9,8 +9,7 @@ function list(): FlowNode {
   return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };
 }
 
-describe('the package on the oldest supported Node.js, 22.13.0', function () {
-  this.timeout(120_000);
+describe('the package on the oldest supported Node.js, 22.13.0', () => {
   for (const version of NODE_RED_VERSIONS) {
     it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
       const node = otherNode(this, '22.13.0');
@@ -26,9 +25,7 @@ describe('the package on the oldest supported Node.js, 22.13.0', function () {
   }
 });
 
-describe('the package on a Node.js that is too old', function () {
-  this.timeout(120_000);
-
+describe('the package on a Node.js that is too old', () => {
   it('cuts nothing for a webhook in without a path', async function () {
     const node = otherNode(this, '20.20.2');
     const nodeRed = await NodeRed.start({ version: '4.1', node, settings: "httpNodeRoot: '/api'," });

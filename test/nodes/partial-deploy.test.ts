@@ -10,8 +10,7 @@ const NEW_PHRASE = 'a phrase that is new';
 const ON_CLOUD = { webhook: { station: '', cloud: 'cloud' } };
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`a deploy of changes only, on Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`a deploy of changes only, on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
     let deployed: FlowNode[] = [];
@@ -144,9 +143,7 @@ const STOP_AT_FIRST_ALARM = `stopAtFirstAlarm: (() => {
     });
   })(),`;
 
-describe('a deploy in the moment of a delivery', function () {
-  this.timeout(60_000);
-
+describe('a deploy in the moment of a delivery', () => {
   it('C-76 makes the alarm come again, with its delivery id and a word at output 3 that it is uncertain', async () => {
     const nodeRed = await NodeRed.start({ settings: STOP_AT_FIRST_ALARM });
     try {

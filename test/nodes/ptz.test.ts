@@ -11,8 +11,7 @@ import {
 } from '../support/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`ptz in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`ptz in Node-RED ${version}`, () => {
     let flow: StationFlow;
     let camera: SandboxCamera;
 

@@ -40,8 +40,7 @@ function list(id: string, station: string): FlowNode {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`a cloud behind TLS and a proxy in Node-RED ${version}`, () => {
     let authority: Authority;
     let client: Issued;
     let files: { ca: string; cert: string; key: string };

@@ -31,8 +31,7 @@ function sandboxFlow(station: Record<string, unknown> = {}, ...further: FlowNode
   );
 }
 
-describe('a cloud whose url is "sandbox"', function () {
-  this.timeout(60_000);
+describe('a cloud whose url is "sandbox"', () => {
   let nodeRed: NodeRed;
 
   before(async () => {
@@ -104,9 +103,7 @@ describe('a cloud whose url is "sandbox"', function () {
   });
 });
 
-describe('the sandbox and settings.js', function () {
-  this.timeout(60_000);
-
+describe('the sandbox and settings.js', () => {
   for (const setting of ['false', "'false'", '0', 'null']) {
     it(`rvmSandbox: ${setting} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
       const nodeRed = await NodeRed.start({ settings: `rvmSandbox: ${setting},` });

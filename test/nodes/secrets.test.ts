@@ -16,8 +16,7 @@ const PLANTED = {
   wrong: 'planted wrong token 1c',
 };
 
-describe('planted secrets', function () {
-  this.timeout(90_000);
+describe('planted secrets', () => {
   let nodeRed: NodeRed;
   let sandbox: Sandbox;
   let forwarder: RecordingForwarder;

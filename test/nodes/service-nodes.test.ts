@@ -48,8 +48,7 @@ function listDevices(properties: Record<string, unknown> = {}): FlowNode {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`list devices and get RTSP in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`list devices and get RTSP in Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let sandbox: Sandbox;
     let credentials: StationCredentials;

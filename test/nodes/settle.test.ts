@@ -65,8 +65,7 @@ function withoutCredentials(flow: FlowNode[]): FlowNode[] {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`settle event and list events on Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`settle event and list events on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     before(async () => {
       nodeRed = await NodeRed.start({ version });
@@ -262,8 +261,7 @@ for (const version of NODE_RED_VERSIONS) {
   });
 }
 
-describe('the inbox node', function () {
-  this.timeout(60_000);
+describe('the inbox node', () => {
   let nodeRed: NodeRed;
   let folder: string;
   before(async () => {

@@ -22,8 +22,7 @@ function sizeOf(jpeg: Buffer): { width: number; height: number } {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`snapshot in Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`snapshot in Node-RED ${version}`, () => {
     let flow: StationFlow;
 
     before(async () => {

@@ -16,8 +16,7 @@ const TYPES = [
 ];
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`what nodes show of their Central Station in Node-RED ${version}`, function () {
-    this.timeout(90_000);
+  describe(`what nodes show of their Central Station in Node-RED ${version}`, () => {
     let flow: StationFlow;
 
     before(async () => {

@@ -96,8 +96,7 @@ function reasonIs(reason: string | null): (msg: Message) => boolean {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`verify webhook on Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`verify webhook on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
     let url: string;
 

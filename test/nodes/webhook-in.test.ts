@@ -11,8 +11,7 @@ import { NodeRed, ROOT, type FlowNode } from '../support/node-red';
 type Webhook = Record<string, unknown>;
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`webhook in on Node-RED ${version} with default settings`, function () {
-    this.timeout(60_000);
+  describe(`webhook in on Node-RED ${version} with default settings`, () => {
     let nodeRed: NodeRed;
     let url: string;
 
@@ -185,8 +184,7 @@ for (const version of NODE_RED_VERSIONS) {
   });
 }
 
-describe('webhook in with other settings of Node-RED', function () {
-  this.timeout(60_000);
+describe('webhook in with other settings of Node-RED', () => {
   const settings: [string, string, string][] = [
     [
       'httpNodeAuth',
@@ -254,8 +252,7 @@ describe('webhook in with other settings of Node-RED', function () {
   });
 });
 
-describe('webhook in behind an httpNodeMiddleware that fails', function () {
-  this.timeout(60_000);
+describe('webhook in behind an httpNodeMiddleware that fails', () => {
   const failures: [string, string, boolean][] = [
     ['rejects', `async () => { throw new Error('broken'); }`, false],
     [
@@ -295,8 +292,7 @@ describe('webhook in behind an httpNodeMiddleware that fails', function () {
   }
 });
 
-describe('webhook in that is not set up', function () {
-  this.timeout(60_000);
+describe('webhook in that is not set up', () => {
   let nodeRed: NodeRed;
   let url: string;
 
@@ -428,9 +424,7 @@ describe('webhook in that is not set up', function () {
   });
 });
 
-describe('a flow file with many nodes', function () {
-  this.timeout(60_000);
-
+describe('a flow file with many nodes', () => {
   it('starts, deploys and stops without a warning of leaked listeners', async () => {
     const many = (make: (i: number) => FlowNode): FlowNode[] => Array.from({ length: 15 }, (_, i) => make(i));
     const uses = { z: 'tab', x: 0, y: 0, wires: [[], []] };
@@ -454,9 +448,7 @@ describe('a flow file with many nodes', function () {
   });
 });
 
-describe('webhook in over a restart of Node-RED', function () {
-  this.timeout(60_000);
-
+describe('webhook in over a restart of Node-RED', () => {
   it('never answers 404 from the first moment: requests wait, or are cut', async () => {
     let nodeRed = await NodeRed.start();
     await nodeRed.deploy(webhookFlow());

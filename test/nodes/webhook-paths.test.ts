@@ -7,8 +7,7 @@ import { NODE_RED_VERSIONS } from '../support/lanes';
 import { NodeRed } from '../support/node-red';
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`the path of webhook in on Node-RED ${version}`, function () {
-    this.timeout(60_000);
+  describe(`the path of webhook in on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
 
     before(async () => {
@@ -58,9 +57,7 @@ for (const version of NODE_RED_VERSIONS) {
   });
 }
 
-describe('the path of webhook in beside an editor with a root of its own', function () {
-  this.timeout(60_000);
-
+describe('the path of webhook in beside an editor with a root of its own', () => {
   it('may be what would be the editor’s elsewhere, but not the root of the editor or anything below it that it uses', async () => {
     const nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
     try {

@@ -105,7 +105,6 @@ describe('the self-test of a webhook', () => {
   }
 
   it('tells of a server that accepts it and is another', async function () {
-    this.timeout(30_000);
     const { url, close } = await inTheWay(200);
     assert.deepEqual(await failureAt(url), ['arrival', 'not-arrived']);
     close();

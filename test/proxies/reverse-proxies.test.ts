@@ -89,8 +89,7 @@ function listenerPath(kind: ProxyKind): string {
   return `/remote-monitoring/listener-${kind}`;
 }
 
-describe('a reverse proxy before webhook in', function () {
-  this.timeout(60_000);
+describe('a reverse proxy before webhook in', () => {
   let nodeRed: NodeRed;
   let authority: Authority;
   let listenerPort: number;

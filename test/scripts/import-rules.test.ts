@@ -127,9 +127,7 @@ function isDiagnostic(value: unknown): value is Diagnostic {
   return typeof value === 'object' && value !== null && 'code' in value && 'filename' in value;
 }
 
-describe('the rules of who may import whom', function () {
-  this.timeout(30_000);
-
+describe('the rules of who may import whom', () => {
   it('are kept by the linter: each way across a border is reported', () => {
     const { passed, reported } = lint(FORBIDDEN);
     assert.deepEqual(passed, []);

@@ -38,7 +38,6 @@ export function describeInEditor(
 ): void {
   for (const version of NODE_RED_VERSIONS) {
     describe(`${title}, in the editor of Node-RED ${version}`, function () {
-      this.timeout(90_000);
       const editor = { version } as EditorOfTests;
 
       before(async function () {

@@ -6,6 +6,7 @@ import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
+import { PATIENCE } from './patience';
 import { acceptedMessage } from '../../lib/inbox/store/stored-message';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -63,6 +64,7 @@ export class InlineInbox extends DurableInbox {
       file: path.join(folder, 'inbox.sqlite'),
       spillFolder: path.join(folder, 'spill'),
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      spillAfter: PATIENCE,
       open: (news) => (port = new InlineStore(folder, news, options.steady)),
       ...options,
     });

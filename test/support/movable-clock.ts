@@ -1,10 +1,14 @@
+import { mock } from 'node:test';
+
 /** The clock that never jumps, `performance.now`, of this process: it can be moved ahead. Timers go on as they do. */
 export class MovableClock {
-  readonly #real = performance.now;
   #ahead = 0;
+  #stop: () => void = () => undefined;
 
   start(): void {
-    performance.now = () => this.#real.call(performance) + this.#ahead;
+    const real = performance.now.bind(performance);
+    const moved = mock.method(performance, 'now', () => real() + this.#ahead);
+    this.#stop = () => moved.mock.restore();
   }
 
   advance(seconds: number): void {
@@ -12,7 +16,7 @@ export class MovableClock {
   }
 
   stop(): void {
-    performance.now = this.#real;
+    this.#stop();
     this.#ahead = 0;
   }
 }

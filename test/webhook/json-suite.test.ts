@@ -50,8 +50,7 @@ function verdictOf(name: string, isEventWhereAccepted: boolean): boolean | undef
   return name.startsWith('y_') && isEventWhereAccepted && !AMBIGUOUS.includes(name);
 }
 
-describe('C-110 to C-119 all documents of JSONTestSuite', function () {
-  this.timeout(30_000);
+describe('C-110 to C-119 all documents of JSONTestSuite', () => {
   let receiver: ReceiverUnderTest;
   beforeEach(async () => {
     receiver = await ReceiverUnderTest.start();

@@ -13,6 +13,7 @@ import { Watchers } from '../../lib/work/watchers';
 import { freePort } from '../support/node-red';
 import { needs } from '../support/programs';
 import { selfSigned } from '../support/self-signed';
+import { eventually, PATIENCE } from '../support/patience';
 import { newInbox, PATH } from './receiver-under-test';
 import { signed, station } from './sample';
 
@@ -64,14 +65,6 @@ async function certificateAt(port: number): Promise<unknown> {
   return subject.CN;
 }
 
-async function until(condition: () => boolean, what: string): Promise<void> {
-  for (let look = 0; look < 400; look++) {
-    if (condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  throw new Error(`never came: ${what}`);
-}
-
 describe('a listener', () => {
   let port: number;
   let origin: string;
@@ -117,22 +110,30 @@ describe('a listener', () => {
 
   it('deals with what is under way when it is closed, and closes its idle connections', async () => {
     let stations: ReceivingStation[] = [];
-    listener = new Listener({ port, host: HOST });
+    listener = new Listener({ port, host: HOST }, { dispatcher: { holdMs: PATIENCE } });
     const changes = new Watchers();
-    addWebhook(listener.dispatcher, () => stations, changes);
+    let looks = 0;
+    addWebhook(
+      listener.dispatcher,
+      () => {
+        looks += 1;
+        return stations;
+      },
+      changes,
+    );
     await listener.listen(PLAIN);
     const idle = net.connect(port, HOST);
     await once(idle, 'connect');
     const agent = new http.Agent({ keepAlive: true });
     const held = post(origin, agent);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => looks > 0, 'the request');
     await listener.close();
     await once(idle.resume(), 'close');
     assert.equal(await post(origin), 'refused');
     stations = [station()];
     changes.tell();
     assert.equal(await held, 200);
-    await until(() => Object.keys(agent.freeSockets).length === 0, 'the end of the connection');
+    await eventually(() => Object.keys(agent.freeSockets).length === 0, 'the end of the connection');
   });
 
   it('says that its port is taken, and takes it once it is free', async () => {
@@ -146,7 +147,7 @@ describe('a listener', () => {
     assert.match(listener.fault.message, new RegExp(`Port ${port} .* in use`));
     assert.equal(told, 1);
     other.close();
-    await until(() => listener.origin !== undefined, 'the port');
+    await eventually(() => listener.origin !== undefined, 'the port');
     assert.deepEqual([listener.fault, await post(origin)], [undefined, 200]);
   });
 
@@ -325,7 +326,7 @@ describe('the listeners of a process', () => {
     });
     await listeners.flowsStarted();
     const held = post(origin);
-    await until(() => asked > 0, 'the request');
+    await eventually(() => asked > 0, 'the request');
     wish.release();
     await listeners.flowsStarted();
     assert.equal(await held, 'cut');
@@ -338,7 +339,7 @@ describe('the listeners of a process', () => {
     const remove = addWebhook(wish.listener.dispatcher, () => (stations ??= []));
     await listeners.flowsStarted();
     const held = post(origin);
-    await until(() => stations !== undefined, 'the request');
+    await eventually(() => stations !== undefined, 'the request');
     remove();
     await listeners.flowsStarted();
     addWebhook(wish.listener.dispatcher);
@@ -373,7 +374,7 @@ describe('the listeners of a process', () => {
     addWebhook(listener.dispatcher);
     await listeners.flowsStarted();
     listeners.flowsStopping();
-    await until(() => listener.origin === undefined, 'the end of listening');
+    await eventually(() => listener.origin === undefined, 'the end of listening');
     assert.equal(await post(origin), 'refused');
     await listeners.flowsStarted();
     assert.equal(await post(origin), 200);

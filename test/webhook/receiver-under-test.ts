@@ -10,6 +10,7 @@ import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/work/watchers';
 import { InlineInbox } from '../support/inline-inbox';
+import { eventually, PATIENCE } from '../support/patience';
 import { station } from './sample';
 
 export const PATH = '/remote-monitoring/abc';
@@ -183,7 +184,12 @@ export class ReceiverUnderTest {
   ): Promise<ReceiverUnderTest> {
     const { inbox = newInbox(), endpoint = {}, absent = false, on, ...dispatcherOptions } = options;
     const start = on === 'listener' ? ownListener : likeNodeRed;
-    const receiver = new ReceiverUnderTest(start, { holdMs: 150, ...dispatcherOptions }, inbox, endpoint);
+    const receiver = new ReceiverUnderTest(
+      start,
+      { holdMs: 150, commitMs: PATIENCE, ...dispatcherOptions },
+      inbox,
+      endpoint,
+    );
     if (!absent) receiver.dispatcher.add(receiver.endpoint);
     await receiver.#server.open();
     return receiver;
@@ -250,13 +256,9 @@ export class ReceiverUnderTest {
     return exchange(net.connect(this.port, '127.0.0.1'), pieces, enough);
   }
 
-  /** Waits until a condition holds; fails after two seconds. */
+  /** Waits until a condition holds. */
   async until(condition: () => boolean, what: string): Promise<void> {
-    for (let look = 0; look < 400; look++) {
-      if (condition()) return;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    throw new Error(`never came: ${what}`);
+    await eventually(condition, what);
   }
 
   /** One further good message, to know that everything before it has been dealt with. */
