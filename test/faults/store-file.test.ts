@@ -118,11 +118,13 @@ describe('an inbox whose file cannot be used', () => {
       assert.match(lines[0] ?? '', /\[error\]/);
       // Output 3 tells of the event at once.
       const { messageId } = messages[index] ?? {};
-      const arrived = sink.all().filter((arrival) => arrival.messageId === messageId);
-      assert.deepEqual(
-        arrived.map(({ kind }) => kind),
-        ['blocked'],
-      );
+      const kinds = (): unknown[] =>
+        sink
+          .all()
+          .filter((arrival) => arrival.messageId === messageId)
+          .map(({ kind }) => kind);
+      await eventually(() => kinds().length > 0, 'the word about it');
+      assert.deepEqual(kinds(), ['blocked']);
     });
   }
 

@@ -99,6 +99,27 @@ describe('deliveries of the inbox', () => {
     await allSettled(inbox);
   });
 
+  it('come all again, of those sent in one go, where the consumer ended with the last of them', async () => {
+    await accept(proven(), proven());
+    const sent: string[] = [];
+    const taker: Taker = new Taker(inbox, {
+      deliver: ({ deliveryId }) => {
+        if (sent.push(deliveryId) === 2) void taker.consumption.end();
+        return true;
+      },
+    });
+    await until(() => sent.length === 2 && inbox.waiting(ENDPOINT) === 2, 'both to be given back');
+    // Time enough for what has left to be marked.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const next = new Taker(inbox);
+    await until(() => next.ids.length === 2, 'both deliveries to the next');
+    assert.deepEqual(
+      next.deliveries.map(({ deliveryId, again }) => [deliveryId, again]),
+      sent.map((deliveryId) => [deliveryId, 'restart']),
+    );
+    await allSettled(inbox);
+  });
+
   it('wait while the consumer is paused, and are not further attempts', async () => {
     const taker = new Taker(inbox);
     taker.consumption.pause();

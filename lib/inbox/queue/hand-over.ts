@@ -14,7 +14,7 @@ export interface HandOverWork {
 
 /** Hands events over in later turns of the event loop, so that their senders have their answers first. */
 export class HandOver {
-  /** Those to come, in two parts, as a line that loses its first would be moved up each time: last first, then first first. */
+  /** The last first: taken from its end, a line need not be moved up. Filled from `#later` when it is empty. */
   #next: Held[] = [];
   #later: Held[] = [];
   readonly #leaving = new Set<Held>();
