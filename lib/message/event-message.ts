@@ -1,9 +1,9 @@
 import type { RvmEvent } from '../event';
 import { copyOfJson } from '../json/json-copy';
+import { readTime } from '../time';
 import { isEnd, isHealth } from './phase';
 import type { ProvenMessage } from './record';
 import { summaryText } from './summary-text';
-import { readTime } from '../time';
 import type { Warning } from './warnings';
 
 /** `msg.webhook`: what a flow can know of an event besides its own fields. Times are ISO 8601, UTC, with `Z`. */
@@ -19,7 +19,7 @@ export interface WebhookFacts {
   endTime: string | null;
   /** Seconds at delivery since the end, or else the start; null where the event has neither. */
   ageSeconds: number | null;
-  /** RawMessage more than 5 minutes after the newer of start and end. */
+  /** Received more than 5 minutes after the newer of start and end. */
   late: boolean;
   phase: 'start' | 'end';
   first: boolean;
@@ -65,20 +65,20 @@ const ALARMS = 0;
 const HEALTH = 1;
 
 /** The message of an event, and the output of *webhook in* it leaves by: `health` the second, any other class the first. */
-export function messageOf(delivery: OutgoingEvent, now: Date): { output: 0 | 1; msg: EventMessage } {
-  const { event } = delivery.message;
+export function messageOf(outgoing: OutgoingEvent, now: Date): { output: 0 | 1; msg: EventMessage } {
+  const { event } = outgoing.message;
   const { eventClass } = event;
   const msg: EventMessage = {
     payload: copyOfJson(event),
     event: copyOfJson(event),
     topic: typeof eventClass === 'string' ? eventClass : '',
-    webhook: factsOf(delivery, now),
+    webhook: factsOf(outgoing, now),
   };
   return { output: isHealth(event) ? HEALTH : ALARMS, msg };
 }
 
-function factsOf(delivery: OutgoingEvent, now: Date): WebhookFacts {
-  const { message, deliveryId, sequence, attempt, first, ended } = delivery;
+function factsOf(outgoing: OutgoingEvent, now: Date): WebhookFacts {
+  const { message, deliveryId, sequence, attempt, first, ended } = outgoing;
   const { event, envelope, receivedTime, proof, secret, sandbox } = message;
   const { startTime, endTime, ageSeconds, late } = timesOf(event, receivedTime, now);
   // One field after the other: with spreads the object takes ten times as long to make.

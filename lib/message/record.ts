@@ -2,9 +2,9 @@ import type { RvmEvent } from '../event';
 import type { Envelope } from './envelope';
 import type { Warning } from './warnings';
 
-/** What is known of every authentic message: who sent it, where it arrived, and its exact content. Plain values only. */
+/** What is known of every authentic message: who sent it, who received it, and its exact content. Plain values only. */
 export interface MessageRecord {
-  /** Endpoint it arrived at, which is also its consumer. */
+  /** Endpoint that received it, which is also its consumer. */
   endpointId: string;
   stationKey: string;
   stationName: string;

@@ -1,6 +1,6 @@
 import type { RvmEvent } from '../event';
-import { isEnd, isHealth } from './phase';
 import { readTime } from '../time';
+import { isEnd, isHealth } from './phase';
 
 const MAX_LENGTH = 160;
 const MAX_NAME = 60;

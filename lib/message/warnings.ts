@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import type { RvmEvent } from '../event';
+import { readTime } from '../time';
 import type { Envelope } from './envelope';
 import type { JsonReading } from './json-reading';
 import { isEnd } from './phase';
-import { readTime } from '../time';
 
 /**
  * What is odd about a message that was accepted all the same (`msg.webhook.warnings`).
@@ -28,7 +28,7 @@ export type Warning =
   | 'clip-uri';
 
 /** What an accepted message is checked against for its warnings. */
-export interface Circumstances {
+export interface WarningContext {
   json: JsonReading;
   envelope: Envelope;
   event: RvmEvent;
@@ -43,8 +43,8 @@ const TOLERATED_SKEW = 20_000;
 const MAX_CLIP_URI = 2048;
 
 /** The warnings of an accepted message, in a fixed order. */
-export function warningsOf(circumstances: Circumstances): Warning[] {
-  const { json, envelope, event, agentUserId, oddScheme, received } = circumstances;
+export function warningsOf(context: WarningContext): Warning[] {
+  const { json, envelope, event, agentUserId, oddScheme, received } = context;
   const found: [Warning, boolean][] = [
     ['agent-user', namesOtherAgentUser(event, agentUserId)],
     ['scheme', oddScheme],

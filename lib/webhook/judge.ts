@@ -1,14 +1,14 @@
-import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import type { RvmEvent } from '../event';
 import { blankedBody } from '../message/blanked-body';
-import type { ClockGuard } from './proof/clock-guard';
-import type { Endpoint, RequestOrigin } from './endpoint';
 import { readEnvelope, type Envelope } from '../message/envelope';
 import { fingerprintOfBytes, fingerprintOfValue } from '../message/fingerprint';
+import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import { namesOtherAgentUser, warningsOf } from '../message/warnings';
-import type { ReceivingStation } from './proof/receiving-station';
 import { readTime } from '../time';
+import type { Endpoint, RequestOrigin } from './endpoint';
 import { authenticate, type ProofReason, type RawMessage, type Authentication } from './proof/authenticate';
+import type { ClockGuard } from './proof/clock-guard';
+import type { ReceivingStation } from './proof/receiving-station';
 
 /** What a message is judged with, besides itself. */
 export interface JudgeContext {

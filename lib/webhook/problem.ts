@@ -1,8 +1,8 @@
 import type { RvmEvent } from '../event';
 import type { Acceptance, Delivery } from '../inbox/inbox';
-import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import { copyOfJson } from '../json/json-copy';
 import { SELF_TEST } from '../message/envelope';
+import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import type { Refusal } from './bounds/refusal';
 import type { ProofReason } from './proof/authenticate';
 

@@ -1,15 +1,15 @@
 import type { Acceptance } from '../inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
+import { Throttle } from './bounds/throttle';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
 import { loneStation, type ReceivingStation } from './proof/receiving-station';
-import { Throttle } from './bounds/throttle';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
 const QUIET_PERIOD = 10_000;
 
 /** A request as a problem or a log line may describe it. */
-export interface Described extends RequestOrigin {
+export interface DescribedRequest extends RequestOrigin {
   /** Length of its body. */
   bytes: number;
 }
@@ -42,7 +42,7 @@ export class Reporter {
     );
   }
 
-  unauthentic(endpoint: Endpoint, reason: ProblemReason, request: Described): void {
+  unauthentic(endpoint: Endpoint, reason: ProblemReason, request: DescribedRequest): void {
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
     const station = loneStation(endpoint.stations());

@@ -1,9 +1,9 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import type { ListenerSettings } from '../../lib/webhook/listener/listener';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
+import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
 import { firstUnsetVariable, listOf, textOf, unsetVariableError, type Properties } from '../support/settings';

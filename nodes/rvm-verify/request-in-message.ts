@@ -18,18 +18,18 @@ const BODIES = ['body', 'rawBody'];
 export function takeRequest(msg: NodeMessage): RequestParts {
   const { payload, headers } = msg;
   const http = isRecord(msg.req) ? msg.req : undefined;
-  const request = http ?? { method: 'POST', headers };
-  const presented = {
+  const source = http ?? { method: 'POST', headers };
+  const request = {
     head: {
-      method: typeof request.method === 'string' ? request.method : undefined,
+      method: typeof source.method === 'string' ? source.method : undefined,
       headers: Object.fromEntries(
-        linesOf(request.headers).map(([name, value]) => [name.toLowerCase(), value]),
+        linesOf(source.headers).map(([name, value]) => [name.toLowerCase(), value]),
       ),
     },
-    authorization: authorizationLines(headerList(request)),
+    authorization: authorizationLines(headerList(source)),
     // What a function node makes is of another realm, where `instanceof` fails.
     body: types.isUint8Array(payload) ? payload : undefined,
-    remoteAddress: remoteAddressOf(request),
+    remoteAddress: remoteAddressOf(source),
   };
   delete msg.payload;
   removeAuthorization(msg);
@@ -37,7 +37,7 @@ export function takeRequest(msg: NodeMessage): RequestParts {
     removeAuthorization(http);
     for (const name of BODIES) delete http[name];
   }
-  return presented;
+  return request;
 }
 
 /** Names and values in turn, as Node.js lists them: of several lines with one name it shows no more than the first elsewhere. */

@@ -2,8 +2,8 @@ import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
 import { isRecord } from '../../lib/json/json-record';
 import { headOf } from '../../lib/webhook/receive/answer';
+import { StatelessReceiver, type Reception } from '../../lib/webhook/receive/stateless-receiver';
 import { Reporter } from '../../lib/webhook/reporter';
-import { StatelessReceiver, type Verification } from '../../lib/webhook/receive/stateless-receiver';
 import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackError, lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
@@ -16,7 +16,7 @@ import { takeRequest } from './request-in-message';
 const AUTHENTIC_OUTPUT = 0;
 const REFUSED_OUTPUT = 1;
 /** Only of what cannot be judged. It stands for no promise of a resend: http response has no way to cut a connection. */
-const UNABLE = 500;
+const UNDECIDED = 500;
 
 /** One `verify webhook` node: takes the request out of each message, and puts the event or the problem in its place. */
 class VerifyWebhook {
@@ -51,16 +51,16 @@ class VerifyWebhook {
   /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by. */
   async #verify(msg: NodeMessage): Promise<number> {
     // Whatever happens: without a status http response would answer 200, and the service would never send again.
-    msg.statusCode = UNABLE;
+    msg.statusCode = UNDECIDED;
     const request = takeRequest(msg);
-    const verification = this.#receiver.verify(request, this.#station()?.receiving());
-    putVerification(msg, verification);
-    if (verification.outcome === 'authentic') {
+    const reception = this.#receiver.receive(request, this.#station()?.receiving());
+    putReception(msg, reception);
+    if (reception.outcome === 'authentic') {
       this.#lastAt = new Date();
       this.#showStatus();
       return AUTHENTIC_OUTPUT;
     }
-    const { kind, reason } = verification.problem;
+    const { kind, reason } = reception.problem;
     if (kind === 'blocked') throw this.#lack();
     if (reason === 'raw-body-missing')
       this.#reporter.log(reason, this.RED._('rvm-verify.log.rawBodyMissing'));
@@ -91,11 +91,11 @@ class VerifyWebhook {
 }
 
 /** What the flow gets, and what http response answers with. */
-function putVerification(msg: NodeMessage, verification: Verification): void {
-  const { outcome } = verification;
-  if (outcome === 'authentic') Object.assign(msg, verification.msg);
-  else Object.assign(msg, { topic: verification.problem.kind, payload: verification.problem });
-  const answer = outcome === 'unable' ? { status: UNABLE } : headOf(verification.answer);
+function putReception(msg: NodeMessage, reception: Reception): void {
+  const { outcome } = reception;
+  if (outcome === 'authentic') Object.assign(msg, reception.msg);
+  else Object.assign(msg, { topic: reception.problem.kind, payload: reception.problem });
+  const answer = outcome === 'undecided' ? { status: UNDECIDED } : headOf(reception.answer);
   msg.statusCode = answer.status;
   if (msg.res === undefined || answer.headers === undefined) return;
   msg.headers = { ...(isRecord(msg.headers) && msg.headers), ...answer.headers };

@@ -2,8 +2,8 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { ListenerNode } from '../rvm-listener/listener-node';
 import { firstUnsetVariable, textOf } from '../support/settings';
 import { showFromStart, status } from '../support/status';
-import { nodeRedServer } from './node-red-server';
 import type { WebhookServer } from '../support/webhook-server';
+import { nodeRedServer } from './node-red-server';
 
 /**
  * The server that a webhook node listens on: that of its listener node, or Node-RED's own where it names none. Undefined,

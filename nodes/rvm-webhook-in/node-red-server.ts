@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeAPI } from 'node-red';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
-import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { loopbackOrigin } from '../../lib/webhook/listener/loopback-origin';
+import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { onFlows } from '../support/flow-run';
+import type { WebhookServer } from '../support/webhook-server';
 import { RememberedPaths } from './remembered-paths';
 import { isReservedPath } from './reserved-path';
-import type { WebhookServer } from '../support/webhook-server';
 
 type Next = (error?: unknown) => void;
 type Handler = (req: IncomingMessage, res: ServerResponse, next: Next) => void;

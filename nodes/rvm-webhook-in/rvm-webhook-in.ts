@@ -1,12 +1,12 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import { RvmError } from '../../lib/error';
+import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import { within } from '../../lib/work/within';
 import { acceptanceProblem, blockedProblem, deadProblem, type Problem } from '../../lib/webhook/problem';
+import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
-import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { within } from '../../lib/work/within';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';

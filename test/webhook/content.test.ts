@@ -28,7 +28,7 @@ describe('content of a proven message', () => {
     return messageOf(delivery, new Date());
   }
 
-  async function bury(body: string | Uint8Array, reason: string): Promise<void> {
+  async function keepsAsDeadLetter(body: string | Uint8Array, reason: string): Promise<void> {
     const before = receiver.problems.length;
     assert.equal((await postSigned(body)).status, 200);
     await receiver.until(() => receiver.problems.length > before, 'a problem');
@@ -111,7 +111,7 @@ describe('content of a proven message', () => {
     ],
   ];
   for (const [title, body, reason] of deadLetters) {
-    it(`${title} is acknowledged and kept as a dead letter`, () => bury(body, reason));
+    it(`${title} is acknowledged and kept as a dead letter`, () => keepsAsDeadLetter(body, reason));
   }
 
   for (const messageId of [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
+import { endOfTurn } from '../support/end-of-turn';
 import { InlineInbox } from '../support/inline-inbox';
 import { TimerWatch } from '../support/timer-watch';
 import { exchange, PATH, ReceiverUnderTest, type Answer } from './receiver-under-test';
@@ -23,14 +24,6 @@ class NotingInbox extends InlineInbox {
   commit(): void {
     this.#commits.shift()?.();
   }
-}
-
-/** Far more than any way from a change to the inbox has; no timer and no socket gets its turn meanwhile. */
-const STEPS = 500;
-
-/** What follows in the same turn of the event loop is done. */
-async function endOfTurn(): Promise<void> {
-  for (let step = 0; step < STEPS; step++) await Promise.resolve();
 }
 
 /** A message as it stands on a connection; behind the last one the connection ends. */

@@ -27,14 +27,14 @@ function whole(): Case[] {
 function asPayload(): Case[] {
   return parsing.map(({ name, input }) => {
     const isObject = name.startsWith('y_') && isRecord(JSON.parse(input));
-    return { ...inside(name, input, { payload: PLACE }), isEvent: verdictOf(name, isObject) };
+    return { ...inside(name, input, { payload: PLACE }), isEvent: isEventOf(name, isObject) };
   });
 }
 
 function asField(changes: Record<string, unknown> = {}): Case[] {
   return parsing.map(({ name, input }) => {
     const message = inside(name, input, { payload: { alarmId: name, cameraName: PLACE }, ...changes });
-    return { ...message, isEvent: verdictOf(name, true) };
+    return { ...message, isEvent: isEventOf(name, true) };
   });
 }
 
@@ -45,7 +45,7 @@ function inside(name: string, input: string, changes: Record<string, unknown>): 
   return { name, messageId: String(message.messageId), body };
 }
 
-function verdictOf(name: string, isEventWhereAccepted: boolean): boolean | undefined {
+function isEventOf(name: string, isEventWhereAccepted: boolean): boolean | undefined {
   if (name.startsWith('i_')) return undefined;
   return name.startsWith('y_') && isEventWhereAccepted && !AMBIGUOUS.includes(name);
 }

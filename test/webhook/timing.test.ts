@@ -57,8 +57,8 @@ const STATIONS_BY_TOKEN: Attempt[] = PHRASES.map((phrases) => ({
 function refusal({ body, signature, stations = [station()] }: Attempt): () => void {
   const bytes = Buffer.from(body);
   const authorization = signature === undefined ? [] : [signature];
-  const received = { body: bytes, authorization, json: jsonOf(bytes) };
-  return () => assert.equal(authenticate(received, stations).proven, false);
+  const message = { body: bytes, authorization, json: jsonOf(bytes) };
+  return () => assert.equal(authenticate(message, stations).proven, false);
 }
 
 interface Work {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Abort } from '../../lib/work/abort';
 import { Places, takeAll, takeAllFree } from '../../lib/work/places';
+import { endOfTurn } from '../support/end-of-turn';
 
 const REASON = new Error('given up');
 
@@ -23,20 +24,15 @@ class Line {
 
   async leave(name: string): Promise<void> {
     this.#leave.get(name)?.();
-    await settled();
+    await endOfTurn();
   }
-}
-
-/** What was promised is told. */
-async function settled(): Promise<void> {
-  for (let step = 0; step < 10; step++) await Promise.resolve();
 }
 
 describe('places', () => {
   it('are given at once while there are any, then in the order in which they were asked for', async () => {
     const line = new Line(new Places(2));
     for (const name of ['one', 'two', 'three', 'four']) line.wait(name);
-    await settled();
+    await endOfTurn();
     assert.deepEqual(line.came, ['one', 'two']);
     assert.equal(line.places.waiting, 2);
     await line.leave('two');
@@ -51,7 +47,7 @@ describe('places', () => {
     line.wait('last', 2);
     line.wait('middle', 1);
     line.wait('first', 0);
-    await settled();
+    await endOfTurn();
     for (const name of ['held', 'first', 'middle']) await line.leave(name);
     assert.deepEqual(line.came, ['held', 'first', 'middle', 'last']);
   });
@@ -70,7 +66,7 @@ describe('places', () => {
     line.wait('held');
     line.wait('impatient', 0, abort);
     line.wait('patient');
-    await settled();
+    await endOfTurn();
     abort.abort(REASON);
     assert.equal(line.places.waiting, 1);
     await line.leave('held');
@@ -84,7 +80,7 @@ describe('places', () => {
     assert.equal(takeAllFree([one, other], 0), undefined);
     const abort = new Abort();
     const waiting = takeAll([one, other], 0, abort);
-    await settled();
+    await endOfTurn();
     assert.equal(one.takeFree(), undefined);
     abort.abort(REASON);
     await assert.rejects(waiting, REASON);

@@ -3,13 +3,13 @@ import https from 'node:https';
 import { Socket, type AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
-import { answer } from '../receive/answer';
-import { Connections } from './connections';
-import type { Dispatcher } from '../receive/dispatcher';
-import { KEPT_RAW_HEADERS } from '../receive/ignored-upgrade';
-import { misuseOf } from './misuse';
 import type { Senders } from '../bounds/senders';
 import { Throttle } from '../bounds/throttle';
+import { answer } from '../receive/answer';
+import type { Dispatcher } from '../receive/dispatcher';
+import { KEPT_RAW_HEADERS } from '../receive/ignored-upgrade';
+import { Connections } from './connections';
+import { misuseOf } from './misuse';
 
 /** Bounds of a server of our own, in front of those of the receiver. */
 export interface ListenerLimits {

@@ -1,11 +1,11 @@
 import type { SecureContextOptions } from 'node:tls';
 import { RvmError } from '../../error';
+import { Watchers } from '../../work/watchers';
+import { Senders } from '../bounds/senders';
 import { Dispatcher, type DispatcherOptions } from '../receive/dispatcher';
 import { assertUsable, listenFault, type ListenerPlace } from './listener-fault';
 import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from './listener-server';
 import { loopbackOrigin } from './loopback-origin';
-import { Senders } from '../bounds/senders';
-import { Watchers } from '../../work/watchers';
 
 /** What may change while a listener listens. */
 export interface ListenerSettings {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { readAuthorization, type AuthorizationReading } from './authorization-header';
 import type { JsonReading, TokenReading } from '../../message/json-reading';
+import { readAuthorization, type AuthorizationReading } from './authorization-header';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
 
 /** A message as it came: exact bytes and header lines, and the bytes read as JSON, for the token alone, where one counts. */

@@ -1,13 +1,13 @@
 import type { QuarantinedMessage } from '../../inbox/inbox';
-import { Allowance } from '../bounds/allowance';
-import type { ClockGuard } from '../proof/clock-guard';
-import type { Endpoint, RequestOrigin } from '../endpoint';
 import { pause } from '../../work/within';
+import { Allowance } from '../bounds/allowance';
+import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge } from '../judge';
-import { quarantinedMessage, receivedAgain } from './quarantined-message';
-import type { Reporter } from '../reporter';
-import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { RawMessage } from '../proof/authenticate';
+import type { ClockGuard } from '../proof/clock-guard';
+import { readyStations, type ReceivingStation } from '../proof/receiving-station';
+import type { Reporter } from '../reporter';
+import { quarantinedMessage, receivedAgain } from './quarantined-message';
 
 export interface QuarantineOptions {
   /** Milliseconds of a clock that never jumps. */
@@ -48,8 +48,8 @@ export class Quarantine {
   }
 
   /**
-   * Judges once more, with the current phrases, what nothing had proved when it arrived at an endpoint: a phrase may have
-   * been wrong on our side. What is proven now is accepted as of its arrival.
+   * Judges once more, with the current phrases, what nothing had proved when an endpoint received it: a phrase may have
+   * been wrong on our side. What is proven now is accepted as received then.
    * @returns how many were accepted
    * @throws RvmError STORE_FAILED
    */
@@ -60,7 +60,7 @@ export class Quarantine {
     const key = await endpoint.inbox.quarantineKey();
     let count = 0;
     for (const message of messages) {
-      // One by one: an alarm that arrives must not wait for all of them.
+      // One by one: an alarm that comes in must not wait for all of them.
       await pause(0);
       if (this.#closed) return count;
       if (await this.#acceptIfProven(endpoint, message, { ready, key })) count++;

@@ -1,11 +1,11 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../../inbox/inbox';
-import { isSignatureText, readAuthorization } from '../proof/authorization-header';
 import { blankedBody } from '../../message/blanked-body';
 import { readEnvelope } from '../../message/envelope';
 import { jsonOf, withToken, type TokenReading } from '../../message/json-reading';
-import type { ReceivingStation } from '../proof/receiving-station';
 import type { RawMessage } from '../proof/authenticate';
+import { isSignatureText, readAuthorization } from '../proof/authorization-header';
+import type { ReceivingStation } from '../proof/receiving-station';
 
 /** Longer bodies are no events, and a stranger's JSON costs time, in bytes. */
 const MAX_BODY = 64 * 1024;
@@ -33,7 +33,7 @@ export function quarantinedMessage(
   };
 }
 
-/** A quarantined message as it arrived, as far as the phrases of these stations can tell what its token was. */
+/** A quarantined message as it came, as far as the phrases of these stations can tell what its token was. */
 export function receivedAgain(
   { body, authorization, tokenDigest }: QuarantinedMessage,
   stations: readonly ReceivingStation[],

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ClockGuard } from '../proof/clock-guard';
+import { BODY_LIMIT } from '../bounds/refusal';
+import { Senders } from '../bounds/senders';
 import type { Endpoint } from '../endpoint';
+import { ClockGuard } from '../proof/clock-guard';
+import { Quarantine } from '../quarantine/quarantine';
+import { Reporter } from '../reporter';
 import { matchingPath } from './path';
 import { PathWatchers } from './path-watchers';
-import { BODY_LIMIT } from '../bounds/refusal';
-import { Quarantine } from '../quarantine/quarantine';
 import { Receiver } from './receiver';
-import { Reporter } from '../reporter';
-import { Senders } from '../bounds/senders';
 
 export interface DispatcherOptions {
   /** Paths of the last run: held until the flows run, because no node is built yet. */
@@ -135,7 +135,7 @@ export class Dispatcher {
   }
 
   /**
-   * Judges once more what nothing had proved when it arrived at an endpoint, for its phrases may have changed.
+   * Judges once more what nothing had proved when an endpoint received it, for its phrases may have changed.
    * @returns how many were accepted
    * @throws RvmError STORE_FAILED
    */

@@ -47,7 +47,7 @@ function collect(
       Math.min(declaredLength(req.headers) ?? MOST_AT_FIRST, MOST_AT_FIRST),
       onGrowth,
     );
-    // Timers come before sockets in a turn of the event loop: what arrived while the process was busy is read first.
+    // Timers come before sockets in a turn of the event loop: what came while the process was busy is read first.
     const timer = setTimeout(() => setImmediate(() => finish({ kind: 'too-slow' })), limits.deadline);
     const onData = (chunk: Buffer): void => {
       const bytes = body.length + chunk.length;

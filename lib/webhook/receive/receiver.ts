@@ -1,26 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Acceptance } from '../../inbox/inbox';
+import { jsonOf } from '../../message/json-reading';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
-import { Admissions } from '../bounds/admissions';
-import { Allowance } from '../bounds/allowance';
-import { answer, cut } from './answer';
-import { ConnectionEnds } from './connection-ends';
-import { authorizationLines } from '../proof/authorization-header';
-import type { ClockGuard } from '../proof/clock-guard';
-import type { Endpoint } from '../endpoint';
-import { Hold, type Watch } from './hold';
 import { Abort } from '../../work/abort';
 import { pause, within } from '../../work/within';
-import { jsonOf } from '../../message/json-reading';
-import { judgeContextOf, judge, type Judgement } from '../judge';
-import type { Quarantine } from '../quarantine/quarantine';
-import { readRawBody } from './raw-body';
+import { Admissions } from '../bounds/admissions';
+import { Allowance } from '../bounds/allowance';
 import { refusalOf } from '../bounds/refusal';
-import type { Reporter } from '../reporter';
-import { runMiddleware } from './run-middleware';
 import type { Senders } from '../bounds/senders';
-import { readyStations, type ReadyStations, type ReceivingStation } from '../proof/receiving-station';
 import { UnfinishedRequests } from '../bounds/unfinished';
+import type { Endpoint } from '../endpoint';
+import { judgeContextOf, judge, type Judgement } from '../judge';
+import { authorizationLines } from '../proof/authorization-header';
+import type { ClockGuard } from '../proof/clock-guard';
+import { readyStations, type ReadyStations, type ReceivingStation } from '../proof/receiving-station';
+import type { Quarantine } from '../quarantine/quarantine';
+import type { Reporter } from '../reporter';
+import { answer, cut } from './answer';
+import { ConnectionEnds } from './connection-ends';
+import { Hold, type Watch } from './hold';
+import { readRawBody } from './raw-body';
+import { runMiddleware } from './run-middleware';
 
 export interface ReceiverOptions {
   /** Wall clock, in milliseconds. */

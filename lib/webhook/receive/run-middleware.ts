@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Middleware } from '../endpoint';
 import { within } from '../../work/within';
+import type { Middleware } from '../endpoint';
 
 /** `passed`: judge the request. `answered`: it was refused by an answer. `failed`: neither came, or an error. */
 export type MiddlewareOutcome = 'passed' | 'answered' | 'failed';

@@ -1,14 +1,13 @@
-import type { DeadLetter, ProvenMessage } from '../../message/record';
-import type { AnswerName } from './answer';
-import { ClockGuard } from '../proof/clock-guard';
-import { jsonOf } from '../../message/json-reading';
-import { judge, type Judgement } from '../judge';
 import { messageOf, type EventMessage } from '../../message/event-message';
+import { jsonOf } from '../../message/json-reading';
+import type { DeadLetter, ProvenMessage } from '../../message/record';
+import { BODY_LIMIT, refusalOf, type RequestHead } from '../bounds/refusal';
+import { judge, type Judgement } from '../judge';
 import { acceptanceProblem, type Problem } from '../problem';
-import { BODY_LIMIT } from '../bounds/refusal';
-import { refusalOf, type RequestHead } from '../bounds/refusal';
-import type { Reporter } from '../reporter';
+import { ClockGuard } from '../proof/clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
+import type { Reporter } from '../reporter';
+import type { AnswerName } from './answer';
 
 /** A request that somebody else has received. */
 export interface RequestParts {
@@ -20,12 +19,13 @@ export interface RequestParts {
   remoteAddress?: string | undefined;
 }
 
-export type Verification =
+/** What became of a request: it is judged, or nobody can. `answer`: what the receiver would answer. */
+export type Reception =
   | { outcome: 'authentic'; answer: AnswerName; msg: EventMessage }
   /** Not proven, or proven and of no use. */
   | { outcome: 'refused'; answer: AnswerName; problem: Problem }
   /** Nobody can say: there is no phrase to judge it by, or its bytes are gone. */
-  | { outcome: 'unable'; problem: Problem };
+  | { outcome: 'undecided'; problem: Problem };
 
 export interface StatelessReceiverOptions {
   id: string;
@@ -39,7 +39,10 @@ export interface StatelessReceiverOptions {
   steady: () => number;
 }
 
-/** Judges requests by the rules of the receiver, and neither keeps nor answers them. */
+/**
+ * The receiver without an inbox, for requests that somebody else has received and answers: it goes by the same rules, and keeps
+ * nothing. Of its parts `authenticate` says who sent the bytes, and `judge` what message they are.
+ */
 export class StatelessReceiver {
   readonly #clockGuard: ClockGuard;
 
@@ -47,21 +50,25 @@ export class StatelessReceiver {
     this.#clockGuard = new ClockGuard(options.now, options.steady);
   }
 
-  /** @param station undefined where there is none */
-  verify(request: RequestParts, station: ReceivingStation | undefined): Verification {
+  /**
+   * Receives a request as the receiver would, up to the inbox, which it has none of.
+   * @param station undefined where there is none
+   */
+  receive(request: RequestParts, station: ReceivingStation | undefined): Reception {
     const { body, head } = request;
     const received = new Date(this.options.now());
     const problem = problemOf(request, station, received);
     const stations = readyStations(station && [station]).ready;
-    if (stations.length === 0) return { outcome: 'unable', problem: { ...problem, kind: 'blocked' } };
+    if (stations.length === 0) return { outcome: 'undecided', problem: { ...problem, kind: 'blocked' } };
     const refusal = refusalOf(head, BODY_LIMIT);
     if (refusal !== undefined) return refused(refusal, { ...problem, reason: refusal });
-    if (body === undefined) return { outcome: 'unable', problem: { ...problem, reason: 'raw-body-missing' } };
+    if (body === undefined)
+      return { outcome: 'undecided', problem: { ...problem, reason: 'raw-body-missing' } };
     if (body.length > BODY_LIMIT) return refused('large', { ...problem, reason: 'large' });
 
     const judgement = this.#judge({ ...request, body }, stations, received);
-    if (judgement.kind === 'usable') return found(judgement.message, received, problem);
-    if (judgement.kind === 'unusable') return found(judgement.deadLetter, received, problem);
+    if (judgement.kind === 'usable') return provenReception(judgement.message, received, problem);
+    if (judgement.kind === 'unusable') return provenReception(judgement.deadLetter, received, problem);
     if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
     return refused('unauthentic', { ...problem, reason: judgement.reason });
   }
@@ -104,12 +111,12 @@ function problemOf(
   };
 }
 
-function refused(answer: AnswerName, problem: Problem): Verification {
+function refused(answer: AnswerName, problem: Problem): Reception {
   return { outcome: 'refused', answer, problem };
 }
 
 /** @param unproven what was known of the request before it was proven, the length of its body among it */
-function found(record: ProvenMessage | DeadLetter, received: Date, unproven: Problem): Verification {
+function provenReception(record: ProvenMessage | DeadLetter, received: Date, unproven: Problem): Reception {
   if (record.kind === 'event')
     return { outcome: 'authentic', answer: 'accepted', msg: eventMessage(record, received) };
   const { bytes } = unproven;

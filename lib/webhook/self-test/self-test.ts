@@ -38,7 +38,7 @@ export interface SelfTest {
 }
 
 /** Milliseconds: what was answered with 200 is stored already. */
-const ARRIVAL = 2000;
+const ARRIVAL_TIMEOUT = 2000;
 
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
@@ -67,7 +67,7 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
     await lookUp(target);
     const status = await post(target, body, test);
     if (status !== 200) throw refused(status);
-    if ((await within(arrival, ARRIVAL)) !== true) throw new Failed('arrival', 'not-arrived', '');
+    if ((await within(arrival, ARRIVAL_TIMEOUT)) !== true) throw new Failed('arrival', 'not-arrived', '');
     return { url };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;

@@ -6,7 +6,7 @@ import { authenticate, type Authentication } from '../../lib/webhook/proof/authe
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';
 
-function check(
+function authenticateBody(
   body: string | Uint8Array,
   authorization: string | string[] | undefined,
   stations: ReceivingStation | ReceivingStation[] = station(),
@@ -29,7 +29,7 @@ describe('signature of a message', () => {
     ['C-08 spaces around the value', `  HMAC-SHA256 ${RIGHT} \t`],
   ];
   for (const [title, header] of accepted) {
-    it(`${title} is accepted`, () => assert.equal(check(BODY, header).proven, true));
+    it(`${title} is accepted`, () => assert.equal(authenticateBody(BODY, header).proven, true));
   }
 
   const urlSafe = findBody((signature) => /[+/]/.test(signature));
@@ -89,39 +89,42 @@ describe('signature of a message', () => {
   ];
   for (const [title, header, reason] of refused) {
     it(`${title} is refused`, () => {
-      const authentication = check(BODY, header);
+      const authentication = authenticateBody(BODY, header);
       assert.equal(authentication.proven, false);
       assert.equal(!authentication.proven && authentication.reason, reason);
     });
   }
 
   it('C-05 the bare Base-64 text is accepted where the station allows it', () => {
-    assert.equal(check(BODY, RIGHT, station({ acceptBareSignature: true })).proven, true);
+    assert.equal(authenticateBody(BODY, RIGHT, station({ acceptBareSignature: true })).proven, true);
   });
 
   it('C-10 the url-safe alphabet is refused', () => {
     const signature = signatureOf(urlSafe).replace(/\+/g, '-').replace(/\//g, '_');
-    assert.equal(check(urlSafe, `HMAC-SHA256 ${signature}`).proven, false);
-    assert.equal(check(urlSafe, authorizationFor(urlSafe)).proven, true);
+    assert.equal(authenticateBody(urlSafe, `HMAC-SHA256 ${signature}`).proven, false);
+    assert.equal(authenticateBody(urlSafe, authorizationFor(urlSafe)).proven, true);
   });
 
   it('C-20 a signature over the JSON written anew is refused', () => {
     const spaced = '{"a": 1,  "b":2}';
-    assert.equal(check(spaced, authorizationFor(JSON.stringify(JSON.parse(spaced)))).proven, false);
-    assert.equal(check(spaced, authorizationFor(spaced)).proven, true);
+    assert.equal(
+      authenticateBody(spaced, authorizationFor(JSON.stringify(JSON.parse(spaced)))).proven,
+      false,
+    );
+    assert.equal(authenticateBody(spaced, authorizationFor(spaced)).proven, true);
   });
 
   it('C-21 a final line feed counts', () => {
-    assert.equal(check(BODY, authorizationFor(`${BODY}\n`)).proven, false);
-    assert.equal(check(`${BODY}\n`, authorizationFor(BODY)).proven, false);
-    assert.equal(check(`${BODY}\n`, authorizationFor(`${BODY}\n`)).proven, true);
+    assert.equal(authenticateBody(BODY, authorizationFor(`${BODY}\n`)).proven, false);
+    assert.equal(authenticateBody(`${BODY}\n`, authorizationFor(BODY)).proven, false);
+    assert.equal(authenticateBody(`${BODY}\n`, authorizationFor(`${BODY}\n`)).proven, true);
   });
 
   it('C-22 C-23 a byte-order mark may be signed or not', () => {
     const marked = Buffer.concat([BOM, Buffer.from(BODY)]);
-    assert.equal(check(marked, authorizationFor(marked)).proven, true);
-    assert.equal(check(marked, authorizationFor(BODY)).proven, true);
-    assert.equal(check(BODY, authorizationFor(marked)).proven, false);
+    assert.equal(authenticateBody(marked, authorizationFor(marked)).proven, true);
+    assert.equal(authenticateBody(marked, authorizationFor(BODY)).proven, true);
+    assert.equal(authenticateBody(BODY, authorizationFor(marked)).proven, false);
   });
 
   for (const phrase of [
@@ -132,9 +135,12 @@ describe('signature of a message', () => {
     'a\'b"c\\d',
   ]) {
     it(`C-27 the phrase ${JSON.stringify(phrase.slice(0, 20))} is used as typed`, () => {
-      assert.equal(check(BODY, authorizationFor(BODY, phrase), station({ secret: phrase })).proven, true);
       assert.equal(
-        check(BODY, authorizationFor(BODY, phrase), station({ secret: `${phrase} ` })).proven,
+        authenticateBody(BODY, authorizationFor(BODY, phrase), station({ secret: phrase })).proven,
+        true,
+      );
+      assert.equal(
+        authenticateBody(BODY, authorizationFor(BODY, phrase), station({ secret: `${phrase} ` })).proven,
         false,
       );
     });
@@ -143,14 +149,17 @@ describe('signature of a message', () => {
   it('C-28 C-29 a phrase of other composition, or with a line feed, is another phrase', () => {
     const phrase = 'café terrace';
     const header = authorizationFor(BODY, phrase.normalize('NFC'));
-    assert.equal(check(BODY, header, station({ secret: phrase.normalize('NFD') })).proven, false);
-    assert.equal(check(BODY, header, station({ secret: `${phrase.normalize('NFC')}\n` })).proven, false);
+    assert.equal(authenticateBody(BODY, header, station({ secret: phrase.normalize('NFD') })).proven, false);
+    assert.equal(
+      authenticateBody(BODY, header, station({ secret: `${phrase.normalize('NFC')}\n` })).proven,
+      false,
+    );
   });
 
   it('C-30 a phrase with NUL proves nothing, although HMAC takes it for the phrase without', () => {
     assert.equal(signatureOf(BODY, `${PHRASE}\0`), RIGHT);
     for (const secret of [`${PHRASE}\0`, `\0${PHRASE}`, '\0']) {
-      assert.equal(check(BODY, `HMAC-SHA256 ${RIGHT}`, station({ secret })).proven, false);
+      assert.equal(authenticateBody(BODY, `HMAC-SHA256 ${RIGHT}`, station({ secret })).proven, false);
       assert.equal(isUsablePhrase(secret), false);
     }
   });
@@ -159,14 +168,17 @@ describe('signature of a message', () => {
     const phrase = 'y'.repeat(100);
     const hashed = createHash('sha256').update(phrase).digest();
     const header = `HMAC-SHA256 ${createHmac('sha256', hashed).update(BODY).digest('base64')}`;
-    assert.equal(check(BODY, header, station({ secret: phrase })).proven, true);
+    assert.equal(authenticateBody(BODY, header, station({ secret: phrase })).proven, true);
   });
 
   it('C-32 a phrase that looks like Base-64 is a text all the same', () => {
     const phrase = Buffer.from('sixteen byte key').toString('base64');
     const decoded = createHmac('sha256', Buffer.from(phrase, 'base64')).update(BODY).digest('base64');
-    assert.equal(check(BODY, authorizationFor(BODY, phrase), station({ secret: phrase })).proven, true);
-    assert.equal(check(BODY, `HMAC-SHA256 ${decoded}`, station({ secret: phrase })).proven, false);
+    assert.equal(
+      authenticateBody(BODY, authorizationFor(BODY, phrase), station({ secret: phrase })).proven,
+      true,
+    );
+    assert.equal(authenticateBody(BODY, `HMAC-SHA256 ${decoded}`, station({ secret: phrase })).proven, false);
   });
 
   it('C-35 one byte flipped anywhere is refused', () => {
@@ -175,7 +187,7 @@ describe('signature of a message', () => {
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
         const changed = Buffer.from(bytes);
         changed[at] = (changed[at] ?? 0) ^ flip;
-        assert.equal(check(changed, authorizationFor(BODY)).proven, false);
+        assert.equal(authenticateBody(changed, authorizationFor(BODY)).proven, false);
       }),
       { numRuns: 500 },
     );
@@ -184,33 +196,36 @@ describe('signature of a message', () => {
   it('any header text is refused without an exception', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 3 }), (lines) => {
-        assert.equal(check(BODY, lines).proven, false);
+        assert.equal(authenticateBody(BODY, lines).proven, false);
       }),
     );
   });
 
   it('C-92 the previous phrase is accepted, and said so', () => {
     const both = station({ secret: 'the new phrase', previousSecret: PHRASE });
-    const authentication = check(BODY, authorizationFor(BODY), both);
+    const authentication = authenticateBody(BODY, authorizationFor(BODY), both);
     assert.equal(authentication.proven && authentication.secret, 'previous');
-    const current = check(BODY, authorizationFor(BODY, 'the new phrase'), both);
+    const current = authenticateBody(BODY, authorizationFor(BODY, 'the new phrase'), both);
     assert.equal(current.proven && current.secret, 'current');
   });
 
   it('C-93 the previous phrase is refused once it was emptied', () => {
-    assert.equal(check(BODY, authorizationFor(BODY), station({ secret: 'the new phrase' })).proven, false);
+    assert.equal(
+      authenticateBody(BODY, authorizationFor(BODY), station({ secret: 'the new phrase' })).proven,
+      false,
+    );
   });
 
   it('C-95 of several stations the one that matches is found', () => {
     const stations = ['one', 'two', 'three'].map((key) => station({ key, secret: `phrase of ${key}` }));
-    const authentication = check(BODY, authorizationFor(BODY, 'phrase of two'), stations);
+    const authentication = authenticateBody(BODY, authorizationFor(BODY, 'phrase of two'), stations);
     assert.equal(authentication.proven && authentication.station.key, 'two');
   });
 
   it('C-26 an empty phrase proves nothing', () => {
     for (const secret of ['', '   ', '${RVM_SECRET}']) {
       const header = authorizationFor(BODY, secret);
-      assert.equal(check(BODY, header, station({ secret })).proven, false);
+      assert.equal(authenticateBody(BODY, header, station({ secret })).proven, false);
     }
   });
 });

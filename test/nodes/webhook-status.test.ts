@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import type { NodeAPI, NodeStatus } from 'node-red';
+import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/webhook-status';
+import { clockTime } from '../../nodes/support/status';
+
+const GOOD: WebhookState = {
+  fault: undefined,
+  unsetVariable: undefined,
+  serverStatus: undefined,
+  hasStations: true,
+  stationStatus: undefined,
+  mayJudge: true,
+  isDurable: true,
+  isInboxRefused: false,
+  lacksSettler: false,
+  unseenProblems: 0,
+  backlog: 0,
+  lastAt: undefined,
+  isSandbox: false,
+};
+
+/** What is wrong, and the text by which it shows, from what keeps all alarms out to what is only to be known. */
+const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
+  ['a path that another node has', { fault: 'pathInUse' }, 'status.pathInUse'],
+  ['a variable that is not set', { unsetVariable: 'PHRASE' }, 'status.variableNotSet PHRASE'],
+  ['a server that does not listen', { serverStatus: { text: 'port in use' } }, 'port in use'],
+  ['no Central Station', { hasStations: false }, 'status.notConfigured'],
+  ['a Central Station without a phrase', { stationStatus: { text: 'no secret' } }, 'no secret'],
+  ['Central Stations that cannot be told apart', { mayJudge: false }, 'status.notConfigured'],
+  ['an inbox that cannot store', { isDurable: false }, 'status.notDurable'],
+  ['an inbox whose settings do not count', { isInboxRefused: true }, 'status.wrongSetting'],
+  ['no node that settles its events', { lacksSettler: true }, 'status.noSettleEvent'],
+  ['problems that no flow has got', { unseenProblems: 3 }, 'status.problems 3'],
+  ['events that wait', { backlog: 7 }, 'status.backlog 7'],
+];
+
+function shown(...lacks: Partial<WebhookState>[]): NodeStatus {
+  // As the editor gets it: the key of the text, and what is put into it.
+  const RED = {
+    _: (key: string, values: Record<string, unknown>) => [key, ...Object.values(values)].join(' '),
+  } as NodeAPI;
+  return webhookStatus(RED, Object.assign({}, GOOD, ...lacks.reverse()));
+}
+
+describe('the status of webhook in', () => {
+  for (const [index, [what, lack, text]] of LACKS.entries()) {
+    it(`tells of ${what}`, () => assert.equal(shown(lack).text, text));
+
+    it(`tells of ${what} before all that matters less`, () => {
+      const lesser = LACKS.slice(index + 1).map(([, other]) => other);
+      assert.equal(shown(lack, ...lesser).text, text);
+    });
+  }
+
+  it('is empty where all is well and nothing has come in yet', () => {
+    assert.deepEqual(shown(), {});
+  });
+
+  it('is the time of the last event where all is well, in another colour for one of the sandbox', () => {
+    const lastAt = new Date();
+    const [real, ofSandbox] = [shown({ lastAt }), shown({ lastAt, isSandbox: true })];
+    assert.equal(real.text, `status.lastAlarm ${clockTime(lastAt)}`);
+    assert.equal(ofSandbox.text, `status.lastSandboxAlarm ${clockTime(lastAt)}`);
+    assert.notEqual(real.fill, ofSandbox.fill);
+  });
+});
