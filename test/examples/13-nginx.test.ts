@@ -35,10 +35,10 @@ describe('the example flow 13, HTTPS behind nginx', () => {
 
   it('works at once: an alarm of the sandbox arrives, proven by the phrase inside, and its video is found', async () => {
     await nodeRed.deploy(example('13', BESIDE));
-    const { webhook } = await nodeRed.message('alarm', () => true, 30);
+    const { webhook } = await nodeRed.message('alarm');
     const { sandbox, proof, warnings } = part({ webhook }, 'webhook');
     assert.deepEqual([sandbox, proof, warnings], [true, 'token', []]);
-    const { payload } = await nodeRed.message('video', () => true, 30);
+    const { payload } = await nodeRed.message('video');
     assert.match(String(payload), /^rtsp:\/\//);
   });
 

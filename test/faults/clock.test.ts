@@ -4,6 +4,7 @@ import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed } from '../support/node-red';
 import { eventually } from '../support/patience';
+import { inboxesOpen } from '../support/running-inbox';
 import { FileSink, sentFlow } from '../support/sinks';
 
 const HOUR = 3_600_000;
@@ -42,6 +43,7 @@ describe('a wall clock that is wrong after a restart', () => {
     nodeRed = await NodeRed.start();
     sink = new FileSink(path.join(nodeRed.userDir, 'sink'));
     await nodeRed.deploy(sentFlow(sink));
+    await inboxesOpen(nodeRed);
     await sendNew();
   });
 
@@ -52,6 +54,7 @@ describe('a wall clock that is wrong after a restart', () => {
       const { userDir, port } = nodeRed;
       await nodeRed.stop();
       nodeRed = await NodeRed.start({ userDir, port, settings: wrongBy(shift) });
+      await inboxesOpen(nodeRed);
       for (const message of sent) assert.equal(await send(message), 200);
       await sendNew();
       for (const message of sent) assert.equal(await send(message), 200);

@@ -25,13 +25,13 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('01: an alarm of the sandbox arrives proven, and its URL plays the second at which the event began', async () => {
       await nodeRed.deploy(example('01', BESIDE_01));
-      const alarm = await nodeRed.message('alarm', () => true, 30);
+      const alarm = await nodeRed.message('alarm');
       const webhook = alarm.webhook as Record<string, unknown>;
       assert.equal(webhook.sandbox, true);
       assert.equal(webhook.proof, 'hmac');
       assert.match(String(webhook.text), /^SANDBOX/);
 
-      const video = await nodeRed.message('video', () => true, 30);
+      const video = await nodeRed.message('video');
       const { pictures } = await receivePictures(String(video.payload), { pictures: 1 });
       assert.equal(fixtureSecond(pictures[0]?.nals ?? []), eventSecond(video));
     });
@@ -40,7 +40,7 @@ for (const version of NODE_RED_VERSIONS) {
       needs(this, 'ffmpeg');
       await nodeRed.deploy(example('01', BESIDE_01));
       const known = nodeRed.at('video').length;
-      await nodeRed.until(() => nodeRed.at('video').length > known, 'another URL', 30);
+      await nodeRed.until(() => nodeRed.at('video').length > known, 'another URL');
       const video = nodeRed.at('video').at(-1) ?? {};
       assert.equal(await burntInSecond(String(video.payload)), eventSecond(video));
     });

@@ -46,7 +46,7 @@ describe('a cloud whose url is "sandbox"', () => {
   ]) {
     it(`sends alarms proven by ${proof} to a station registered as ${scheme}, with no further setting`, async () => {
       await nodeRed.deploy(sandboxFlow({ scheme }));
-      const msg = await nodeRed.message('alarms', (seen) => (seen.webhook as Webhook).proof === proof, 20);
+      const msg = await nodeRed.message('alarms', (seen) => (seen.webhook as Webhook).proof === proof);
       const webhook = msg.webhook as Webhook;
       assert.equal(webhook.sandbox, true);
       assert.match(String(webhook.text), /^SANDBOX /);
@@ -164,7 +164,7 @@ describe('the sandbox and settings.js', () => {
         'the status "sandbox cannot start"',
       );
       taken.close();
-      await nodeRed.message('alarms', () => true, 20);
+      await nodeRed.message('alarms');
       assert.match(nodeRed.statuses('webhook').at(-1) ?? '', /^sandbox, last/);
       assert.equal(nodeRed.log.match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
     } finally {
@@ -180,7 +180,7 @@ describe('the sandbox and settings.js', () => {
       flows: sandboxFlow(),
     });
     try {
-      const msg = await nodeRed.message('alarms', () => true, 20);
+      const msg = await nodeRed.message('alarms');
       assert.equal((msg.webhook as Webhook).sandbox, true);
     } finally {
       await nodeRed.stopAndRemove();

@@ -71,7 +71,7 @@ for (const version of NODE_RED_VERSIONS) {
 
         service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });
         service.setStation('north', { scheme: 'http', ...flow.credentials });
-        for (const id of [...TYPES, 'wanderer']) await flow.shows('connected v3', id, 40);
+        for (const id of [...TYPES, 'wanderer']) await flow.shows('connected v3', id);
       } finally {
         await service.close();
       }

@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** A webhook message as the specification's samples have it: `Version`, a start time without a zone, all fields. */
 export function alarmMessage(
@@ -59,7 +60,8 @@ export async function post(
   return fetch(url, {
     method: 'POST',
     body,
-    headers: { 'Content-Type': 'application/json', ...proof, ...headers },
+    // A connection that was kept may be closed by the other side in the moment in which it is used again.
+    headers: { 'Content-Type': 'application/json', Connection: 'close', ...proof, ...headers },
   });
 }
 
@@ -73,4 +75,24 @@ export async function answerTo(
     ({ status }) => status,
     () => 'cut',
   );
+}
+
+/** Between two posts of a message that had no answer, in milliseconds. */
+const AGAIN = 250;
+
+/**
+ * Sends a signed message as the service does: again for as long as the connection is cut.
+ * @returns what came of each time, the status at last
+ */
+export async function sendUntilAnswered(
+  url: string,
+  message: Record<string, unknown>,
+  phrase: string,
+): Promise<(number | 'cut')[]> {
+  const answers = [await answerTo(url, message, phrase)];
+  while (answers.at(-1) === 'cut') {
+    await delay(AGAIN);
+    answers.push(await answerTo(url, message, phrase));
+  }
+  return answers;
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import readline from 'node:readline';
 import { ROOT } from './node-red';
+import { eventually } from './patience';
 
 interface DeliveryReport {
   messageId: string;
@@ -45,15 +46,14 @@ export class SandboxProcess {
 
   /** Lets the time of the resends come, until every message is acknowledged. */
   async resendAll(): Promise<void> {
-    for (let round = 0; round < 50; round += 1) {
-      const states = new Set((await this.deliveries()).map(({ state }) => state));
-      if (!states.has('pending')) {
-        assert.deepEqual([...states], ['delivered']);
-        return;
-      }
-      await this.#ask('POST', 'clock', { advance: 60 });
-    }
-    assert.fail('50 minutes of resends were not enough');
+    let states = new Set<string>();
+    const isOver = async (): Promise<boolean> => {
+      states = new Set((await this.deliveries()).map(({ state }) => state));
+      if (states.has('pending')) await this.#ask('POST', 'clock', { advance: 10 });
+      return !states.has('pending');
+    };
+    await eventually(isOver, 'the end of all resends');
+    assert.deepEqual([...states], ['delivered']);
   }
 
   async stop(): Promise<void> {

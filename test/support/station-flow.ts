@@ -160,10 +160,10 @@ export class StationFlow {
   }
 
   /** Waits until a node shows a status. */
-  async shows(text: string | RegExp, node = 'node', seconds = 15): Promise<void> {
+  async shows(text: string | RegExp, node = 'node'): Promise<void> {
     const matches = (shown?: string): boolean =>
       shown !== undefined && (typeof text === 'string' ? shown === text : text.test(shown));
-    await this.nodeRed.until(() => matches(this.statuses(node).at(-1)), `the status ${text}`, seconds);
+    await this.nodeRed.until(() => matches(this.statuses(node).at(-1)), `the status ${text}`);
   }
 
   /** The cameras of the sites that the Agent User may see. */

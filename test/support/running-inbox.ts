@@ -1,0 +1,20 @@
+import { look } from './editor-questions';
+import type { NodeRed } from './node-red';
+
+/**
+ * Waits until the inboxes of a Node-RED, without users and with its editor at the root, have opened their files. What comes
+ * earlier is answered all the same, but may be spilled, and told of as such, where the machine is busy.
+ */
+export async function inboxesOpen(nodeRed: NodeRed): Promise<void> {
+  // The list is in the files.
+  await look(nodeRed, 'overview');
+}
+
+/** What a piece of work gives, while the clock of a Node-RED with MOVABLE_CLOCK runs as fast as it can. */
+export async function whileTimeFlies<Result>(nodeRed: NodeRed, work: Promise<Result>): Promise<Result> {
+  let isDone = false;
+  const end = (): void => void (isDone = true);
+  work.then(end, end);
+  while (!isDone) await nodeRed.advance(0.5);
+  return work;
+}
