@@ -108,11 +108,11 @@ describe('deliveries of the inbox', () => {
         return true;
       },
     });
-    await until(() => sent.length === 2 && inbox.waiting(ENDPOINT) === 2, 'both to be given back');
+    await eventually(() => sent.length === 2 && inbox.waiting(ENDPOINT) === 2, 'both to be given back');
     // Time enough for what has left to be marked.
     for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     const next = new Taker(inbox);
-    await until(() => next.ids.length === 2, 'both deliveries to the next');
+    await eventually(() => next.ids.length === 2, 'both deliveries to the next');
     assert.deepEqual(
       next.deliveries.map(({ deliveryId, again }) => [deliveryId, again]),
       sent.map((deliveryId) => [deliveryId, 'restart']),
