@@ -35,6 +35,19 @@ export interface EditorOptions {
   scale?: number;
 }
 
+/** Where the editor takes more than a second to load, its tips come before their place is made, which is an error. */
+async function hideTips(address: string, token: string): Promise<void> {
+  const response = await fetch(`${address}/settings/user`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ editor: { view: { 'view-show-tips': false } } }),
+  });
+  if (!response.ok) throw new Error(`The settings of the editor cannot be changed: ${response.status}.`);
+}
+
 /** The editor of a Node-RED, loaded, without its welcome tour and without motion. */
 export async function openEditor(
   browser: Browser,
@@ -58,6 +71,7 @@ export async function openEditor(
     const key = `auth-tokens${root.replaceAll('/', '-')}`;
     await page.addInitScript(`localStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(login)});`);
   }
+  await hideTips(nodeRed.url + root, token);
   await page.goto(`${nodeRed.url}${root}/`);
   await page.waitForFunction(
     'window.RED && RED.nodes && RED.nodes.getType && RED.nodes.getType("rvm-webhook-in")',
