@@ -4,7 +4,7 @@ import { alarmMessage, answerTo } from '../support/alarm-message';
 import { PATH, PHRASE } from '../support/flows';
 import { NodeRed } from '../support/node-red';
 import { eventually } from '../support/patience';
-import { inboxesOpen } from '../support/running-inbox';
+import { inboxesOpen } from '../support/inboxes-open';
 import { FileSink, sentFlow } from '../support/sinks';
 
 const HOUR = 3_600_000;

@@ -12,6 +12,7 @@ import { NODE_RED_VERSIONS } from '../support/lanes';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
 import { needs } from '../support/programs';
 import { selfSigned } from '../support/self-signed';
+import { eventually } from '../support/patience';
 
 type Message = Record<string, unknown>;
 
@@ -94,7 +95,7 @@ for (const version of NODE_RED_VERSIONS) {
       });
       await nodeRed.deploy(listening({ port, host: '${RVM_TEST_HOST}' }, second, probe('other')));
       const [one, other] = [alarmMessage(), alarmMessage()];
-      assert.equal(await eventually(() => post(url, one)), 200);
+      assert.equal(await answerOf(() => post(url, one)), 200);
       assert.equal(await post(`${origin}/flows`, other), 200);
       await delivered(one);
       await delivered(other, 'other');
@@ -134,7 +135,7 @@ for (const version of NODE_RED_VERSIONS) {
       answers.delete('cut');
       assert.deepEqual([...answers], [200]);
       // As the service does: a cut connection is tried again.
-      for (const message of sent) assert.equal(await post(url, message), 200);
+      for (const message of sent) assert.equal(await answerOf(() => post(url, message)), 200);
       for (const message of sent) await delivered(message);
     });
 
@@ -142,15 +143,15 @@ for (const version of NODE_RED_VERSIONS) {
       const other = await freePort();
       await nodeRed.deploy(listening({ port }));
       await nodeRed.deploy(listening({ port: `${other}` }), 'nodes');
-      assert.equal(await eventually(() => post(`http://127.0.0.1:${other}${PATH}`)), 200);
-      assert.equal(await eventually(() => post(url), 'refused'), 'refused');
+      assert.equal(await answerOf(() => post(`http://127.0.0.1:${other}${PATH}`)), 200);
+      assert.equal(await answerOf(() => post(url), 'refused'), 'refused');
     });
 
     it('frees its port when a deploy takes its last webhook in away', async () => {
       await nodeRed.deploy(listening({ port }));
-      assert.equal(await eventually(() => post(url)), 200);
+      assert.equal(await answerOf(() => post(url)), 200);
       await nodeRed.deploy(webhookFlow({}, listenerNode({ port })));
-      assert.equal(await eventually(() => post(url), 'refused'), 'refused');
+      assert.equal(await answerOf(() => post(url), 'refused'), 'refused');
       const server = net.createServer().listen(port, '127.0.0.1');
       await once(server, 'listening');
       server.close();
@@ -176,7 +177,7 @@ for (const version of NODE_RED_VERSIONS) {
       await nodeRed.deploy(listening({ port }, twin, second));
       await nodeRed.until(() => status('second') === 'status.portInUse', 'the status');
       await nodeRed.logged(/Another listener node has the same port/);
-      assert.equal(await eventually(() => post(`${origin}/second`)), 200);
+      assert.equal(await answerOf(() => post(`${origin}/second`)), 200);
       assert.equal(await post(url), 200);
     });
 
@@ -238,7 +239,7 @@ for (const version of NODE_RED_VERSIONS) {
       await nodeRed.deploy(listening({ port, d: true }));
       await nodeRed.until(() => status() === 'status.notConfigured', 'the status');
       await nodeRed.logged(/listener of this webhook in node is missing/);
-      assert.equal(await eventually(() => post(url), 'refused'), 'refused');
+      assert.equal(await answerOf(() => post(url), 'refused'), 'refused');
     });
 
     describe('with TLS', () => {
@@ -251,21 +252,22 @@ for (const version of NODE_RED_VERSIONS) {
         url = `https://127.0.0.1:${port}${PATH}`;
       });
 
-      function renewCertificate(name: string): void {
-        const { cert, key } = selfSigned(name);
+      function putCertificate({ cert, key }: { cert: string; key: string }): void {
         fs.writeFileSync(files.cert, cert);
         fs.writeFileSync(files.key, key);
       }
 
       it('takes over a renewed certificate by a deploy, and closes no connection', async () => {
-        renewCertificate('first');
+        // Both before the connection is there, which ends by itself where it is idle for long.
+        const [first, second] = [selfSigned('first'), selfSigned('second')];
+        putCertificate(first);
         await nodeRed.deploy(listening({ port, tls: 'tls' }, tlsNode(files)));
         const agent = new https.Agent({ keepAlive: true, maxSockets: 1 });
-        assert.equal(await eventually(() => post(url, alarmMessage(), { agent })), 200);
+        assert.equal(await answerOf(() => post(url, alarmMessage(), { agent })), 200);
         const [kept] = Object.values(agent.freeSockets).flat();
-        renewCertificate('second');
+        putCertificate(second);
         await nodeRed.deploy(listening({ port, tls: 'tls' }, tlsNode(files)));
-        assert.equal(await eventually(() => certificateAt(url), 'second'), 'second');
+        assert.equal(await answerOf(() => certificateAt(url), 'second'), 'second');
         assert.equal(await post(url, alarmMessage(), { agent }), 200);
         assert.equal(kept?.destroyed, false);
         agent.destroy();
@@ -290,7 +292,7 @@ describe('a listener of its own', () => {
     const url = `http://127.0.0.1:${port}${PATH}`;
     let nodeRed = await NodeRed.start({ settings });
     await nodeRed.deploy(listening({ port }));
-    assert.equal(await eventually(() => post(url)), 200);
+    assert.equal(await answerOf(() => post(url)), 200);
     await nodeRed.stop();
 
     const answers = new Set<number | string>();
@@ -303,7 +305,7 @@ describe('a listener of its own', () => {
     })();
     nodeRed = await NodeRed.start({ settings, userDir: nodeRed.userDir, port: nodeRed.port });
     try {
-      assert.equal(await eventually(() => post(url)), 200);
+      assert.equal(await answerOf(() => post(url)), 200);
     } finally {
       started.abort();
       await knocking;
@@ -317,17 +319,18 @@ describe('a listener of its own', () => {
   });
 });
 
-/** Asks again for up to 5 s until the answer is as wanted: ports are opened and closed a moment after a deploy. */
-async function eventually(
+/** Asks again until the answer is as wanted: ports are opened and closed a moment after a deploy. */
+async function answerOf(
   ask: () => Promise<number | string>,
   wanted: number | string = 200,
 ): Promise<number | string> {
-  const end = Date.now() + 5000;
-  for (;;) {
-    const answer = await ask();
-    if (answer === wanted || Date.now() > end) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  let answer: number | string = '';
+  const isAsWanted = async (): Promise<boolean> => {
+    answer = await ask();
+    return answer === wanted;
+  };
+  await eventually(isAsWanted, `the answer ${wanted}`);
+  return answer;
 }
 
 async function certificateAt(url: string): Promise<string> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
+import { ChangingSetting } from '../support/changing-setting';
 import { webhookFlow } from '../support/flows';
 import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
 import { needs } from '../support/programs';
@@ -12,7 +13,7 @@ type Webhook = Record<string, unknown>;
 function sandboxFlow(station: Record<string, unknown> = {}, ...further: FlowNode[]): FlowNode[] {
   return webhookFlow(
     {
-      cloud: { url: 'sandbox', sandboxEvents: 30, credentials: {} },
+      cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {} },
       station: { credentials: {}, ...station },
     },
     {
@@ -104,86 +105,97 @@ describe('a cloud whose url is "sandbox"', () => {
 });
 
 describe('the sandbox and settings.js', () => {
-  for (const setting of ['false', "'false'", '0', 'null']) {
-    it(`rvmSandbox: ${setting} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
-      const nodeRed = await NodeRed.start({ settings: `rvmSandbox: ${setting},` });
-      try {
-        await nodeRed.deploy(sandboxFlow());
-        await nodeRed.until(
-          () => nodeRed.statuses('webhook').at(-1) === 'status.sandboxForbidden',
-          'the status',
-        );
-        await inject(nodeRed, 'in', {});
-        const { error } = await nodeRed.message('failed');
-        assert.equal((error as { code: string }).code, 'CONFIG_MISSING');
-        assert.match((error as { message: string }).message, /rvmSandbox/);
-        assert.doesNotMatch(nodeRed.log, /sandbox started/);
-        assert.equal(nodeRed.at('alarms').length, 0);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
+  const setting = new ChangingSetting('rvmSandbox');
+  let nodeRed: NodeRed;
+  /** So many messages and statuses, and so much of the log, were there before the last deploy. */
+  let seen = 0;
+  let logged = 0;
+
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: setting.text });
+  });
+
+  after(async () => {
+    await nodeRed.stopAndRemove();
+    setting.remove();
+  });
+
+  /** Deploys under another setting; from then on, `seen` and `log` count. */
+  async function deployWith(value: string, flow = sandboxFlow()): Promise<void> {
+    await nodeRed.deploy(webhookFlow());
+    setting.set(value);
+    [seen, logged] = [nodeRed.seen.length, nodeRed.log.length];
+    await nodeRed.deploy(flow);
+  }
+
+  const log = (): string => nodeRed.log.slice(logged);
+
+  async function message(probed: string): Promise<Record<string, unknown>> {
+    await nodeRed.until(() => nodeRed.at(probed, seen).length > 0, `a message at "${probed}"`);
+    return nodeRed.at(probed, seen)[0] ?? {};
+  }
+
+  for (const forbidding of ['false', "'false'", '0', 'null']) {
+    it(`rvmSandbox: ${forbidding} forbids it: red status, CONFIG_MISSING, no alarm, nothing listens`, async () => {
+      await deployWith(forbidding);
+      const shown = (): string | undefined => nodeRed.statuses('webhook', seen).at(-1);
+      await nodeRed.until(() => shown() === 'status.sandboxForbidden', 'the status');
+      await inject(nodeRed, 'in', {});
+      const { error } = await message('failed');
+      assert.equal((error as { code: string }).code, 'CONFIG_MISSING');
+      assert.match((error as { message: string }).message, /rvmSandbox/);
+      assert.doesNotMatch(log(), /sandbox started/);
+      assert.equal(nodeRed.at('alarms', seen).length, 0);
     });
   }
 
   it('rvmSandbox: { port, rtspPort } places it', async () => {
     const [port, rtspPort] = [await freePort(), await freePort()];
-    const nodeRed = await NodeRed.start({
-      settings: `rvmSandbox: { port: ${port}, rtspPort: ${rtspPort} },`,
-    });
-    try {
-      await nodeRed.deploy(sandboxFlow());
-      await nodeRed.message('alarms');
-      await nodeRed.logged(new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`));
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    await deployWith(`{ port: ${port}, rtspPort: ${rtspPort} }`);
+    await message('alarms');
+    await nodeRed.logged(
+      new RegExp(`http://127.0.0.1:${port}, video on rtsp://127.0.0.1:${rtspPort}`),
+      logged,
+    );
   });
 
   it('takes nothing else from rvmSandbox', async () => {
-    const nodeRed = await NodeRed.start({
-      settings: "rvmSandbox: { cameras: 1, apiKey: 'x', versions: '8' },",
-    });
-    try {
-      await nodeRed.deploy(sandboxFlow());
-      await inject(nodeRed, 'in', {});
-      assert.ok(((await nodeRed.message('listed')).payload as unknown[]).length > 1);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
+    await deployWith("{ cameras: 1, apiKey: 'x', versions: '8' }");
+    await inject(nodeRed, 'in', {});
+    assert.ok(((await message('listed')).payload as unknown[]).length > 1);
   });
 
   it('tries again by itself when its port was taken: alarms come once it is free, without a deploy', async () => {
     const taken = net.createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as net.AddressInfo;
-    const nodeRed = await NodeRed.start({ settings: `rvmSandbox: { port: ${port} },` });
     try {
-      await nodeRed.deploy(webhookFlow({ cloud: { url: 'sandbox', sandboxEvents: 30, credentials: {} } }));
-      await nodeRed.until(
-        () => nodeRed.statuses('webhook').at(-1) === 'status.sandboxFailed',
-        'the status "sandbox cannot start"',
+      await deployWith(
+        `{ port: ${port} }`,
+        webhookFlow({ cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {} } }),
       );
+      const shown = (): string => nodeRed.statuses('webhook', seen).at(-1) ?? '';
+      await nodeRed.until(() => shown() === 'status.sandboxFailed', 'the status "sandbox cannot start"');
       taken.close();
-      await nodeRed.message('alarms');
-      assert.match(nodeRed.statuses('webhook').at(-1) ?? '', /^sandbox, last/);
-      assert.equal(nodeRed.log.match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
+      await message('alarms');
+      await nodeRed.until(() => /^sandbox, last/.test(shown()), 'the status of an alarm');
+      assert.equal(log().match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
     } finally {
       taken.close();
-      await nodeRed.stopAndRemove();
     }
   });
 
   it('reaches a Node-RED that serves https with a certificate of its own', async function () {
     needs(this, 'openssl');
-    const nodeRed = await NodeRed.start({
+    const encrypted = await NodeRed.start({
       settings: `https: ${JSON.stringify(selfSigned())},`,
       flows: sandboxFlow(),
     });
     try {
-      const msg = await nodeRed.message('alarms');
+      const msg = await encrypted.message('alarms');
       assert.equal((msg.webhook as Webhook).sandbox, true);
     } finally {
-      await nodeRed.stopAndRemove();
+      await encrypted.stopAndRemove();
     }
   });
 });
