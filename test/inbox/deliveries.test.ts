@@ -3,7 +3,7 @@ import { backOff } from '../../lib/inbox/queue/back-off';
 import type { ProvenMessage } from '../../lib/message/record';
 import { uncertainProblem } from '../../lib/webhook/problem';
 import { InlineInbox } from '../support/inline-inbox';
-import { MovableClock } from '../support/movable-clock';
+import { MovableTimers } from '../support/movable-timers';
 import { eventually } from '../support/patience';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 
@@ -319,8 +319,8 @@ describe('events that have to be settled', () => {
   });
 
   it('have more time where the flow wants it', async () => {
-    const clock = new MovableClock();
-    clock.start();
+    const timers = new MovableTimers();
+    timers.start();
     try {
       const taker = new Taker(inbox, { ...settled, redeliverAfter: 60_000 });
       const { deliveryId = '' } = await inbox.accept(proven());
@@ -328,14 +328,14 @@ describe('events that have to be settled', () => {
       await inbox.accept(other);
       await eventually(() => taker.ids.length === 2, 'both deliveries');
       for (let turn = 0; turn < 2; turn += 1) {
-        clock.advance(40);
+        timers.advance(40);
         assert.equal(await inbox.settle(deliveryId, { action: 'extend' }), true);
       }
       await eventually(() => taker.ids.length === 3, 'the other event once more');
       assert.equal(taker.ids[2], other.envelope.messageId);
       assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     } finally {
-      clock.stop();
+      timers.stop();
     }
   });
 

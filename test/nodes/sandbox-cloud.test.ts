@@ -178,7 +178,7 @@ describe('the sandbox and settings.js', () => {
       await nodeRed.until(() => shown() === 'status.sandboxFailed', 'the status "sandbox cannot start"');
       taken.close();
       await message('alarms');
-      await nodeRed.until(() => /^sandbox, last/.test(shown()), 'the status of an alarm');
+      await nodeRed.until(() => shown().startsWith('sandbox, last'), 'the status of an alarm');
       assert.equal(log().match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
     } finally {
       taken.close();
