@@ -16,7 +16,8 @@ import { Operation, type OperationOptions } from './operation';
 import { StateBoard, type StateListener, type StationState } from './session/station-state';
 import type { StationClientOptions } from './station-options';
 import { makeParts, type Parts } from './station-parts';
-import { STATION_TIMING, timerMs, type StationTiming } from './timing';
+import { STATION_TIMING, type StationTiming } from './timing';
+import { timerMs } from '../work/timer-limit';
 
 export type { StationState } from './session/station-state';
 export type { StationClientOptions } from './station-options';

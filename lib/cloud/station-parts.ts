@@ -14,7 +14,8 @@ import { requireAgentUser, secretsOf, usableKey } from './session/credentials';
 import { SessionKeeper } from './session/session-keeper';
 import type { StateBoard } from './session/station-state';
 import type { RelationNames, StationClientOptions } from './station-options';
-import { timerMs, type StationTiming } from './timing';
+import type { StationTiming } from './timing';
+import { timerMs } from '../work/timer-limit';
 
 /** What the client of a station is made of; it exists once the settings have been found usable. */
 export interface Parts {

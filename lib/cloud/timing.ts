@@ -37,11 +37,3 @@ export const STATION_TIMING: Readonly<StationTiming> = {
 export function growingPause(step: number, first: number, longest = Infinity): number {
   return Math.min(longest, first * 2 ** (step - 1)) * (0.5 + Math.random() / 2);
 }
-
-/** Timers hold no more milliseconds than this; beyond it they would fire without a pause. */
-const LONGEST_TIMER = 2 ** 31 - 1;
-
-/** Milliseconds that a timer can hold. */
-export function timerMs(ms: number): number {
-  return Math.min(ms, LONGEST_TIMER);
-}

@@ -12,6 +12,7 @@ import type {
   Settlement,
 } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
+import { Watchers } from '../work/watchers';
 import { within } from '../work/within';
 import { EventQueues } from './queue/event-queues';
 import { Settling } from './settling';
@@ -49,7 +50,7 @@ export class DurableInbox implements Inbox {
   readonly #store: StorePort;
   readonly #spilling: Spilling;
   readonly #queues: EventQueues;
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Watchers();
   readonly #log: (news: InboxNews) => void;
   readonly #spillAfter: number;
   readonly #health: StoreHealth;
@@ -64,7 +65,7 @@ export class DurableInbox implements Inbox {
     this.#health = new StoreHealth({
       lookAgain: options.lookAgain ?? 5000,
       recover: () => this.#tryToRecover(),
-      changed: () => this.#tellWatchers(),
+      changed: () => this.#watchers.tell(),
       log: this.#log,
     });
     this.#spilling = new Spilling({
@@ -81,7 +82,7 @@ export class DurableInbox implements Inbox {
     this.#store = options.open?.(news) ?? new StoreThread(options.file, news);
     this.#queues = new EventQueues(
       this.#store,
-      () => this.#tellWatchers(),
+      () => this.#watchers.tell(),
       (line) => this.#log({ kind: 'line', line }),
     );
     this.#settling = new Settling(this.#store, this.#queues);
@@ -204,8 +205,7 @@ export class DurableInbox implements Inbox {
   }
 
   watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+    return this.#watchers.add(changed);
   }
 
   async close(): Promise<void> {
@@ -277,9 +277,5 @@ export class DurableInbox implements Inbox {
 
   #tellConsumer(record: ProvenMessage | DeadLetter, { outcome, deliveryId }: Accepted): void {
     this.#queues.of(record.endpointId).consumer?.onReadBack(record, { outcome, deliveryId });
-  }
-
-  #tellWatchers(): void {
-    for (const changed of this.#watchers) changed();
   }
 }

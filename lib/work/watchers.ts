@@ -12,6 +12,11 @@ export class Watchers {
     return () => void this.#watchers.delete(changed);
   }
 
+  /** Nobody is told any more. */
+  clear(): void {
+    this.#watchers.clear();
+  }
+
   tell(): void {
     for (const changed of this.#watchers) changed();
   }

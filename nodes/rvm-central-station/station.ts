@@ -2,6 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { Watchers } from '../../lib/work/watchers';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { connectionStatus, showFromStart, status } from '../support/status';
@@ -38,7 +39,7 @@ export class Station {
   readonly #properties: Properties;
   /** The variable that its own properties lack: asked for with each alarm. */
   readonly #unsetVariable: string | undefined;
-  readonly #watchers = new Set<() => void>();
+  readonly #watchers = new Watchers();
   readonly #log: StateLog;
   #state: StationState = { kind: 'idle' };
   #connecting: Promise<StationClient> | undefined;
@@ -125,8 +126,7 @@ export class Station {
 
   /** Calls back whenever `status` or `notReceiving` may have changed. Returns the way to end that. */
   watch(changed: () => void): () => void {
-    this.#watchers.add(changed);
-    return () => this.#watchers.delete(changed);
+    return this.#watchers.add(changed);
   }
 
   /**
@@ -174,7 +174,7 @@ export class Station {
       this.#state = state;
       this.#log.hear(state);
       if (state.kind === 'connected' && state.version === undefined) this.#warnOfNoVersion();
-      this.#tellWatchers();
+      this.#watchers.tell();
     });
     client.onRefresh((error) => this.#log.refreshed(error));
     if (!this.#closed) return client;
@@ -195,7 +195,7 @@ export class Station {
   #sandboxEntered(): void {
     this.#reported = false;
     if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
-    this.#tellWatchers();
+    this.#watchers.tell();
   }
 
   #secret(): string {
@@ -213,7 +213,7 @@ export class Station {
     if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
     this.#state = { kind: 'refused', error };
     if (!this.#reported) this.#log.hear(this.#state);
-    this.#tellWatchers();
+    this.#watchers.tell();
   }
 
   #reportOnce(error: unknown): void {
@@ -228,10 +228,6 @@ export class Station {
     if (this.#warned) return;
     this.#warned = true;
     this.node.warn(this.RED._('rvm-central-station.log.noVersion', { name: this.name }));
-  }
-
-  #tellWatchers(): void {
-    for (const changed of this.#watchers) changed();
   }
 
   #cloudMissing(): RvmError {

@@ -21,24 +21,12 @@ export const DEFAULTS: InboxPlace = { folder: '' };
 
 /** All inboxes of this process. */
 let inboxes: Inboxes | undefined;
-/** What each node uses. */
-const uses = new WeakMap<object, InboxClaim>();
 
-/** The inbox of a folder, opened at its first use; `user` lets go of it with `leaveInbox`. */
-export function useInbox(RED: NodeAPI, { folder }: InboxPlace, user: object): Inbox {
-  leaveInbox(user);
-  const claim = inboxesOf(RED).claim(realFolder(RED, folder));
-  uses.set(user, claim);
-  return claim.inbox;
-}
-
-export function leaveInbox(user: object): void {
-  uses.get(user)?.release();
-  uses.delete(user);
-}
-
-/** Lays down how an inbox is kept. Of several nodes with one folder the first counts. */
-export function claimInbox(RED: NodeAPI, { folder, ...settings }: InboxPlace & InboxSettings): InboxClaim {
+/**
+ * The inbox of a folder, opened at its first claim, until it is released.
+ * @param settings lays down how it is kept; of several nodes with one folder that do, the first counts
+ */
+export function claimInbox(RED: NodeAPI, { folder }: InboxPlace, settings?: InboxSettings): InboxClaim {
   return inboxesOf(RED).claim(realFolder(RED, folder), settings);
 }
 

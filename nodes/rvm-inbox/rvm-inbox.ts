@@ -22,7 +22,7 @@ function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
   if (node.unsetVariable === undefined && wrong !== undefined)
     node.error(RED._('rvm-inbox.errors.noFolder', { folder: wrong }));
   const settings = node.unsetVariable === undefined && wrong === undefined ? own : undefined;
-  const claim = settings && claimInbox(RED, settings);
+  const claim = settings && claimInbox(RED, settings, settings);
   const isOverruled = (): boolean => claim?.isOverruled() ?? false;
   node.usableSettings = () => settings;
   node.isRefused = () => wrong !== undefined || isOverruled();

@@ -2,9 +2,10 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
+import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { listAll } from '../../lib/inbox/read-all';
 import { readTime } from '../../lib/time';
-import { allInboxes, DEFAULTS, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
+import { allInboxes, claimInbox, DEFAULTS } from '../rvm-inbox/inboxes';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import {
@@ -46,8 +47,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
 
   // Without a webhook node no inbox is open; what the default one holds is asked for all the same.
-  const inboxes = (): Inbox[] => (allInboxes().length > 0 ? allInboxes() : [useInbox(RED, DEFAULTS, node)]);
-  node.on('close', () => leaveInbox(node));
+  let claim: InboxClaim | undefined;
+  const inboxes = (): Inbox[] =>
+    allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED, DEFAULTS)).inbox];
+  node.on('close', () => claim?.release());
 
   onInput(node, async (msg) => {
     if (variable !== undefined) throw unsetVariableError(variable);

@@ -1,4 +1,5 @@
 import { fillAbsent } from '../support/editor/fill-absent';
+import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
 import { selfTestButton } from './self-test.editor';
@@ -42,19 +43,10 @@ function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
 
 const atLeastOne = reasoned((node, value) => numberOrReason(node, value, 1));
 
-/** The node whose dialog was opened last. */
-let edited: string | undefined;
-
-/** The chosen cloud: as the open dialog has it, or as it is kept. */
-function cloudOf(node: EditorNode): unknown {
-  const field = $('#node-input-cloud');
-  return node.id === edited && field.length > 0 ? field.val() : node.cloud;
-}
-
 /** Either half of the choice will do, but one is needed. That a chosen one is there and valid, Node-RED leaves to us. */
 function sourceOrReason(node: EditorNode, value: unknown): boolean | string {
   const chosen = (id: unknown): id is string => typeof id === 'string' && id !== '' && id !== '_ADD_';
-  if (!chosen(value)) return chosen(cloudOf(node)) || node._('rvm-webhook-in.errors.source');
+  if (!chosen(value)) return chosen(currently(node, 'cloud')) || node._('rvm-webhook-in.errors.source');
   const station = RED.nodes.node(value);
   if (!station || station.d === true) return node._('rvm-webhook-in.errors.stationMissing');
   return station.valid !== false || node._('rvm-webhook-in.errors.stationInvalid');
@@ -162,8 +154,8 @@ RED.nodes.registerType('rvm-webhook-in', {
   },
   oneditprepare() {
     fillAbsent(this, 'node');
-    edited = this.id;
-    $('#node-input-cloud').on('change', () => void $('#node-input-station').trigger('change'));
+    dialogOpened(this);
+    $('#node-input-cloud').on('change', () => checkAgain('station'));
     $('#node-input-path, #node-input-publicUrl, #node-input-listener, #node-input-station').on(
       'input change',
       () => showUrl(this),

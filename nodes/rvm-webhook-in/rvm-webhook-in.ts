@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
+import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { acceptanceProblem, blockedProblem, deadProblem, type Problem } from '../../lib/webhook/problem';
 import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
@@ -11,7 +12,7 @@ import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
-import { DEFAULTS, leaveInbox, useInbox } from '../rvm-inbox/inboxes';
+import { claimInbox, DEFAULTS } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../rvm-settle/settlers';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
@@ -45,6 +46,7 @@ class WebhookIn implements DeployedWebhook {
   readonly #outputs: Outputs;
   readonly #shown: ShownStatus;
   readonly #inboxNode: InboxNode | undefined;
+  readonly #claim: InboxClaim;
   readonly #inbox: Inbox;
   readonly #consumption: Consumption;
   readonly #endpoint: Endpoint | undefined;
@@ -67,7 +69,8 @@ class WebhookIn implements DeployedWebhook {
     this.#outputs = new Outputs(RED, node, () => this.#shown.showSoon());
     this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
     this.#inboxNode = this.#findInboxNode();
-    this.#inbox = useInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS, this);
+    this.#claim = claimInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS);
+    this.#inbox = this.#claim.inbox;
     this.#consumption = this.#consume();
     this.#endpoint = this.#open();
     if (!saysWhenHandled(this.#properties) && this.#unsetVariable() === undefined)
@@ -110,7 +113,7 @@ class WebhookIn implements DeployedWebhook {
     for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
     // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
     await within(this.#consumption.end(), END_WITHIN);
-    leaveInbox(this);
+    this.#claim.release();
   }
 
   #unsetVariable(): string | undefined {

@@ -1,5 +1,4 @@
-/** The longest time that `setTimeout` takes, in milliseconds. */
-const MAX_TIMER = 2 ** 31 - 1;
+import { timerMs } from '../../work/timer-limit';
 
 /**
  * Tells when the time of an item is up; while it is paused, not before it goes on. One timer for each item: Node.js keeps those
@@ -16,7 +15,7 @@ export class Deadlines<Item extends object> {
   /** From now on, instead of what was set for it before. @param length in milliseconds */
   set(item: Item, length: number): void {
     this.clear(item);
-    const part = Math.min(Math.max(1, length), MAX_TIMER);
+    const part = timerMs(Math.max(1, length));
     const timer = setTimeout(() => this.#passed(item, length - part), part);
     timer.unref();
     this.#timers.set(item, timer);

@@ -6,7 +6,7 @@ import { Bodies } from './bodies';
 import { Messages } from './messages';
 import { openDatabase } from './open';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
-import { Quarantine } from './quarantine';
+import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
 
 type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
@@ -106,7 +106,7 @@ export class Store {
   }
 
   #workOf(messages: Messages): Work {
-    const quarantine = new Quarantine(this.#database, () => this.#clock());
+    const quarantine = new QuarantineTable(this.#database, () => this.#clock());
     const retention = new Retention(this.#database);
     return {
       accept: (take) => messages.accept(take),

@@ -7,7 +7,7 @@ const MAX_MESSAGES = 1000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Messages that nothing proved, the oldest of which make room for new ones. */
-export class Quarantine {
+export class QuarantineTable {
   readonly #insert: StatementSync;
   readonly #ofEndpoint: StatementSync;
   readonly #sums: StatementSync;
