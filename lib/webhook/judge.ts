@@ -7,7 +7,7 @@ import { namesOtherAgentUser, warningsOf } from '../message/warnings';
 import { readTime } from '../time';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import { authenticate, type ProofReason, type RawMessage, type Authentication } from './proof/authenticate';
-import type { ClockGuard } from './proof/clock-guard';
+import type { ClockGuard } from './clock-guard';
 import type { ReceivingStation } from './proof/receiving-station';
 
 /** What a message is judged with, besides itself. */

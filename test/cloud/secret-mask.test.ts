@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { maskedStart } from '../../lib/secret-mask';
+import { maskedStart } from '../../lib/cloud/secret-mask';
 import { cpuSeconds } from '../support/cpu-time';
 
 const SECRET = `p&ss "w+rd" 'ü'/é\\!`;

@@ -57,11 +57,11 @@ const FORBIDDEN: Plant[] = [
 
 const ALLOWED: Plant[] = [
   ['lib', ['./error', 'node:fs', 'undici'], SEEN_IN_NODES],
-  ['lib/cloud', ['../error', '../inbox/inbox'], SEEN_IN_NODES],
+  ['lib/cloud', ['../error', './http/transport'], SEEN_IN_NODES],
   ['sandbox', ['./options', 'node:http'], SEEN_IN_NODES],
-  ['sandbox/rtsp', ['../clock'], SEEN_IN_NODES],
+  ['sandbox/rtsp', ['../world/clock'], SEEN_IN_NODES],
   ['nodes/rvm-cloud', ['../../sandbox', '../../sandbox/index', '../../lib/error', '../support/status'], ALL],
-  ['nodes/rvm-webhook-in', ['../../lib/webhook/dispatcher', '../support/status', 'node-red'], ALL],
+  ['nodes/rvm-webhook-in', ['../../lib/webhook/receive/dispatcher', '../support/status', 'node-red'], ALL],
   ['nodes/rvm-webhook-in', ['../rvm-central-station/station'], ALL],
   ['nodes/support', ['../../lib/error', './status', 'node-red'], ALL],
 ];

@@ -7,7 +7,7 @@ import { remoteIdOf } from './device-record';
 import type { RemoteIds } from './remote-ids';
 import { asText, firstField } from '../http/json-field';
 import type { Operation } from '../operation';
-import { shown } from '../../shown';
+import { shown } from '../shown';
 
 /** The ids by which an event names its camera (specification, section 2, Payload). */
 export interface EventIds {

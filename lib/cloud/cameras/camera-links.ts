@@ -10,7 +10,7 @@ import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import type { RemoteIds } from './remote-ids';
 import type { SessionKeeper } from '../session/session-keeper';
-import { shown } from '../../shown';
+import { shown } from '../shown';
 import { KeyedFlight } from '../single-flight';
 import { notOffered } from '../session/system-resource';
 

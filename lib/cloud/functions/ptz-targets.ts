@@ -6,7 +6,7 @@ import { wrappedLinks } from '../http/collection';
 import { DIALECT } from '../dialect';
 import { firstField, firstText } from '../http/json-field';
 import type { FetchedPage } from '../http/pages';
-import { shown, shownBare } from '../../shown';
+import { shown, shownBare } from '../shown';
 
 /** A preset or tour of a list, with the record that may hold its own links. */
 export interface ListedTarget {

@@ -14,7 +14,7 @@ import type { Origins, TrustedUrl } from '../http/origin';
 import { pagesFrom } from '../http/pages';
 import { findTarget, homePreset, readTargets, type ListedTarget, type TargetList } from './ptz-targets';
 import type { SessionKeeper } from '../session/session-keeper';
-import { shown } from '../../shown';
+import { shown } from '../shown';
 import { jsonBody, type RequestBody } from '../http/transport';
 
 /** Where the lists of presets and tours, and the home position, are looked for. */

@@ -1,8 +1,8 @@
 import { isRecord, type JsonRecord } from '../../json/json-record';
 import { DIALECT } from '../dialect';
 import { asText, firstField, firstText } from './json-field';
-import { maskedStart } from '../../secret-mask';
-import { oneLine } from '../../shown';
+import { maskedStart } from '../secret-mask';
+import { oneLine } from '../shown';
 
 /** What can be learned from the body of an error answer. */
 export interface ErrorBody {

@@ -1,5 +1,5 @@
 import { RvmError, type RvmErrorCode } from '../../error';
-import { maskedStart } from '../../secret-mask';
+import { maskedStart } from '../secret-mask';
 
 /** Of a foreign host no more is quoted: it is a text of the service. */
 const MAX_QUOTED = 100;

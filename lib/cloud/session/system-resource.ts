@@ -4,7 +4,7 @@ import type { Answer } from '../http/answer';
 import { findLink } from '../http/links';
 import { versionOf } from '../http/media-type';
 import type { Origins, TrustedUrl } from '../http/origin';
-import { shownBare } from '../../shown';
+import { shownBare } from '../shown';
 
 /** Of the names of relations no more is quoted, in characters. */
 const MAX_OFFERED = 200;

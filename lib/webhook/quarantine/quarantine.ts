@@ -4,7 +4,7 @@ import { Allowance } from '../bounds/allowance';
 import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge } from '../judge';
 import type { RawMessage } from '../proof/authenticate';
-import type { ClockGuard } from '../proof/clock-guard';
+import type { ClockGuard } from '../clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
 import { quarantinedMessage, receivedAgain } from './quarantined-message';

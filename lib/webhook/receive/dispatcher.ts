@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BODY_LIMIT } from '../bounds/refusal';
 import { Senders } from '../bounds/senders';
 import type { Endpoint } from '../endpoint';
-import { ClockGuard } from '../proof/clock-guard';
+import { ClockGuard } from '../clock-guard';
 import { Quarantine } from '../quarantine/quarantine';
 import { Reporter } from '../reporter';
 import { matchingPath } from './path';

@@ -1,4 +1,5 @@
 import { Abort } from '../../work/abort';
+import { lateTimeout } from '../../work/late-timeout';
 
 export interface HoldLimits {
   /** When it ends at the latest: a time of the steady clock, in milliseconds. */
@@ -52,8 +53,7 @@ export class Hold {
   #begin(): Abort {
     const ending = new Abort();
     const end = (reason: Error): void => ending.abort(reason);
-    // Timers come before sockets: what is waited for may have come while the process was busy.
-    const timer = setTimeout(() => setImmediate(end, new Error('It was held for too long.')), this.timeLeft);
+    const timer = lateTimeout(() => end(new Error('It was held for too long.')), this.timeLeft);
     const endings = this.limits.endings().map((other) => other.onAbort(end));
     this.#releases = [() => clearTimeout(timer), ...endings];
     return ending;

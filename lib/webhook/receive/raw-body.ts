@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GrowingBuffer } from '../../growing-buffer';
 import { declaredLength } from '../bounds/refusal';
+import { lateTimeout } from '../../work/late-timeout';
 
 export type BodyReading =
   | { kind: 'complete'; body: Buffer }
@@ -47,8 +48,7 @@ function collect(
       Math.min(declaredLength(req.headers) ?? MOST_AT_FIRST, MOST_AT_FIRST),
       onGrowth,
     );
-    // Timers come before sockets in a turn of the event loop: what came while the process was busy is read first.
-    const timer = setTimeout(() => setImmediate(() => finish({ kind: 'too-slow' })), limits.deadline);
+    const timer = lateTimeout(() => finish({ kind: 'too-slow' }), limits.deadline);
     const onData = (chunk: Buffer): void => {
       const bytes = body.length + chunk.length;
       if (bytes > limits.bytes) finish({ kind: 'too-large', bytes });

@@ -12,7 +12,7 @@ import { UnfinishedRequests } from '../bounds/unfinished';
 import type { Endpoint } from '../endpoint';
 import { judgeContextOf, judge, type Judgement } from '../judge';
 import { authorizationLines } from '../proof/authorization-header';
-import type { ClockGuard } from '../proof/clock-guard';
+import type { ClockGuard } from '../clock-guard';
 import { readyStations, type ReadyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';

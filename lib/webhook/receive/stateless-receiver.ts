@@ -4,7 +4,7 @@ import type { DeadLetter, ProvenMessage } from '../../message/record';
 import { BODY_LIMIT, refusalOf, type RequestHead } from '../bounds/refusal';
 import { judge, type Judgement } from '../judge';
 import { acceptanceProblem, type Problem } from '../problem';
-import { ClockGuard } from '../proof/clock-guard';
+import { ClockGuard } from '../clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
 import type { AnswerName } from './answer';
