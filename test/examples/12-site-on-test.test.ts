@@ -39,7 +39,16 @@ describe('example 12, site on test until', () => {
     cameras = await camerasOf(run);
   });
 
-  afterEach(() => put(0));
+  let cleanings = 0;
+
+  /** Ends the test of the site, and waits until the flow has seen to that: one that begins before would be the same test. */
+  afterEach(async () => {
+    cleanings += 1;
+    const last = `site ${cleanings}`;
+    await put(0);
+    await put(0, last);
+    await run.nodeRed.message('meanwhile', ({ site }) => site === last);
+  });
 
   after(() => run.stop());
 

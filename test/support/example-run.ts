@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { SandboxOfExample, withChanges, type AlarmToRaise, type RaisedAlarm } from './example-sandbox';
 import { example, packagesFor } from './examples';
+import { inboxesOpen } from './inboxes-open';
 import { NodeRed, probe, type FlowNode, type StartOptions } from './node-red';
 
 export interface RunOptions extends StartOptions {
@@ -76,6 +77,7 @@ export class ExampleRun {
     if (webhook === undefined) return;
     const isReady = (): boolean => /sandbox/.test(this.nodeRed.statuses(webhook.id, seen).at(-1) ?? '');
     await this.nodeRed.until(isReady, 'the sandbox');
+    await inboxesOpen(this.nodeRed);
   }
 }
 
