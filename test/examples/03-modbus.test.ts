@@ -27,7 +27,7 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
         // Its seconds are shorter.
         'rvm-example-03-tick': { repeat: '0.2' },
         'rvm-example-03-queue': { rate: '5' },
-        'rvm-example-03-webhook': { redeliverAfter: 2 },
+        'rvm-example-03-webhook': { redeliverAfter: 4 },
       },
       constants: {
         'rvm-example-03-frame': { COIL: String(COIL) },
@@ -60,8 +60,7 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
   it('sets the coil for a new alarm, settles it when the PLC has confirmed, and releases it by time', async () => {
     const { messageId } = await run.raise();
     await run.nodeRed.message('confirmed', (msg) => webhookOf(msg).messageId === messageId);
-    assert.equal(plc.isOn(COIL), true);
-    await eventually(() => !plc.isOn(COIL), 'the release');
+    await eventually(released, 'the release');
     assert.deepEqual(plc.writes, [
       { coil: COIL, on: true },
       { coil: COIL, on: false },
@@ -110,7 +109,7 @@ describe('example 03, alarm to a PLC over Modbus TCP', () => {
     await run.nodeRed.until(() => at('again', messageId).length > 0, 'the alarm that is put back');
     await plc.switchOn();
     await run.nodeRed.until(() => at('confirmed', messageId).length > 0, 'the confirmation');
-    assert.equal(plc.isOn(COIL), true);
+    assert.ok(plc.writes.some(({ on }) => on));
     assert.match(String(partOf(run.nodeRed.at('down')[0], 'error').message), /connect/);
   });
 });

@@ -44,7 +44,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
       },
       changes: {
         'rvm-example-05-receiver': { port: String(receiver.port) },
-        'rvm-example-05-webhook': { redeliverAfter: 1 },
+        'rvm-example-05-webhook': { redeliverAfter: 3 },
       },
       constants: { 'rvm-example-05-frame': constants },
     });
@@ -75,6 +75,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
     String(((Number(webhookOf(msg).sequence) - 1) % 9999) + 1).padStart(4, '0');
 
   it('sends one frame of a new alarm, and settles it by the ACK', async () => {
+    const before = Date.now();
     const { messageId } = await run.raise();
     const msg = await acknowledged(messageId);
     assert.equal(receiver.frames.length, 1);
@@ -86,7 +87,8 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
       account: '1234',
       data: '#1234|1130 01 000',
     });
-    assert.ok(Math.abs(Date.now() - Number(time)) < 20_000);
+    // In whole seconds.
+    assert.ok(Number(time) > before - 1000 && Number(time) <= Date.now(), `${time}`);
     assert.equal(at('came', messageId).length, 1, 'it does not come again');
   });
 

@@ -183,7 +183,7 @@ describe('example 06, an alarm over MQTT', () => {
     await broker.start();
     await nodeRed.until(() => settled(alarmId) > 0, 'the settlement');
     const [event] = broker.of('event', alarmId);
-    assert.equal(event?.payload.attempt, 2, 'the first delivery was not settled');
+    assert.ok(Number(event?.payload.attempt) > 1, 'the first delivery was not settled');
     assert.equal(event?.payload.first, true);
     const topic = event?.topic.replace(/event$/, 'state');
     assert.ok(broker.of('state').some((state) => state.topic === topic && state.payload.state === 'alarm'));
@@ -199,7 +199,7 @@ function flow(port: number): FlowNode[] {
   const nodes = withChanges(example('06', BESIDE), {
     [TAB]: tabEnv({ STATE_SECONDS: 1, OLD_SECONDS: 600 }),
     'rvm-example-06-broker': { port: String(port) },
-    'rvm-example-06-webhook': { redeliverAfter: 1 },
+    'rvm-example-06-webhook': { redeliverAfter: 3 },
     'rvm-example-06-station': { credentials: { secret: PHRASE } },
     'rvm-example-06-settle': { wires: [['settled'], ['rvm-example-06-not-settled']] },
   });

@@ -130,7 +130,7 @@ describe('example 07, an alarm as e-mail', () => {
   });
 
   it('lets the mail with the alarm wait for no picture', async () => {
-    await sandbox.fault({ kind: 'latency', relation: 'rel/snapshot', ms: 1500, count: 1 });
+    await sandbox.fault({ kind: 'latency', relation: 'rel/snapshot', ms: 3000, count: 1 });
     const { alarmId } = await sandbox.raise({ eventName: 'Slow picture' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     assert.equal(server.about('Slow picture').length, 1, 'no picture yet');

@@ -9,7 +9,7 @@ import { NodeRed, ROOT, type FlowNode } from '../support/node-red';
 const GATE = 'SANDBOX Gate 1';
 const FENCE = 'SANDBOX South Fence 1';
 const FIXED = 'SANDBOX Yard 1';
-const TRAVEL_MS = 600;
+const TRAVEL_MS = 1200;
 const BESIDE = {
   'rvm-example-08-alarm': 'alarm',
   'rvm-example-08-picture': 'picture',
@@ -142,6 +142,6 @@ function isOf(event: unknown, alarmId: string): boolean {
 function flow(): FlowNode[] {
   return withChanges(example('08', BESIDE), {
     'rvm-example-08-wait': { timeout: String(TRAVEL_MS / 1000) },
-    'rvm-example-08-home-time': { duration: '1.5' },
+    'rvm-example-08-home-time': { duration: '3' },
   });
 }

@@ -24,7 +24,7 @@ describe('example 11, health of the devices', () => {
     nodeRed = await NodeRed.start({ flows: flow() });
     sandbox = await SandboxOfExample.of(nodeRed);
     const trouble = { eventClass: 'health', eventName: 'Camera disconnected' } as const;
-    await sandbox.raise({ ...trouble, camera: SHORT, seconds: 0.5 });
+    await sandbox.raise({ ...trouble, camera: SHORT, seconds: 0.2 });
     await sandbox.raise({ ...trouble, camera: LONG, seconds: 4 });
     await sandbox.raise({ ...trouble, camera: ENDLESS });
   });
@@ -77,8 +77,8 @@ describe('example 11, health of the devices', () => {
 
   it('keeps a device in trouble until its last trouble is over', async () => {
     const camera = 'SANDBOX Car Park 1';
-    await sandbox.raise({ eventClass: 'health', camera, seconds: 0.3 });
-    await sandbox.raise({ eventClass: 'health', camera, seconds: 1 });
+    await sandbox.raise({ eventClass: 'health', camera, seconds: 1.5 });
+    await sandbox.raise({ eventClass: 'health', camera, seconds: 2 });
     await becomes(camera, 'ok');
     assert.deepEqual(states(camera), ['trouble', 'trouble', 'ok']);
   });

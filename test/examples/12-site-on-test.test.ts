@@ -115,7 +115,7 @@ describe('example 12, site on test until', () => {
 
   it('ends by itself at its time, and says what came', async () => {
     const began = Date.now();
-    await put(1 / 60);
+    await put(3 / 60);
     assert.equal(await wayOf(SITE), 'on test');
     assert.equal(rowsOf(await listAfter(began)).length, 1);
     assert.equal(await wayOf(SITE), 'alarm');

@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import type { FlowNode, NodeRed } from './node-red';
+import { PATIENCE } from './patience';
 
 /** Colours of the theme for a dark room, in the place of those of the example. */
 const DARK = {
@@ -13,6 +14,7 @@ const DARK = {
 /** The alarm board of example 10 in a page of its own, once its table is there. */
 export async function openBoard(browser: Browser, nodeRed: NodeRed, errors: string[] = []): Promise<Page> {
   const page = await browser.newPage({ viewport: { width: 1400, height: 700 }, deviceScaleFactor: 2 });
+  page.setDefaultTimeout(PATIENCE);
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('dialog', (dialog) => {
     errors.push(`a dialog: ${dialog.message()}`);

@@ -1,5 +1,6 @@
 import { chromium, type Browser, type Page } from 'playwright-core';
 import type { NodeRed } from './node-red';
+import { PATIENCE } from './patience';
 import { programPath } from './programs';
 
 /** Where a Chromium is installed, if one is. */
@@ -10,7 +11,7 @@ export function chromiumPath(): string | undefined {
 export async function openBrowser(executablePath = chromiumPath()): Promise<Browser> {
   const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
   const offline = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
-  return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline] });
+  return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline], timeout: PATIENCE });
 }
 
 export interface EditorPage {
@@ -59,6 +60,7 @@ export async function openEditor(
     deviceScaleFactor: scale,
     locale: language,
   });
+  page.setDefaultTimeout(PATIENCE);
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (message) => {

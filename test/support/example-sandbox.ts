@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { inboxesOpen } from './inboxes-open';
 import type { FlowNode, NodeRed } from './node-red';
+import { eventually } from './patience';
 
 /** The answer to `GET /sandbox/state`, as far as tests of examples look at it. */
 export interface SandboxState {
@@ -56,7 +58,10 @@ export class SandboxOfExample {
       /service on (http:\/\/127\.0\.0\.1:\d+)/.exec(nodeRed.log.slice(from))?.[1];
     await nodeRed.until(() => address() !== undefined, 'the address of the sandbox');
     const sandbox = new SandboxOfExample(address() ?? '');
-    while (!(await sandbox.state()).stations.some(({ endpoints }) => endpoints > 0)) await pause();
+    const hasEndpoint = ({ stations }: SandboxState): boolean =>
+      stations.some(({ endpoints }) => endpoints > 0);
+    await sandbox.until(hasEndpoint, 'an endpoint');
+    await inboxesOpen(nodeRed);
     return sandbox;
   }
 
@@ -65,12 +70,8 @@ export class SandboxOfExample {
   }
 
   /** Waits until the sandbox says so. */
-  async until(condition: (state: SandboxState) => boolean, what: string, seconds = 10): Promise<void> {
-    const end = performance.now() + seconds * 1000;
-    while (!condition(await this.state())) {
-      if (performance.now() > end) assert.fail(`waited ${seconds} s in vain for ${what}`);
-      await pause();
-    }
+  async until(condition: (state: SandboxState) => boolean, what: string): Promise<void> {
+    await eventually(async () => condition(await this.state()), what);
   }
 
   async raise(alarm: AlarmToRaise = {}): Promise<RaisedAlarm> {
@@ -90,11 +91,4 @@ export class SandboxOfExample {
     assert.ok(response.ok, await response.clone().text());
     return response.json();
   }
-}
-
-/** Between two looks at what tells nobody of its changes. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, 20);
-  });
 }
