@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { closeDialog, openDialog, openEditor } from '../support/browser';
+import { closeDialog, loadEditor, openDialog } from '../support/browser';
 import { webhookFlow } from '../support/flows';
 import { describeInEditor } from '../support/in-editor';
 import { ROOT, type FlowNode } from '../support/node-red';
@@ -140,50 +140,6 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     assert.ok(await editor.page.locator('#node-config-input-sandboxEvents').isVisible());
   });
 
-  it('of the cloud keeps its TLS and proxy nodes, and how live video is asked for', async () => {
-    const core = [
-      { id: 'tls', type: 'tls-config', name: 'own authority' },
-      { id: 'proxy', type: 'http proxy', name: 'out', url: 'http://proxy.example:3128', noproxy: [] },
-    ];
-    await editor.nodeRed.deploy([...flow(), ...core]);
-    const fresh = await openEditor(editor.browser, editor.nodeRed);
-    await openDialog(fresh.page, 'cloud');
-    await fresh.page.selectOption('#node-config-input-tls', 'tls');
-    await fresh.page.selectOption('#node-config-input-proxy', 'proxy');
-    await fresh.page.selectOption('#node-config-input-liveStyle', 'live');
-    await fresh.page.fill('#node-config-input-relHome', 'rel/go_home');
-    await closeDialog(fresh.page, 'ok');
-    const { tls, proxy, liveStyle, relHome } = (await fresh.page.evaluate(
-      `(({ tls, proxy, liveStyle, relHome }) => ({ tls, proxy, liveStyle, relHome }))(RED.nodes.node('cloud'))`,
-    )) as Record<string, unknown>;
-    assert.deepEqual([tls, proxy, liveStyle, relHome], ['tls', 'proxy', 'live', 'rel/go_home']);
-    assert.deepEqual(fresh.errors, []);
-    await fresh.page.close();
-    await editor.nodeRed.deploy(flow());
-  });
-
-  it('keeps what stands in other fields, variables included, when a node is edited and deployed', async () => {
-    await editor.nodeRed.deploy(
-      flow().map((node) =>
-        node.id === 'rtsp' ? { ...node, preRoll: 7, whenOffline: 'try', deadline: '${D}' } : node,
-      ),
-    );
-    const fresh = await openEditor(editor.browser, editor.nodeRed);
-    await openDialog(fresh.page, 'rtsp');
-    await fresh.page.fill('#node-input-name', 'renamed');
-    await closeDialog(fresh.page, 'ok');
-    await fresh.page.click('#red-ui-header-button-deploy');
-    const file = path.join(editor.nodeRed.userDir, 'flows.json');
-    await editor.nodeRed.until(() => fs.readFileSync(file, 'utf8').includes('renamed'), 'the deploy');
-    const saved = (JSON.parse(fs.readFileSync(file, 'utf8')) as FlowNode[]).find(
-      (node) => node.id === 'rtsp',
-    );
-    assert.equal(saved?.preRoll, 7);
-    assert.equal(saved?.whenOffline, 'try');
-    assert.equal(saved?.deadline, '${D}');
-    await fresh.page.close();
-  });
-
   const WRONG: [string, string, string, RegExp][] = [
     ['webhook', '#node-input-path', '/with space', /letters from a to z/],
     ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
@@ -253,6 +209,46 @@ describeInEditor('the dialogs', { flow }, (editor) => {
       `RED.view.importNodes([{ ...RED.nodes.convertNode(RED.nodes.node('webhook')), id: 'copy', path: 'remote-monitoring/test/' }], { generateIds: false, addFlow: false, touchImport: true })`,
     );
     assert.match(await problemsOf('copy'), /Another webhook in/);
+  });
+
+  it('of the cloud keeps its TLS and proxy nodes, and how live video is asked for', async () => {
+    const core = [
+      { id: 'tls', type: 'tls-config', name: 'own authority' },
+      { id: 'proxy', type: 'http proxy', name: 'out', url: 'http://proxy.example:3128', noproxy: [] },
+    ];
+    await editor.nodeRed.deploy([...flow(), ...core]);
+    await loadEditor(editor.page, editor.nodeRed);
+    await openDialog(editor.page, 'cloud');
+    await editor.page.selectOption('#node-config-input-tls', 'tls');
+    await editor.page.selectOption('#node-config-input-proxy', 'proxy');
+    await editor.page.selectOption('#node-config-input-liveStyle', 'live');
+    await editor.page.fill('#node-config-input-relHome', 'rel/go_home');
+    await closeDialog(editor.page, 'ok');
+    const { tls, proxy, liveStyle, relHome } = (await editor.page.evaluate(
+      `(({ tls, proxy, liveStyle, relHome }) => ({ tls, proxy, liveStyle, relHome }))(RED.nodes.node('cloud'))`,
+    )) as Record<string, unknown>;
+    assert.deepEqual([tls, proxy, liveStyle, relHome], ['tls', 'proxy', 'live', 'rel/go_home']);
+  });
+
+  it('keeps what stands in other fields, variables included, when a node is edited and deployed', async () => {
+    await editor.nodeRed.deploy(
+      flow().map((node) =>
+        node.id === 'rtsp' ? { ...node, preRoll: 7, whenOffline: 'try', deadline: '${D}' } : node,
+      ),
+    );
+    await loadEditor(editor.page, editor.nodeRed);
+    await openDialog(editor.page, 'rtsp');
+    await editor.page.fill('#node-input-name', 'renamed');
+    await closeDialog(editor.page, 'ok');
+    await editor.page.click('#red-ui-header-button-deploy');
+    const file = path.join(editor.nodeRed.userDir, 'flows.json');
+    await editor.nodeRed.until(() => fs.readFileSync(file, 'utf8').includes('renamed'), 'the deploy');
+    const saved = (JSON.parse(fs.readFileSync(file, 'utf8')) as FlowNode[]).find(
+      (node) => node.id === 'rtsp',
+    );
+    assert.equal(saved?.preRoll, 7);
+    assert.equal(saved?.whenOffline, 'try');
+    assert.equal(saved?.deadline, '${D}');
   });
 
   async function problemsOf(id: string): Promise<string> {

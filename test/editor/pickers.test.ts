@@ -131,9 +131,7 @@ describeInEditor('the lists to pick from', { flow, end: () => sandbox.close() },
     await openDialog(editor.page, 'device');
     await openPicker();
     await editor.page.click('.rvm-picker-refresh');
-    await editor.page.waitForFunction(`/^As of /.test($('.rvm-picker-note').first().text())`, undefined, {
-      timeout: 60_000,
-    });
+    await editor.page.waitForFunction(`/^As of /.test($('.rvm-picker-note').first().text())`);
     assert.equal(await editor.page.locator(ITEMS).count(), 24);
     editor.errors.splice(0); // The browser reports the answer that is no success.
   });

@@ -74,6 +74,12 @@ export async function openEditor(
     await page.addInitScript(`localStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(login)});`);
   }
   await hideTips(nodeRed.url + root, token);
+  await loadEditor(page, nodeRed, root);
+  return { page, errors };
+}
+
+/** Loads the editor into a page, perhaps once more: that costs less than a page of its own. */
+export async function loadEditor(page: Page, nodeRed: NodeRed, root = ''): Promise<void> {
   await page.goto(`${nodeRed.url}${root}/`);
   await page.waitForFunction(
     'window.RED && RED.nodes && RED.nodes.getType && RED.nodes.getType("rvm-webhook-in")',
@@ -81,7 +87,13 @@ export async function openEditor(
   await page.waitForSelector('.red-ui-workspace-tab, #red-ui-workspace-chart');
   await page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
   await page.addStyleTag({ content: STILL });
-  return { page, errors };
+}
+
+/** The browser asks for another language from the next load on. */
+export async function speak(page: Page, language: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const userAgent = String(await page.evaluate('navigator.userAgent'));
+  await session.send('Network.setUserAgentOverride', { userAgent, acceptLanguage: language });
 }
 
 /** Runs in the page, again and again: true once the dialog has not moved between two looks. */
@@ -104,8 +116,7 @@ export async function openDialog(page: Page, id: string): Promise<void> {
 }
 
 export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<void> {
-  const name = button === 'ok' ? /^(Done|Update|Add)$/ : /^Cancel$/;
-  const tray = page.locator('.red-ui-tray').last();
-  await tray.getByRole('button', { name }).first().click();
+  const buttons = `#node-dialog-${button}, #node-config-dialog-${button}`;
+  await page.locator('.red-ui-tray').last().locator(buttons).click();
   await page.waitForFunction(`$('.red-ui-tray').length === 0`);
 }

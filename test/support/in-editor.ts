@@ -26,6 +26,8 @@ export interface InEditor {
 }
 
 const ROOT = '/admin';
+/** Loads without the editor of code that no dialog of the package has. */
+const LIGHT = `editorTheme: { tours: false, codeEditor: { lib: 'ace' } },`;
 
 /**
  * A group of tests for the editor of each version of Node-RED; skipped where there is no Chromium. After each test no dialog is
@@ -42,7 +44,7 @@ export function describeInEditor(
 
       before(async function () {
         needs(this, 'chromium');
-        const settings = secured ? `${TWO_USERS} httpAdminRoot: '${ROOT}',` : '';
+        const settings = secured ? `${LIGHT} ${TWO_USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });
         const token = secured ? await tokenOf(editor.nodeRed, 'admin', root) : '';
