@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import { PATIENCE } from '../support/patience';
 import { Json } from './service-client';
 
 export interface Received {
@@ -9,8 +10,6 @@ export interface Received {
 }
 
 type Reply = number | 'reset' | 'silent';
-
-const PATIENCE_MS = 10_000;
 
 /** An endpoint of a provider: keeps what it gets and answers as told. */
 export class WebhookTarget {
@@ -50,7 +49,7 @@ export class WebhookTarget {
 
   /** Resolves with the first `count` messages. */
   async messages(count: number): Promise<Received[]> {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + PATIENCE;
     while (this.received.length < count) {
       await this.#nextOrDeadline(deadline, count);
     }
