@@ -118,14 +118,23 @@ async function memory(client: StationClient, { refreshes }: Probing): Promise<Me
   const empty = await settled();
   await client.listDevices();
   const loaded = await settled();
-  let peak = 0;
-  for (let turn = 1; turn <= refreshes; turn += 1) {
-    // To free all takes long, so it is done during the last one only.
-    const watch = setInterval(() => (peak = Math.max(peak, inUse())), turn < refreshes ? 1e6 : 50);
-    await client.listDevices({ fresh: true });
-    clearInterval(watch);
-  }
+  for (let turn = 1; turn < refreshes; turn += 1) await client.listDevices({ fresh: true });
+  // To free all takes long, so it is done during the last one only.
+  const peak = await peakOf(client.listDevices({ fresh: true }));
   return { empty, loaded, refreshed: await settled(), peak };
+}
+
+/** The most that is in use while work goes on. Looking takes as much time as is left for the work. */
+async function peakOf(work: Promise<unknown>): Promise<number> {
+  let peak = 0;
+  let isDone = false;
+  const done = work.finally(() => (isDone = true));
+  while (!isDone) {
+    const before = performance.now();
+    peak = Math.max(peak, inUse());
+    await Promise.race([done, sleep(performance.now() - before)]);
+  }
+  return peak;
 }
 
 /** What is in use once all has been freed that takes its time: buffers of sockets, and what is freed with them. */
