@@ -46,7 +46,10 @@ export class Places {
       };
       line.push(start);
       const stopListening = abort.onAbort((reason) => {
-        line.splice(line.indexOf(start), 1);
+        const place = line.indexOf(start);
+        // Started meanwhile, by another that left at the same abort.
+        if (place < 0) return;
+        line.splice(place, 1);
         reject(reason);
       });
       this.#next();

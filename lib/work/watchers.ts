@@ -1,3 +1,5 @@
+import { asError } from './as-error';
+
 /** Those who are told of each change of something, in the order in which they asked. */
 export class Watchers {
   readonly #watchers = new Set<() => void>();
@@ -17,7 +19,16 @@ export class Watchers {
     this.#watchers.clear();
   }
 
+  /** One that fails keeps no other from being told. @throws what the first of them threw, once all have been told */
   tell(): void {
-    for (const changed of this.#watchers) changed();
+    const failures: unknown[] = [];
+    for (const changed of this.#watchers) {
+      try {
+        changed();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw asError(failures[0]);
   }
 }

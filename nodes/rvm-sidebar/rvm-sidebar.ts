@@ -89,7 +89,7 @@ async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accep
   const { endpointId, lastId } = asked;
   const action = QUARANTINE_ACTIONS.find((known) => known === asked.action);
   const inbox = openInboxes().find(({ id }) => id === asked.inbox)?.inbox;
-  if (action === undefined || typeof endpointId !== 'string' || typeof lastId !== 'number') {
+  if (action === undefined || typeof endpointId !== 'string' || !isId(lastId)) {
     throw new RvmError(
       'BAD_INPUT',
       'Name an inbox, a webhook, the last message seen, and what to do: verify or discard.',
@@ -101,6 +101,10 @@ async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accep
   if (action === 'verify') return { accepted: await judgeAgain(RED, endpointId, inbox) };
   await inbox.releaseUpTo(endpointId, lastId);
   return { accepted: 0 };
+}
+
+function isId(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value);
 }
 
 /** A webhook looks into its own inbox alone. */

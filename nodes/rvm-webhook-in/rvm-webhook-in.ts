@@ -181,10 +181,11 @@ class WebhookIn implements DeployedWebhook {
    * no node behind the wire; and the sandbox can be told where to post for which stations.
    */
   #flowsStarted(): void {
-    this.#consumption.resume();
     this.#unwatchServer = this.server.watch(() => this.#shown.show());
-    // They tell that they are there: the status is shown, and requests that are held go on.
+    // They tell that they are there: the status is shown, and requests that are held go on. First of all, or whatever fails
+    // below would let every alarm be cut.
     this.#stations.flowsStarted();
+    this.#consumption.resume();
     this.#tellSandbox();
     this.judgeAgain().catch(() => {
       // The store fails, which is shown already; the next deploy tries again.

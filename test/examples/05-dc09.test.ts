@@ -88,7 +88,7 @@ describe('example 05, alarm to a receiver as SIA DC-09', () => {
       data: '#1234|1130 01 000',
     });
     // In whole seconds.
-    assert.ok(Number(time) > before - 1000 && Number(time) <= Date.now(), `${time}`);
+    assert.ok(Number(time) > before - 1000 && Number(time) <= Date.now(), String(time));
     assert.equal(at('came', messageId).length, 1, 'it does not come again');
   });
 

@@ -125,6 +125,16 @@ describe('a webhook in that was given another inbox', function () {
     assert.notEqual(rows[0]?.inbox, rows[1]?.inbox);
   });
 
+  it('discards nothing where the last message seen is none', async () => {
+    const present = await row('present');
+    for (const lastId of [1e300, 1.5, '1', null]) {
+      const { endpointId, inbox } = present;
+      const { status } = await act(nodeRed, 'quarantine', { action: 'discard', inbox, endpointId, lastId });
+      assert.equal(status, 422, String(lastId));
+    }
+    assert.equal((await row('present')).count, 3);
+  });
+
   it('checks what is in its own inbox again, and says so of the former one', async () => {
     const [former, present] = [await row('former'), await row('present')];
     assert.deepEqual([former.canVerify, present.canVerify], [false, true]);

@@ -127,12 +127,11 @@ async function memory(client: StationClient, { refreshes }: Probing): Promise<Me
 /** The most that is in use while work goes on. Looking takes as much time as is left for the work. */
 async function peakOf(work: Promise<unknown>): Promise<number> {
   let peak = 0;
-  let isDone = false;
-  const done = work.finally(() => (isDone = true));
-  while (!isDone) {
+  const done = work.then(() => true);
+  for (let isDone = false; !isDone;) {
     const before = performance.now();
     peak = Math.max(peak, inUse());
-    await Promise.race([done, sleep(performance.now() - before)]);
+    isDone = await Promise.race([done, sleep(performance.now() - before).then(() => false)]);
   }
   return peak;
 }

@@ -41,6 +41,20 @@ describe('places', () => {
     assert.equal(line.places.waiting, 0);
   });
 
+  it('keep who waits in line where one leaves, and so starts another, at the same abort', async () => {
+    const line = new Line(new Places(1));
+    const abort = new Abort();
+    const leave = line.places.takeFree();
+    abort.onAbort(() => leave?.());
+    line.wait('started', 0, abort);
+    line.wait('next');
+    abort.abort(REASON);
+    await endOfTurn();
+    assert.deepEqual([line.came, line.places.waiting], [['started'], 1]);
+    await line.leave('started');
+    assert.deepEqual(line.came, ['started', 'next']);
+  });
+
   it('are given to lower ranks first', async () => {
     const line = new Line(new Places(1));
     line.wait('held');

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { Watchers } from '../../lib/work/watchers';
+
+describe('those who watch something', () => {
+  it('are told of each change, in the order in which they asked, until they ask no more', () => {
+    const watchers = new Watchers();
+    const told: string[] = [];
+    const end = watchers.add(() => told.push('one'));
+    watchers.add(() => told.push('two'));
+    watchers.tell();
+    end();
+    watchers.tell();
+    assert.deepEqual(told, ['one', 'two', 'two']);
+  });
+
+  it('are told even where one before them fails; its error comes to who told them', () => {
+    const watchers = new Watchers();
+    let told = 0;
+    watchers.add(() => {
+      throw new Error('the status could not be shown');
+    });
+    watchers.add(() => (told += 1));
+    assert.throws(() => watchers.tell(), /the status could not be shown/);
+    assert.equal(told, 1);
+  });
+});
