@@ -13,7 +13,7 @@ function introduction(): string {
     `  Open  http://127.0.0.1:${PORT}/`,
     '',
     '  The first example flow is running against the sandbox. Every few seconds an alarm comes in; the debug sidebar',
-    '  (the beetle, top right) shows it and the RTSP URL of its video.',
+    '  (the beetle) shows it and the RTSP URL of its video.',
     '',
     '  Try',
     '  - play a URL from the debug sidebar:   ffplay "rtsp://…"   or VLC, Media, Open Network Stream',
