@@ -201,7 +201,9 @@ export class DurableInbox implements Inbox {
   }
 
   state(): InboxState {
-    return this.#health.state;
+    const { state } = this.#health;
+    if (state.durable !== true || !this.#queues.hasUnread) return state;
+    return { durable: false, fault: 'stored events cannot be read: see to the disk' };
   }
 
   watch(changed: () => void): () => void {

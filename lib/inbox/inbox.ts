@@ -132,7 +132,10 @@ export interface QuarantineSum {
 
 /** How an inbox fares. */
 export interface InboxState {
-  /** False while it cannot store: open again is tried every few seconds. Undefined until it was first opened. */
+  /**
+   * False while it cannot store: open again is tried every few seconds; or while the disk fails to give an event that is stored.
+   * Undefined until it was first opened.
+   */
   durable: boolean | undefined;
   /** Why not, in one sentence for the operator. */
   fault?: string;

@@ -129,7 +129,9 @@ class SteppedStore implements StorePort {
       this.news.onFault('of the model');
       for (const { reject } of batch) reject(storeFailed('of the model'));
     } else for (const answer of answers) answer();
-    if (fault === 'reopened' || fault === 'lost') this.open();
+    // What was read in vain closes the store, too.
+    if (fault === 'unread') this.news.onFault('of the model');
+    if (fault === 'reopened' || fault === 'lost' || fault === 'unread') this.open();
   }
 
   open(): void {
@@ -189,6 +191,8 @@ class Model {
   #settlesAll = false;
   /** After a fault, or what a deploy does, what is sent may come in another order. */
   #hasFailed = false;
+  /** What a store that failed was asked to take back, it may have leased for a while. */
+  #hasRefused = false;
   /** Where an answer was lost, a word or a count may be lost with it, but no event. */
   #hasLost = false;
   /** Of a consumer nothing may throw, so what it finds is kept. */
@@ -249,6 +253,7 @@ class Model {
         break;
       case 'store':
         this.#hasFailed ||= deed.fault !== 'none';
+        this.#hasRefused ||= deed.fault !== 'none' && deed.fault !== 'unread';
         this.#hasLost ||= deed.fault === 'lost';
         this.store.step(deed.fault);
         break;
@@ -426,6 +431,8 @@ class Model {
     for (const [deliveryId, due] of this.#atFlow) if (due <= this.#time.now) this.#atFlow.delete(deliveryId);
     const { size } = this.#atFlow;
     assert.ok(this.#hasLost || size <= this.terms.maxInFlight, `${size} with the flow`);
+    const leased = this.store.rows('open').filter(({ state }) => state === 'leased').length;
+    assert.ok(this.#hasRefused || leased <= this.terms.maxInFlight, `${leased} leased`);
   }
 
   #checkEnd(): void {

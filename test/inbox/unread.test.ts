@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inline-inbox';
+import { ServedStore } from '../support/served-store';
 import { failToReadBodies } from '../support/unread-bodies';
 import { ENDPOINT, proven, Taker } from './samples';
-import { eventually } from '../support/patience';
+import { eventually, PATIENCE } from '../support/patience';
 
 describe('a body that the disk fails to read', () => {
   let inbox: InlineInbox;
@@ -108,10 +113,105 @@ describe('a body that the disk fails to read', () => {
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
   });
 
+  it('shows in the state of the inbox until the event can be read', async () => {
+    await inbox.accept(proven());
+    mend = failToReadBodies();
+    const taker = new Taker(inbox);
+    await eventually(() => inbox.state().durable === false, 'the state');
+    assert.match(inbox.state().fault ?? '', /cannot be read: see to the disk/);
+    mend();
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    assert.deepEqual(inbox.state(), { durable: true });
+  });
+
+  it('lets the flow know that others wait, where such events fill the window', async () => {
+    for (const message of [proven(), proven(), proven()]) await inbox.accept(message);
+    mend = failToReadBodies();
+    const taker = new Taker(inbox, { handledWhen: 'settled', maxInFlight: 2 });
+    await eventually(() => taker.blocked.length > 0, 'the word about those that wait');
+    assert.deepEqual(taker.blocked, [1]);
+  });
+
   it('lists the event without it', async () => {
     await inbox.accept(proven());
     mend = failToReadBodies();
     const [row] = await inbox.list({ state: 'all', limit: 9 });
     assert.deepEqual([row?.state, row?.event], ['received', {}]);
+  });
+});
+
+describe('a disk that fails to read bodies', () => {
+  const COUNT = 1000;
+  const WINDOW = 10;
+  let folder: string;
+  let store: ServedStore | undefined;
+  let inbox: DurableInbox;
+  let news: InboxNews[];
+  let mend: () => void;
+
+  beforeEach(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-unread-'));
+    news = [];
+    const file = path.join(folder, 'inbox.sqlite');
+    inbox = new DurableInbox({
+      file,
+      spillFolder: path.join(folder, 'spill'),
+      keep: { keys: Infinity, bodies: Infinity },
+      spillAfter: PATIENCE,
+      log: (line) => news.push(line),
+      open: (told) => (store = new ServedStore(file, told)),
+    });
+    mend = () => undefined;
+  });
+  afterEach(async () => {
+    mend();
+    await inbox.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+
+  const leased = async (): Promise<number> => (await store?.call('leased', ENDPOINT))?.length ?? 0;
+
+  it('has no more events leased than may be unsettled, says so once, and gives all when it is mended', async () => {
+    await Promise.all(Array.from({ length: COUNT }, () => inbox.accept(proven())));
+    assert.equal(inbox.state().durable, true);
+    let reads = 0;
+    mend = failToReadBodies(() => (reads += 1) > 0);
+    const taker = new Taker(inbox, { maxInFlight: WINDOW });
+    await eventually(() => inbox.state().durable === false, 'the state');
+    await eventually(() => reads > WINDOW, 'the second try');
+    // The store was closed, and opens again when it is asked.
+    await eventually(async () => (await leased().catch(() => 0)) > 0, 'the store');
+    assert.equal(await leased(), WINDOW);
+    assert.deepEqual([inbox.waiting(ENDPOINT), taker.ids], [COUNT - WINDOW, []]);
+    assert.equal(news.filter(({ kind }) => kind === 'line').length, 1);
+    assert.match(JSON.stringify(news), /cannot be read now, nor can 9 more/);
+    assert.match(JSON.stringify(news), /the disk reports errors/);
+    assert.equal(inbox.state().durable, false);
+    mend();
+    await eventually(() => taker.ids.length === COUNT, 'all events');
+    const sequences = taker.deliveries.map(({ sequence }) => sequence);
+    assert.deepEqual(
+      sequences,
+      sequences.toSorted((one, other) => one - other),
+    );
+    assert.ok(taker.deliveries.every(({ attempt, again }) => attempt === 1 && again === undefined));
+    assert.deepEqual([taker.dead, inbox.waiting(ENDPOINT)], [[], 0]);
+    await eventually(() => inbox.state().durable === true, 'a better state');
+  });
+
+  it('is told by a store that closes its file, and answers what it has committed', async () => {
+    await inbox.accept(proven());
+    mend = failToReadBodies();
+    const ask = { endpoint: ENDPOINT, limit: 9, health: 9, ordered: false };
+    const events = await store?.call('lease', ask);
+    assert.deepEqual(
+      events?.map(({ isUnread, bytes }) => [isUnread, bytes]),
+      [[true, undefined]],
+    );
+    await eventually(() => inbox.state().durable === false, 'the fault');
+    assert.match(inbox.state().fault ?? '', /the disk reports errors/);
+    mend();
+    await eventually(() => inbox.state().durable === true, 'the next opening');
+    assert.equal((await inbox.list({ state: 'open', limit: 9 }))[0]?.event.eventName, 'Person in yard');
   });
 });

@@ -5,8 +5,8 @@ import type { DeliveryWindow } from './delivery-window';
 export interface BacklogWork {
   /** False while nothing may be delivered. */
   isRunning(): boolean;
-  /** Has been leased just now. */
-  take(event: StoredMessage): void;
+  /** They have been leased just now. */
+  take(events: readonly StoredMessage[]): void;
   /** So many wait while the window is full; told once until none wait any more. */
   isBlocked(waiting: number): void;
   /** `waiting` has changed. */
@@ -51,6 +51,12 @@ export class Backlog {
     this.#mayHoldMore = true;
   }
 
+  /** Looks although the last look has found nothing. */
+  lookAnew(): void {
+    this.#mayHoldMore = true;
+    this.look();
+  }
+
   /** Leases what waits, as far as there is room. */
   look(): void {
     if (!this.work.isRunning() || !this.#mayHoldMore || this.#isLooking) return;
@@ -72,7 +78,7 @@ export class Backlog {
       (events) => {
         answered();
         this.count(-events.length);
-        for (const event of events) this.work.take(event);
+        this.work.take(events);
         if (events.length === limit) this.#mayHoldMore = true;
         this.look();
         if (health === 0) this.#tellBlocked();

@@ -12,7 +12,7 @@ const FOR_ALARMS = 0.1;
 export class DeliveryWindow {
   readonly #held = new Map<string, Held>();
   #health = 0;
-  /** Places kept for events that the store is just leasing. */
+  /** Places kept for events that the store is just leasing, and for those that the disk failed to give. */
   #reserved = 0;
   /** Those of the consumer; undefined while there is none, and so no room. */
   terms: DeliveryTerms | undefined;
@@ -44,12 +44,15 @@ export class DeliveryWindow {
     return [...this.#held.values()];
   }
 
-  reserve(places: number): void {
+  /** @param health how many of them are known to be for health events */
+  reserve(places: number, health = 0): void {
     this.#reserved += places;
+    this.#health += health;
   }
 
-  release(places: number): void {
-    this.#reserved -= places;
+  /** What was reserved. */
+  release(places: number, health = 0): void {
+    this.reserve(-places, -health);
   }
 
   /** Places that are free. */

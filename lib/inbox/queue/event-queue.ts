@@ -40,7 +40,7 @@ export class EventQueue {
   ) {
     this.#backlog = new Backlog(store, endpointId, this.#window, {
       isRunning: () => this.#running,
-      take: (event) => this.#takeStored(event),
+      take: (events) => this.#takeStored(events),
       isBlocked: (waiting) => this.#consumer?.onBlocked(waiting),
       changed,
       later: (act) => this.#later(act),
@@ -59,9 +59,10 @@ export class EventQueue {
       returned: (count) => this.#returned(count),
       later: (act) => this.#later(act),
     });
-    this.#unread = new UnreadEvents({
+    this.#unread = new UnreadEvents(this.#window, {
       giveBack: (unsent) => this.#returns.give({ unsent, cutOff: [] }),
-      later: (act, pause) => this.#later(act, pause),
+      changed,
+      log,
     });
   }
 
@@ -70,12 +71,16 @@ export class EventQueue {
     return this.#backlog.waiting;
   }
 
+  /** True while the disk fails to give events that it has. */
+  get hasUnread(): boolean {
+    return this.#unread.hasAny;
+  }
+
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
     this.#backlog.count(waiting - this.waiting);
-    this.#backlog.mayHoldMore();
     this.#returns.reconcile();
-    this.#backlog.look();
+    this.#backlog.lookAnew();
   }
 
   attach(consumer: Consumer): void {
@@ -106,6 +111,7 @@ export class EventQueue {
     this.#running = true;
     this.#backlog.look();
     this.#leases.resume();
+    this.#unread.resume();
   }
 
   /** What the flow has and has to settle stays leased: a deploy of other nodes does not touch it. */
@@ -179,27 +185,25 @@ export class EventQueue {
   #stop(): void {
     this.#running = false;
     this.#leases.pause();
+    this.#unread.pause();
   }
 
-  #later(act: () => void, pause = ASK_AGAIN_AFTER): void {
-    if (!this.#closed) setTimeout(() => this.#closed || act(), pause).unref();
+  #later(act: () => void): void {
+    if (!this.#closed) setTimeout(() => this.#closed || act(), ASK_AGAIN_AFTER).unref();
   }
 
-  #takeStored(event: StoredMessage): void {
-    const { deliveryId } = event;
+  #takeStored(events: readonly StoredMessage[]): void {
+    this.#unread.failed(events.filter(({ isUnread }) => isUnread === true));
+    for (const event of events) if (event.isUnread !== true) this.#takeRead(event);
+    // Its consumer has gone meanwhile.
+    if (this.#consumer === undefined) void this.#unread.giveAllBack();
+  }
+
+  #takeRead(event: StoredMessage): void {
+    this.#unread.forget(event.deliveryId);
     const delivery = deliveryOf(event);
-    if (delivery === undefined) {
-      if (event.isUnread === true) this.#unreadNow(deliveryId);
-      else this.#unreadable(deliveryId);
-      return;
-    }
-    this.#unread.forget(deliveryId);
-    this.#take(delivery);
-  }
-
-  #unreadNow(deliveryId: string): void {
-    if (this.#unread.failed(deliveryId))
-      this.log(`The stored event ${deliveryId} cannot be read now; it is tried again. See to the disk.`);
+    if (delivery === undefined) this.#unreadable(event.deliveryId);
+    else this.#take(delivery);
   }
 
   /** Only a damaged page, a change of the package, or of the file by hand, can bring this about. */
@@ -208,8 +212,7 @@ export class EventQueue {
     this.store.call('finish', { deliveryId, state: 'dead', give: false }).then(
       () => {
         // The next event of its alarm may go now.
-        this.#backlog.mayHoldMore();
-        this.#backlog.look();
+        this.#backlog.lookAnew();
       },
       () => this.#later(() => this.#unreadable(deliveryId)),
     );
@@ -265,9 +268,8 @@ export class EventQueue {
   }
 
   #returned(count: number): void {
-    this.#backlog.mayHoldMore();
     this.#backlog.count(count);
-    this.#backlog.look();
+    this.#backlog.lookAnew();
   }
 
   #forget(held: Held): void {

@@ -44,6 +44,11 @@ export class EventQueues {
     return this.#queues.get(endpointId)?.waiting ?? this.#waiting[endpointId] ?? 0;
   }
 
+  /** True while the disk fails to give events that it has. */
+  get hasUnread(): boolean {
+    return [...this.#queues.values()].some((queue) => queue.hasUnread);
+  }
+
   hasConsumer(endpointId: string): boolean {
     return this.#queues.get(endpointId)?.consumer !== undefined;
   }

@@ -28,15 +28,16 @@ export class Returns {
     const ids = [...back.unsent, ...back.cutOff];
     for (const id of ids) this.#underWay.add(id);
     for (const id of back.unsent) this.#unsent.add(id);
-    let count = 0;
     try {
-      count = await this.store.call('giveBack', back);
+      const count = await this.store.call('giveBack', back);
       for (const id of back.unsent) this.#unsent.delete(id);
+      for (const id of ids) this.#underWay.delete(id);
+      this.work.returned(count);
     } catch {
+      for (const id of ids) this.#underWay.delete(id);
+      // Their places seem free, and are not: nothing is leased for them before it is known what became of them.
       this.work.later(() => this.reconcile());
     }
-    for (const id of ids) this.#underWay.delete(id);
-    this.work.returned(count);
   }
 
   /**
@@ -51,6 +52,7 @@ export class Returns {
         const cutOff = lost.filter((id) => !this.#unsent.has(id));
         for (const id of this.#unsent) if (!this.#underWay.has(id)) this.#unsent.delete(id);
         if (lost.length > 0) void this.give({ unsent, cutOff });
+        else this.work.returned(0);
       },
       () => this.work.later(() => this.reconcile()),
     );

@@ -1,30 +1,57 @@
+import type { StoredMessage } from '../store/protocol';
 import { backOff } from './back-off';
+import { Deadlines } from './deadlines';
+import type { DeliveryWindow } from './delivery-window';
 
 export interface UnreadEventsWork {
   /** Never handed over: they wait again. */
   giveBack(deliveryIds: string[]): Promise<void>;
-  /** Does something after a pause, in milliseconds. */
-  later(act: () => void, pause: number): void;
+  /** The first could not be read, or the last was read or settled. */
+  changed(): void;
+  /** Told what an operator should know; nothing of an event. */
+  log(line: string): void;
+}
+
+interface Paused {
+  readonly deliveryId: string;
+  /** How many of the places for health events it takes. */
+  readonly health: 0 | 1;
 }
 
 /**
  * Leased events that the disk failed to give. It may give them later, so each goes back to those that wait after a pause, which
- * grows, for a sector may be lost for good.
+ * grows, for a sector may be lost for good. Until then it keeps its place in the window: a disk that gives nothing has no more
+ * events leased than a flow that settles nothing.
  */
 export class UnreadEvents {
-  /** How often each could not be read in a row. */
+  /** How often each could not be read in a row, those that wait to be leased again included. */
   readonly #failures = new Map<string, number>();
-  readonly #paused = new Set<string>();
+  readonly #paused = new Map<string, Paused>();
+  readonly #deadlines = new Deadlines<Paused>((paused) => this.#isDue(paused));
+  #due: Paused[] = [];
 
-  constructor(private readonly work: UnreadEventsWork) {}
+  constructor(
+    private readonly window: DeliveryWindow,
+    private readonly work: UnreadEventsWork,
+  ) {}
 
-  /** It could not be read. True the first time. */
-  failed(deliveryId: string): boolean {
-    const failures = (this.#failures.get(deliveryId) ?? 0) + 1;
-    this.#failures.set(deliveryId, failures);
-    this.#paused.add(deliveryId);
-    this.work.later(() => void this.#giveBack([deliveryId]), backOff(failures));
-    return failures === 1;
+  /** True from the first that could not be read until all were read or settled. */
+  get hasAny(): boolean {
+    return this.#failures.size > 0;
+  }
+
+  /** They were leased and could not be read. Told once until all were read: a disk that fails is not a line an event. */
+  failed(events: readonly StoredMessage[]): void {
+    const [first] = events;
+    if (first === undefined) return;
+    const isNews = !this.hasAny;
+    for (const event of events) this.#pause(event);
+    if (!isNews) return;
+    const others = events.length > 1 ? `, nor can ${events.length - 1} more` : '';
+    this.work.log(
+      `The stored event ${first.deliveryId} cannot be read now${others}; it is tried again. See to the disk.`,
+    );
+    this.work.changed();
   }
 
   /** Whether it is leased here. */
@@ -34,17 +61,55 @@ export class UnreadEvents {
 
   /** It was read, or is settled. */
   forget(deliveryId: string): void {
-    this.#failures.delete(deliveryId);
+    this.#free(deliveryId);
+    if (this.#failures.delete(deliveryId) && !this.hasAny) this.work.changed();
+  }
+
+  /** No pause ends before `resume`. */
+  pause(): void {
+    this.#deadlines.pause();
+  }
+
+  resume(): void {
+    this.#deadlines.resume();
+  }
+
+  /** For the next consumer: the pauses do not count for it. */
+  async giveAllBack(): Promise<void> {
+    const hadAny = this.hasAny;
+    this.#failures.clear();
+    if (hadAny) this.work.changed();
+    await this.#giveBack([...this.#paused.values()]);
+  }
+
+  #pause({ deliveryId, rank }: StoredMessage): void {
+    this.#free(deliveryId);
+    const failures = (this.#failures.get(deliveryId) ?? 0) + 1;
+    const paused: Paused = { deliveryId, health: rank };
+    this.#failures.set(deliveryId, failures);
+    this.#paused.set(deliveryId, paused);
+    this.window.reserve(1, paused.health);
+    this.#deadlines.set(paused, backOff(failures));
+  }
+
+  #free(deliveryId: string): void {
+    const paused = this.#paused.get(deliveryId);
+    if (paused === undefined) return;
     this.#paused.delete(deliveryId);
+    this.#deadlines.clear(paused);
+    this.window.release(1, paused.health);
   }
 
-  /** Does not wait for the ends of the pauses. */
-  giveAllBack(): Promise<void> {
-    return this.#giveBack([...this.#paused]);
+  /** Those that were paused together go back together, or the first would be leased again before the others are there. */
+  #isDue(paused: Paused): void {
+    if (this.#due.length === 0) setImmediate(() => void this.#giveBack(this.#due.splice(0)));
+    this.#due.push(paused);
   }
 
-  async #giveBack(deliveryIds: readonly string[]): Promise<void> {
-    const given = deliveryIds.filter((id) => this.#paused.delete(id));
-    if (given.length > 0) await this.work.giveBack(given);
+  async #giveBack(paused: readonly Paused[]): Promise<void> {
+    // Not what was settled or given back meanwhile.
+    const given = paused.filter((each) => this.#paused.get(each.deliveryId) === each);
+    for (const { deliveryId } of given) this.#free(deliveryId);
+    if (given.length > 0) await this.work.giveBack(given.map(({ deliveryId }) => deliveryId));
   }
 }

@@ -12,7 +12,11 @@ export class Bodies {
   #wanted: StoredMessage[] = [];
   #listed: StoredMessage[] = [];
 
-  constructor(database: DatabaseSync) {
+  /** @param onFault told why one could not be read now, and may be another time */
+  constructor(
+    database: DatabaseSync,
+    private readonly onFault: (error: unknown) => void,
+  ) {
     this.#body = database.prepare('SELECT facts, bytes FROM body WHERE sequence = ?');
   }
 
@@ -53,7 +57,9 @@ export class Bodies {
       if (bytes instanceof Uint8Array) message.bytes = bytes;
     } catch (error) {
       // A page that is damaged stays so; a disk that fails to read may be able to the next time.
-      if (!isDamaged(error)) message.isUnread = true;
+      if (isDamaged(error)) return;
+      message.isUnread = true;
+      this.onFault(error);
     }
   }
 }

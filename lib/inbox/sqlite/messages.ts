@@ -207,6 +207,7 @@ function storedMessage(row: Row): StoredMessage {
     fingerprint: String(row['fingerprint']),
     endpoint: String(row['endpoint']),
     state: String(row['state']) as MessageState,
+    rank: row['rank'] === 1 ? 1 : 0,
     attempt: Number(row['attempt']),
     again: (row['again'] ?? undefined) as StoredMessage['again'],
     first: row['first'] === 1,

@@ -1,14 +1,8 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { storeFailed, type StoreNews, type StorePort } from '../store/port';
-import {
-  BATCH,
-  type CallName,
-  type FromStore,
-  type Request,
-  type StoreCalls,
-  type ToStore,
-} from '../store/protocol';
+import type { CallName, StoreCalls } from '../store/protocol';
+import { BATCH, type FromStore, type Request, type ToStore } from './thread-protocol';
 
 interface Pending {
   resolve: (give: unknown) => void;

@@ -17,6 +17,8 @@ export interface StoreOptions {
   resumed: boolean;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
+  /** Told of a fault of the disk that kept a body from being read, after the commit. */
+  onReadFault?: (error: unknown) => void;
 }
 
 /**
@@ -34,13 +36,13 @@ export class Store {
   readonly #clockAtOpen: number;
 
   /** @throws Error as `openDatabase` does */
-  constructor({ file, resumed, steady = () => performance.now() }: StoreOptions) {
+  constructor({ file, resumed, steady = () => performance.now(), onReadFault }: StoreOptions) {
     this.#database = openDatabase(file);
     try {
       const openedAt = steady();
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
-      this.#bodies = new Bodies(this.#database);
+      this.#bodies = new Bodies(this.#database, onReadFault ?? (() => undefined));
       const messages = new Messages(this.#database, this.#bodies, () => this.#clock());
       this.#messages = messages;
       const openings = new Openings(file);

@@ -1,143 +1,11 @@
-import path from 'node:path';
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
-import { checkDisk, fileSystemWarning, Reserve } from './disk';
-import { faultText, isBroken, isFull } from './fault';
-import {
-  BATCH,
-  type FromStore,
-  type Reply,
-  type Request,
-  type StoreWarning,
-  type ToStore,
-} from '../store/protocol';
-import { Store } from './store';
-
-/** Requests after which the log is written into the file when there is time: few, so that it takes a moment only. */
-const SOME = 64;
-/** Between two attempts to open the file, in milliseconds. */
-const RETRY = 1000;
+import { StoreServer } from './store-server';
+import { BATCH, type Request, type ToStore } from './thread-protocol';
 
 interface WorkerData {
   file: string;
   /** Longer than a thread lives: the process had the file open in another one. */
   resumed: boolean;
-}
-
-/**
- * The thread of a store: SQLite is synchronous, and a sync to the disk would stop all of Node-RED. Each batch is one
- * transaction, with one sync. After a fault of the disk the file is closed and opened again, checked as at a start.
- */
-class StoreServer {
-  readonly #reserve: Reserve;
-  #store: Store | undefined;
-  #resumed: boolean;
-  #triedAt = -Infinity;
-  #fault = '';
-  /** Requests since the log was last written into the file. */
-  #inLog = 0;
-
-  constructor(
-    private readonly file: string,
-    resumed: boolean,
-    private readonly tell: (news: FromStore) => void,
-  ) {
-    this.#resumed = resumed;
-    this.#reserve = new Reserve(path.dirname(file));
-    this.#open();
-  }
-
-  run(batch: readonly Request[]): void {
-    if (this.#store === undefined) this.#open();
-    const replies = this.#answer(batch);
-    this.tell({ replies });
-    this.#inLog += batch.length;
-    const isTidy = batch.some(({ name, id }) => name === 'tidy' && isGiven(replies, id, false));
-    if (isTidy) this.#rest();
-  }
-
-  /** Nothing is asked at the moment: time for what a batch would have to wait for. */
-  pause(): void {
-    if (this.#inLog < SOME) return;
-    this.#inLog = 0;
-    try {
-      this.#store?.checkpointLog();
-    } catch (error) {
-      // What a full disk has no room for stays in the log, and the next commit tells of it.
-      if (isBroken(error)) this.#close(error);
-    }
-  }
-
-  close(): void {
-    this.#store?.close();
-  }
-
-  #open(): void {
-    if (performance.now() - this.#triedAt < RETRY) return;
-    this.#triedAt = performance.now();
-    try {
-      this.#store = new Store({ file: this.file, resumed: this.#resumed });
-    } catch (error) {
-      this.#failed(error);
-      return;
-    }
-    if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
-    this.#resumed = true;
-    this.tell({ opened: this.#store.opened });
-  }
-
-  #answer(batch: readonly Request[]): Reply[] {
-    const store = this.#store;
-    if (store === undefined) return batch.map(({ id }) => ({ id, error: this.#fault }));
-    try {
-      return this.#commit(store, batch);
-    } catch (error) {
-      if (isFull(error) && this.#reserve.release()) {
-        this.#warn({ kind: 'reserve-used' });
-        return this.#answer(batch);
-      }
-      if (isBroken(error)) this.#close(error);
-      else if (isFull(error)) this.#failed(error);
-      // What the store refuses for its own sake keeps no other out.
-      else if (batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
-      return batch.map(({ id }) => ({ id, error: faultText(error) }));
-    }
-  }
-
-  #commit(store: Store, batch: readonly Request[]): Reply[] {
-    return store.transaction(() =>
-      batch.map((request) => ({ id: request.id, give: perform(store, request) })),
-    );
-  }
-
-  #close(error: unknown): void {
-    try {
-      this.#store?.close();
-    } catch {
-      // What it could not write any more, it will find in its log.
-    }
-    this.#store = undefined;
-    this.#failed(error);
-  }
-
-  #failed(error: unknown): void {
-    this.#fault = faultText(error);
-    this.tell({ fault: this.#fault });
-  }
-
-  /** Nothing is left to remove: time to see to the log and the disk. */
-  #rest(): void {
-    try {
-      this.#store?.checkpoint();
-    } catch (error) {
-      this.#close(error);
-    }
-    this.#reserve.keep();
-    this.#warn(checkDisk(path.dirname(this.file)));
-  }
-
-  #warn(warning: StoreWarning | undefined): void {
-    if (warning !== undefined) this.tell({ warning });
-  }
 }
 
 /** What was sent while the last batch was under way goes together: a sync costs the same for one as for hundreds. */
@@ -153,16 +21,6 @@ function sentMeanwhile(port: MessagePort, first: ToStore): { batch: Request[]; i
 
 function nextOf(port: MessagePort): ToStore | undefined {
   return receiveMessageOnPort(port)?.message as ToStore | undefined;
-}
-
-function isGiven(replies: readonly Reply[], id: number, give: unknown): boolean {
-  return replies.some((reply) => reply.id === id && reply.error === undefined && reply.give === give);
-}
-
-function perform(store: Store, { name, take }: Request): unknown {
-  // A name and its argument belong together; across the threads the compiler cannot see that.
-  const work = store.work[name] as (argument: unknown) => unknown;
-  return work(take);
 }
 
 if (parentPort !== null) {

@@ -42,6 +42,8 @@ export interface StoredMessage {
   fingerprint: string;
   endpoint: string;
   state: MessageState;
+  /** As of a `NewMessage`. */
+  rank: NewMessage['rank'];
   attempt: number;
   /** Why it comes again; or why no more. */
   again: 'lease' | 'restart' | 'retry' | 'attempts' | 'dismissed' | undefined;
@@ -133,19 +135,6 @@ export interface StoreCalls {
 
 export type CallName = keyof StoreCalls;
 
-export interface Request<Name extends CallName = CallName> {
-  id: number;
-  name: Name;
-  take: StoreCalls[Name]['take'];
-}
-
-export interface Reply {
-  id: number;
-  give?: unknown;
-  /** What failed; nothing of any message is in it. */
-  error?: string;
-}
-
 /** What is known of a store once it is open. */
 export interface Opened {
   /** By endpoint: events that wait. */
@@ -153,16 +142,6 @@ export interface Opened {
   /** True where the file is older than one that was open here before: a backup was put back. */
   restored: boolean;
 }
-
-/** Requests of one transaction at which no more are added: enough to share a sync, few enough to keep it short. */
-export const BATCH = 500;
-
-/** From the main thread: a batch of requests, or the wish to end. */
-export type ToStore = { batch: Request[] } | 'close';
-
-/** From the store. `opened` also after it was opened once more. */
-export type FromStore =
-  { opened: Opened } | { fault: string } | { warning: StoreWarning } | { replies: Reply[] };
 
 export type StoreWarning =
   | { kind: 'volatile' | 'network'; fileSystem: string }

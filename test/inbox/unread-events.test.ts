@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { DeliveryWindow } from '../../lib/inbox/queue/delivery-window';
+import { UnreadEvents } from '../../lib/inbox/queue/unread-events';
+import type { StoredMessage } from '../../lib/inbox/store/protocol';
+import { ENDPOINT } from './samples';
+
+function stored(deliveryId: string, rank: 0 | 1 = 0): StoredMessage {
+  return {
+    sequence: 1,
+    deliveryId,
+    station: 'north',
+    id: deliveryId,
+    named: true,
+    fingerprint: '',
+    endpoint: ENDPOINT,
+    state: 'leased',
+    rank,
+    attempt: 1,
+    again: undefined,
+    first: true,
+    ended: false,
+    received: 0,
+    isUnread: true,
+  };
+}
+
+describe('events that cannot be read', () => {
+  const terms = { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1, maxInFlight: 10 } as const;
+  let window: DeliveryWindow;
+  let unread: UnreadEvents;
+  let given: string[][];
+  let lines: string[];
+  let spells: boolean[];
+
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    [given, lines, spells] = [[], [], []];
+    window = new DeliveryWindow();
+    window.terms = terms;
+    unread = new UnreadEvents(window, {
+      giveBack: async (ids) => void given.push(ids),
+      changed: () => spells.push(unread.hasAny),
+      log: (line) => lines.push(line),
+    });
+    unread.resume();
+  });
+  afterEach(() => mock.timers.reset());
+
+  /** What is due goes back in the next turn of the event loop. */
+  async function pass(milliseconds: number): Promise<void> {
+    mock.timers.tick(milliseconds);
+    await new Promise(setImmediate);
+  }
+
+  it('keep their places until they go back, those of health their share of them', async () => {
+    unread.failed([stored('a'), stored('b', 1)]);
+    assert.deepEqual([window.room, window.roomForHealth], [8, 8]);
+    await pass(1000);
+    assert.deepEqual([window.room, window.roomForHealth], [10, 9]);
+  });
+
+  it('go back together, after pauses that grow', async () => {
+    unread.failed([stored('a'), stored('b')]);
+    await pass(999);
+    assert.deepEqual(given, []);
+    await pass(1);
+    unread.failed([stored('a'), stored('b')]);
+    await pass(4999);
+    assert.deepEqual(given, [['a', 'b']]);
+    await pass(1);
+    assert.deepEqual(given.slice(1), [['a', 'b']]);
+  });
+
+  it('that went back before their time pause anew when they cannot be read again', async () => {
+    unread.failed([stored('a')]);
+    await pass(500);
+    await unread.giveAllBack();
+    unread.failed([stored('a')]);
+    await pass(999);
+    assert.deepEqual(given, [['a']]);
+    await pass(1);
+    assert.deepEqual(given, [['a'], ['a']]);
+  });
+
+  it('do not go back once they are settled', async () => {
+    unread.failed([stored('a'), stored('b')]);
+    unread.forget('a');
+    assert.equal(window.room, 9);
+    await pass(1000);
+    assert.deepEqual(given, [['b']]);
+  });
+
+  it('do not go back while the flows stand still', async () => {
+    unread.failed([stored('a')]);
+    unread.pause();
+    await pass(60_000);
+    assert.deepEqual([given, window.room], [[], 9]);
+    unread.resume();
+    await pass(0);
+    assert.deepEqual(given, [['a']]);
+  });
+
+  it('are told in one line, until all were read', () => {
+    unread.failed([stored('a'), stored('b')]);
+    unread.failed([stored('a')]);
+    unread.failed([stored('c')]);
+    assert.deepEqual(lines, [
+      'The stored event a cannot be read now, nor can 1 more; it is tried again. See to the disk.',
+    ]);
+    for (const id of ['a', 'b', 'c']) unread.forget(id);
+    unread.failed([stored('c')]);
+    assert.equal(lines.length, 2);
+    assert.deepEqual(spells, [true, false, true]);
+  });
+});
