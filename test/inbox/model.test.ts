@@ -129,9 +129,14 @@ class SteppedStore implements StorePort {
       this.news.onFault('of the model');
       for (const { reject } of batch) reject(storeFailed('of the model'));
     } else for (const answer of answers) answer();
-    // What was read in vain closes the store, too.
-    if (fault === 'unread') this.news.onFault('of the model');
-    if (fault === 'reopened' || fault === 'lost' || fault === 'unread') this.open();
+    if (fault === 'reopened' || fault === 'lost') this.open();
+    // What was read in vain closes the store, too, once its answers have come.
+    if (fault === 'unread') realImmediate(() => this.#reopen());
+  }
+
+  #reopen(): void {
+    this.news.onFault('of the model');
+    this.open();
   }
 
   open(): void {
