@@ -12,9 +12,9 @@ import { LANE_VARIABLE } from '../test/support/lanes';
 import { build } from './build';
 import { everyFile, namedFiles, planFor } from './testing/plan';
 import { Report } from './testing/report';
-import { runFiles, type RunOptions } from './testing/run-files';
+import { runPlan } from './testing/run-plan';
 import { runStaticChecks } from './testing/static-checks';
-import { TestProcess, type FileResult } from './testing/test-process';
+import { TestProcess } from './testing/test-process';
 
 const OPTIONS = {
   all: { type: 'boolean', default: false },
@@ -26,19 +26,17 @@ const OPTIONS = {
   silence: { type: 'string', default: '300' },
 } as const;
 
-async function runTests(files: readonly string[], options: RunOptions, report: Report): Promise<void> {
-  const { alone, together } = planFor(files);
-  const onResult = (result: FileResult): void => report.addFile(result);
-  await runFiles(together, options, onResult);
-  // Each in a process that nothing has run in.
-  for (const file of alone) await runFiles([file], { ...options, jobs: 1 }, onResult);
-}
-
 /** Files to run; their tests read from the environment whether they are to be run whole. */
 function select(places: readonly string[], all: boolean): string[] {
   const lane = all || places.length > 0 ? 'all' : 'quick';
   process.env[LANE_VARIABLE] = lane;
   return places.length > 0 ? namedFiles(places) : everyFile(lane);
+}
+
+/** @throws Error where an option is no positive integer: with no process no test would run, and all would seem to be in order */
+function counted(option: string, value: string): number {
+  if (/^[1-9]\d*$/.test(value)) return Number(value);
+  throw new Error(`--${option} takes a positive integer, not "${value}".`);
 }
 
 /** Tests leave processes of their own, which nobody would end. */
@@ -52,7 +50,8 @@ function stopEarly(report: Report, signal: NodeJS.Signals): void {
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
   const files = select(positionals, values.all);
-  const options = { jobs: Number(values.jobs), silence: Number(values.silence), grep: values.grep };
+  const { grep } = values;
+  const options = { jobs: counted('jobs', values.jobs), silence: counted('silence', values.silence), grep };
   const report = new Report(Boolean(process.env.CI));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => stopEarly(report, signal));
@@ -61,7 +60,7 @@ async function main(): Promise<void> {
   const checks = values['tests-only']
     ? Promise.resolve()
     : runStaticChecks((result) => report.addCheck(result));
-  await Promise.all([runTests(files, options, report), checks]);
+  await runPlan(planFor(files), options, checks, (result) => report.addFile(result));
   if (!report.end()) process.exitCode = 1;
 }
 

@@ -6,6 +6,13 @@ import type { FileResult } from './test-process';
 /** Of what a file that failed has printed. */
 const MOST_OUTPUT = 4000;
 
+/** A run that looks at nothing would say that everything is in order. */
+const NONE_RUN = {
+  file: 'the run',
+  title: 'no test was run',
+  error: 'No title matches, or no file has a test.',
+};
+
 /** Tells of each file and check in a line as it ends, and at the end of every failure, so that none is scrolled away. */
 export class Report {
   readonly #begun = performance.now();
@@ -39,8 +46,9 @@ export class Report {
     this.#failures.push(...failures.map((failure) => ({ ...failure, file: name })));
   }
 
-  /** The last line is the count alone. True where everything is in order. */
+  /** The last line is the count alone. True where everything is in order, and at least one test was run. */
   end(): boolean {
+    if (this.#passed + this.#skipped + this.#failures.length === 0) this.#failures.push(NONE_RUN);
     const failed = this.#failures.length;
     const minutes = ((performance.now() - this.#begun) / 60_000).toFixed(1);
     console.log(`\n  ${this.#passed} passing (${minutes} minutes)`);

@@ -20,12 +20,16 @@ export async function runFiles(
   const waiting = [...files];
   const work = async (): Promise<void> => {
     let tests: TestProcess | undefined;
+    const letGo = async (): Promise<void> => {
+      const leftBehind = await tests?.end(Math.min(silence, MOST_TO_END));
+      if (leftBehind !== undefined) onResult(leftBehind);
+    };
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (tests?.isRunning === false) await letGo();
       if (tests?.isRunning !== true) tests = new TestProcess();
       onResult(await tests.run({ file, grep }, silence));
     }
-    const leftOpen = await tests?.end(Math.min(silence, MOST_TO_END));
-    if (leftOpen !== undefined) onResult(leftOpen);
+    await letGo();
   };
   await Promise.all(Array.from({ length: Math.min(jobs, files.length) }, work));
 }

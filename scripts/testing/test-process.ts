@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import path from 'node:path';
+import { timerMs } from '../../lib/work/timer-limit';
+import { NODE_OPTIONS } from './mocha-settings';
 import type { Failure, LastOrder, News, Order } from './news';
 
 export interface FileResult {
@@ -15,26 +16,35 @@ export interface FileResult {
   output: string;
 }
 
+/** Milliseconds from the end of a process to that of its output, which ends once all is read that it had written. */
+const MOST_TO_READ = 2000;
+
 /** A process that runs test files, one after the other, in a process group of its own with all that they start. */
 export class TestProcess {
   static readonly #running = new Set<TestProcess>();
   readonly #child: ChildProcess;
+  /** Over, and its output read to the end. */
+  readonly #closed: Promise<void>;
   readonly #files: string[] = [];
   #output = '';
+  /** It has left its group, so that it was not ended, and holds on to the output. */
+  #somethingLivesOn = false;
+  /** That it is over is told as a failure of the file that it ran. */
+  #isTold = false;
 
   constructor() {
     this.#child = fork(path.join(__dirname, 'worker.ts'), [], {
-      execArgv: ['--import=tsx'],
+      execArgv: [...NODE_OPTIONS],
       detached: process.platform !== 'win32',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     TestProcess.#running.add(this);
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.on('data', (piece: Buffer) => (this.#output += piece.toString()));
-    this.#child.on('exit', () => {
-      TestProcess.#running.delete(this);
-      this.kill();
-    });
+    this.#closed = new Promise((resolve) => this.#child.once('close', () => resolve()));
+    // An order may meet a process that has just gone; whoever waits for news sees it close.
+    this.#child.on('error', (error) => (this.#output += `${error.message}\n`));
+    this.#child.on('exit', () => this.#exited());
   }
 
   /** For a command that is stopped itself. */
@@ -42,9 +52,10 @@ export class TestProcess {
     for (const each of TestProcess.#running) each.kill();
   }
 
-  /** False once it has crashed, or was ended: it runs no further file. */
+  /** False once it has crashed, was ended, or hears no more: it runs no further file. */
   get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    const { connected, exitCode, signalCode } = this.#child;
+    return connected && exitCode === null && signalCode === null;
   }
 
   /**
@@ -62,15 +73,17 @@ export class TestProcess {
     return { ...result, seconds: (performance.now() - from) / 1000, output: this.#output };
   }
 
-  /** Lets the process end by itself. Where it does not, one of its files has left something open: a failure of the last. */
+  /**
+   * Lets the process end by itself. Where it does not, where it has crashed after a file, or where something lives on, one of
+   * its files has left that behind: a failure of the last.
+   */
   async end(seconds: number): Promise<FileResult | undefined> {
-    if (!this.isRunning) return undefined;
-    this.#output = '';
-    const order: LastOrder = { endWithin: seconds };
-    this.#child.send(order);
-    await once(this.#child, 'close');
-    if (this.#child.exitCode === 0) return undefined;
-    const error = `${this.#ended()} some time after\n${this.#files.join('\n')}\n${this.#output}`;
+    if (this.#isTold) return undefined;
+    if (this.isRunning) this.#letEnd({ endWithin: seconds });
+    else this.kill();
+    await this.#closed;
+    if (this.#child.exitCode === 0 && !this.#somethingLivesOn) return undefined;
+    const error = `${this.#ended()}${this.#leftOver()}, some time after\n${this.#files.join('\n')}\n${this.#output}`;
     return {
       ...emptyResult(this.#files.at(-1) ?? ''),
       failures: [{ title: 'the end of its process', error }],
@@ -88,16 +101,45 @@ export class TestProcess {
     }
   }
 
+  #letEnd(order: LastOrder): void {
+    this.#output = '';
+    this.#child.send(order);
+    // One that stands still does not look at its own time.
+    const timer = setTimeout(() => this.kill(), timerMs(2 * order.endWithin * 1000));
+    void this.#closed.then(() => clearTimeout(timer));
+  }
+
+  #exited(): void {
+    TestProcess.#running.delete(this);
+    this.kill();
+    // Timers come before sockets: the output may be there while the command was busy.
+    const timer = setTimeout(() => setImmediate(() => this.#stopReading()), MOST_TO_READ);
+    void this.#closed.then(() => clearTimeout(timer));
+  }
+
+  /** After which it closes. */
+  #stopReading(): void {
+    const open = [this.#child.stdout, this.#child.stderr].filter((stream) => stream?.destroyed === false);
+    if (open.length > 0) this.#somethingLivesOn = true;
+    for (const stream of open) stream?.destroy();
+  }
+
   /** Fills the result; tells what went wrong with the process, if something did. */
   #follow(order: Order, silence: number, result: FileResult): Promise<Failure | undefined> {
     return new Promise((resolve) => {
       let title = 'its loading';
       let error: string | undefined;
-      const timer = setTimeout(() => {
-        error = `Nothing has happened for ${silence} s: its process was ended.`;
-        this.kill();
-      }, silence * 1000);
-      const closed = (): void => finish({ title, error: error ?? `${this.#ended()}\n${this.#output}` });
+      const timer = setTimeout(
+        () => {
+          error = `Nothing has happened for ${silence} s: its process was ended.`;
+          this.kill();
+        },
+        timerMs(silence * 1000),
+      );
+      const closed = (): void => {
+        this.#isTold = true;
+        finish({ title, error: `${error ?? this.#ended()}${this.#leftOver()}\n${this.#output}` });
+      };
       const hear = (news: News): void => {
         timer.refresh();
         if (news.kind === 'begins') title = news.title;
@@ -117,6 +159,10 @@ export class TestProcess {
   #ended(): string {
     const { exitCode, signalCode } = this.#child;
     return `Its process ended with ${signalCode ?? `code ${exitCode}`}`;
+  }
+
+  #leftOver(): string {
+    return this.#somethingLivesOn ? ', and something it started lives on' : '';
   }
 }
 

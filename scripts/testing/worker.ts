@@ -1,10 +1,7 @@
 /** Runs the test files that it is told to, one after the other, and tells how they go. */
-import fs from 'node:fs';
-import path from 'node:path';
 import Mocha from 'mocha';
+import { MOCHA_OPTIONS } from './mocha-settings';
 import type { LastOrder, News, Order } from './news';
-
-const SETTINGS = path.join(__dirname, '..', '..', '.mocharc.json');
 
 function tell(news: News): void {
   process.send?.(news);
@@ -35,8 +32,7 @@ class Teller extends Mocha.reporters.Base {
 }
 
 async function run({ file, grep }: Order): Promise<void> {
-  const { timeout } = JSON.parse(fs.readFileSync(SETTINGS, 'utf8')) as { timeout: number };
-  const mocha = new Mocha({ timeout, grep, forbidOnly: true, reporter: Teller });
+  const mocha = new Mocha({ ...MOCHA_OPTIONS, grep, reporter: Teller });
   mocha.addFile(file);
   await mocha.loadFilesAsync();
   await new Promise<void>((resolve) => {

@@ -21,12 +21,29 @@ const FILES = {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
     });`,
   'leaves a server open': `it('is right', () => { require('net').createServer().listen(0, '127.0.0.1'); });`,
+  'leaves a process behind': `it('is right', () => leaveProcess());`,
+  'crashes and leaves a process behind': `it('takes all with it', () => {
+      leaveProcess();
+      process.kill(process.pid, 'SIGSEGV');
+    });`,
+  'stands still at its end': `it('is right', () => {
+      process.once('disconnect', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+    });`,
+  'has no test': '',
   'skips a test': `it('is not run', function () { this.skip(); });`,
   'forgets a promise': `it('is right', () => { Promise.reject(new Error('nobody waits')); return new Promise(() => {}); });`,
   removed: '',
   'fails late': `it('is right', (done) => { setTimeout(() => { throw new Error('thrown by a timer'); }, 1); });`,
 };
 type Kind = keyof typeof FILES;
+
+/** Begins each of them: a process of its own group, which nobody ends, holds on to the output. */
+const LEAVE_PROCESS = `function leaveProcess() {
+  const child = require('child_process').spawn('sleep', ['600'], { detached: true, stdio: 'inherit' });
+  child.unref();
+  require('fs').writeFileSync(__filename + '.pid', String(child.pid));
+}
+`;
 
 interface Outcome {
   status: number | null;
@@ -39,6 +56,7 @@ describe('the command that runs the tests', function () {
   let folder: string;
   let mixed: Outcome;
   let broken: Outcome;
+  let leaving: Outcome;
 
   const fileOf = (kind: string): string => path.join(folder, `${kind.replaceAll(' ', '-')}.test.js`);
 
@@ -60,8 +78,8 @@ describe('the command that runs the tests', function () {
 
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-test-command-'));
-    for (const [kind, text] of Object.entries(FILES)) fs.writeFileSync(fileOf(kind), text);
-    [mixed, broken] = await Promise.all([
+    for (const [kind, text] of Object.entries(FILES)) fs.writeFileSync(fileOf(kind), LEAVE_PROCESS + text);
+    [mixed, broken, leaving] = await Promise.all([
       run([
         'passes',
         'fails',
@@ -72,10 +90,20 @@ describe('the command that runs the tests', function () {
         'forgets a promise',
       ]),
       run(['never ends', 'leaves a server open'], ['--silence', '10']),
+      run(
+        ['leaves a process behind', 'crashes and leaves a process behind', 'stands still at its end'],
+        ['--silence', '10', '--jobs', '3'],
+      ),
     ]);
   });
 
-  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  after(() => {
+    for (const kind of ['leaves a process behind', 'crashes and leaves a process behind'] as const)
+      process.kill(leftBy(kind), 'SIGKILL');
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  const leftBy = (kind: Kind): number => Number(fs.readFileSync(`${fileOf(kind)}.pid`, 'utf8'));
 
   it('counts what passes in the last line, and as mocha does', async () => {
     const { lastLine, output, status } = await run(['passes']);
@@ -122,6 +150,54 @@ describe('the command that runs the tests', function () {
     );
     assert.equal(broken.lastLine, '2 passed, 2 failed');
   });
+
+  it('does not wait for a process that a file has left behind, and names the file', () => {
+    // It is still there.
+    process.kill(leftBy('leaves a process behind'), 0);
+    assert.match(
+      failureOf(leaving, 'leaves a process behind'),
+      /the end of its process\n {5}Its process ended with code 0, and something it started lives on/,
+    );
+  });
+
+  it('does not wait for a process that a file has left behind that crashes', () => {
+    process.kill(leftBy('crashes and leaves a process behind'), 0);
+    assert.match(
+      failureOf(leaving, 'crashes and leaves a process behind'),
+      /takes all with it\n {5}Its process ended with SIGSEGV, and something it started lives on/,
+    );
+  });
+
+  it('ends a process that stands still when it is to end', () => {
+    assert.match(
+      failureOf(leaving, 'stands still at its end'),
+      /the end of its process\n {5}Its process ended with SIGKILL/,
+    );
+    assert.equal(leaving.lastLine, '2 passed, 3 failed');
+  });
+
+  for (const [kinds, options] of [
+    [['has no test'], []],
+    [['passes'], ['--grep', 'a title that no test has']],
+  ] as [Kind[], string[]][]) {
+    it(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
+      const { lastLine, output, status } = await run(kinds, options);
+      assert.equal(status, 1);
+      assert.match(output, /no test was run/);
+      assert.equal(lastLine, '0 passed, 1 failed');
+    });
+  }
+
+  for (const option of ['--jobs', '--silence']) {
+    for (const value of ['0', '1.5', 'x']) {
+      it(`refuses ${option}=${value}, for it is no positive integer`, async () => {
+        const { lastLine, output, status } = await run(['passes'], [`${option}=${value}`]);
+        assert.equal(status, 1);
+        assert.match(output, new RegExp(`^${option} takes a positive integer, not "${value}"\\.$`, 'm'));
+        assert.equal(lastLine, '0 passed, 1 failed');
+      });
+    }
+  }
 
   it('counts a test that is skipped as skipped', async () => {
     const { lastLine, output, status } = await run(['skips a test']);
