@@ -10,3 +10,40 @@ export async function whileTimeFlies<Result>(nodeRed: NodeRed, work: Promise<Res
   while (!(await Promise.race([isOver, Promise.resolve(false)])));
   return work;
 }
+
+/**
+ * JavaScript of a setting: the clock that never jumps, and the timers that wait for seconds, stand still but for what `advance`
+ * moves them. So a deploy on a busy machine takes no longer than an alarm may wait for its end, and a test need not wait itself.
+ */
+export const STANDING_TIME = `standingTime: (() => {
+    const [begin, end] = [setTimeout, clearTimeout];
+    const waiting = new Map();
+    let now = Math.round(performance.now());
+    performance.now = () => now;
+    globalThis.setTimeout = (act, ms, ...args) => {
+      const timer = begin(act, ms, ...args);
+      if (!(ms >= 1000)) return timer;
+      end(timer);
+      waiting.set(timer, { at: now + ms, act: () => act(...args) });
+      console.log('A timer stands at ' + Math.round(ms) + ' ms.');
+      return timer;
+    };
+    globalThis.clearTimeout = (timer) => {
+      waiting.delete(timer);
+      end(timer);
+    };
+    process.on('message', (message) => {
+      now += message.advance;
+      for (const [timer, { at, act }] of waiting) {
+        if (at > now) continue;
+        waiting.delete(timer);
+        act();
+      }
+      console.log('The clock was moved.');
+    });
+  })(),`;
+
+/** Waits until such a Node-RED has a timer that it did not have when its log was so long. Milliseconds. */
+export function timerStands(nodeRed: NodeRed, ms: number, from: number): Promise<void> {
+  return nodeRed.logged(new RegExp(`A timer stands at ${ms} ms`), from);
+}
