@@ -201,7 +201,10 @@ export class ChaosDeeds {
 
   #rtsp([camera, wanted]: [KnownCamera, RtspWanted]): Deed {
     const t = timeOf(wanted);
-    const deadline = this.#choice.below(3) === 0 ? { deadlineMs: 1_000 + this.#choice.below(1_000) } : {};
+    const { timeoutMs } = this.#world;
+    // Of one request to two.
+    const deadlineMs = timeoutMs * (1 + this.#choice.below(1_000) / 1_000);
+    const deadline = this.#choice.below(3) === 0 ? { deadlineMs } : {};
     const post = `devices/${camera.id}/rtsp${t === undefined ? '' : ` ${t}`}`;
     return {
       name: `rtsp ${wanted.mode}`,

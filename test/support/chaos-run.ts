@@ -4,7 +4,7 @@ import { RvmError, type RvmErrorCode } from '../../lib/error';
 import { SeededChoice } from '../../sandbox/world/seeded';
 import { soon } from './patience';
 import { ChaosDeeds, keyOf, type Deed } from './chaos-deeds';
-import type { ChaosWorld } from './chaos-world';
+import { AT_ONCE, type ChaosWorld } from './chaos-world';
 
 /** What became of one call. */
 export interface Outcome {
@@ -24,9 +24,8 @@ interface Tally {
   succeeded: number;
 }
 
-const AT_ONCE = 40;
-/** No call may take longer, in milliseconds: each of its requests is bounded, and so is the number of them. */
-const LONGEST_CALL = 20_000;
+/** No call may take longer, in time-outs: each of its requests is bounded, and so is the number of them. */
+const LONGEST_CALL = 15;
 
 /** Does deeds, many at a time, and notes what is wrong with what came of them. */
 export class ChaosRun {
@@ -92,7 +91,10 @@ export class ChaosRun {
     const timer = patience < Infinity ? setTimeout(() => caller.abort(), patience) : undefined;
     const begun = performance.now();
     const calling = this.#outcome(deed, { signal: caller.signal });
-    const isLate = await goesOnAfter(calling, Math.min(LONGEST_CALL, patience, deed.deadlineMs ?? Infinity));
+    const isLate = await goesOnAfter(
+      calling,
+      Math.min(LONGEST_CALL * this.#world.timeoutMs, patience, deed.deadlineMs ?? Infinity),
+    );
     const code = await calling;
     const ms = performance.now() - begun;
     clearTimeout(timer);

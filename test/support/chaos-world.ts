@@ -1,10 +1,14 @@
 import { request } from 'node:http';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { StationTiming } from '../../lib/cloud/timing';
-import { Sandbox, type StationCredentials } from '../../sandbox';
+import { Sandbox } from '../../sandbox';
 import { FaultyProxy } from './faulty-proxy';
+import { PATIENCE } from './patience';
 import { RecordingForwarder } from './recording-forwarder';
 import { settingsOf } from './scripted-station';
+
+/** Calls that are under way at a time. */
+export const AT_ONCE = 40;
 
 /** A camera as the sandbox itself knows it. */
 export interface KnownCamera {
@@ -40,12 +44,12 @@ export class ChaosWorld {
     readonly sandbox: Sandbox,
     readonly forwarder: RecordingForwarder,
     readonly proxy: FaultyProxy,
-    credentials: StationCredentials,
+    access: StationClientOptions,
+    /** Milliseconds that the service has for one answer: many times what it needs, on a busy machine, too. */
+    readonly timeoutMs: number,
     { settings, timing }: ChaosOptions,
   ) {
-    const { apiKey } = sandbox;
-    const access = settingsOf({ ...credentials, apiKey, url: proxy.url });
-    this.client = new StationClient({ ...access, timeoutMs: 1_000, ...settings }, timing);
+    this.client = new StationClient({ ...access, timeoutMs, ...settings }, timing);
   }
 
   static async start(options: ChaosOptions): Promise<ChaosWorld> {
@@ -54,7 +58,9 @@ export class ChaosWorld {
     const forwarder = await RecordingForwarder.start(sandbox.url);
     const chances = { seed: options.seed, connectFaults: 10, exchangeFaults: 10, latencyMs: 200 };
     const proxy = await FaultyProxy.start(forwarder.url, chances);
-    return new ChaosWorld(sandbox, forwarder, proxy, credentials, options);
+    const access = settingsOf({ ...credentials, apiKey: sandbox.apiKey, url: proxy.url });
+    const timeoutMs = Math.max(1_000, 10 * (await millisecondsForMany(access)));
+    return new ChaosWorld(sandbox, forwarder, proxy, access, timeoutMs, options);
   }
 
   /** A second call changes nothing. */
@@ -99,4 +105,16 @@ export class ChaosWorld {
       asking.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
+}
+
+/** How long as many requests take as are under way at a time, while nothing disturbs them. */
+async function millisecondsForMany(access: StationClientOptions): Promise<number> {
+  const client = new StationClient({ ...access, timeoutMs: PATIENCE });
+  const ask = (): Promise<unknown> => client.request({ start: 'system', rels: [], method: 'GET' });
+  await ask();
+  const begun = performance.now();
+  await Promise.all(Array.from({ length: AT_ONCE }, ask));
+  const taken = performance.now() - begun;
+  await client.close();
+  return taken;
 }
