@@ -17,7 +17,7 @@ import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
 import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
-import { fileSystemWarning } from '../lib/inbox/sqlite/disk';
+import { fileSystemWarning } from '../lib/inbox/file-system';
 import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 

@@ -16,22 +16,22 @@ import { Watchers } from '../work/watchers';
 import { within } from '../work/within';
 import { EventQueues } from './queue/event-queues';
 import { Settling } from './settling';
-import { quarantinedMessage, quarantinedRow, quarantineSum } from './store/quarantined-row';
+import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';
 import { Spilling } from './spill/spilling';
 import { StoreHealth, type InboxNews } from './store-health';
-import { fileSystemWarning } from './sqlite/disk';
+import { fileSystemWarning } from './file-system';
 import type { Accepted, NewMessage, Opened } from './store/protocol';
 import { StoreThread } from './sqlite/store-thread';
 import { reasonOf, storeFailed, type StoreNews, type StorePort } from './store/port';
 import { acceptedMessage, listed, newMessage } from './store/stored-message';
-import { Tidying, type Retention } from './tidying';
+import { Tidying, type RetentionPeriods } from './tidying';
 
 export interface DurableInboxOptions {
   /** The SQLite file. */
   file: string;
   /** Where messages go that the store cannot take; best on another disk. */
   spillFolder: string;
-  keep: Retention;
+  keep: RetentionPeriods;
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxNews) => void;
   /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
@@ -164,7 +164,7 @@ export class DurableInbox implements Inbox {
 
   async quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
     const rows = await this.#store.call('quarantined', endpointId);
-    return rows.map(quarantinedMessage);
+    return rows.map(messageOfRow);
   }
 
   async quarantineSums(): Promise<QuarantineSum[]> {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import type { DurableInbox, DurableInboxOptions } from './durable-inbox';
 import type { Inbox } from './inbox';
 import { areSame, DEFAULT_SETTINGS, type InboxSettings } from './inbox-settings';
+import type { RetentionPeriods } from './tidying';
 
 /** Time between the start of the flows and the look for events that wait in vain, in milliseconds: a store opens meanwhile. */
 const ABANDONED_AFTER = 3000;
@@ -10,11 +10,24 @@ const DAY = 24 * 60 * 60 * 1000;
 /** Most events of an inbox that are counted when it is closed. */
 const MOST_COUNTED = 1000;
 
-type Keeping = Pick<DurableInboxOptions, 'spillFolder' | 'keep'>;
+/** How an inbox is kept. */
+export interface Keeping {
+  spillFolder: string;
+  keep: RetentionPeriods;
+}
+
+/** An inbox as the registry has to do with it. */
+export interface KeptInbox extends Inbox {
+  configure(keeping: Keeping): void;
+  /** Tells where the spill folder could not serve, before it has to. */
+  checkSpillFolder(): void;
+  /** Endpoints that have events waiting and no consumer. */
+  abandoned(): string[];
+}
 
 export interface InboxesOptions {
   /** Opens the inbox of a folder. */
-  open: (folder: string, keeping: Keeping) => DurableInbox;
+  open: (folder: string, keeping: Keeping) => KeptInbox;
   /** Told of an inbox that is closed, for nobody uses it any more, while so many of its events are not settled. */
   onLeftBehind: (folder: string, count: number) => void;
   /** Told of an inbox in which so many events wait for consumers that are gone. */
@@ -39,7 +52,7 @@ export interface OpenInbox {
 }
 
 interface Entry extends OpenInbox {
-  readonly inbox: DurableInbox;
+  readonly inbox: KeptInbox;
 }
 
 interface Claim {

@@ -1,7 +1,7 @@
 import type { StorePort } from './store/port';
 
-/** Ages, in milliseconds. */
-export interface Retention {
+/** In milliseconds. */
+export interface RetentionPeriods {
   /** How long ids are known at least. */
   keys: number;
   /** How long bodies are kept. */
@@ -20,7 +20,7 @@ export class Tidying {
   constructor(
     private readonly store: StorePort,
     /** Counts from the next step on. */
-    public keep: Retention,
+    public keep: RetentionPeriods,
   ) {
     this.#later(FIRST);
   }

@@ -1,5 +1,6 @@
 import path from 'node:path';
-import { checkDisk, fileSystemWarning, Reserve } from './disk';
+import { fileSystemWarning } from '../file-system';
+import { checkDisk, Reserve } from './disk';
 import { faultText, isBroken, isFull } from './fault';
 import type { StoreWarning } from '../store/protocol';
 import { Store } from './store';

@@ -16,6 +16,7 @@ export interface StorePort {
   close(): Promise<void>;
 }
 
+/** What a store tells by itself; never before the function that opens it has returned. */
 export interface StoreNews {
   onOpened(opened: Opened): void;
   /** Told why it cannot store. */

@@ -16,7 +16,7 @@ export function quarantinedRow({ endpointId, body, ...facts }: QuarantinedMessag
   };
 }
 
-export function quarantinedMessage({
+export function messageOfRow({
   id,
   endpoint,
   facts,
