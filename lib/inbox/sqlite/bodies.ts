@@ -1,24 +1,21 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { StoredMessage } from '../store/protocol';
 import { isDamaged } from './fault';
+import type { Statements } from './statements';
 
 /** Bodies that a list reads, in bytes: beyond it, it has rows without them. */
 const MAX_LISTED = 32 * 1024 * 1024;
 
 /** The bodies of the messages that a transaction gives, read once it is over. */
 export class Bodies {
-  readonly #body: StatementSync;
   /** Given by the transaction under way, still without their bodies. */
   #wanted: StoredMessage[] = [];
   #listed: StoredMessage[] = [];
 
   /** @param onFault told why one could not be read now, and may be another time */
   constructor(
-    database: DatabaseSync,
+    private readonly statements: Statements,
     private readonly onFault: (error: unknown) => void,
-  ) {
-    this.#body = database.prepare('SELECT facts, bytes FROM body WHERE sequence = ?');
-  }
+  ) {}
 
   /** These are to be given with their bodies. */
   want(...messages: readonly StoredMessage[]): void {
@@ -52,7 +49,7 @@ export class Bodies {
 
   #read(message: StoredMessage): void {
     try {
-      const { facts, bytes } = this.#body.get(message.sequence) ?? {};
+      const { facts, bytes } = this.statements.body.get(message.sequence) ?? {};
       if (typeof facts === 'string') message.facts = facts;
       if (bytes instanceof Uint8Array) message.bytes = bytes;
     } catch (error) {

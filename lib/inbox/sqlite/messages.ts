@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { SQLOutputValue } from 'node:sqlite';
 import type { ListQuery, MessageState } from '../inbox';
 import type { Bodies } from './bodies';
-import { LIST, prepareStatements, type Statements } from './statements';
+import { LIST, type Statements } from './statements';
 import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from '../store/protocol';
 
 type Row = Record<string, SQLOutputValue>;
 
 /** The messages of an inbox and their states. No transactions of its own. */
 export class Messages {
-  readonly #statements: Statements;
   /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
   readonly #drained = new Set<string>();
 
@@ -18,15 +17,13 @@ export class Messages {
    * @param clock the clock of the file, in milliseconds
    */
   constructor(
-    database: DatabaseSync,
+    private readonly statements: Statements,
     private readonly bodies: Bodies,
     private readonly clock: () => number,
-  ) {
-    this.#statements = prepareStatements(database);
-  }
+  ) {}
 
   accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
-    const known = this.#statements.known.all(message.station, message.id, Number(message.named));
+    const known = this.statements.known.all(message.station, message.id, Number(message.named));
     const copy = known.find((row) => row['fingerprint'] === message.fingerprint);
     if (copy !== undefined) return repeated(copy);
     // Not how many there are: the first may be kept no more.
@@ -41,9 +38,9 @@ export class Messages {
 
   lease({ endpoint, limit, health, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
     let left = health;
-    const next = this.#statements[ordered ? 'nextOrdered' : 'next'].all(endpoint, limit);
+    const next = this.statements[ordered ? 'nextOrdered' : 'next'].all(endpoint, limit);
     const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
-    for (const row of rows) this.#statements.lease.run(row['sequence'] ?? null);
+    for (const row of rows) this.statements.lease.run(row['sequence'] ?? null);
     if (rows.length < limit && rows.length === next.length) this.#drained.add(endpoint);
     const messages = rows.map(storedMessage);
     for (const message of messages) message.attempt += 1;
@@ -54,57 +51,57 @@ export class Messages {
   giveBack({ unsent, cutOff }: GivenBack): number {
     this.#drained.clear();
     const runs = [
-      ...unsent.map((id) => this.#statements.unsend.run(id)),
-      ...cutOff.map((id) => this.#statements.cutOff.run(id)),
+      ...unsent.map((id) => this.statements.unsend.run(id)),
+      ...cutOff.map((id) => this.statements.cutOff.run(id)),
     ];
     return runs.reduce((sum, { changes }) => sum + Number(changes), 0);
   }
 
   lapse({ deliveryId, again, maxAttempts }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
-    const row = this.#statements.attempts.get(deliveryId);
+    const row = this.statements.attempts.get(deliveryId);
     if (row === undefined) return undefined;
     const counted = Number(row['counted']);
     const dead = counted >= maxAttempts;
-    this.#statements.lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, deliveryId);
+    this.statements.lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, deliveryId);
     return { dead, counted };
   }
 
   again(deliveryId: string): number | undefined {
-    const row = this.#statements.again.get(deliveryId);
+    const row = this.statements.again.get(deliveryId);
     return row === undefined ? undefined : Number(row['attempt']);
   }
 
   markDelivered(deliveryIds: readonly string[]): void {
-    for (const id of deliveryIds) this.#statements.end.run('delivered', id);
+    for (const id of deliveryIds) this.statements.end.run('delivered', id);
   }
 
   finish({ deliveryId, state, give }: Finish): StoreCalls['finish']['give'] {
-    const row = this.#statements.find.get(deliveryId);
+    const row = this.statements.find.get(deliveryId);
     if (row === undefined) return undefined;
     const message = storedMessage(row);
-    this.#statements.end.run(state, deliveryId);
-    this.#statements.bury.run(state, deliveryId);
+    this.statements.end.run(state, deliveryId);
+    this.statements.bury.run(state, deliveryId);
     if (give) this.bodies.want(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }
 
   revive(deliveryId: string): string | undefined {
     this.#drained.clear();
-    const row = this.#statements.revive.get(deliveryId);
+    const row = this.statements.revive.get(deliveryId);
     return row && String(row['endpoint']);
   }
 
   dismiss(deliveryId: string): boolean {
-    return this.#statements.dismiss.run(deliveryId).changes > 0;
+    return this.statements.dismiss.run(deliveryId).changes > 0;
   }
 
   stateOf(deliveryId: string): MessageState | undefined {
-    const row = this.#statements.find.get(deliveryId);
+    const row = this.statements.find.get(deliveryId);
     return row && storedMessage(row).state;
   }
 
   list({ state, since = 0, limit }: ListQuery): StoredMessage[] {
-    const messages = this.#statements[LIST[state]].all(since, limit).map(storedMessage);
+    const messages = this.statements[LIST[state]].all(since, limit).map(storedMessage);
     this.bodies.list(messages);
     return messages;
   }
@@ -115,17 +112,17 @@ export class Messages {
   }
 
   leased(endpoint: string): string[] {
-    return this.#statements.leased.all(endpoint).map((row) => String(row['delivery_id']));
+    return this.statements.leased.all(endpoint).map((row) => String(row['delivery_id']));
   }
 
   /** What an earlier process had leased waits again: its leases ended with it. */
   forgetLeases(): void {
-    this.#statements.cutOffAll.run();
+    this.statements.cutOffAll.run();
   }
 
   /** By endpoint: events that wait. */
   waiting(): Record<string, number> {
-    const rows = this.#statements.waiting.all();
+    const rows = this.statements.waiting.all();
     return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
   }
 
@@ -138,7 +135,7 @@ export class Messages {
     const deliveryId = uuidAt(Date.now());
     const isLeased = state === 'leased';
     const isEvent = isLeased || state === 'received';
-    const { lastInsertRowid } = this.#statements.insert.run(
+    const { lastInsertRowid } = this.statements.insert.run(
       deliveryId,
       message.station,
       message.id,
@@ -157,14 +154,14 @@ export class Messages {
       message.received,
       Math.round(this.clock()),
     );
-    this.#statements.insertBody.run(lastInsertRowid, message.facts, message.bytes);
+    this.statements.insertBody.run(lastInsertRowid, message.facts, message.bytes);
     const outcome = state === 'conflict' ? 'conflict' : 'new';
     return { outcome, deliveryId, sequence: Number(lastInsertRowid), first, ended, leased: isLeased };
   }
 
   #phaseOf({ station, alarm }: NewMessage): { first: boolean; ended: boolean } {
     if (alarm === undefined) return { first: true, ended: false };
-    const before = this.#statements.isEndOfAlarm.get(station, alarm);
+    const before = this.statements.isEndOfAlarm.get(station, alarm);
     return { first: before === undefined, ended: before?.['is_end'] === 1 };
   }
 
@@ -174,7 +171,7 @@ export class Messages {
   }
 
   #isOpen({ station, alarm, endpoint }: NewMessage): boolean {
-    return alarm !== undefined && this.#statements.openOfAlarm.get(station, alarm, endpoint) !== undefined;
+    return alarm !== undefined && this.statements.openOfAlarm.get(station, alarm, endpoint) !== undefined;
   }
 }
 

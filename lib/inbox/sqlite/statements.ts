@@ -7,6 +7,8 @@ const LEASED = `${OPEN} AND state = 'leased'`;
 const DEAD = `state IN ('dead', 'conflict', 'stale')`;
 /** A dead letter that nobody settled: it can be had again. */
 const EXHAUSTED = `state = 'dead' AND again = 'attempts'`;
+/** Nothing becomes of it any more: it goes when it is old. Dead letters stay until somebody deals with them, or discards them. */
+const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'other') OR (state = 'dead' AND again IS 'dismissed'))`;
 
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
   ended, received`;
@@ -23,7 +25,7 @@ function list(condition: string, index = ''): string {
     ORDER BY received DESC, sequence DESC LIMIT ?`;
 }
 
-/** What is asked of the tables `message` and `body`. */
+/** All that is asked of the tables; they are made in `schema`. */
 const SQL = {
   // What comes in.
   known: `SELECT delivery_id, sequence, fingerprint, copy FROM message WHERE station = ? AND id = ? AND named = ?
@@ -63,6 +65,31 @@ const SQL = {
   listSettled: list(`state = 'delivered'`),
   listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
   listAll: list('TRUE'),
+  body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
+
+  // What is kept no more.
+  aging: `SELECT sequence, stored, ${FINAL} AS final FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?`,
+  deleteMessage: 'DELETE FROM message WHERE sequence = ?',
+  deleteBody: 'DELETE FROM body WHERE sequence = ?',
+
+  // What nothing proved.
+  quarantine: 'INSERT INTO quarantine (endpoint, address, facts, bytes, stored) VALUES (?, ?, ?, ?, ?)',
+  quarantined: 'SELECT id, endpoint, address, facts, bytes FROM quarantine WHERE endpoint = ? ORDER BY id',
+  quarantinedSums: `SELECT sum.endpoint, sum.count, sum.id, newest.facts
+    FROM (SELECT endpoint, count(*) AS count, max(id) AS id FROM quarantine GROUP BY endpoint) AS sum
+    JOIN quarantine AS newest ON newest.id = sum.id`,
+  quarantineSize: 'SELECT count(*) AS count, total(length(bytes)) AS bytes FROM quarantine',
+  release: 'DELETE FROM quarantine WHERE id = ?',
+  releaseUpTo: 'DELETE FROM quarantine WHERE endpoint = ? AND id <= ?',
+  releaseOld: 'DELETE FROM quarantine WHERE stored < ?',
+  // All but so many of the newest.
+  trim: 'DELETE FROM quarantine WHERE id IN (SELECT id FROM quarantine ORDER BY id DESC LIMIT -1 OFFSET ?)',
+  trimAddress: `DELETE FROM quarantine WHERE id IN
+    (SELECT id FROM quarantine WHERE address = ? ORDER BY id DESC LIMIT -1 OFFSET ?)`,
+
+  // What the file knows of itself.
+  meta: 'SELECT value FROM meta WHERE name = ?',
+  setMeta: 'INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
 } as const;
 
 /** The statements of an inbox, prepared. */

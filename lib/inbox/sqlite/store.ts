@@ -8,6 +8,7 @@ import { openDatabase } from './open';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
+import { prepareStatements, type Statements } from './statements';
 
 type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
@@ -30,6 +31,7 @@ export class Store {
   /** What may be asked of it, by name, in a `transaction`: that adds the bodies of messages. */
   readonly work: Work;
   readonly #database: DatabaseSync;
+  readonly #statements: Statements;
   readonly #messages: Messages;
   readonly #bodies: Bodies;
   readonly #steady: () => number;
@@ -39,11 +41,12 @@ export class Store {
   constructor({ file, resumed, steady = () => performance.now(), onReadFault }: StoreOptions) {
     this.#database = openDatabase(file);
     try {
+      this.#statements = prepareStatements(this.#database);
       const openedAt = steady();
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
-      this.#bodies = new Bodies(this.#database, onReadFault ?? (() => undefined));
-      const messages = new Messages(this.#database, this.#bodies, () => this.#clock());
+      this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
+      const messages = new Messages(this.#statements, this.#bodies, () => this.#clock());
       this.#messages = messages;
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
@@ -108,8 +111,8 @@ export class Store {
   }
 
   #workOf(messages: Messages): Work {
-    const quarantine = new QuarantineTable(this.#database, () => this.#clock());
-    const retention = new Retention(this.#database);
+    const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
+    const retention = new Retention(this.#statements);
     return {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
@@ -159,14 +162,12 @@ export class Store {
   }
 
   #meta(name: string): string | undefined {
-    const row = this.#database.prepare('SELECT value FROM meta WHERE name = ?').get(name);
+    const row = this.#statements.meta.get(name);
     return row === undefined ? undefined : String(row['value']);
   }
 
   #setMeta(name: string, value: string): void {
-    this.#database
-      .prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
-      .run(name, value);
+    this.#statements.setMeta.run(name, value);
   }
 }
 
