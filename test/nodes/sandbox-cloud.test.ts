@@ -166,9 +166,9 @@ describe('the sandbox and settings.js', () => {
   });
 
   it('tries again by itself when its port was taken: alarms come once it is free, without a deploy', async () => {
-    const taken = net.createServer().listen(0, '127.0.0.1');
+    const port = await freePort();
+    const taken = net.createServer().listen(port, '127.0.0.1');
     await once(taken, 'listening');
-    const { port } = taken.address() as net.AddressInfo;
     try {
       await deployWith(
         `{ port: ${port} }`,

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { fork, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { PATIENCE } from './patience';
 
 export const ROOT = path.join(__dirname, '..', '..');
 /** Packages of others that are installed for the example flows. */
@@ -161,7 +163,7 @@ export class NodeRed {
   async message(
     probe: string,
     condition: (msg: Record<string, unknown>) => boolean = () => true,
-    seconds = 10,
+    seconds = PATIENCE / 1000,
   ): Promise<Record<string, unknown>> {
     await this.until(() => this.at(probe).some(condition), `a message at "${probe}"`, seconds);
     const found = this.at(probe).find(condition);
@@ -182,7 +184,7 @@ export class NodeRed {
   }
 
   /** Waits for a condition over log and messages; looked at again after each change. */
-  async until(condition: () => boolean, what: string, seconds = 15): Promise<void> {
+  async until(condition: () => boolean, what: string, seconds = PATIENCE / 1000): Promise<void> {
     const deadline = AbortSignal.timeout(seconds * 1000);
     while (!condition()) {
       if (!this.isRunning)
@@ -196,7 +198,7 @@ export class NodeRed {
   }
 
   /** Waits for the process to end by itself. */
-  async ended(seconds = 15): Promise<void> {
+  async ended(seconds = PATIENCE / 1000): Promise<void> {
     if (!this.isRunning) return;
     try {
       await once(this.child, 'exit', { signal: AbortSignal.timeout(seconds * 1000) });
@@ -321,10 +323,15 @@ export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, u
   assert.equal(response.status, 200);
 }
 
+/** A port that nothing listens on, of those that no system gives to a server of another test that asks for any. */
 export async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as net.AddressInfo;
+  const port = 10_000 + randomInt(20_000);
+  const server = net.createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return freePort();
+  }
   server.close();
   await once(server, 'close');
   return port;
