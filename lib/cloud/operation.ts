@@ -1,6 +1,6 @@
 import { RvmError } from '../error';
-import { Abort } from '../work/abort';
-import { asError } from '../work/as-error';
+import { Abort } from '../concurrency/abort';
+import { asError } from '../concurrency/as-error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;

@@ -17,7 +17,7 @@ import { StateBoard, type StateListener, type StationState } from './session/sta
 import type { StationClientOptions } from './station-options';
 import { makeParts, type Parts } from './station-parts';
 import { STATION_TIMING, type StationTiming } from './timing';
-import { timerMs } from '../work/timer-limit';
+import { timerMs } from '../concurrency/timer-limit';
 
 export type { StationState } from './session/station-state';
 export type { StationClientOptions } from './station-options';

@@ -15,7 +15,7 @@ import { SessionKeeper } from './session/session-keeper';
 import type { StateBoard } from './session/station-state';
 import type { RelationNames, StationClientOptions } from './station-options';
 import type { StationTiming } from './timing';
-import { timerMs } from '../work/timer-limit';
+import { timerMs } from '../concurrency/timer-limit';
 
 /** What the client of a station is made of; it exists once the settings have been found usable. */
 export interface Parts {

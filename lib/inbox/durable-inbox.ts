@@ -12,8 +12,8 @@ import type {
   Settlement,
 } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Watchers } from '../work/watchers';
-import { within } from '../work/within';
+import { Watchers } from '../concurrency/watchers';
+import { within } from '../concurrency/within';
 import { EventQueues } from './queue/event-queues';
 import { Settling } from './settling';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { Watchers } from '../../lib/work/watchers';
+import { Watchers } from '../../lib/concurrency/watchers';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { connectionStatus, showFromStart, status } from '../support/status';

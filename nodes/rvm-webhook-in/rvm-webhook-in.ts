@@ -7,7 +7,7 @@ import { acceptanceProblem, blockedProblem, deadProblem, type Problem } from '..
 import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
-import { within } from '../../lib/work/within';
+import { within } from '../../lib/concurrency/within';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/work/abort';
+import { Abort } from '../../lib/concurrency/abort';
 import { Operation } from '../../lib/cloud/operation';
 import { RvmError } from '../../lib/error';
 

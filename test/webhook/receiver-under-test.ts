@@ -8,7 +8,7 @@ import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { Listener } from '../../lib/webhook/listener/listener';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { Watchers } from '../../lib/work/watchers';
+import { Watchers } from '../../lib/concurrency/watchers';
 import { InlineInbox } from '../support/inline-inbox';
 import { eventually, PATIENCE } from '../support/patience';
 import { station } from './sample';

@@ -1,6 +1,6 @@
 import { RvmError } from '../../error';
 import { Answer } from './answer';
-import { asError } from '../../work/as-error';
+import { asError } from '../../concurrency/as-error';
 import type { Operation } from '../operation';
 import { growingPause, type StationTiming } from '../timing';
 import type { ServiceRequest, Transport } from './transport';

@@ -1,12 +1,12 @@
 import type { RvmError } from '../../error';
-import { Abort } from '../../work/abort';
+import { Abort } from '../../concurrency/abort';
 import { Answer, type Headers } from './answer';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
 import { roundTrip, type RawAnswer } from './connection/round-trip';
 import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { TrustedUrl } from './origin';
-import { Places, takeAll, takeAllFree } from '../../work/places';
+import { Places, takeAll, takeAllFree } from '../../concurrency/places';
 import { RateLimits } from './rate-limits';
 import type { SessionCookies } from './session-cookies';
 import type { StationTiming } from '../timing';

@@ -1,5 +1,5 @@
 import type { Answer } from '../http/answer';
-import { Places } from '../../work/places';
+import { Places } from '../../concurrency/places';
 
 /** A refusal that was gone at the second try may be chance; so many are not. */
 const OFTEN = 3;

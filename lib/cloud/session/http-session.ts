@@ -3,7 +3,7 @@ import type { Answer } from '../http/answer';
 import { CookieRotation } from './cookie-rotation';
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
-import type { Places } from '../../work/places';
+import type { Places } from '../../concurrency/places';
 import { withRetries } from '../http/retry';
 import { SessionCookies } from '../http/session-cookies';
 import type { ServiceRequest, Transport } from '../http/transport';

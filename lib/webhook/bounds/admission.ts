@@ -1,5 +1,5 @@
-import type { Abort } from '../../work/abort';
-import { Places, type Leave } from '../../work/places';
+import type { Abort } from '../../concurrency/abort';
+import { Places, type Leave } from '../../concurrency/places';
 
 /** Of those at work, so many times as many wait. */
 const WAITING_FOR_EACH = 4;

@@ -1,4 +1,4 @@
-import type { Abort } from '../../work/abort';
+import type { Abort } from '../../concurrency/abort';
 import { Admission } from './admission';
 
 /** The admissions of all paths, each of them as long as requests of it are under way: paths come and go with their nodes. */

@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
 import { RvmError } from '../../error';
-import { Watchers } from '../../work/watchers';
+import { Watchers } from '../../concurrency/watchers';
 import { Senders } from '../bounds/senders';
 import { Dispatcher, type DispatcherOptions } from '../receive/dispatcher';
 import { assertUsable, listenFault, type ListenerPlace } from './listener-fault';

@@ -1,5 +1,5 @@
 import type { QuarantinedMessage } from '../../inbox/inbox';
-import { pause } from '../../work/within';
+import { pause } from '../../concurrency/within';
 import { Allowance } from '../bounds/allowance';
 import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge } from '../judge';

@@ -1,5 +1,5 @@
-import { Abort } from '../../work/abort';
-import { lateTimeout } from '../../work/late-timeout';
+import { Abort } from '../../concurrency/abort';
+import { lateTimeout } from '../../concurrency/late-timeout';
 
 export interface HoldLimits {
   /** When it ends at the latest: a time of the steady clock, in milliseconds. */

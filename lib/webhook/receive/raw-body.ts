@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GrowingBuffer } from '../../growing-buffer';
 import { declaredLength } from '../bounds/refusal';
-import { lateTimeout } from '../../work/late-timeout';
+import { lateTimeout } from '../../concurrency/late-timeout';
 
 export type BodyReading =
   | { kind: 'complete'; body: Buffer }

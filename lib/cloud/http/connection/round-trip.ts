@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { GrowingBuffer } from '../../../growing-buffer';
-import type { Abort } from '../../../work/abort';
+import type { Abort } from '../../../concurrency/abort';
 
 /** Names in lower case. */
 export type AnswerHeaders = Record<string, string | string[] | undefined>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/work/abort';
-import { Places, takeAll, takeAllFree } from '../../lib/work/places';
+import { Abort } from '../../lib/concurrency/abort';
+import { Places, takeAll, takeAllFree } from '../../lib/concurrency/places';
 import { endOfTurn } from '../support/end-of-turn';
 
 const REASON = new Error('given up');
