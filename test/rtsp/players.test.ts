@@ -89,7 +89,9 @@ describe('real players of the RTSP server', () => {
         const output = ['-c', 'copy', '-f', 'framecrc', 'pipe:1'];
         const { stdout } = await run('ffmpeg', [...input, ...output], LIMIT);
         const packets = stdout.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-        assert.equal(packets.length, 20);
+        // Over UDP a busy machine may lose some; that the player ends is what counts there.
+        if (transport === 'tcp') assert.equal(packets.length, 20);
+        else assert.ok(packets.length > 0 && packets.length <= 20, `${packets.length} packets`);
       });
 
     const playsWith = (what: string, options: Partial<RtspServerOptions>, request: GrantRequest): void => {
