@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { STATION_TIMING } from '../../lib/cloud/timing';
@@ -50,6 +50,8 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
         await world.loseSession();
         noteDisturbed(await run.many(PHASE, true));
         world.proxy.calm();
+        // In the turns that follow the client learns which of its connections were reset.
+        for (let turn = 0; turn < 5; turn += 1) await nextTurn();
         await eventually(() => world.client.state.kind === 'connected', 'the client to recover by itself');
         await world.loseSession();
         noteUndisturbed(await run.many(PHASE, false));
