@@ -1,5 +1,5 @@
-import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/flows';
-import { NodeRed, type FlowNode, type StartOptions } from '../test/support/node-red';
+import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/node-red/flows';
+import { NodeRed, type FlowNode, type StartOptions } from '../test/support/node-red/node-red';
 
 /** A Node-RED whose flow counts the events that reach it, and reports each time that so many more have. */
 export class CountingNodeRed {

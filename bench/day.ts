@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { alarmMessage, answerTo } from '../test/support/alarm-message';
-import { seededChance } from '../test/support/crash-images';
-import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/flows';
-import type { FlowNode } from '../test/support/node-red';
+import { alarmMessage, answerTo } from '../test/support/webhook/alarm-message';
+import { seededChance } from '../test/support/inbox/crash-images';
+import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/node-red/flows';
+import type { FlowNode } from '../test/support/node-red/node-red';
 import { CountingNodeRed, COUNTER, TAB } from './counting-node-red';
 import type { Row, Scale } from './measurement';
 import { spreadOf } from './side-by-side';

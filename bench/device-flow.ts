@@ -1,5 +1,5 @@
-import { cloud, PHRASE, station } from '../test/support/flows';
-import type { FlowNode } from '../test/support/node-red';
+import { cloud, PHRASE, station } from '../test/support/node-red/flows';
+import type { FlowNode } from '../test/support/node-red/node-red';
 import type { PagedService } from './paged-service';
 
 /** A flow around nodes that ask such a service. */

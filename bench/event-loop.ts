@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATH, PHRASE, webhookIn } from '../test/support/flows';
-import { entrance, inject, NodeRed } from '../test/support/node-red';
-import { caller } from '../test/support/station-flow';
+import { PATH, PHRASE, webhookIn } from '../test/support/node-red/flows';
+import { entrance, inject, NodeRed } from '../test/support/node-red/node-red';
+import { caller } from '../test/support/node-red/station-flow';
 import { functionNode } from './counting-node-red';
 import { deviceFlow } from './device-flow';
 import { Load } from './load/load';

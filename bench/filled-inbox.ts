@@ -6,7 +6,7 @@ import type { NewMessage } from '../lib/inbox/store/protocol';
 import { Store } from '../lib/inbox/sqlite/store';
 import { newMessage } from '../lib/inbox/store/stored-message';
 import { proven } from '../test/inbox/samples';
-import { webhookIn } from '../test/support/flows';
+import { webhookIn } from '../test/support/node-red/flows';
 
 /** Messages of one transaction: one sync for all of them, and no more pages than the memory of the store has. */
 const BATCH = 20_000;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FlowNode } from '../test/support/node-red';
+import type { FlowNode } from '../test/support/node-red/node-red';
 import { handWiredFlow, TAB } from './counting-node-red';
 import { installedSize } from './installed-size';
 import type { Row, Scale } from './measurement';

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ROOT } from '../test/support/node-red';
+import { ROOT } from '../test/support/node-red/node-red';
 
 /** Of the package and all that it needs, in bytes. */
 export interface InstalledSize {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../sandbox';
-import { cloud, PHRASE, station } from '../test/support/flows';
-import { entrance, inject, type FlowNode, type NodeRed } from '../test/support/node-red';
+import { Sandbox } from '../sandbox/index';
+import { cloud, PHRASE, station } from '../test/support/node-red/flows';
+import { entrance, inject, type FlowNode, type NodeRed } from '../test/support/node-red/node-red';
 import { CountingNodeRed, functionNode, webhookInFlow } from './counting-node-red';
 import { Load } from './load/load';
 import { megabytesOf, MEMORY } from './memory';

@@ -1,4 +1,4 @@
-import type { FlowNode, NodeRed } from '../test/support/node-red';
+import type { FlowNode, NodeRed } from '../test/support/node-red/node-red';
 import { functionNode } from './counting-node-red';
 
 const COLLECT_AND_TELL = `v8.setFlagsFromString('--expose-gc');

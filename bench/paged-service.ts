@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { PagedDevices, type PagedDevicesOptions } from '../test/support/paged-devices';
+import { PagedDevices, type PagedDevicesOptions } from '../test/support/service/paged-devices';
 
 /** The login to a service, as the flow file has it. */
 export interface Account {

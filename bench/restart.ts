@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { webhookIn } from '../test/support/flows';
+import { webhookIn } from '../test/support/node-red/flows';
 import { handWiredFlow, webhookInFlow } from './counting-node-red';
 import { FilledInbox } from './filled-inbox';
 import type { Row, Scale } from './measurement';

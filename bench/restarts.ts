@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import { NodeRed, type FlowNode, type StartOptions } from '../test/support/node-red';
+import { NodeRed, type FlowNode, type StartOptions } from '../test/support/node-red/node-red';
 
 /** A Node-RED that is started again and again, as on a machine that has it for long. */
 export class Restarts {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { cloud, station } from '../test/support/flows';
-import { NodeRed, type FlowNode } from '../test/support/node-red';
+import { cloud, station } from '../test/support/node-red/flows';
+import { NodeRed, type FlowNode } from '../test/support/node-red/node-red';
 import type { Row, Scale } from './measurement';
 import { sideBySide, type Comparison } from './side-by-side';
 import { VideoService } from './video-service';

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PATH, PHRASE } from '../test/support/flows';
+import { PATH, PHRASE } from '../test/support/node-red/flows';
 import { CountingNodeRed, handWiredFlow, webhookInFlow } from './counting-node-red';
 import { Load } from './load/load';
 import type { Row, Scale } from './measurement';

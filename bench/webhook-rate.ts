@@ -1,5 +1,5 @@
-import { PATH, PHRASE } from '../test/support/flows';
-import { freePort } from '../test/support/node-red';
+import { PATH, PHRASE } from '../test/support/node-red/flows';
+import { freePort } from '../test/support/node-red/node-red';
 import { BareServer } from './bare-server';
 import { CountingNodeRed, handWiredFlow, webhookInFlow } from './counting-node-red';
 import { Load } from './load/load';

@@ -5,12 +5,18 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { boardIsFull, inDark, openBoard } from '../test/support/alarm-board';
-import { alarmMessage, post } from '../test/support/alarm-message';
-import { chromiumPath, closeDialog, openBrowser, openDialog, openEditor } from '../test/support/browser';
-import { example, EXAMPLES, packagesFor } from '../test/support/examples';
-import { PATH, PHRASE, webhookFlow } from '../test/support/flows';
-import { NodeRed, typesOfPackage, type FlowNode } from '../test/support/node-red';
+import { boardIsFull, inDark, openBoard } from '../test/support/editor/alarm-board';
+import { alarmMessage, post } from '../test/support/webhook/alarm-message';
+import {
+  chromiumPath,
+  closeDialog,
+  openBrowser,
+  openDialog,
+  openEditor,
+} from '../test/support/editor/browser';
+import { example, EXAMPLES, packagesFor } from '../test/support/examples/examples';
+import { PATH, PHRASE, webhookFlow } from '../test/support/node-red/flows';
+import { NodeRed, typesOfPackage, type FlowNode } from '../test/support/node-red/node-red';
 import { buildIfStale, ROOT } from './build';
 import { PictureFolder, TOLERANCE } from './picture-folder';
 

@@ -9,8 +9,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { seededChance } from '../test/support/crash-images';
-import { POINT_NAMES, Victim } from '../test/support/victim';
+import { seededChance } from '../test/support/inbox/crash-images';
+import { POINT_NAMES, Victim } from '../test/support/inbox/victim';
 import { buildIfStale } from './build';
 
 type InboxModule = typeof import('../lib/inbox/durable-inbox');

@@ -2,13 +2,13 @@
  * `npm test`: every check of the project, the static ones beside the tests; each runs even if an earlier one failed, so that one
  * run shows all. The last line counts the tests: "N passed, N failed".
  *
- * `--all` runs what `npm test` leaves out, too (test/support/lanes.ts); files and folders on the command line are run whole
+ * `--all` runs what `npm test` leaves out, too (test/support/suite/lanes.ts); files and folders on the command line are run whole
  * instead. `--tests-only` runs them with dist/ as it is and no static check. `--grep` as in mocha, `--jobs` processes at the
  * same time, `--silence` seconds after which a file counts as one that never ends.
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';
-import { LANE_VARIABLE } from '../test/support/lanes';
+import { LANE_VARIABLE } from '../test/support/suite/lanes';
 import { build } from './build';
 import { everyFile, namedFiles, planFor } from './testing/plan';
 import { Report } from './testing/report';

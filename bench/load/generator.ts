@@ -1,5 +1,5 @@
 /** The load generator, a process of its own: makes signed messages first, and sends them when told to. */
-import { alarmMessage, signature } from '../../test/support/alarm-message';
+import { alarmMessage, signature } from '../../test/support/webhook/alarm-message';
 import type { Flood, FloodReport, Order, Pace, PaceReport, Preparation } from './orders';
 import { Sender } from './sender';
 

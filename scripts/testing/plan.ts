@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { ALONE, SLOW } from '../../test/support/lanes';
+import { ALONE, SLOW } from '../../test/support/suite/lanes';
 import { ROOT } from '../build';
 
 /** What takes longest is begun first, or a last file would be waited for by idle processors. */

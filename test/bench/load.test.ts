@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { BareServer } from '../../bench/bare-server';
 import { answerIn } from '../../bench/load/answers';
 import { Load } from '../../bench/load/load';
-import { PATH, PHRASE } from '../support/flows';
+import { PATH, PHRASE } from '../support/node-red/flows';
 
 describe('the load generator', () => {
   let load: Load;

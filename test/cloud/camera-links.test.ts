@@ -9,8 +9,8 @@ import { Origins } from '../../lib/cloud/http/origin';
 import { SessionKeeper } from '../../lib/cloud/session/session-keeper';
 import { StateBoard } from '../../lib/cloud/session/station-state';
 import { Transport } from '../../lib/cloud/http/transport';
-import { camera, ScriptedService } from '../support/scripted-service';
-import { failure, settingsOf } from '../support/scripted-station';
+import { camera, ScriptedService } from '../support/service/scripted-service';
+import { failure, settingsOf } from '../support/service/scripted-station';
 
 const PRESETS = 'rel/ptz_presets';
 const SNAPSHOT = 'rel/snapshot';

@@ -5,12 +5,12 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { STATION_TIMING } from '../../lib/cloud/timing';
 import type { RvmErrorCode } from '../../lib/error';
-import { ChaosRun, type Outcome } from '../support/chaos-run';
-import { ChaosWorld } from '../support/chaos-world';
-import { CONNECT_FAULTS, EXCHANGE_FAULTS } from '../support/faulty-proxy';
-import { eventually, soon } from '../support/patience';
-import { failure } from '../support/scripted-station';
-import { TimerWatch } from '../support/timer-watch';
+import { ChaosRun, type Outcome } from '../support/chaos/chaos-run';
+import { ChaosWorld } from '../support/chaos/chaos-world';
+import { CONNECT_FAULTS, EXCHANGE_FAULTS } from '../support/chaos/faulty-proxy';
+import { eventually, soon } from '../support/time/patience';
+import { failure } from '../support/service/scripted-station';
+import { TimerWatch } from '../support/time/timer-watch';
 
 /** Half a minute; more of them for a hunt: `RVM_CHAOS_CALLS=100000`. */
 const CALLS = Number(process.env['RVM_CHAOS_CALLS'] ?? 2000);

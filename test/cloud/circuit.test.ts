@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { growingPause } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
-import { eventually, soon } from '../support/patience';
+import { eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failsSoon,
@@ -10,8 +10,8 @@ import {
   rtspForEvent,
   ScriptedStation,
   SHORT_TIMEOUT,
-} from '../support/scripted-station';
-import type { Reply, Route, ScriptedService } from '../support/scripted-service';
+} from '../support/service/scripted-station';
+import type { Reply, Route, ScriptedService } from '../support/service/scripted-service';
 
 /** Probes that no test meets. */
 const NO_PROBES = { probeMs: 600_000, longestProbeMs: 600_000 };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { Gate } from '../support/gate';
-import { camera } from '../support/scripted-service';
-import { eventually } from '../support/patience';
-import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
+import { Gate } from '../support/suite/gate';
+import { camera } from '../support/service/scripted-service';
+import { eventually } from '../support/time/patience';
+import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const QUALITY = { quality: 'high' };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readErrorBody } from '../../lib/cloud/http/error-body';
-import { cpuSeconds } from '../support/cpu-time';
+import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('error bodies', () => {
   const bodies: [string, string, object][] = [

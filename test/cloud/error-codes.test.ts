@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { RvmErrorCode } from '../../lib/error';
-import { camera, type Reply, type SeenRequest } from '../support/scripted-service';
-import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/scripted-station';
+import { camera, type Reply, type SeenRequest } from '../support/service/scripted-service';
+import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
 
 const ROOT = path.join(__dirname, '..', '..');
 const CHOICE = { quality: '', whenOffline: 'fail' as const };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { probe, type Gaps } from '../support/directory-probe';
-import { PagedDevices } from '../support/paged-devices';
-import { settingsOf } from '../support/scripted-station';
+import { probe, type Gaps } from '../support/service/directory-probe';
+import { PagedDevices } from '../support/service/paged-devices';
+import { settingsOf } from '../support/service/scripted-station';
 
 const DEVICES = 20_000;
 /** Milliseconds for which the event loop may stand still. */

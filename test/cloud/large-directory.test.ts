@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventRtsp } from '../../lib/cloud/calls';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
-import { probe } from '../support/directory-probe';
-import { Gate } from '../support/gate';
-import { PagedDevices, remoteIdOf } from '../support/paged-devices';
-import { eventually } from '../support/patience';
-import { failure, settingsOf } from '../support/scripted-station';
+import { probe } from '../support/service/directory-probe';
+import { Gate } from '../support/suite/gate';
+import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
+import { eventually } from '../support/time/patience';
+import { failure, settingsOf } from '../support/service/scripted-station';
 
 const DEVICES = 20_000;
 /** Of these the service lists so many as offline, the first ones. */

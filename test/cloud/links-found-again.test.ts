@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { camera } from '../support/scripted-service';
-import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
+import { camera } from '../support/service/scripted-service';
+import { EVENT_OF_GATE, failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const SOURCES = { start: 'data-sources', camera: GATE, rels: ['rel/picture'], method: 'GET' } as const;

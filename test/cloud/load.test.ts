@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventRtsp, RtspSession } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { eventually } from '../support/patience';
-import { failure, ScriptedStation } from '../support/scripted-station';
-import type { Reply, ScriptedService, SeenRequest } from '../support/scripted-service';
+import { eventually } from '../support/time/patience';
+import { failure, ScriptedStation } from '../support/service/scripted-station';
+import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
 
 const MANY = 1000;
 /** Connections of one Central Station (lib/cloud/http/connection/connections.ts). */

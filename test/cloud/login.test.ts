@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/http/origin';
-import { cpuSeconds } from '../support/cpu-time';
-import { eventually } from '../support/patience';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { cpuSeconds } from '../support/time/cpu-time';
+import { eventually } from '../support/time/patience';
+import { failure, ScriptedStation } from '../support/service/scripted-station';
 
 describe('login of a central station', () => {
   let station: ScriptedStation;

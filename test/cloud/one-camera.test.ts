@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import { cpuSeconds } from '../support/cpu-time';
-import type { Reply } from '../support/scripted-service';
-import { camera } from '../support/scripted-service';
-import { eventually } from '../support/patience';
+import { cpuSeconds } from '../support/time/cpu-time';
+import type { Reply } from '../support/service/scripted-service';
+import { camera } from '../support/service/scripted-service';
+import { eventually } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failure,
   rtspForEvent,
   ScriptedStation,
   SHORT_TIMEOUT,
-} from '../support/scripted-station';
+} from '../support/service/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const YARD = '0e9f0c1a-0000-e911-8000-000000000002';

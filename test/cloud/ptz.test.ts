@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { Gate } from '../support/gate';
-import type { Reply } from '../support/scripted-service';
-import { eventually } from '../support/patience';
-import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/scripted-station';
+import { Gate } from '../support/suite/gate';
+import type { Reply } from '../support/service/scripted-service';
+import { eventually } from '../support/time/patience';
+import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
 
 const GATE = 'Gate';
 const YARD = 'Yard';

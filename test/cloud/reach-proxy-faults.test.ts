@@ -3,12 +3,12 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { Authority } from '../support/authority';
-import { OddServer } from '../support/odd-server';
-import { needs } from '../support/programs';
-import { eventually, soon } from '../support/patience';
-import { failure, rtspForEvent, ScriptedStation, through } from '../support/scripted-station';
-import { selfSigned } from '../support/self-signed';
+import { Authority } from '../support/network/authority';
+import { OddServer } from '../support/network/odd-server';
+import { needs } from '../support/suite/programs';
+import { eventually, soon } from '../support/time/patience';
+import { failure, rtspForEvent, ScriptedStation, through } from '../support/service/scripted-station';
+import { selfSigned } from '../support/network/self-signed';
 
 /** What a working proxy does with CONNECT. */
 function tunnel(request: IncomingMessage, socket: net.Socket, greeting = ''): void {

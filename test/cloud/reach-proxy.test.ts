@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
-import { Authority, type Issued } from '../support/authority';
-import { freePort } from '../support/node-red';
-import { cannotRun, needs } from '../support/programs';
-import { failure, rtspForEvent, ScriptedStation, through } from '../support/scripted-station';
-import { Tinyproxy } from '../support/tinyproxy';
-import { eventually } from '../support/patience';
-import { Wiretap } from '../support/wiretap';
+import { Authority, type Issued } from '../support/network/authority';
+import { freePort } from '../support/node-red/node-red';
+import { cannotRun, needs } from '../support/suite/programs';
+import { failure, rtspForEvent, ScriptedStation, through } from '../support/service/scripted-station';
+import { Tinyproxy } from '../support/network/tinyproxy';
+import { eventually } from '../support/time/patience';
+import { Wiretap } from '../support/network/wiretap';
 
 const PASSWORD = 'Proxy-pass.word_1';
 /** As it may stand in an address. */

@@ -6,7 +6,7 @@ import {
   type ProxySettings,
 } from '../../lib/cloud/http/connection/proxy-settings';
 import { tlsFault } from '../../lib/cloud/http/connection/tls-fault';
-import { failure, ScriptedStation } from '../support/scripted-station';
+import { failure, ScriptedStation } from '../support/service/scripted-station';
 
 const SERVICE = new URL('https://api.example.com/v1');
 

@@ -4,12 +4,12 @@ import type { ServerOptions } from 'node:https';
 import type { TlsSettings } from '../../lib/cloud/http/connection/tls-settings';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmError } from '../../lib/error';
-import { Authority, type Issued } from '../support/authority';
-import { OddServer } from '../support/odd-server';
-import { needs } from '../support/programs';
-import { failure, ScriptedStation } from '../support/scripted-station';
-import { selfSigned } from '../support/self-signed';
-import { eventually } from '../support/patience';
+import { Authority, type Issued } from '../support/network/authority';
+import { OddServer } from '../support/network/odd-server';
+import { needs } from '../support/suite/programs';
+import { failure, ScriptedStation } from '../support/service/scripted-station';
+import { selfSigned } from '../support/network/self-signed';
+import { eventually } from '../support/time/patience';
 
 describe('a service behind TLS of its own', () => {
   let authority: Authority;

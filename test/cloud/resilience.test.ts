@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Gate } from '../support/gate';
-import { MuteServer } from '../support/mute-server';
-import { eventually, soon } from '../support/patience';
+import { Gate } from '../support/suite/gate';
+import { MuteServer } from '../support/network/mute-server';
+import { eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failsSoon,
@@ -10,9 +10,9 @@ import {
   rtspForEvent,
   ScriptedStation,
   SHORT_TIMEOUT,
-} from '../support/scripted-station';
-import type { Route, ScriptedService } from '../support/scripted-service';
-import { TimerWatch } from '../support/timer-watch';
+} from '../support/service/scripted-station';
+import type { Route, ScriptedService } from '../support/service/scripted-service';
+import { TimerWatch } from '../support/time/timer-watch';
 
 /** Pauses that a test can wait for. */
 const QUICK = { retryMs: 40, probeMs: 100, longestProbeMs: 200 };

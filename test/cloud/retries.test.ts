@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RvmError } from '../../lib/error';
-import { MovableClock } from '../support/movable-clock';
-import { eventually, soon } from '../support/patience';
+import { MovableClock } from '../support/time/movable-clock';
+import { eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failsSoon,
   failure,
   rtspForEvent,
   ScriptedStation,
-} from '../support/scripted-station';
-import type { Reply, Route, ScriptedService } from '../support/scripted-service';
+} from '../support/service/scripted-station';
+import type { Reply, Route, ScriptedService } from '../support/service/scripted-service';
 
 /** Pauses that a test can wait for. */
 const QUICK = { retryMs: 40, probeMs: 100, longestProbeMs: 200 };

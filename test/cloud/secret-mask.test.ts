@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { maskedStart } from '../../lib/cloud/secret-mask';
-import { cpuSeconds } from '../support/cpu-time';
+import { cpuSeconds } from '../support/time/cpu-time';
 
 const SECRET = `p&ss "w+rd" 'ü'/é\\!`;
 

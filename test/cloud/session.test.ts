@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { Gate } from '../support/gate';
-import { eventually } from '../support/patience';
-import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
+import { Gate } from '../support/suite/gate';
+import { eventually } from '../support/time/patience';
+import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',

@@ -4,7 +4,7 @@ import { guidForm, isOnline, toDevice } from '../../lib/cloud/cameras/device-rec
 import { findLink } from '../../lib/cloud/http/links';
 import { compareVersions, versionOf } from '../../lib/cloud/http/media-type';
 import { requestTime } from '../../lib/cloud/functions/recorded-time';
-import { cpuSeconds } from '../support/cpu-time';
+import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('shapes the client accepts', () => {
   const keys = [

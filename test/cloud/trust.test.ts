@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { camera, type ScriptedService } from '../support/scripted-service';
-import { failure, rtspForEvent, ScriptedStation } from '../support/scripted-station';
+import { camera, type ScriptedService } from '../support/service/scripted-service';
+import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const EVENT = { cameraId: GATE, cameraRemoteId: 'r', eventStartTime: '2026-11-21T10:00:00' };

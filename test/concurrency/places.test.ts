@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Abort } from '../../lib/concurrency/abort';
 import { Places, takeAll, takeAllFree } from '../../lib/concurrency/places';
-import { endOfTurn } from '../support/end-of-turn';
+import { endOfTurn } from '../support/time/end-of-turn';
 
 const REASON = new Error('given up');
 

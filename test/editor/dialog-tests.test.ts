@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { openDialog } from '../support/browser';
-import { cloud, station, webhookFlow } from '../support/flows';
-import { describeInEditor } from '../support/in-editor';
-import type { FlowNode } from '../support/node-red';
+import { Sandbox } from '../../sandbox/index';
+import { openDialog } from '../support/editor/browser';
+import { cloud, station, webhookFlow } from '../support/node-red/flows';
+import { describeInEditor } from '../support/editor/in-editor';
+import type { FlowNode } from '../support/node-red/node-red';
 
 let sandbox: Sandbox;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { loadEditor, openDialog, speak } from '../support/browser';
-import { webhookFlow } from '../support/flows';
-import { describeInEditor } from '../support/in-editor';
-import type { FlowNode } from '../support/node-red';
+import { loadEditor, openDialog, speak } from '../support/editor/browser';
+import { webhookFlow } from '../support/node-red/flows';
+import { describeInEditor } from '../support/editor/in-editor';
+import type { FlowNode } from '../support/node-red/node-red';
 
 /** What the dialog of get RTSP calls the quality of the video, and a word of its help, by the language of the browser. */
 const WORDS: [language: string, inDialog: RegExp, inHelp: RegExp][] = [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
-import { alarmMessage, post } from '../support/alarm-message';
-import { openEditor } from '../support/browser';
-import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { describeInEditor } from '../support/in-editor';
-import { NodeRed, type FlowNode } from '../support/node-red';
-import { soon } from '../support/patience';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { openEditor } from '../support/editor/browser';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { describeInEditor } from '../support/editor/in-editor';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { soon } from '../support/time/patience';
 
 /** Events have one attempt, and nothing settles them by itself. */
 function flow(): FlowNode[] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { eventOf, ExampleRun, partOf, webhookOf } from '../support/example-run';
-import { ModbusPlc } from '../support/modbus-plc';
-import { freePort } from '../support/node-red';
-import { eventually } from '../support/patience';
+import { eventOf, ExampleRun, partOf, webhookOf } from '../support/examples/example-run';
+import { ModbusPlc } from '../support/examples/modbus-plc';
+import { freePort } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
 
 describe('example 03, alarm to a PLC over Modbus TCP', () => {
   let run: ExampleRun;

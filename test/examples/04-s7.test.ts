@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { eventOf, ExampleRun, webhookOf } from '../support/example-run';
-import { example, packagesFor } from '../support/examples';
-import type { FlowNode } from '../support/node-red';
+import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
+import { example, packagesFor } from '../support/examples/examples';
+import type { FlowNode } from '../support/node-red/node-red';
 
 type Message = Record<string, unknown>;
 

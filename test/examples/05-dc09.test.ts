@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { dc09Crc, Dc09Receiver, readDc09 } from '../support/dc09-receiver';
-import { eventOf, ExampleRun, webhookOf } from '../support/example-run';
-import { eventually } from '../support/patience';
+import { dc09Crc, Dc09Receiver, readDc09 } from '../support/examples/dc09-receiver';
+import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
+import { eventually } from '../support/time/patience';
 
 type Message = Record<string, unknown>;
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { Aedes, type PublishPacket } from 'aedes';
-import { alarmMessage, post } from '../support/alarm-message';
-import { example } from '../support/examples';
-import { SandboxOfExample, tabEnv, withChanges } from '../support/example-sandbox';
-import { PHRASE } from '../support/flows';
-import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { example } from '../support/examples/examples';
+import { SandboxOfExample, tabEnv, withChanges } from '../support/examples/example-sandbox';
+import { PHRASE } from '../support/node-red/flows';
+import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
 
 const TAB = 'rvm-example-06-tab';
 const BESIDE = { 'rvm-example-06-problems': 'problems', 'rvm-example-06-out-event': 'sent' };

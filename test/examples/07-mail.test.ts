@@ -3,10 +3,10 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
-import { example, packagesFor } from '../support/examples';
-import { SandboxOfExample, withChanges } from '../support/example-sandbox';
-import { freePort, NodeRed, probe, ROOT, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
+import { example, packagesFor } from '../support/examples/examples';
+import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { freePort, NodeRed, probe, ROOT, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
 
 const TAB = 'rvm-example-07-tab';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { example } from '../support/examples';
-import { SandboxOfExample, withChanges } from '../support/example-sandbox';
-import { NodeRed, ROOT, type FlowNode } from '../support/node-red';
+import { example } from '../support/examples/examples';
+import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { NodeRed, ROOT, type FlowNode } from '../support/node-red/node-red';
 
 /** Two that can move, as the example names them, and a fixed one. */
 const GATE = 'SANDBOX Gate 1';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { alarmMessage, post } from '../support/alarm-message';
-import { eventOf, ExampleRun, webhookOf, withConstants } from '../support/example-run';
-import type { RaisedAlarm } from '../support/example-sandbox';
-import { PHRASE } from '../support/flows';
-import { entrance, inject, probe, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { eventOf, ExampleRun, webhookOf, withConstants } from '../support/examples/example-run';
+import type { RaisedAlarm } from '../support/examples/example-sandbox';
+import { PHRASE } from '../support/node-red/flows';
+import { entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
 
 type Message = Record<string, unknown>;
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { openBoard } from '../support/alarm-board';
-import { alarmMessage, post } from '../support/alarm-message';
-import { openBrowser } from '../support/browser';
-import { example, packagesFor } from '../support/examples';
-import { SandboxOfExample, withChanges } from '../support/example-sandbox';
-import { PHRASE } from '../support/flows';
-import { NodeRed, type FlowNode } from '../support/node-red';
-import { needs } from '../support/programs';
-import { soon } from '../support/patience';
+import { openBoard } from '../support/editor/alarm-board';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { openBrowser } from '../support/editor/browser';
+import { example, packagesFor } from '../support/examples/examples';
+import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { PHRASE } from '../support/node-red/flows';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { soon } from '../support/time/patience';
 
 const LIGHT_SECONDS = 2;
 const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.hacked = true">{{ 7 * 7 }}';

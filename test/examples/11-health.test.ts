@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { example } from '../support/examples';
-import { SandboxOfExample, tabEnv, withChanges } from '../support/example-sandbox';
-import { NodeRed, type FlowNode } from '../support/node-red';
+import { example } from '../support/examples/examples';
+import { SandboxOfExample, tabEnv, withChanges } from '../support/examples/example-sandbox';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 
 const SHORT = 'SANDBOX Gate 1';
 const LONG = 'SANDBOX Yard 1';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { eventOf, ExampleRun, webhookOf, type RunOptions } from '../support/example-run';
-import { entrance, inject, type FlowNode } from '../support/node-red';
+import { eventOf, ExampleRun, webhookOf, type RunOptions } from '../support/examples/example-run';
+import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 
 type Message = Record<string, unknown>;
 

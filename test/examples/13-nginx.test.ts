@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { alarmMessage } from '../support/alarm-message';
-import { Authority } from '../support/authority';
-import { example } from '../support/examples';
-import { part } from '../support/message-part';
-import { NodeRed, type FlowNode } from '../support/node-red';
-import { needs } from '../support/programs';
-import { PROXY_NAME, ReverseProxy } from '../support/reverse-proxy';
+import { alarmMessage } from '../support/webhook/alarm-message';
+import { Authority } from '../support/network/authority';
+import { example } from '../support/examples/examples';
+import { part } from '../support/node-red/message-part';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { PROXY_NAME, ReverseProxy } from '../support/network/reverse-proxy';
 
 const PHRASE = 'six swans cross the weir';
 const PATH = '/remote-monitoring/example-13';

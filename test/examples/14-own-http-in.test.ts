@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { alarmMessage, post } from '../support/alarm-message';
-import { eventually } from '../support/patience';
-import { ExampleRun, partOf, webhookOf } from '../support/example-run';
-import { PHRASE } from '../support/flows';
-import { freePort } from '../support/node-red';
+import { Sandbox } from '../../sandbox/index';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { eventually } from '../support/time/patience';
+import { ExampleRun, partOf, webhookOf } from '../support/examples/example-run';
+import { PHRASE } from '../support/node-red/flows';
+import { freePort } from '../support/node-red/node-red';
 
 type Message = Record<string, unknown>;
 

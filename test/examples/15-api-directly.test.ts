@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ExampleRun, partOf } from '../support/example-run';
+import { ExampleRun, partOf } from '../support/examples/example-run';
 
 describe('example 15, ask the API directly', () => {
   let run: ExampleRun;

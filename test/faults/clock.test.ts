@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { alarmMessage, answerTo } from '../support/alarm-message';
-import { PATH, PHRASE } from '../support/flows';
-import { NodeRed } from '../support/node-red';
-import { eventually } from '../support/patience';
-import { inboxesOpen } from '../support/inboxes-open';
-import { FileSink, sentFlow } from '../support/sinks';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { PATH, PHRASE } from '../support/node-red/flows';
+import { NodeRed } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
+import { inboxesOpen } from '../support/node-red/inboxes-open';
+import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 const HOUR = 3_600_000;
 const CLOCKS: [string, number][] = [

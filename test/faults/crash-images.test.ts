@@ -6,8 +6,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Store } from '../../lib/inbox/sqlite/store';
-import { crashImage, seededChance, stepsIn, type Step } from '../support/crash-images';
-import { needsStrace } from '../support/strace';
+import { crashImage, seededChance, stepsIn, type Step } from '../support/inbox/crash-images';
+import { needsStrace } from '../support/inbox/strace';
 
 /** Enough for the log to be written into the file, and begun anew, twice. */
 const EVENTS = 220;
@@ -56,7 +56,7 @@ async function record(folder: string): Promise<Step[]> {
   const trace = path.join(folder, 'trace');
   const inbox = path.join(folder, 'inbox');
   const calls = 'trace=pwrite64,write,fsync,fdatasync,ftruncate';
-  const program = path.join(__dirname, '..', 'support', 'accept-one-by-one.js');
+  const program = path.join(__dirname, '..', 'support', 'inbox', 'accept-one-by-one.js');
   const child = spawn(
     'strace',
     [

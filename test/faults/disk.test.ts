@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { alarmMessage, answerTo } from '../support/alarm-message';
-import { PATH, PHRASE } from '../support/flows';
-import { NodeRed } from '../support/node-red';
-import { FileSink, sentFlow } from '../support/sinks';
-import { needsStrace, Strace } from '../support/strace';
-import { eventually } from '../support/patience';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { PATH, PHRASE } from '../support/node-red/flows';
+import { NodeRed } from '../support/node-red/node-red';
+import { FileSink, sentFlow } from '../support/webhook/sinks';
+import { needsStrace, Strace } from '../support/inbox/strace';
+import { eventually } from '../support/time/patience';
 
 describe('Node-RED on a disk that fails', () => {
   let nodeRed: NodeRed;

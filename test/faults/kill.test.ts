@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { inject } from '../support/node-red';
-import { POINT_NAMES, POINTS, Victim } from '../support/victim';
+import { inject } from '../support/node-red/node-red';
+import { POINT_NAMES, POINTS, Victim } from '../support/inbox/victim';
 
 /** Alarms raised for one kill at most. */
 const MOST = 60;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { alarmMessage, sendUntilAnswered } from '../support/alarm-message';
-import { PATH, PHRASE } from '../support/flows';
-import { NodeRed, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
-import { FileSink, sentFlow } from '../support/sinks';
+import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-message';
+import { PATH, PHRASE } from '../support/node-red/flows';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
+import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 const PER_SECOND = 200;
 

@@ -4,11 +4,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Store } from '../../lib/inbox/sqlite/store';
-import { alarmMessage, answerTo } from '../support/alarm-message';
-import { cloud, PATH, PHRASE, station, webhookIn } from '../support/flows';
-import { NodeRed, watched, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
-import { FileSink, sentFlow } from '../support/sinks';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';
+import { NodeRed, watched, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
+import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 interface Case {
   title: string;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { alarmMessage, answerTo } from '../support/alarm-message';
-import { PATH, PHRASE } from '../support/flows';
-import { NodeRed } from '../support/node-red';
-import { eventually } from '../support/patience';
-import { FileSink, sentFlow } from '../support/sinks';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { PATH, PHRASE } from '../support/node-red/flows';
+import { NodeRed } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
+import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 describe('two Node-RED with one inbox folder', () => {
   it('C-129 lets the first go on; the second says so, spills, and delivers once it has the file', async () => {

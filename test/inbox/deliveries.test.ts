@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { backOff } from '../../lib/inbox/queue/back-off';
 import type { ProvenMessage } from '../../lib/message/record';
 import { uncertainProblem } from '../../lib/webhook/problem';
-import { InlineInbox } from '../support/inline-inbox';
-import { MovableTimers } from '../support/movable-timers';
-import { eventually } from '../support/patience';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { MovableTimers } from '../support/time/movable-timers';
+import { eventually } from '../support/time/patience';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 
 describe('deliveries of the inbox', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { Inboxes } from '../../lib/inbox/inboxes';
-import { InlineInbox } from '../support/inline-inbox';
+import { InlineInbox } from '../support/inbox/inline-inbox';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
-import { eventually } from '../support/patience';
+import { eventually } from '../support/time/patience';
 
 const DAY = 24 * 60 * 60 * 1000;
 const settings = (changes: Partial<InboxSettings> = {}): InboxSettings => ({

@@ -10,7 +10,7 @@ import type { ProvenMessage } from '../../lib/message/record';
 import type { CallName, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
-import { failToReadBodies } from '../support/unread-bodies';
+import { failToReadBodies } from '../support/inbox/unread-bodies';
 import { proven } from './samples';
 
 const realImmediate = setImmediate;

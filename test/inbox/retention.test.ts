@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import { InlineInbox } from '../support/inline-inbox';
-import { eventually } from '../support/patience';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 
 const DAY = 24 * 60 * 60 * 1000;

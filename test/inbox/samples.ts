@@ -4,8 +4,8 @@ import type { ProvenMessage } from '../../lib/message/record';
 import { readEnvelope } from '../../lib/message/envelope';
 import { fingerprintOfValue } from '../../lib/message/fingerprint';
 import { jsonOf } from '../../lib/message/json-reading';
-import { alarmMessage } from '../support/alarm-message';
-import { eventually } from '../support/patience';
+import { alarmMessage } from '../support/webhook/alarm-message';
+import { eventually } from '../support/time/patience';
 
 export const ENDPOINT = 'webhook-in';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import type { Inbox } from '../../lib/inbox/inbox';
 import { listAll, readAll } from '../../lib/inbox/read-all';
-import { InlineInbox } from '../support/inline-inbox';
+import { InlineInbox } from '../support/inbox/inline-inbox';
 import { proven, Taker } from './samples';
-import { eventually } from '../support/patience';
+import { eventually } from '../support/time/patience';
 
 describe('of several inboxes, the first of which fails,', () => {
   let broken: InlineInbox;

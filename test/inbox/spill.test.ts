@@ -7,8 +7,8 @@ import type { InboxNews } from '../../lib/inbox/store-health';
 import { SpillFile } from '../../lib/inbox/spill/spill-file';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { InlineInbox } from '../support/inline-inbox';
-import { eventually } from '../support/patience';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
 describe('an inbox whose store fails', () => {

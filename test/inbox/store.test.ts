@@ -12,11 +12,11 @@ import { makeFolder } from '../../lib/make-folder';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
-import { slowIt } from '../support/lanes';
-import { ROOT } from '../support/node-red';
-import { otherNode } from '../support/other-node';
-import { cannotRun } from '../support/programs';
-import { eventually, PATIENCE } from '../support/patience';
+import { slowIt } from '../support/suite/lanes';
+import { ROOT } from '../support/node-red/node-red';
+import { otherNode } from '../support/node-red/other-node';
+import { cannotRun } from '../support/suite/programs';
+import { eventually, PATIENCE } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 
 const DAY = 24 * 60 * 60 * 1000;

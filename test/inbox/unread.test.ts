@@ -5,11 +5,11 @@ import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { InlineInbox } from '../support/inline-inbox';
-import { ServedStore } from '../support/served-store';
-import { failToReadBodies } from '../support/unread-bodies';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { ServedStore } from '../support/inbox/served-store';
+import { failToReadBodies } from '../support/inbox/unread-bodies';
 import { ENDPOINT, proven, Taker } from './samples';
-import { eventually, PATIENCE } from '../support/patience';
+import { eventually, PATIENCE } from '../support/time/patience';
 
 describe('a body that the disk fails to read', () => {
   let inbox: InlineInbox;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { StorePort } from '../../lib/inbox/store/port';
-import { visits } from '../support/visits';
+import { visits } from '../support/inbox/visits';
 import { ENDPOINT, proven, Taker } from './samples';
 
 type Answers = { [Name in CallName]?: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };

@@ -2,9 +2,15 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import type { FlowNode } from '../support/node-red';
-import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import type { FlowNode } from '../support/node-red/node-red';
+import {
+  caller,
+  isOnline,
+  StationFlow,
+  type Message,
+  type SandboxCamera,
+} from '../support/node-red/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`api request in Node-RED ${version}`, () => {

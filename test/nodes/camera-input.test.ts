@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import {
+  caller,
+  isOnline,
+  StationFlow,
+  type Message,
+  type SandboxCamera,
+} from '../support/node-red/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`the camera that a node is asked for, in Node-RED ${version}`, () => {

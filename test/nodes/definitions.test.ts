@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { OptionError, Sandbox } from '../../sandbox';
-import { definitionOf } from '../support/definitions';
-import { typesOfPackage } from '../support/node-red';
+import { OptionError, Sandbox } from '../../sandbox/index';
+import { definitionOf } from '../support/editor/definitions';
+import { typesOfPackage } from '../support/node-red/node-red';
 
 function verdict(type: string, property: string, value: unknown): unknown {
   const definition = definitionOf(type);

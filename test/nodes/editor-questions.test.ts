@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { act, look, tokenOf, TWO_USERS } from '../support/editor-questions';
-import { cloud, PHRASE, station } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { freePort, NodeRed, ROOT, watched } from '../support/node-red';
-import { needs } from '../support/programs';
-import { ScriptedStation } from '../support/scripted-station';
-import { selfSigned } from '../support/self-signed';
-import { StationFlow } from '../support/station-flow';
+import { act, look, tokenOf, TWO_USERS } from '../support/editor/editor-questions';
+import { cloud, PHRASE, station } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { freePort, NodeRed, ROOT, watched } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { ScriptedStation } from '../support/service/scripted-station';
+import { selfSigned } from '../support/network/self-signed';
+import { StationFlow } from '../support/node-red/station-flow';
 
 /** Who may ask what. */
 const READ = ['devices', 'targets', 'overview', 'picture'];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { burntInSecond } from '../support/burnt-in-second';
-import { EXAMPLES, example, packagesFor } from '../support/examples';
-import { expectedSecond, fixtureSecond } from '../support/fixture-second';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { entrance, inject, NodeRed, typesOfPackage } from '../support/node-red';
-import { needs } from '../support/programs';
-import { receivePictures } from '../support/rtsp-client';
+import { burntInSecond } from '../support/rtsp/burnt-in-second';
+import { EXAMPLES, example, packagesFor } from '../support/examples/examples';
+import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture-second';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { entrance, inject, NodeRed, typesOfPackage } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { receivePictures } from '../support/rtsp/rtsp-client';
 
 const IMPORTS = 'imports with no unknown type, no credentials, and a comment that explains it';
 const BESIDE_01 = { 'rvm-example-01-alarm': 'alarm', 'rvm-example-01-video': 'video' };

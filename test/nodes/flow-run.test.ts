@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { alarmMessage, answerTo } from '../support/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { NodeRed, ROOT, VERSIONS, type NodeRedVersion } from '../support/node-red';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NodeRed, ROOT, VERSIONS, type NodeRedVersion } from '../support/node-red/node-red';
 
 /**
  * Two types of nodes that listen as those of the package do: of the first each callback fails, the second tells the log that it

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import type { FlowNode } from '../support/node-red';
-import { caller, canMove, isFixed, isOnline, StationFlow, type Message } from '../support/station-flow';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import type { FlowNode } from '../support/node-red/node-red';
+import {
+  caller,
+  canMove,
+  isFixed,
+  isOnline,
+  StationFlow,
+  type Message,
+} from '../support/node-red/station-flow';
 
 /** Changes what it gets, as a flow may. */
 const SPOILER: FlowNode = {

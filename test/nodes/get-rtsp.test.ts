@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { readTime } from '../../lib/time';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import type { FlowNode } from '../support/node-red';
-import { caller, isOnline, StationFlow, type Message, type SandboxCamera } from '../support/station-flow';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import type { FlowNode } from '../support/node-red/node-red';
+import {
+  caller,
+  isOnline,
+  StationFlow,
+  type Message,
+  type SandboxCamera,
+} from '../support/node-red/station-flow';
 
 interface Rtsp {
   url: string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../support/node-red';
+import { ROOT } from '../support/node-red/node-red';
 
 /** Folders of Node-RED's locales; one without a region serves all regions. */
 const LANGUAGES = ['de', 'es', 'fr', 'ja', 'zh-CN'];

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Device } from '../../lib/device';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { probe, type FlowNode } from '../support/node-red';
-import { caller, StationFlow, type Message } from '../support/station-flow';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { probe, type FlowNode } from '../support/node-red/node-red';
+import { caller, StationFlow, type Message } from '../support/node-red/station-flow';
 
 interface Parts {
   id: string;

@@ -6,13 +6,13 @@ import https from 'node:https';
 import net from 'node:net';
 import path from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { alarmMessage, signature } from '../support/alarm-message';
-import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
-import { eventually } from '../support/patience';
+import { alarmMessage, signature } from '../support/webhook/alarm-message';
+import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
+import { eventually } from '../support/time/patience';
 
 type Message = Record<string, unknown>;
 

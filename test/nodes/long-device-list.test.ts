@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { cloud, station } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
-import { camera, ScriptedService } from '../support/scripted-service';
-import { caller } from '../support/station-flow';
+import { cloud, station } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { camera, ScriptedService } from '../support/service/scripted-service';
+import { caller } from '../support/node-red/station-flow';
 
 const CAMERAS = 20_000;
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { alarmMessage, answerTo, post } from '../support/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { NodeRed, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red';
-import { otherNode } from '../support/other-node';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NodeRed, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
+import { otherNode } from '../support/node-red/other-node';
 
 function list(): FlowNode {
   return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };

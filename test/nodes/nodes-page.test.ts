@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { definitionOf } from '../support/definitions';
-import { ROOT, typesOfPackage } from '../support/node-red';
+import { definitionOf } from '../support/editor/definitions';
+import { ROOT, typesOfPackage } from '../support/node-red/node-red';
 
 /** What all nodes have, and the page tells once. */
 const OF_ALL: ReadonlySet<string> = new Set(['name', 'configVersion']);

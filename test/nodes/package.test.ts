@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { alarmMessage, post } from '../support/alarm-message';
-import { copyCheckout } from '../support/checkout-copy';
-import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { NodeRed, ROOT, type NodeRedVersion } from '../support/node-red';
-import { otherNode } from '../support/other-node';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { copyCheckout } from '../support/node-red/checkout-copy';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NodeRed, ROOT, type NodeRedVersion } from '../support/node-red/node-red';
+import { otherNode } from '../support/node-red/other-node';
 
 interface Manifest {
   version: string;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { alarmMessage, answerTo, post } from '../support/alarm-message';
-import { PATH, PHRASE, station, webhookFlow } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { NodeRed, probe, type FlowNode } from '../support/node-red';
-import { inboxesOpen } from '../support/inboxes-open';
-import { STANDING_TIME, timerStands } from '../support/node-red-time';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, station, webhookFlow } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { inboxesOpen } from '../support/node-red/inboxes-open';
+import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
 
 type Message = Record<string, unknown>;
 

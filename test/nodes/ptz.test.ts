@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import type { FlowNode } from '../support/node-red';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import type { FlowNode } from '../support/node-red/node-red';
 import {
   caller,
   canMove,
@@ -8,7 +8,7 @@ import {
   StationFlow,
   type Message,
   type SandboxCamera,
-} from '../support/station-flow';
+} from '../support/node-red/station-flow';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`ptz in Node-RED ${version}`, () => {

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
-import { Authority, type Issued } from '../support/authority';
-import { cloud, station } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { entrance, freePort, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
-import { needs } from '../support/programs';
-import { ScriptedService } from '../support/scripted-service';
-import { Tinyproxy } from '../support/tinyproxy';
+import { Authority, type Issued } from '../support/network/authority';
+import { cloud, station } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import {
+  entrance,
+  freePort,
+  inject,
+  NodeRed,
+  probe,
+  watched,
+  type FlowNode,
+} from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { ScriptedService } from '../support/service/scripted-service';
+import { Tinyproxy } from '../support/network/tinyproxy';
 
 /** What takes a login away again. */
 const NO_LOGIN = { username: '', password: '' };

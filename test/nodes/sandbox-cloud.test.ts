@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { ChangingSetting } from '../support/changing-setting';
-import { webhookFlow } from '../support/flows';
-import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
+import { ChangingSetting } from '../support/node-red/changing-setting';
+import { webhookFlow } from '../support/node-red/flows';
+import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
 
 type Webhook = Record<string, unknown>;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT, typesOfPackage } from '../support/node-red';
+import { ROOT, typesOfPackage } from '../support/node-red/node-red';
 
 interface Package {
   name: string;

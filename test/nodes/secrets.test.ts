@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Sandbox } from '../../sandbox';
-import { alarmMessage, post } from '../support/alarm-message';
-import { PATH, webhookFlow } from '../support/flows';
-import { RecordingForwarder } from '../support/recording-forwarder';
-import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
+import { Sandbox } from '../../sandbox/index';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { PATH, webhookFlow } from '../support/node-red/flows';
+import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
+import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 
 const PLANTED = {
   apiKey: 'planted-key-4f1c',

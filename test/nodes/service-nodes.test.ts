@@ -2,11 +2,19 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { Sandbox, type StationCredentials } from '../../sandbox';
-import { cloud, station } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { entrance, freePort, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
+import { Sandbox, type StationCredentials } from '../../sandbox/index';
+import { cloud, station } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import {
+  entrance,
+  freePort,
+  inject,
+  NodeRed,
+  probe,
+  watched,
+  type FlowNode,
+} from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
 
 interface Failure {
   code: string;

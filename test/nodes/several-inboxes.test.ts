@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Overview, QuarantineRow } from '../../nodes/rvm-sidebar/overview';
 import type { WebhookFacts } from '../../lib/message/event-message';
-import { alarmMessage, post } from '../support/alarm-message';
-import { act, look, type Reply } from '../support/editor-questions';
-import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red';
-import { eventually } from '../support/patience';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { act, look, type Reply } from '../support/editor/editor-questions';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
 
 function inbox(folder: string): FlowNode {
   return { id: `inbox-${folder}`, type: 'rvm-inbox', name: '', folder };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import type { FlowNode } from '../support/node-red';
-import { caller, isOnline, StationFlow, type Message } from '../support/station-flow';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import type { FlowNode } from '../support/node-red/node-red';
+import { caller, isOnline, StationFlow, type Message } from '../support/node-red/station-flow';
 
 /** A Buffer, as it comes over from the process of Node-RED. */
 function bytesOf(payload: unknown): Buffer {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import type { FlowNode } from '../support/node-red';
-import { RecordingForwarder } from '../support/recording-forwarder';
-import { ScriptedService } from '../support/scripted-service';
-import { caller, StationFlow } from '../support/station-flow';
+import { Sandbox } from '../../sandbox/index';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import type { FlowNode } from '../support/node-red/node-red';
+import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
+import { ScriptedService } from '../support/service/scripted-service';
+import { caller, StationFlow } from '../support/node-red/station-flow';
 
 const TYPES = [
   'rvm-list-devices',

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
 import { connectionStatus } from '../../nodes/support/status';
-import { ROOT } from '../support/node-red';
+import { ROOT } from '../support/node-red/node-red';
 
 const TEXTS = (
   JSON.parse(fs.readFileSync(path.join(ROOT, 'nodes/support/locales/en-US.json'), 'utf8')) as {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../support/node-red';
+import { ROOT } from '../support/node-red/node-red';
 
 function sources(folder: string, ending: string): string[] {
   return fs

@@ -4,10 +4,10 @@ import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { alarmMessage, post, signature } from '../support/alarm-message';
-import { cloud, PHRASE, station } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { entrance, inject, NodeRed, probe, ROOT, watched, type FlowNode } from '../support/node-red';
+import { alarmMessage, post, signature } from '../support/webhook/alarm-message';
+import { cloud, PHRASE, station } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { entrance, inject, NodeRed, probe, ROOT, watched, type FlowNode } from '../support/node-red/node-red';
 
 const PREVIOUS = 'the phrase of last year';
 const PLACE = { z: 'tab', x: 0, y: 0 };

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { alarmMessage, answerTo, post, sendUntilAnswered, signature } from '../support/alarm-message';
-import { ChangingSetting } from '../support/changing-setting';
-import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { MOVABLE_CLOCK, NodeRed, ROOT, type FlowNode } from '../support/node-red';
-import { whileTimeFlies } from '../support/node-red-time';
+import { alarmMessage, answerTo, post, sendUntilAnswered, signature } from '../support/webhook/alarm-message';
+import { ChangingSetting } from '../support/node-red/changing-setting';
+import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { MOVABLE_CLOCK, NodeRed, ROOT, type FlowNode } from '../support/node-red/node-red';
+import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 type Webhook = Record<string, unknown>;
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { alarmMessage, answerTo, post } from '../support/alarm-message';
-import { PATH, PHRASE, webhookFlow } from '../support/flows';
-import { NODE_RED_VERSIONS } from '../support/lanes';
-import { NodeRed, MOVABLE_CLOCK } from '../support/node-red';
-import { whileTimeFlies } from '../support/node-red-time';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NodeRed, MOVABLE_CLOCK } from '../support/node-red/node-red';
+import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`the path of webhook in on Node-RED ${version}`, () => {

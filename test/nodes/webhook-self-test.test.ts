@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
 import type net from 'node:net';
-import { act } from '../support/editor-questions';
-import { webhookFlow } from '../support/flows';
-import { freePort, NodeRed } from '../support/node-red';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
+import { act } from '../support/editor/editor-questions';
+import { webhookFlow } from '../support/node-red/flows';
+import { freePort, NodeRed } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
 
 interface Report {
   url: string;

@@ -4,8 +4,8 @@ import type { NodeAPI, NodeInitializer } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import { readyStations } from '../../lib/webhook/proof/receiving-station';
 import { ServedStations } from '../../nodes/rvm-webhook-in/served-stations';
-import { cloud, PHRASE, station } from '../support/flows';
-import { ROOT } from '../support/node-red';
+import { cloud, PHRASE, station } from '../support/node-red/flows';
+import { ROOT } from '../support/node-red/node-red';
 
 const NODES = ['rvm-cloud', 'rvm-central-station'].map(
   (type) => require(path.join(ROOT, 'dist', `${type}.js`)) as NodeInitializer,

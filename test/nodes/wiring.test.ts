@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeInitializer, NodeMessage } from 'node-red';
 import helper, { type CompleteEvent } from 'node-red-node-test-helper';
-import { ROOT } from '../support/node-red';
+import { ROOT } from '../support/node-red/node-red';
 
 const CALLERS = [
   'rvm-list-devices',

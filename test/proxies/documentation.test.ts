@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../support/node-red';
-import { needs, programPath } from '../support/programs';
-import { proxyConfiguration } from '../support/reverse-proxy';
+import { ROOT } from '../support/node-red/node-red';
+import { needs, programPath } from '../support/suite/programs';
+import { proxyConfiguration } from '../support/network/reverse-proxy';
 
 const FOLDER = path.join(ROOT, 'docs', 'proxies');
 const TEXT = fs.readFileSync(path.join(ROOT, 'docs', 'reverse-proxies.md'), 'utf8');

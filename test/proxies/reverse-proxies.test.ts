@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { alarmMessage, signature } from '../support/alarm-message';
-import { needs } from '../support/programs';
-import { eventually } from '../support/patience';
-import { Authority } from '../support/authority';
-import { cloud, station, webhookIn } from '../support/flows';
-import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red';
-import { part } from '../support/message-part';
-import { PROXY_KINDS, PROXY_NAME, ReverseProxy, type ProxyKind } from '../support/reverse-proxy';
+import { alarmMessage, signature } from '../support/webhook/alarm-message';
+import { needs } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
+import { Authority } from '../support/network/authority';
+import { cloud, station, webhookIn } from '../support/node-red/flows';
+import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { part } from '../support/node-red/message-part';
+import { PROXY_KINDS, PROXY_NAME, ReverseProxy, type ProxyKind } from '../support/network/reverse-proxy';
 
 type Message = Record<string, unknown>;
 

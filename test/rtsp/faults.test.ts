@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 
 import type { RtspFault } from '../../sandbox/rtsp/server';
-import { fixtureSecond } from '../support/fixture-second';
-import { receivePictures, reportTypes } from '../support/rtsp-client';
+import { fixtureSecond } from '../support/rtsp/fixture-second';
+import { receivePictures, reportTypes } from '../support/rtsp/rtsp-client';
 import { ServerUnderTest, live, recorded } from './server-under-test';
 
 describe('RTSP faults on demand', () => {

@@ -5,9 +5,9 @@ import { promisify } from 'node:util';
 
 import { FRAMES_PER_SECOND, Fixture, nalType } from '../../sandbox/rtsp/media/fixture';
 import { Packetiser } from '../../sandbox/rtsp/media/packetiser';
-import { readBar } from '../support/burnt-in-second';
-import { needs } from '../support/programs';
-import { PictureAssembler } from '../support/rtp-pictures';
+import { readBar } from '../support/rtsp/burnt-in-second';
+import { needs } from '../support/suite/programs';
+import { PictureAssembler } from '../support/rtsp/rtp-pictures';
 
 const CLOCK_START = 1_760_000_000;
 const FILE = path.join(__dirname, '..', '..', 'sandbox', 'fixture', 'fixture.h264');

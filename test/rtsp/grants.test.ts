@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-import { receivePictures } from '../support/rtsp-client';
+import { receivePictures } from '../support/rtsp/rtsp-client';
 import { ServerUnderTest, live, recorded } from './server-under-test';
 
 describe('one-time RTSP URLs', () => {

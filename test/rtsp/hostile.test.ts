@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 
 import { RequestParser } from '../../sandbox/rtsp/protocol/request-parser';
 import type { RtspServer } from '../../sandbox/rtsp/server';
-import { eventually } from '../support/patience';
+import { eventually } from '../support/time/patience';
 import { ServerUnderTest, live, recorded } from './server-under-test';
 
 const MIB = 1024 * 1024;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 
-import { soon } from '../support/patience';
-import { expectedSecond, fixtureSecond } from '../support/fixture-second';
-import { receivePictures, reportTypes, type ReceivedPicture } from '../support/rtsp-client';
+import { soon } from '../support/time/patience';
+import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture-second';
+import { receivePictures, reportTypes, type ReceivedPicture } from '../support/rtsp/rtsp-client';
 import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
 
 const secondOf = (picture: ReceivedPicture | undefined): number => fixtureSecond(picture?.nals ?? []);

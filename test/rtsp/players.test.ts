@@ -3,11 +3,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
 import type { GrantRequest, RtspServerOptions } from '../../sandbox/rtsp/server';
-import { burntInSecond } from '../support/burnt-in-second';
-import { expectedSecond } from '../support/fixture-second';
-import { needs } from '../support/programs';
+import { burntInSecond } from '../support/rtsp/burnt-in-second';
+import { expectedSecond } from '../support/rtsp/fixture-second';
+import { needs } from '../support/suite/programs';
 import { ServerUnderTest, live, recorded } from './server-under-test';
-import { eventually, PATIENCE } from '../support/patience';
+import { eventually, PATIENCE } from '../support/time/patience';
 
 const run = promisify(execFile);
 const LIMIT = { timeout: PATIENCE, killSignal: 'SIGKILL' } as const;

@@ -1,6 +1,6 @@
 import { RtspServer, type GrantRequest, type RtspServerOptions } from '../../sandbox/rtsp/server';
-import { RtspConnection, type RtspAnswer } from '../support/rtsp-connection';
-import { RtspPlayer } from '../support/rtsp-client';
+import { RtspConnection, type RtspAnswer } from '../support/rtsp/rtsp-connection';
+import { RtspPlayer } from '../support/rtsp/rtsp-client';
 
 /** Epoch milliseconds at which the bit bar of the recording shows 42. */
 export const SECOND_42 = 1_760_000_042_000;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 
 import { RtspServer } from '../../sandbox/rtsp/server';
 import { UdpReceiver } from './udp-receiver';
-import { eventually } from '../support/patience';
+import { eventually } from '../support/time/patience';
 import { ServerUnderTest, live, recorded } from './server-under-test';
 
 /** Seconds without a sign of life after which a session ends; the server looks four times in that time. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
 import { ServerUnderTest, live } from './server-under-test';
 
 describe('rtsps', () => {

@@ -1,8 +1,8 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 
-import type { RtspAnswer } from '../support/rtsp-connection';
-import { eventually } from '../support/patience';
+import type { RtspAnswer } from '../support/rtsp/rtsp-connection';
+import { eventually } from '../support/time/patience';
 
 /** The two UDP ports of a player. */
 export class UdpReceiver {

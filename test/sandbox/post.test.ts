@@ -4,8 +4,8 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { post } from '../../sandbox/webhooks/post';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
 
 const MESSAGE = { body: Buffer.from('{}'), headers: { 'Content-Length': '2' } };
 

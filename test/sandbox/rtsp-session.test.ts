@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Sandbox } from '../../sandbox';
-import { RtspPlayer } from '../support/rtsp-client';
+import type { Sandbox } from '../../sandbox/index';
+import { RtspPlayer } from '../support/rtsp/rtsp-client';
 import {
   closeSandboxes,
   ServiceClient,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { Sandbox } from '../../sandbox';
-import { readBar } from '../support/burnt-in-second';
-import { needs } from '../support/programs';
+import type { Sandbox } from '../../sandbox/index';
+import { readBar } from '../support/rtsp/burnt-in-second';
+import { needs } from '../support/suite/programs';
 import { closeSandboxes, control, startLoggedIn, type ServiceClient } from './service-client';
 
 /** Width and height in a JPEG's frame header. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import { PATIENCE } from '../support/patience';
+import { PATIENCE } from '../support/time/patience';
 import { Json } from './service-client';
 
 export interface Received {

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { circlesIn, importsOfSources } from '../support/imports';
-import { ROOT } from '../support/node-red';
+import { circlesIn, importsOfSources } from '../support/suite/imports';
+import { ROOT } from '../support/node-red/node-red';
 
 const OXLINT = path.join(ROOT, 'node_modules', 'oxlint', 'bin', 'oxlint');
 const RULES = [

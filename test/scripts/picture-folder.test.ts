@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { PictureFolder, TOLERANCE } from '../../scripts/picture-folder';
-import { chromiumPath, openBrowser } from '../support/browser';
+import { chromiumPath, openBrowser } from '../support/editor/browser';
 
 const NAME = 'dialog.png';
 const LABEL = 'Central Station';

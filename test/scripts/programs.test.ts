@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../support/node-red';
-import { needs, PROGRAM_NAMES } from '../support/programs';
+import { ROOT } from '../support/node-red/node-red';
+import { needs, PROGRAM_NAMES } from '../support/suite/programs';
 
 describe('a program that a test needs', () => {
   let saved: Record<'PATH' | 'CI', string | undefined>;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { copyCheckout } from '../support/checkout-copy';
-import { ROOT, typesOfPackage } from '../support/node-red';
-import { RunningCommand } from '../support/running-command';
+import { copyCheckout } from '../support/node-red/checkout-copy';
+import { ROOT, typesOfPackage } from '../support/node-red/node-red';
+import { RunningCommand } from '../support/node-red/running-command';
 
 const PACKAGE = '@rvm/node-red-remote-monitoring';
 const OTHER = 'node-red-contrib-of-somebody-else';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ROOT } from '../support/node-red';
+import { ROOT } from '../support/node-red/node-red';
 
 const COMMAND = path.join(ROOT, 'scripts', 'test.ts');
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { TestProcess, type FileResult } from '../../scripts/testing/test-process';
-import { eventually } from '../support/patience';
+import { eventually } from '../support/time/patience';
 
 /** Seconds. */
 const SILENCE = 60;

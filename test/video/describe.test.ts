@@ -4,8 +4,8 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { RvmError } from '../../lib/error';
 import { describe as describeStream } from '../../lib/video/describe';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
 
 const SOUND = ['m=audio 0 RTP/AVP 0', 'a=rtpmap:0 PCMU/8000'];
 const VIDEO = ['m=video 0 RTP/AVP 96', 'a=rtpmap:96 H265/90000'];

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
 import { isRecord } from '../../lib/json/json-record';
-import { InlineInbox } from '../support/inline-inbox';
+import { InlineInbox } from '../support/inbox/inline-inbox';
 import { type Answer, ReceiverUnderTest } from './receiver-under-test';
 
 describe('content of a proven message', () => {

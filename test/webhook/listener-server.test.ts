@@ -10,9 +10,9 @@ import {
 } from '../../lib/webhook/listener/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
 import { Senders } from '../../lib/webhook/bounds/senders';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
-import { blockFor } from '../support/block-for';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
+import { blockFor } from '../support/time/block-for';
 import { exchange, newInbox, PATH } from './receiver-under-test';
 import { authorizationFor, signed, station } from './sample';
 

@@ -10,10 +10,10 @@ import { listenFault } from '../../lib/webhook/listener/listener-fault';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/concurrency/watchers';
-import { freePort } from '../support/node-red';
-import { needs } from '../support/programs';
-import { selfSigned } from '../support/self-signed';
-import { eventually, PATIENCE } from '../support/patience';
+import { freePort } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { selfSigned } from '../support/network/self-signed';
+import { eventually, PATIENCE } from '../support/time/patience';
 import { newInbox, PATH } from './receiver-under-test';
 import { signed, station } from './sample';
 

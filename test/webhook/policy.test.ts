@@ -8,8 +8,8 @@ import type { ProvenMessage } from '../../lib/message/record';
 import { Admission } from '../../lib/webhook/bounds/admission';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { signed, station } from './sample';
-import { InlineInbox } from '../support/inline-inbox';
-import { PATIENCE } from '../support/patience';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 
 /** An inbox whose store fails as often as told. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { InlineInbox } from '../support/inline-inbox';
+import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
 import { PHRASE, signed, station } from './sample';
 

@@ -6,7 +6,7 @@ import { matchingPath } from '../../lib/webhook/receive/path';
 import { summaryText } from '../../lib/message/summary-text';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { readTime } from '../../lib/time';
-import { cpuSeconds } from '../support/cpu-time';
+import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('times of the service', () => {
   const readable: [string, string][] = [

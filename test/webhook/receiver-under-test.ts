@@ -9,8 +9,8 @@ import { Listener } from '../../lib/webhook/listener/listener';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/concurrency/watchers';
-import { InlineInbox } from '../support/inline-inbox';
-import { eventually, PATIENCE } from '../support/patience';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { eventually, PATIENCE } from '../support/time/patience';
 import { station } from './sample';
 
 export const PATH = '/remote-monitoring/abc';

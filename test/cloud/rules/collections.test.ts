@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readPage, unwrapRecord } from '../../../lib/cloud/http/collection';
 import { guidForm, isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
 import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
-import { camera, type ScriptedService } from '../../support/scripted-service';
-import { failure, ScriptedStation } from '../../support/scripted-station';
+import { camera, type ScriptedService } from '../../support/service/scripted-service';
+import { failure, ScriptedStation } from '../../support/service/scripted-station';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const LIVE = { mode: 'live' as const, quality: '', whenOffline: 'fail' as const };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
-import { soon } from '../../support/patience';
-import { camera, type Reply, type ScriptedService } from '../../support/scripted-service';
-import { failure, ScriptedStation, SHORT_TIMEOUT } from '../../support/scripted-station';
+import { soon } from '../../support/time/patience';
+import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
+import { failure, ScriptedStation, SHORT_TIMEOUT } from '../../support/service/scripted-station';
 
 const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
 const QUICK = { retryMs: 1 };

@@ -1,9 +1,9 @@
 import type { PtzTarget, RtspSession } from '../../../lib/cloud/calls';
-import type { ScriptedService } from '../../support/scripted-service';
-import { ChainService } from '../../support/foreign/chain-service';
-import { CommandService } from '../../support/foreign/command-service';
-import type { ForeignService } from '../../support/foreign/foreign-service';
-import { GatewayService } from '../../support/foreign/gateway-service';
+import type { ScriptedService } from '../../support/service/scripted-service';
+import { ChainService } from '../../support/service/foreign/chain-service';
+import { CommandService } from '../../support/service/foreign/command-service';
+import type { ForeignService } from '../../support/service/foreign/foreign-service';
+import { GatewayService } from '../../support/service/foreign/gateway-service';
 
 /** One foreign service, and what a client must make of it. */
 export interface Flavour {

@@ -1,6 +1,6 @@
-import { ScriptedStation } from '../../support/scripted-station';
+import { ScriptedStation } from '../../support/service/scripted-station';
 import type { PtzCommand } from '../../../lib/cloud/calls';
-import type { Reply, ScriptedService } from '../../support/scripted-service';
+import type { Reply, ScriptedService } from '../../support/service/scripted-service';
 
 /** A service whose camera Gate has what a test gives it, and what it was told. */
 export class PtzBench {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Reply } from '../../support/scripted-service';
-import { failure } from '../../support/scripted-station';
+import type { Reply } from '../../support/service/scripted-service';
+import { failure } from '../../support/service/scripted-station';
 import { PtzBench } from './ptz-bench';
 
 describe('PTZ commands to any service', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { camera, type Reply } from '../../support/scripted-service';
-import { failure } from '../../support/scripted-station';
+import { camera, type Reply } from '../../support/service/scripted-service';
+import { failure } from '../../support/service/scripted-station';
 import { PtzBench } from './ptz-bench';
 
 describe('presets and tours of any service', () => {

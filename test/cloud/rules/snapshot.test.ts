@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { JPEG, multipart, PICTURE_TIME } from '../../support/foreign/picture';
-import { camera, type Reply, type ScriptedService } from '../../support/scripted-service';
-import { failure, ScriptedStation } from '../../support/scripted-station';
+import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/picture';
+import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
+import { failure, ScriptedStation } from '../../support/service/scripted-station';
 
 const LATER = '2026-11-21T10:00:00Z';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { camera, type Reply, type ScriptedService } from '../../support/scripted-service';
-import { failure, ScriptedStation } from '../../support/scripted-station';
+import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
+import { failure, ScriptedStation } from '../../support/service/scripted-station';
 
 const CHOICE = { quality: '', whenOffline: 'fail' as const };
 const LIVE = { mode: 'live' as const, camera: 'Gate', ...CHOICE };

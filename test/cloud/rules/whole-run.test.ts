@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../../lib/cloud/station-client';
-import { JPEG } from '../../support/foreign/picture';
-import type { ForeignService } from '../../support/foreign/foreign-service';
-import { failure, ScriptedStation } from '../../support/scripted-station';
+import { JPEG } from '../../support/service/foreign/picture';
+import type { ForeignService } from '../../support/service/foreign/foreign-service';
+import { failure, ScriptedStation } from '../../support/service/scripted-station';
 import { FLAVOURS } from './flavours';
 
 const TIME = '2026-11-21T10:00:00.1234567';

@@ -1,0 +1,122 @@
+import { chromium, type Browser, type Page } from 'playwright-core';
+import type { NodeRed } from '../node-red/node-red';
+import { PATIENCE } from '../time/patience';
+import { programPath } from '../suite/programs';
+
+/** Where a Chromium is installed, if one is. */
+export function chromiumPath(): string | undefined {
+  return programPath('chromium');
+}
+
+export async function openBrowser(executablePath = chromiumPath()): Promise<Browser> {
+  const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
+  const offline = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
+  return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline], timeout: PATIENCE });
+}
+
+export interface EditorPage {
+  page: Page;
+  /** Errors on the console and uncaught ones, but for what the editor itself fetches from other hosts. */
+  errors: string[];
+}
+
+/** Dialogs that slide in take half a second each. */
+const STILL = '*, *::before, *::after { transition: none !important; animation: none !important; }';
+
+export interface EditorOptions {
+  /** `httpAdminRoot`. */
+  root?: string;
+  /** That of a user who is logged in. */
+  token?: string;
+  /** Of the browser. */
+  language?: string;
+  width?: number;
+  height?: number;
+  /** Pixels of a picture for each of the page. */
+  scale?: number;
+}
+
+/** Where the editor takes more than a second to load, its tips come before their place is made, which is an error. */
+async function hideTips(address: string, token: string): Promise<void> {
+  const response = await fetch(`${address}/settings/user`, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      ...(token !== '' && { Authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ editor: { view: { 'view-show-tips': false } } }),
+  });
+  if (!response.ok) throw new Error(`The settings of the editor cannot be changed: ${response.status}.`);
+}
+
+/** The editor of a Node-RED, loaded, without its welcome tour and without motion. */
+export async function openEditor(
+  browser: Browser,
+  nodeRed: NodeRed,
+  { root = '', token = '', language = 'en-US', width = 1400, height = 900, scale = 1 }: EditorOptions = {},
+): Promise<EditorPage> {
+  const page = await browser.newPage({
+    viewport: { width, height },
+    deviceScaleFactor: scale,
+    locale: language,
+  });
+  page.setDefaultTimeout(PATIENCE);
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    const isForeign = !message.location().url.startsWith(nodeRed.url);
+    const isLoad = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !(isLoad && isForeign)) errors.push(message.text());
+  });
+  if (token !== '') {
+    const login = JSON.stringify({ access_token: token, expires_in: 604_800, token_type: 'Bearer' });
+    const key = `auth-tokens${root.replaceAll('/', '-')}`;
+    await page.addInitScript(`localStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(login)});`);
+  }
+  await hideTips(nodeRed.url + root, token);
+  await loadEditor(page, nodeRed, root);
+  return { page, errors };
+}
+
+/** Loads the editor into a page, perhaps once more: that costs less than a page of its own. */
+export async function loadEditor(page: Page, nodeRed: NodeRed, root = ''): Promise<void> {
+  await page.goto(`${nodeRed.url}${root}/`);
+  await page.waitForFunction(
+    'window.RED && RED.nodes && RED.nodes.getType && RED.nodes.getType("rvm-webhook-in")',
+  );
+  await page.waitForSelector('.red-ui-workspace-tab, #red-ui-workspace-chart');
+  await page.waitForSelector('#red-ui-loading-progress', { state: 'hidden' });
+  await page.addStyleTag({ content: STILL });
+}
+
+/** The browser asks for another language from the next load on. */
+export async function speak(page: Page, language: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const userAgent = String(await page.evaluate('navigator.userAgent'));
+  await session.send('Network.setUserAgentOverride', { userAgent, acceptLanguage: language });
+}
+
+/** Runs in the page, again and again: true once the dialog has not moved between two looks. */
+const TRAY_STANDS_STILL = `(() => {
+  const { left, width } = $('.red-ui-tray').last()[0].getBoundingClientRect();
+  const before = window.rvmTray;
+  window.rvmTray = left + ' ' + width;
+  return before === window.rvmTray;
+})()`;
+
+/** Opens the dialog of a node or config node and waits until it stands still. */
+export async function openDialog(page: Page, id: string): Promise<void> {
+  await page.evaluate(`(() => {
+    const node = RED.nodes.node(${JSON.stringify(id)});
+    if (node._def.category === 'config') RED.editor.editConfig('', node.type, node.id);
+    else RED.editor.edit(node);
+  })()`);
+  await page.waitForSelector('.red-ui-tray:last-child .red-ui-tray-body form');
+  await page.waitForFunction(TRAY_STANDS_STILL, undefined, { polling: 100 });
+}
+
+export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<void> {
+  const buttons = `#node-dialog-${button}, #node-config-dialog-${button}`;
+  await page.locator('.red-ui-tray').last().locator(buttons).click();
+  await page.waitForFunction(`$('.red-ui-tray').length === 0`);
+}

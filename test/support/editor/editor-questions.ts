@@ -1,0 +1,52 @@
+import type { NodeRed } from '../node-red/node-red';
+
+/** Settings of a Node-RED with two users: `admin` may do all, `reader` may look. */
+export const TWO_USERS = `adminAuth: {
+  type: 'credentials',
+  users: async (username) =>
+    ({ admin: { username, permissions: '*' }, reader: { username, permissions: 'read' } })[username] ?? null,
+  authenticate: async (username, password) =>
+    password !== 'right' ? null
+      : ({ admin: { username, permissions: '*' }, reader: { username, permissions: 'read' } })[username] ?? null,
+},`;
+
+export interface Reply {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+/** The token of a user of `TWO_USERS`. */
+export async function tokenOf(nodeRed: NodeRed, username: 'admin' | 'reader', root = ''): Promise<string> {
+  const scope = username === 'admin' ? '*' : 'read';
+  const login = { client_id: 'node-red-admin', grant_type: 'password', scope, username, password: 'right' };
+  const response = await fetch(`${nodeRed.url}${root}/auth/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(login),
+  });
+  const { access_token: token } = (await response.json()) as { access_token: string };
+  return token;
+}
+
+/** Asks as a dialog does that only wants to know. */
+export async function look(nodeRed: NodeRed, path: string, token = ''): Promise<Reply> {
+  return replyOf(await fetch(`${nodeRed.url}/rvm/${path}`, { headers: authorization(token) }));
+}
+
+/** Asks as a dialog does that wants something done. */
+export async function act(nodeRed: NodeRed, path: string, body: object, token = ''): Promise<Reply> {
+  const headers = { 'Content-Type': 'application/json', ...authorization(token) };
+  return replyOf(
+    await fetch(`${nodeRed.url}/rvm/${path}`, { method: 'POST', headers, body: JSON.stringify(body) }),
+  );
+}
+
+function authorization(token: string): Record<string, string> {
+  return token === '' ? {} : { Authorization: `Bearer ${token}` };
+}
+
+async function replyOf(response: Response): Promise<Reply> {
+  const text = await response.text();
+  const isJson = (response.headers.get('content-type') ?? '').includes('json');
+  return { status: response.status, body: isJson ? (JSON.parse(text) as Reply['body']) : { text } };
+}

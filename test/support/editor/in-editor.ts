@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { closeDialog, openBrowser, openEditor } from './browser';
+import { tokenOf, TWO_USERS } from './editor-questions';
+import { NODE_RED_VERSIONS } from '../suite/lanes';
+import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
+import { needs } from '../suite/programs';
+
+/** A Node-RED and its editor in a browser, from the first test of a group to the last. */
+export interface EditorOfTests {
+  version: NodeRedVersion;
+  nodeRed: NodeRed;
+  browser: Browser;
+  page: Page;
+  /** What the console has told since the last test. */
+  errors: string[];
+}
+
+export interface InEditor {
+  /** The flow to begin with. */
+  flow: () => FlowNode[] | Promise<FlowNode[]>;
+  /** Called after the last test. */
+  end?: () => unknown;
+  /** Node-RED has users, one of whom is logged in, and another `httpAdminRoot`. */
+  secured?: boolean;
+}
+
+const ROOT = '/admin';
+/** Loads without the editor of code that no dialog of the package has. */
+const LIGHT = `editorTheme: { tours: false, codeEditor: { lib: 'ace' } },`;
+
+/**
+ * A group of tests for the editor of each version of Node-RED; skipped where there is no Chromium. After each test no dialog is
+ * open, and the console has told no error.
+ */
+export function describeInEditor(
+  title: string,
+  { flow, end, secured = false }: InEditor,
+  tests: (editor: EditorOfTests) => void,
+): void {
+  for (const version of NODE_RED_VERSIONS) {
+    describe(`${title}, in the editor of Node-RED ${version}`, function () {
+      const editor = { version } as EditorOfTests;
+
+      before(async function () {
+        needs(this, 'chromium');
+        const settings = secured ? `${LIGHT} ${TWO_USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
+        const root = secured ? ROOT : '';
+        editor.nodeRed = await NodeRed.start({ version, settings });
+        const token = secured ? await tokenOf(editor.nodeRed, 'admin', root) : '';
+        await editor.nodeRed.deploy(await flow(), 'full', root, token);
+        editor.browser = await openBrowser();
+        Object.assign(editor, await openEditor(editor.browser, editor.nodeRed, { root, token }));
+      });
+
+      afterEach(async () => {
+        while ((await editor.page.locator('.red-ui-tray').count()) > 0)
+          await closeDialog(editor.page, 'cancel');
+        assert.deepEqual(editor.errors.splice(0), []);
+      });
+
+      after(async () => {
+        await editor.browser?.close();
+        if (editor.nodeRed === undefined) return;
+        await editor.nodeRed.stopAndRemove();
+        await end?.();
+      });
+
+      tests(editor);
+    });
+  }
+}

@@ -1,0 +1,89 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DurableInbox, type DurableInboxOptions } from '../../../lib/inbox/durable-inbox';
+import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
+import type { CallName, StoreCalls } from '../../../lib/inbox/store/protocol';
+import { Store } from '../../../lib/inbox/sqlite/store';
+import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
+import { PATIENCE } from '../time/patience';
+import { acceptedMessage } from '../../../lib/inbox/store/stored-message';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+/** The store in the thread of the test, because a thread takes long to start. Each call is a transaction of its own. */
+class InlineStore implements StorePort {
+  readonly store: Store;
+  /** True = it fails whatever is asked of it. */
+  fails = false;
+
+  constructor(
+    private readonly folder: string,
+    news: StoreNews,
+    steady?: () => number,
+  ) {
+    const file = path.join(folder, 'inbox.sqlite');
+    this.store = new Store({ file, resumed: false, ...(steady && { steady }) });
+    queueMicrotask(() => news.onOpened(this.store.opened));
+  }
+
+  async call<Name extends CallName>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
+    if (this.fails) throw storeFailed('the disk is gone');
+    return this.store.transaction(() => this.store.work[name](take));
+  }
+
+  async close(): Promise<void> {
+    this.store.close();
+    fs.rmSync(this.folder, { recursive: true });
+  }
+}
+
+const folders = new Set<string>();
+// Of an inbox that a test did not close.
+process.on('exit', () => {
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true });
+});
+
+function temporaryFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-inline-'));
+  folders.add(folder);
+  return folder;
+}
+
+/** The inbox with its store in a folder that is gone when it is closed. */
+export class InlineInbox extends DurableInbox {
+  readonly #port: InlineStore;
+
+  constructor(options: Partial<DurableInboxOptions> & { steady?: () => number } = {}) {
+    const folder = temporaryFolder();
+    let port: InlineStore | undefined;
+    super({
+      file: path.join(folder, 'inbox.sqlite'),
+      spillFolder: path.join(folder, 'spill'),
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      spillAfter: PATIENCE,
+      open: (news) => (port = new InlineStore(folder, news, options.steady)),
+      ...options,
+    });
+    if (port === undefined) throw new Error('The store was not opened.');
+    this.#port = port;
+  }
+
+  get store(): Store {
+    return this.#port.store;
+  }
+
+  set fails(fails: boolean) {
+    this.#port.fails = fails;
+  }
+
+  /** Dead letters, stale messages and conflicts, oldest first. */
+  deadLetters(): (ProvenMessage | DeadLetter)[] {
+    const { store } = this;
+    const rows = store.transaction(() => store.work.list({ state: 'dead', limit: 10_000 })).reverse();
+    return rows.map(acceptedMessage).filter((message) => message !== undefined);
+  }
+}

@@ -1,0 +1,118 @@
+'use strict';
+// Loaded before Node-RED (NODE_OPTIONS=--require), also by its threads: kills the process, as kill -9 does, at the n-th
+// passing of a point on the way of an alarm. Which one stands in the file named by KILL_FILE, as `point n`; it may be
+// written at any time, and is gone after the kill. Patches the built modules, so that those need no hooks.
+const fs = require('node:fs');
+const Module = require('node:module');
+const path = require('node:path');
+
+const FILE = process.env.KILL_FILE;
+const DIST = path.join(__dirname, '..', '..', '..', 'dist', 'lib');
+const passings = new Map();
+
+function pass(point) {
+  let armed;
+  try {
+    armed = fs.readFileSync(FILE, 'utf8');
+  } catch {
+    return;
+  }
+  const [wanted, nth] = armed.split(' ');
+  if (point !== wanted) return;
+  const count = (passings.get(armed) ?? 0) + 1;
+  passings.set(armed, count);
+  if (count < Number(nth)) return;
+  fs.unlinkSync(FILE);
+  process.kill(process.pid, 'SIGKILL');
+}
+
+/** Replaces a function; `made` gets the former one. */
+function patch(holder, name, made) {
+  const former = holder[name];
+  holder[name] = made(former);
+}
+
+/** What each transaction of the store did, as far as it matters here. */
+let done = new Set();
+
+const PATCHES = {
+  'webhook/receive/raw-body.js': (exports) =>
+    patch(exports, 'readRawBody', (former) => async (...args) => {
+      const reading = await former(...args);
+      if (reading.kind === 'complete') pass('body-read');
+      return reading;
+    }),
+  'webhook/judge.js': (exports) =>
+    patch(exports, 'judge', (former) => (...args) => {
+      const judgement = former(...args);
+      if (judgement.kind === 'usable') pass('verified');
+      return judgement;
+    }),
+  'webhook/receive/answer.js': (exports) =>
+    patch(exports, 'answer', (former) => (req, res, name) => {
+      former(req, res, name);
+      if (name === 'accepted') pass('answered');
+    }),
+  'inbox/sqlite/messages.js': ({ Messages: { prototype } }) => {
+    patch(prototype, 'accept', (former) => {
+      return function (...args) {
+        const accepted = former.apply(this, args);
+        if (accepted.outcome === 'new') {
+          pass('inserted');
+          done.add('committed');
+        }
+        return accepted;
+      };
+    });
+    for (const name of ['markDelivered', 'finish'])
+      patch(prototype, name, (former) => {
+        return function (...args) {
+          if (name === 'markDelivered') pass('settled');
+          done.add('marked');
+          return former.apply(this, args);
+        };
+      });
+  },
+  'inbox/sqlite/store.js': ({ Store: { prototype } }) =>
+    patch(prototype, 'transaction', (former) => {
+      return function (work) {
+        done = new Set();
+        const result = former.call(this, work);
+        for (const point of done) pass(point);
+        return result;
+      };
+    }),
+  'inbox/durable-inbox.js': ({ DurableInbox: { prototype } }) => {
+    patch(prototype, 'consume', (former) => {
+      return function (consumer) {
+        patch(consumer, 'deliver', (deliver) => (delivery) => {
+          const isWired = deliver.call(consumer, delivery);
+          pass('dispatched');
+          return isWired;
+        });
+        return former.call(this, consumer);
+      };
+    });
+    patch(prototype, 'settle', (former) => {
+      return function (...args) {
+        pass('settled');
+        return former.apply(this, args);
+      };
+    });
+  },
+};
+
+const patched = new WeakSet();
+patch(Module, '_load', (former) => {
+  return function (request, parent, isMain) {
+    const exports = former.call(this, request, parent, isMain);
+    if (exports === null || typeof exports !== 'object' || patched.has(exports)) return exports;
+    for (const [file, apply] of Object.entries(PATCHES)) {
+      const loaded = require.cache[path.join(DIST, file)];
+      if (loaded?.exports !== exports || !loaded.loaded) continue;
+      patched.add(exports);
+      apply(exports);
+    }
+    return exports;
+  };
+});

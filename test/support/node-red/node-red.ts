@@ -1,0 +1,364 @@
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { PATIENCE } from '../time/patience';
+
+export const ROOT = path.join(__dirname, '..', '..', '..');
+/** Packages of others that are installed for the example flows. */
+const PALETTE = path.join(ROOT, 'test', 'palette', 'node_modules');
+
+/** The types of the package, as package.json names them to Node-RED. */
+export function typesOfPackage(): string[] {
+  const text = fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8');
+  const { 'node-red': nodeRed } = JSON.parse(text) as { 'node-red': { nodes: object } };
+  return Object.keys(nodeRed.nodes);
+}
+
+/** The Node-RED versions that the package supports, as installed for the tests. */
+export const VERSIONS = { '4.1': 'node-red-4', '5': 'node-red' } as const;
+export type NodeRedVersion = keyof typeof VERSIONS;
+
+export interface FlowNode {
+  id: string;
+  type: string;
+  [property: string]: unknown;
+}
+
+export interface Seen {
+  probe: string;
+  msg: Record<string, unknown>;
+}
+
+export interface StartOptions {
+  version?: NodeRedVersion;
+  /** JavaScript of further settings, such as `httpNodeRoot: '/api',`. */
+  settings?: string;
+  env?: Record<string, string>;
+  /** A user directory of an earlier run. */
+  userDir?: string;
+  /** The Node binary to run it with. */
+  node?: string;
+  port?: number;
+  /** The flow file to start with; others are deployed later. */
+  flows?: readonly FlowNode[];
+  /** Embedded in a host application, instead of the red.js of Node-RED. */
+  embedded?: boolean;
+  /** Its flow file names a type that is missing: the flows do not start. */
+  waitsForTypes?: boolean;
+  /** A palette without this package. */
+  withoutPackage?: boolean;
+  /** Packages of others in its palette, of those in test/palette. */
+  palette?: readonly string[];
+}
+
+/** The real red.js in a process of its own, with this package in its user directory. */
+export class NodeRed {
+  readonly seen: Seen[] = [];
+  log = '';
+  readonly #changes = new EventEmitter();
+
+  private constructor(
+    readonly userDir: string,
+    readonly port: number,
+    private readonly child: ChildProcess,
+  ) {
+    this.#changes.setMaxListeners(100);
+    child.stdout?.on('data', (piece: Buffer) => this.#addLog(piece));
+    child.stderr?.on('data', (piece: Buffer) => this.#addLog(piece));
+    child.on('message', (message: unknown) => this.#addMessage(message));
+    child.on('exit', () => this.#changes.emit('change'));
+  }
+
+  static async start(options: StartOptions = {}): Promise<NodeRed> {
+    const userDir = options.userDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-node-red-'));
+    const port = options.port ?? (await freePort());
+    const modules = path.join(userDir, 'node_modules');
+    const own = path.join(modules, '@rvm', 'node-red-remote-monitoring');
+    if (options.withoutPackage !== true && !fs.existsSync(own)) {
+      linkPackage(ROOT, own);
+      fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
+    }
+    for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
+    fs.writeFileSync(path.join(userDir, 'settings.js'), settingsFile(port, options.settings ?? ''));
+
+    if (options.flows !== undefined) {
+      fs.writeFileSync(path.join(userDir, 'flows.json'), JSON.stringify(options.flows));
+    }
+
+    const red = options.embedded
+      ? path.join(__dirname, 'embedded-host.js')
+      : path.join(ROOT, 'node_modules', VERSIONS[options.version ?? '5'], 'red.js');
+    const child = fork(red, ['--userDir', userDir], {
+      // A flow that writes to a relative path leaves nothing in the checkout.
+      cwd: userDir,
+      env: { ...process.env, ...coverageOf(options), ...NO_PROXY, ...options.env },
+      execPath: options.node ?? process.execPath,
+      execArgv: [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    const nodeRed = new NodeRed(userDir, port, child);
+    const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
+    await nodeRed.until(
+      () => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
+      'its start',
+    );
+    return nodeRed;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  /** Deploys a whole flow file through the admin API and waits until it runs. */
+  async deploy(
+    flows: readonly FlowNode[],
+    how: 'full' | 'nodes' | 'flows' = 'full',
+    root = '',
+    token = '',
+  ): Promise<void> {
+    const before = count(this.log, /Started (modified )?(nodes|flows)/g);
+    const response = await fetch(`${this.url}${root}/flows`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        'Node-RED-Deployment-Type': how,
+        ...(token !== '' && { Authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify(flows),
+    });
+    assert.ok(response.ok, `deploy answered ${response.status}: ${await response.text()}`);
+    await this.until(() => count(this.log, /Started (modified )?(nodes|flows)/g) > before, 'the deploy');
+  }
+
+  /** Moves the clock that never jumps, in a Node-RED that was started with the setting MOVABLE_CLOCK. */
+  async advance(seconds: number): Promise<void> {
+    const before = count(this.log, CLOCK_MOVED);
+    this.child.send({ advance: seconds * 1000 });
+    await this.until(() => count(this.log, CLOCK_MOVED) > before, 'the clock');
+  }
+
+  /** Messages that a probe has seen so far, or of those after the first so many of all. */
+  at(probe: string, from = 0): Record<string, unknown>[] {
+    return this.seen
+      .slice(from)
+      .filter((entry) => entry.probe === probe)
+      .map((entry) => entry.msg);
+  }
+
+  /** The first message at a probe for which the condition holds, waiting for it if need be. */
+  async message(
+    probe: string,
+    condition: (msg: Record<string, unknown>) => boolean = () => true,
+    seconds = PATIENCE / 1000,
+  ): Promise<Record<string, unknown>> {
+    await this.until(() => this.at(probe).some(condition), `a message at "${probe}"`, seconds);
+    const found = this.at(probe).find(condition);
+    assert.ok(found !== undefined);
+    return found;
+  }
+
+  /** Texts of all statuses that a node has shown, oldest first. */
+  statuses(nodeId: string, from = 0): string[] {
+    return this.at('status', from)
+      .filter((msg) => (msg.status as { source?: { id?: string } }).source?.id === nodeId)
+      .map((msg) => (msg.status as { text?: string }).text ?? '');
+  }
+
+  /** Waits for a line of the log, which comes by another way than statuses and messages. */
+  async logged(line: RegExp, from = 0): Promise<void> {
+    await this.until(() => line.test(this.log.slice(from)), `${line} in the log`);
+  }
+
+  /** Waits for a condition over log and messages; looked at again after each change. */
+  async until(condition: () => boolean, what: string, seconds = PATIENCE / 1000): Promise<void> {
+    const deadline = AbortSignal.timeout(seconds * 1000);
+    while (!condition()) {
+      if (!this.isRunning)
+        assert.fail(`Node-RED has ended while waiting for ${what}:\n${this.log.slice(-3000)}`);
+      try {
+        await once(this.#changes, 'change', { signal: deadline });
+      } catch {
+        assert.fail(`waited ${seconds} s in vain for ${what}; the log ends with:\n${this.log.slice(-3000)}`);
+      }
+    }
+  }
+
+  /** Waits for the process to end by itself. */
+  async ended(seconds = PATIENCE / 1000): Promise<void> {
+    if (!this.isRunning) return;
+    try {
+      await once(this.child, 'exit', { signal: AbortSignal.timeout(seconds * 1000) });
+    } catch {
+      assert.fail(`Node-RED has not ended within ${seconds} s:\n${this.log.slice(-3000)}`);
+    }
+  }
+
+  /** Ends the process as a service manager does, and waits for it. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (!this.isRunning) return;
+    this.child.kill(signal);
+    await once(this.child, 'exit');
+  }
+
+  async stopAndRemove(): Promise<void> {
+    await this.stop();
+    fs.rmSync(this.userDir, { recursive: true, force: true });
+  }
+
+  #addLog(piece: Buffer): void {
+    this.log += piece.toString();
+    this.#changes.emit('change');
+  }
+
+  #addMessage(message: unknown): void {
+    if (message === null || typeof message !== 'object' || !('probe' in message)) return;
+    this.seen.push(message as Seen);
+    this.#changes.emit('change');
+  }
+}
+
+/** Counting what runs costs time, and shows the same in each version. */
+function coverageOf({ version = '5' }: StartOptions): Record<string, undefined> {
+  return version === '5' ? {} : { NODE_V8_COVERAGE: undefined };
+}
+
+function linkPackage(from: string, to: string): void {
+  if (fs.existsSync(to)) return;
+  fs.mkdirSync(path.dirname(to), { recursive: true });
+  fs.symlinkSync(from, to, 'junction');
+}
+
+/** Services of tests are on this machine, whatever proxy it uses for others. */
+const NO_PROXY = { http_proxy: '', https_proxy: '', HTTP_PROXY: '', HTTPS_PROXY: '' };
+
+/** JavaScript of a setting that lets a test move `performance.now`; timers go on as they do. */
+export const MOVABLE_CLOCK = `movableClock: (() => {
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    performance.now = () => now() + ahead;
+    process.on('message', (message) => {
+      ahead += message.advance;
+      console.log('The clock was moved.');
+    });
+  })(),`;
+const CLOCK_MOVED = /The clock was moved/g;
+
+/** A function node that reports what it gets to the test. */
+export function probe(id: string, z = 'tab'): FlowNode {
+  const func = `global.get('probe')('${id}', msg);\nreturn null;`;
+  return { id, type: 'function', z, name: id, func, outputs: 1, libs: [], x: 0, y: 0, wires: [[]] };
+}
+
+/** What every test flow has: a tab, and probes for all statuses and all caught errors. */
+export function watched(...nodes: FlowNode[]): FlowNode[] {
+  return [
+    { id: 'tab', type: 'tab', label: 'test' },
+    { id: 'watch-status', type: 'status', z: 'tab', scope: null, x: 0, y: 0, wires: [['status']] },
+    probe('status'),
+    {
+      id: 'watch-errors',
+      type: 'catch',
+      z: 'tab',
+      scope: null,
+      uncaught: false,
+      x: 0,
+      y: 0,
+      wires: [['caught']],
+    },
+    probe('caught'),
+    ...nodes.map((node) => (node.z === undefined && node.wires !== undefined ? { ...node, z: 'tab' } : node)),
+  ];
+}
+
+/** An entrance: a message posted to `/enter/<id>` enters the flow as `msg`. */
+export function entrance(id: string, ...targets: string[]): FlowNode[] {
+  const func = `const { req, res, payload } = msg; res.sendStatus(200); return payload;`;
+  return [
+    {
+      id: `${id}-http`,
+      type: 'http in',
+      z: 'tab',
+      name: '',
+      url: `/enter/${id}`,
+      method: 'post',
+      x: 0,
+      y: 0,
+      wires: [[id]],
+    },
+    {
+      id,
+      type: 'function',
+      z: 'tab',
+      name: id,
+      func: func.replace('res.sendStatus', 'res._res.sendStatus'),
+      outputs: 1,
+      libs: [],
+      x: 0,
+      y: 0,
+      wires: [targets],
+    },
+  ];
+}
+
+export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, unknown>): Promise<void> {
+  const response = await fetch(`${nodeRed.url}/enter/${id}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(msg),
+  });
+  assert.equal(response.status, 200);
+}
+
+/** A port that nothing listens on, of those that no system gives to a server of another test that asks for any. */
+export async function freePort(): Promise<number> {
+  const port = 10_000 + randomInt(20_000);
+  const server = net.createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch {
+    return freePort();
+  }
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function settingsFile(port: number, further: string): string {
+  return `module.exports = {
+  uiPort: ${port},
+  uiHost: '127.0.0.1',
+  flowFile: 'flows.json',
+  credentialSecret: false,
+  editorTheme: { tours: false },
+  telemetry: { enabled: false, updateNotification: false },
+  // Lines of the log are waited for, whatever the language of this machine.
+  lang: 'en-US',
+  logging: { console: { level: 'trace', metrics: false, audit: false } },
+  functionGlobalContext: {
+    probe(name, msg) {
+      const { req, res, ...plain } = msg;
+      process.send({ probe: name, msg: JSON.parse(JSON.stringify(plain)) });
+    },
+  },
+  ${further}
+};
+`;
+}
+
+function count(text: string, pattern: RegExp): number {
+  return text.match(pattern)?.length ?? 0;
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { Sandbox, type SandboxOptions } from '../../../sandbox/index';
+import { cloud, station } from './flows';
+import {
+  entrance,
+  inject,
+  NodeRed,
+  probe,
+  watched,
+  type FlowNode,
+  type NodeRedVersion,
+  type StartOptions,
+} from './node-red';
+
+export type Message = Record<string, unknown>;
+
+/** What a node that fails puts into `msg.error`. */
+export interface Failure {
+  code: string;
+  message: string;
+  cause: Record<string, unknown>;
+}
+
+/** A camera as the sandbox tells of it. */
+export interface SandboxCamera {
+  id: string;
+  remoteId: string;
+  name: string;
+  siteId: string;
+  status: string;
+  /** Null for a fixed camera. */
+  ptz: { position: string; tour: number | null } | null;
+}
+
+interface Changes {
+  cloud?: Message;
+  station?: Message;
+}
+
+/** Keeps what a message has in `flow` and `global` in the context of these names, and passes the rest on. */
+const REMEMBER = `const { flow: ofFlow = {}, global: ofGlobal = {}, ...rest } = msg;
+for (const [name, value] of Object.entries(ofFlow)) flow.set(name, value);
+for (const [name, value] of Object.entries(ofGlobal)) global.set(name, value);
+return rest;`;
+
+/** A node of the package that calls the service, with both outputs at probes. */
+export function caller(type: string, properties: Message = {}): FlowNode {
+  return {
+    id: 'node',
+    type,
+    z: 'tab',
+    station: 'station',
+    x: 0,
+    y: 0,
+    wires: [['result'], ['failed']],
+    ...properties,
+  };
+}
+
+/**
+ * Real Node-RED and a sandbox as its service: messages go in at one end of a flow, and are seen where they come out.
+ */
+export class StationFlow {
+  #sequence = 0;
+  /** How many messages had been seen when the last deploy began. */
+  #deployed = 0;
+
+  private constructor(
+    readonly nodeRed: NodeRed,
+    readonly sandbox: Sandbox,
+    readonly credentials: { username: string; password: string; secret: string },
+  ) {}
+
+  static async start(
+    version: NodeRedVersion,
+    sandboxOptions: SandboxOptions = {},
+    options: StartOptions = {},
+  ): Promise<StationFlow> {
+    const sandbox = await Sandbox.start({ eventsPerMinute: 0, seed: 7, rtspPort: 0, ...sandboxOptions });
+    const credentials = sandbox.setStation('north', { scheme: 'http' });
+    try {
+      return new StationFlow(await NodeRed.start({ version, ...options }), sandbox, credentials);
+    } catch (error) {
+      await sandbox.close();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.nodeRed.stopAndRemove();
+    await this.sandbox.close();
+  }
+
+  /** A flow file around some nodes, all of which get the messages that go in; `wires` or others than `result` stay as they are. */
+  flows(changes: Changes, ...nodes: FlowNode[]): FlowNode[] {
+    const { sandbox, credentials } = this;
+    return watched(
+      cloud({ url: sandbox.url, credentials: { apiKey: sandbox.apiKey }, ...changes.cloud }),
+      station({ credentials, ...changes.station }),
+      ...entrance('in', 'remember'),
+      {
+        id: 'remember',
+        type: 'function',
+        z: 'tab',
+        name: '',
+        func: REMEMBER,
+        outputs: 1,
+        libs: [],
+        x: 0,
+        y: 0,
+        wires: [nodes.filter((node) => node.type.startsWith('rvm-')).map(({ id }) => id)],
+      },
+      ...nodes,
+      probe('result'),
+      probe('failed'),
+    );
+  }
+
+  async deploy(...nodes: FlowNode[]): Promise<void> {
+    await this.deployFlows(this.flows({}, ...nodes));
+  }
+
+  /** Deploys a whole flow file; of a deploy of changes, credentials are left out as the editor does where they are the same. */
+  async deployFlows(flows: FlowNode[], how: 'full' | 'nodes' = 'full'): Promise<void> {
+    this.#deployed = this.nodeRed.seen.length;
+    const unchanged = ({ credentials: _same, ...node }: FlowNode): FlowNode => node;
+    await this.nodeRed.deploy(how === 'full' ? flows : flows.map(unchanged), how);
+  }
+
+  /** Texts of the statuses that a node has shown since the last deploy began. */
+  statuses(node = 'node'): string[] {
+    return this.nodeRed.statuses(node, this.#deployed);
+  }
+
+  /** Sends a message through and gives what comes out: at a probe, or at the Catch node. */
+  async through(msg: Message, outcome: 'result' | 'failed' | 'caught' = 'result'): Promise<Message> {
+    const mark = await this.send(msg);
+    await this.nodeRed.until(
+      () => this.nodeRed.seen.some((seen) => seen.probe !== 'status' && seen.msg.mark === mark),
+      'an outcome',
+    );
+    const [first] = this.nodeRed.seen.filter((seen) => seen.probe !== 'status' && seen.msg.mark === mark);
+    assert.equal(first?.probe, outcome, JSON.stringify(first?.msg.error));
+    return first.msg;
+  }
+
+  /** Sends a message in, and gives the mark by which it is known when it comes out. */
+  async send(msg: Message): Promise<number> {
+    this.#sequence += 1;
+    await inject(this.nodeRed, 'in', { ...msg, mark: this.#sequence });
+    return this.#sequence;
+  }
+
+  async failure(msg: Message): Promise<Failure> {
+    return (await this.through(msg, 'failed')).error as Failure;
+  }
+
+  async code(msg: Message): Promise<string> {
+    return (await this.failure(msg)).code;
+  }
+
+  /** Waits until a node shows a status. */
+  async shows(text: string | RegExp, node = 'node'): Promise<void> {
+    const matches = (shown?: string): boolean =>
+      shown !== undefined && (typeof text === 'string' ? shown === text : text.test(shown));
+    await this.nodeRed.until(() => matches(this.statuses(node).at(-1)), `the status ${text}`);
+  }
+
+  /** The cameras of the sites that the Agent User may see. */
+  async cameras(): Promise<SandboxCamera[]> {
+    const response = await fetch(`${this.sandbox.url}/sandbox/state`);
+    const { cameras, sites } = (await response.json()) as {
+      cameras: SandboxCamera[];
+      sites: { id: string; state: string }[];
+    };
+    const seen = new Set(sites.filter(({ state }) => state === 'accepted').map(({ id }) => id));
+    return cameras.filter(({ siteId }) => seen.has(siteId));
+  }
+
+  async camera(condition: (camera: SandboxCamera) => boolean): Promise<SandboxCamera> {
+    const camera = (await this.cameras()).find(condition);
+    assert.ok(camera !== undefined, 'the sandbox has such a camera');
+    return camera;
+  }
+
+  /** Lets the service misbehave. */
+  async fault(fault: Message): Promise<void> {
+    const response = await fetch(`${this.sandbox.url}/sandbox/faults`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(fault),
+    });
+    assert.ok(response.ok, await response.text());
+  }
+
+  async endFaults(): Promise<void> {
+    await fetch(`${this.sandbox.url}/sandbox/faults`, { method: 'DELETE' });
+  }
+}
+
+export const isOnline = ({ status }: SandboxCamera): boolean => status === 'online';
+export const isFixed = (camera: SandboxCamera): boolean => isOnline(camera) && camera.ptz === null;
+export const canMove = (camera: SandboxCamera): boolean => isOnline(camera) && camera.ptz !== null;

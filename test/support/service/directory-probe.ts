@@ -1,0 +1,165 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
+
+/** What a process of its own is to find out about a client and its directory. */
+export interface Probing {
+  settings: StationClientOptions;
+  measure: 'gaps' | 'memory';
+  /** How often the directory is loaded again. */
+  refreshes: number;
+  /** Milliseconds for which the event loop is blocked once on purpose, in the middle of the first load. */
+  block?: number;
+}
+
+/** Longest time, in milliseconds, for which the event loop did not come round. */
+export interface Gaps {
+  load: number;
+  /** Of the refresh with the shortest one. */
+  refresh: number;
+}
+
+/** Bytes in use, inside the heap and outside it, once all that can be freed has been. */
+export interface Memory {
+  /** Logged in, but nothing loaded. */
+  empty: number;
+  /** After the first load. */
+  loaded: number;
+  /** After the last refresh. */
+  refreshed: number;
+  /** The most that was in use during a refresh. */
+  peak: number;
+}
+
+/** Runs it in a process of its own, so that no other work of this one is in the measurement. */
+export async function probe(probing: Probing & { measure: 'gaps' }): Promise<Gaps>;
+export async function probe(probing: Probing & { measure: 'memory' }): Promise<Memory>;
+export async function probe(probing: Probing): Promise<Gaps | Memory> {
+  const child = fork(__filename, [JSON.stringify(probing)], {
+    execArgv: ['--expose-gc', '--import=tsx'],
+    // What takes note of the lines that have run makes them slower.
+    env: { ...process.env, NODE_V8_COVERAGE: '' },
+  });
+  const ended = once(child, 'exit');
+  const answered = new Promise<Gaps | Memory>((resolve) => {
+    child.once('message', (message) => resolve(message as Gaps | Memory));
+  });
+  const failed = ended.then(([code]: unknown[]) =>
+    Promise.reject(new Error(`the probe ended with ${String(code)}`)),
+  );
+  const result = await Promise.race([answered, failed]);
+  await ended;
+  return result;
+}
+
+async function gaps(client: StationClient, { refreshes, block }: Probing): Promise<Gaps> {
+  await logIn(client);
+  const load = await longestGap(() => {
+    if (block !== undefined) setTimeout(() => busy(block), 100);
+    return client.listDevices();
+  });
+  let refresh = Infinity;
+  for (let turn = 0; turn < refreshes; turn += 1) {
+    refresh = Math.min(refresh, await longestGap(() => client.listDevices({ fresh: true })));
+  }
+  return { load, refresh };
+}
+
+/** What comes with the first request of a process, such as code that is compiled, has nothing to do with the directory. */
+async function logIn(client: StationClient): Promise<void> {
+  await client.request({ start: 'system', rels: [], method: 'GET' });
+}
+
+/**
+ * In CPU time of the thread where that can be had: what other processes take from this one is no fault of the client.
+ */
+async function longestGap(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let since = now();
+  let going = true;
+  const turn = (): void => {
+    longest = Math.max(longest, now() - since);
+    since = now();
+    if (going) setImmediate(turn);
+  };
+  setImmediate(turn);
+  await work();
+  // What the work has left for the next turns counts as well.
+  await sleep(20);
+  going = false;
+  return longest;
+}
+
+/** Milliseconds. */
+function now(): number {
+  if (!('threadCpuUsage' in process)) return ranUntilNow();
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
+/** For Node.js 22: what the system tells of the thread, where it does. */
+function ranUntilNow(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
+  } catch {
+    return performance.now();
+  }
+}
+
+function busy(milliseconds: number): void {
+  const end = now() + milliseconds;
+  while (now() < end);
+}
+
+async function memory(client: StationClient, { refreshes }: Probing): Promise<Memory> {
+  await logIn(client);
+  const empty = await settled();
+  await client.listDevices();
+  const loaded = await settled();
+  for (let turn = 1; turn < refreshes; turn += 1) await client.listDevices({ fresh: true });
+  // To free all takes long, so it is done during the last one only.
+  const peak = await peakOf(client.listDevices({ fresh: true }));
+  return { empty, loaded, refreshed: await settled(), peak };
+}
+
+/** The most that is in use while work goes on. Looking takes as much time as is left for the work. */
+async function peakOf(work: Promise<unknown>): Promise<number> {
+  let peak = 0;
+  const done = work.then(() => true);
+  for (let isDone = false; !isDone;) {
+    const before = performance.now();
+    peak = Math.max(peak, inUse());
+    isDone = await Promise.race([done, sleep(performance.now() - before).then(() => false)]);
+  }
+  return peak;
+}
+
+/** What is in use once all has been freed that takes its time: buffers of sockets, and what is freed with them. */
+async function settled(): Promise<number> {
+  let least = Infinity;
+  for (let turn = 0; turn < 5; turn += 1) {
+    await sleep(50);
+    least = Math.min(least, inUse());
+  }
+  return least;
+}
+
+function inUse(): number {
+  // What garbage in the heap held outside it goes with the second collection only.
+  globalThis.gc?.();
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+async function main(probing: Probing): Promise<void> {
+  const client = new StationClient(probing.settings);
+  const result = probing.measure === 'gaps' ? await gaps(client, probing) : await memory(client, probing);
+  await client.close();
+  process.send?.(result);
+  process.disconnect();
+}
+
+if (require.main === module) void main(JSON.parse(process.argv[2] ?? '') as Probing);

@@ -1,0 +1,119 @@
+import type { ServerOptions } from 'node:https';
+import type { ProxySettings } from '../../../lib/cloud/http/connection/proxy-settings';
+import type { RtspSession, RtspWanted } from '../../../lib/cloud/calls';
+import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
+import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
+import { RvmError, type RvmErrorCode } from '../../../lib/error';
+import type { RvmEvent } from '../../../lib/event';
+import { soon } from '../time/patience';
+import { ScriptedService } from './scripted-service';
+
+/** A time-out, in milliseconds, that a test can wait for and that an answer meets on a busy machine, too. */
+export const SHORT_TIMEOUT = 1_000;
+
+/** The services and clients of one test; `close` ends them all. */
+export class ScriptedStation {
+  readonly #clients: StationClient[] = [];
+  readonly #services: ScriptedService[] = [];
+
+  private constructor(readonly service: ScriptedService) {
+    this.#services.push(service);
+  }
+
+  /** @param tls makes it a station of an https service */
+  static async start(tls?: ServerOptions): Promise<ScriptedStation> {
+    return new ScriptedStation(await ScriptedService.start(tls));
+  }
+
+  /** One more service, on an origin of its own. */
+  async otherService(): Promise<ScriptedService> {
+    const service = await ScriptedService.start();
+    this.#services.push(service);
+    return service;
+  }
+
+  client(options: Partial<StationClientOptions> = {}, timing: Partial<StationTiming> = {}): StationClient {
+    const client = new StationClient(
+      { ...settingsOf(this.service), ...options },
+      { ...STATION_TIMING, ...timing },
+    );
+    this.#clients.push(client);
+    return client;
+  }
+
+  async closeClients(): Promise<void> {
+    for (const client of this.#clients) await client.close();
+  }
+
+  async close(): Promise<void> {
+    await this.closeClients();
+    for (const service of this.#services) await service.close();
+  }
+}
+
+/** The settings that fit a service as it starts. */
+export function settingsOf(
+  service: Record<'url' | 'apiKey' | 'username' | 'password', string>,
+): StationClientOptions {
+  return {
+    baseUrl: service.url,
+    apiKey: service.apiKey,
+    username: service.username,
+    password: service.password,
+    versionLow: '1',
+    versionHigh: '9',
+    timeoutMs: 5_000,
+    deviceRefreshMs: 0,
+    trustedOrigins: [],
+    loginUserField: 'username',
+    loginPasswordField: 'password',
+    loginExtra: {},
+    appendZ: false,
+    liveStyle: 'omit',
+    relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
+    userAgent: 'test',
+    proxy: { kind: 'none' },
+  };
+}
+
+/** An alarm of the camera that a scripted service calls Gate. */
+export const EVENT_OF_GATE: RvmEvent = {
+  cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
+  cameraRemoteId: 'r',
+  eventStartTime: '2026-11-21T10:00:00',
+};
+
+/** The recorded video of an event, as get RTSP asks for it unless told otherwise. */
+export function rtspForEvent(
+  client: StationClient,
+  event: RvmEvent,
+  { signal, ...wanted }: Partial<RtspWanted> & { signal?: AbortSignal } = {},
+): Promise<RtspSession> {
+  const defaults = { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' } as const;
+  return client.openRtsp({ ...defaults, ...wanted } as RtspWanted, signal === undefined ? {} : { signal });
+}
+
+/** The setting of a proxy. */
+export function through(
+  url: string,
+  more: Partial<ProxySettings & { kind: 'proxy' }> = {},
+): { proxy: ProxySettings } {
+  return { proxy: { kind: 'proxy', url, except: [], ...more } };
+}
+
+/** The error that a piece of work fails with; fails the test if it succeeds or throws anything else. */
+export async function failure(work: Promise<unknown>, code: RvmErrorCode): Promise<RvmError> {
+  const outcome: unknown = await work.then(
+    () => new Error(`expected ${code}, but it succeeded`),
+    (error: unknown) => error,
+  );
+  if (outcome instanceof RvmError && outcome.code === code) return outcome;
+  throw outcome instanceof Error ? outcome : new Error(String(outcome));
+}
+
+/** The milliseconds that a piece of work takes to fail with a code: less than what would be said to be waiting. */
+export async function failsSoon(work: Promise<unknown>, code: RvmErrorCode): Promise<number> {
+  const begun = performance.now();
+  await soon(failure(work, code));
+  return performance.now() - begun;
+}

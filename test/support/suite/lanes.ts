@@ -1,0 +1,46 @@
+import { VERSIONS, type NodeRedVersion } from '../node-red/node-red';
+
+/**
+ * Set to `quick` by `npm test`, which shows each feature once on a real Node-RED. Without it everything is run: by
+ * `npm run test:all`, and of a file that is named on the command line. What a lane does not hold is not defined at all, for a
+ * test that is skipped counts as one that could not be run.
+ */
+export const LANE_VARIABLE = 'RVM_TEST_LANE';
+
+const EVERY_LANE = process.env[LANE_VARIABLE] !== 'quick';
+
+/** A slow test that stands in a file of quick ones. */
+export function slowIt(title: string, test: (this: Mocha.Context) => unknown): void {
+  if (EVERY_LANE) it(title, test);
+}
+
+/** The versions of Node-RED to repeat a test on. */
+export const NODE_RED_VERSIONS: readonly NodeRedVersion[] = EVERY_LANE
+  ? (Object.keys(VERSIONS) as NodeRedVersion[])
+  : ['5'];
+
+/** Files, or folders, that `npm test` leaves to `npm run test:all`. */
+export const SLOW: readonly string[] = [
+  // In Chromium.
+  'test/editor/',
+  'test/examples/10-board.test.ts',
+  // Behind nginx and Caddy.
+  'test/proxies/',
+  // With system calls that strace lets fail, or records.
+  'test/faults/crash-images.test.ts',
+  'test/faults/disk.test.ts',
+  // On Node.js of other versions, which are fetched.
+  'test/nodes/node-versions.test.ts',
+  // Packed, and installed from the package.
+  'test/nodes/package.test.ts',
+];
+
+/** Files that measure the machine, and are run while nothing else is. */
+export const ALONE: readonly string[] = [
+  // CPU time, memory, and how long the event loop stands still.
+  'test/cloud/large-directory-cost.test.ts',
+  'test/cloud/round-trip.test.ts',
+  'test/nodes/long-device-list.test.ts',
+  // Times of answers, one against the other.
+  'test/webhook/timing.test.ts',
+];
