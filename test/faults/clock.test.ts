@@ -4,7 +4,7 @@ import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
-import { inboxesOpen } from '../support/node-red/inboxes-open';
+import { inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 const HOUR = 3_600_000;
@@ -52,6 +52,7 @@ describe('a wall clock that is wrong after a restart', () => {
   for (const [title, shift] of CLOCKS) {
     it(`C-130 loses nothing, repeats nothing and calls nothing stale with a clock ${title}`, async () => {
       const { userDir, port } = nodeRed;
+      await nothingOpen(nodeRed);
       await nodeRed.stop();
       nodeRed = await NodeRed.start({ userDir, port, settings: wrongBy(shift) });
       await inboxesOpen(nodeRed);

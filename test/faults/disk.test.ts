@@ -4,6 +4,7 @@ import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
+import { nothingOpen } from '../support/node-red/inboxes-open';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 import { needsStrace, Strace } from '../support/inbox/strace';
 import { eventually } from '../support/time/patience';
@@ -110,6 +111,7 @@ describe('Node-RED on a disk that fails', () => {
   it('C-124 C-125 has everything after a restart', async () => {
     const { userDir, port } = nodeRed;
     const before = sink.events().length;
+    await nothingOpen(nodeRed);
     await nodeRed.stop();
     nodeRed = await NodeRed.start({ userDir, port });
     const message = alarmMessage();

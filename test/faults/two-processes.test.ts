@@ -3,6 +3,7 @@ import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
+import { nothingOpen } from '../support/node-red/inboxes-open';
 import { eventually } from '../support/time/patience';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 
@@ -32,6 +33,7 @@ describe('two Node-RED with one inbox folder', () => {
       const ids = (index: number): unknown[] => sinks[index]?.events().map((event) => event.messageId) ?? [];
       await eventually(() => ids(0).length === 2, 'both events at the first');
 
+      await nothingOpen(first);
       await first.stop();
       await eventually(() => ids(1).includes(two.messageId), 'the event at the second');
       assert.deepEqual(ids(0), [one.messageId, three.messageId]);
