@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../sandbox/index';
+import { Sandbox } from '../sandbox';
 import { cloud, PHRASE, station } from '../test/support/node-red/flows';
 import { entrance, inject, type FlowNode, type NodeRed } from '../test/support/node-red/node-red';
 import { CountingNodeRed, functionNode, webhookInFlow } from './counting-node-red';

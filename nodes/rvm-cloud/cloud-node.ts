@@ -1,8 +1,8 @@
 import type { Node } from 'node-red';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
-import type { Sandbox } from '../../sandbox/index';
+import type { Sandbox } from '../../sandbox';
 
-export type { Sandbox, SandboxOptions, StationCredentials, StationSettings } from '../../sandbox/index';
+export type { Sandbox, SandboxOptions, StationCredentials, StationSettings } from '../../sandbox';
 
 interface CloudCredentials {
   apiKey?: string;

@@ -1,7 +1,7 @@
-import type { Sandbox, SandboxOptions } from '../../sandbox/index';
+import type { Sandbox, SandboxOptions } from '../../sandbox';
 import { RvmError } from '../../lib/error';
 
-type SandboxModule = typeof import('../../sandbox/index');
+type SandboxModule = typeof import('../../sandbox');
 
 /** Starts the sandbox of one `rvm-cloud` at first use, once, and ends it with the node. */
 export class SandboxHost {
@@ -29,7 +29,7 @@ export class SandboxHost {
 
   async #start(): Promise<Sandbox> {
     // Loaded here and not above: most of its users only ever talk to the real service.
-    const { OptionError, Sandbox } = require('../../sandbox/index') as SandboxModule;
+    const { OptionError, Sandbox } = require('../../sandbox') as SandboxModule;
     try {
       const sandbox = await Sandbox.start(this.options);
       this.started(sandbox);

@@ -3,12 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmEvent } from '../../lib/event';
-import {
-  Sandbox,
-  type RemoteIdPlace,
-  type SandboxOptions,
-  type StationCredentials,
-} from '../../sandbox/index';
+import { Sandbox, type RemoteIdPlace, type SandboxOptions, type StationCredentials } from '../../sandbox';
 import { failure, rtspForEvent, settingsOf } from '../support/service/scripted-station';
 
 const QUALITY = { quality: 'high' };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox/index';
+import { Sandbox } from '../../sandbox';
 import { openDialog } from '../support/editor/browser';
 import { cloud, station, webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';

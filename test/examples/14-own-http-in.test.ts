@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox/index';
+import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { eventually } from '../support/time/patience';
 import { ExampleRun, partOf, webhookOf } from '../support/examples/example-run';

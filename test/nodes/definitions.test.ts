@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { OptionError, Sandbox } from '../../sandbox/index';
+import { OptionError, Sandbox } from '../../sandbox';
 import { definitionOf } from '../support/editor/definitions';
 import { typesOfPackage } from '../support/node-red/node-red';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { Sandbox } from '../../sandbox/index';
+import { Sandbox } from '../../sandbox';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, webhookFlow } from '../support/node-red/flows';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { Sandbox, type StationCredentials } from '../../sandbox/index';
+import { Sandbox, type StationCredentials } from '../../sandbox';
 import { cloud, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox/index';
+import { Sandbox } from '../../sandbox';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import type { FlowNode } from '../support/node-red/node-red';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { readCommandLine } from '../../sandbox/cli-options';
-import { OptionError } from '../../sandbox/index';
+import { OptionError } from '../../sandbox';
 import { Json, ServiceClient } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { guardControl } from '../../sandbox/control/control-guard';
-import { Refusal } from '../../sandbox/index';
+import { Refusal } from '../../sandbox';
 import { closeSandboxes, control, startLoggedIn, startSandbox, stateOf } from './service-client';
 
 /** The status of a GET with headers that `fetch` would not send. */

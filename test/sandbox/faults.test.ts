@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Sandbox } from '../../sandbox/index';
+import type { Sandbox } from '../../sandbox';
 import { closeSandboxes, control, startLoggedIn, type Json, type ServiceClient } from './service-client';
 
 describe('faults of the sandbox', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { OptionError, Sandbox, type SandboxOptions } from '../../sandbox/index';
+import { OptionError, Sandbox, type SandboxOptions } from '../../sandbox';
 import { closeSandboxes, startSandbox } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 

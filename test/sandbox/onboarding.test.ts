@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Refusal } from '../../sandbox/index';
+import { Refusal } from '../../sandbox';
 import { closeSandboxes, control, startLoggedIn, stateOf, type Json } from './service-client';
 
 const byState = (sites: Json, state: string): Json[] =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import type { Sandbox, SandboxOptions } from '../../sandbox/index';
+import type { Sandbox, SandboxOptions } from '../../sandbox';
 import { eventually } from '../support/time/patience';
 import { closeSandboxes, control, startSandbox, type Json } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';

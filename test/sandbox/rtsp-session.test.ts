@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { Sandbox } from '../../sandbox/index';
+import type { Sandbox } from '../../sandbox';
 import { RtspPlayer } from '../support/rtsp/rtsp-client';
 import {
   closeSandboxes,

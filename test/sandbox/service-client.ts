@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sandbox, type SandboxOptions } from '../../sandbox/index';
+import { Sandbox, type SandboxOptions } from '../../sandbox';
 
 /** A JSON answer, read without trust. */
 export interface JsonAnswer {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import type { Sandbox } from '../../sandbox/index';
+import type { Sandbox } from '../../sandbox';
 import { closeSandboxes, control, startSandbox, stateOf, type Json } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 

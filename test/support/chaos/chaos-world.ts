@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import type { StationTiming } from '../../../lib/cloud/timing';
-import { Sandbox } from '../../../sandbox/index';
+import { Sandbox } from '../../../sandbox';
 import { FaultyProxy } from './faulty-proxy';
 import { PATIENCE } from '../time/patience';
 import { RecordingForwarder } from '../rtsp/recording-forwarder';

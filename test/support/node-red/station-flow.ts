@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Sandbox, type SandboxOptions } from '../../../sandbox/index';
+import { Sandbox, type SandboxOptions } from '../../../sandbox';
 import { cloud, station } from './flows';
 import {
   entrance,
