@@ -18,7 +18,8 @@ const LIVE_HINTS: Record<LiveStyle, string> = {
 
 /**
  * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded takes `t` and the text
- * `true` in `search`. How live video is asked for is not shown there: in the one way of `liveStyle`. `cameraId` is the remote id; the id of the device is refused.
+ * `true` in `search`. How live video is asked for is not shown there: here in the one way of `liveStyle`. `cameraId` is the
+ * remote id; the id of the device is refused.
  */
 export function rtspSession(request: ServiceRequest, grantRtsp: GrantRtsp, liveStyle: LiveStyle): Answer {
   const camera = request.onlineCamera();

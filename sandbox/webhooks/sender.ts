@@ -31,7 +31,7 @@ export interface DeliveryReport {
 interface Delivery extends DeliveryReport {
   endpoint: string;
   message: Message;
-  /** When that happened which the message tells of, the beginning or the end: the resend window begins here. Milliseconds since 1970. */
+  /** Of what the message tells of, the start or the end: the resend window begins here. Milliseconds since 1970. */
   occurredAt: number;
   unschedule: () => void;
   abort: AbortController;
