@@ -1,32 +1,42 @@
 import { parseArgs } from 'node:util';
-import { OptionError, type RemoteIdPlace, type SandboxOptions } from './options';
+import { OptionError, type LiveStyle, type RemoteIdPlace, type SandboxOptions } from './options';
 import type { StationSettings } from './world/stations';
 
-/** What the command line asks for: the help, or a sandbox with one station. */
+/** A Central Station of the sandbox, and where its alarms go. */
+export interface StationRequest {
+  settings: StationSettings;
+  webhook: string | undefined;
+}
+
+/** What the command line asks for: the help, or a sandbox with so many stations. */
 export type CliRequest =
-  | { help: true }
-  | { help: false; sandbox: SandboxOptions; station: StationSettings; webhook: string | undefined };
+  { help: true } | { help: false; sandbox: SandboxOptions; stations: readonly StationRequest[] };
 
 const DEFAULT_PORT = 8088;
 const DEFAULT_EVENTS_PER_MINUTE = 6;
 const DEFAULT_SITES = 3;
+const MOST_STATIONS = 100;
 
 const TEXT = { type: 'string' } as const;
+/** Given once for each station. */
+const TEXTS = { type: 'string', multiple: true } as const;
 const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   port: TEXT,
   'rtsp-port': TEXT,
   cameras: TEXT,
   sites: TEXT,
-  webhook: TEXT,
-  scheme: TEXT,
-  secret: TEXT,
+  stations: TEXT,
+  webhook: TEXTS,
+  scheme: TEXTS,
+  secret: TEXTS,
   'events-per-minute': TEXT,
   'api-key': TEXT,
-  username: TEXT,
-  password: TEXT,
+  username: TEXTS,
+  password: TEXTS,
   versions: TEXT,
   'remote-id': TEXT,
+  'live-style': TEXT,
   'send-timeout': TEXT,
   'resend-on-status': { type: 'boolean' },
   pending: TEXT,
@@ -41,22 +51,30 @@ Options:
   --cameras 24              cameras, spread over the sites
   --sites 3                 sites of customers
   --pending 1               how many of the sites are still a Pending Request
+  --stations 1              Central Stations, each with an Agent User and a phrase of its own
   --webhook URL             where alarms are posted
   --scheme http|https       proof of the alarms: http = HMAC header, https = phrase in the message;
                             not given = that of the webhook's address, else https
   --secret PHRASE           Shared Secret Phrase; not given = random
-  --events-per-minute 6     alarms per minute; 0 = only on demand
-  --api-key KEY             not given = random
   --username U              name of the Agent User; not given = random
   --password P              its password; not given = random
-  --versions 1-3            versions of the service: a range, or a list such as 5,6
+  --events-per-minute 6     alarms per minute; 0 = only on demand
+  --api-key KEY             not given = random
+  --versions 1-3            versions of the service: a range, or a list such as 5,6; dotted such as 1.2, too:
+                            1.2-1.4 is 1.2, 1.3 and 1.4, and 1.2-3 is 1.2, 2 and 3
   --remote-id details       where a camera shows its remote id: record, details, none
+  --live-style omit         how live video is asked for, and in no other way: omit = without t and search,
+                            live = with t "live" and search "false"
   --send-timeout 10         seconds until a webhook without an answer counts as timed out
   --resend-on-status        resend after any status but 200, 201, 202 too
   --seed N                  other ids and another choice of cameras
   --help                    this text
 
-When it is ready it prints one line of JSON: url, rtspUrl, apiKey, username, password, secret, scheme.
+With --stations, the options --webhook, --scheme, --secret, --username and --password can be given once for each
+station, in their order. The last --webhook and --scheme hold for the stations after it, too.
+
+When it is ready it prints one line of JSON: url, rtspUrl, apiKey, username, password, secret, scheme; with several
+stations these are of the first, and stations lists all of them.
 Control calls are below URL/sandbox/: alarms, deliveries, faults, packages, customers, clock, state.
 `;
 
@@ -64,19 +82,11 @@ Control calls are below URL/sandbox/: alarms, deliveries, faults, packages, cust
 export function readCommandLine(argv: readonly string[]): CliRequest {
   const values = parse(argv);
   if (values.help === true) return { help: true };
-  const webhook = webhookUrl(values.webhook);
   const sites = number('--sites', values.sites) ?? DEFAULT_SITES;
   const rtspPort = number('--rtsp-port', values['rtsp-port']);
   return {
     help: false,
-    webhook: webhook?.href,
-    station: {
-      name: 'Sandbox Station',
-      username: values.username ?? '',
-      password: values.password ?? '',
-      secret: values.secret ?? '',
-      scheme: scheme(values.scheme, webhook),
-    },
+    stations: stationsIn(values),
     sandbox: {
       port: number('--port', values.port) ?? DEFAULT_PORT,
       ...(rtspPort === undefined ? {} : { rtspPort }),
@@ -88,6 +98,7 @@ export function readCommandLine(argv: readonly string[]): CliRequest {
       apiKey: values['api-key'] ?? '',
       versions: values.versions ?? '',
       remoteId: remoteIdPlace(values['remote-id']),
+      liveStyle: liveStyle(values['live-style']),
       sendTimeout: number('--send-timeout', values['send-timeout']) ?? 10,
       resendOnStatus: values['resend-on-status'] ?? false,
       ...optionalSeed(values.seed),
@@ -106,6 +117,32 @@ function parse(argv: readonly string[]): ReturnType<typeof parseStrictly> {
 
 function parseStrictly(argv: readonly string[]) {
   return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
+}
+
+function stationsIn(values: ReturnType<typeof parseStrictly>): StationRequest[] {
+  const count = number('--stations', values.stations) ?? 1;
+  if (!Number.isInteger(count) || count < 1 || count > MOST_STATIONS) {
+    throw new OptionError(`--stations must be a whole number from 1 to ${MOST_STATIONS}.`);
+  }
+  for (const name of ['webhook', 'scheme', 'secret', 'username', 'password'] as const) {
+    const given = values[name]?.length ?? 0;
+    if (given > count) throw new OptionError(`--${name} is given ${given} times: --stations is ${count}.`);
+  }
+  return Array.from({ length: count }, (_, index) => stationAt(values, index));
+}
+
+function stationAt(values: ReturnType<typeof parseStrictly>, index: number): StationRequest {
+  const webhook = webhookUrl(values.webhook?.[index] ?? values.webhook?.at(-1));
+  return {
+    webhook: webhook?.href,
+    settings: {
+      name: index === 0 ? 'Sandbox Station' : `Sandbox Station ${index + 1}`,
+      username: values.username?.[index] ?? '',
+      password: values.password?.[index] ?? '',
+      secret: values.secret?.[index] ?? '',
+      scheme: scheme(values.scheme?.[index] ?? values.scheme?.at(-1), webhook),
+    },
+  };
 }
 
 function number(name: string, text: string | undefined): number | undefined {
@@ -136,4 +173,10 @@ function remoteIdPlace(text: string | undefined): RemoteIdPlace {
   if (text === undefined) return 'details';
   if (text === 'record' || text === 'details' || text === 'none') return text;
   throw new OptionError('--remote-id must be record, details or none.');
+}
+
+function liveStyle(text: string | undefined): LiveStyle {
+  if (text === undefined) return 'omit';
+  if (text === 'omit' || text === 'live') return text;
+  throw new OptionError('--live-style must be omit or live.');
 }

@@ -1,8 +1,16 @@
 #!/usr/bin/env node
-import { HELP, readCommandLine, type CliRequest } from './cli-options';
+import { HELP, readCommandLine, type CliRequest, type StationRequest } from './cli-options';
 import { OptionError, Sandbox } from './index';
 
-const STATION = 'sandbox';
+/** What a user needs to know of one Central Station. */
+interface StationLine {
+  key: string;
+  name: string;
+  username: string;
+  password: string;
+  secret: string;
+  scheme: 'http' | 'https';
+}
 
 /** Exit codes: 2 = an option cannot be used, 1 = the sandbox cannot start. */
 function exitCodeOf(error: unknown): number {
@@ -23,14 +31,27 @@ async function run(request: CliRequest): Promise<void> {
     return;
   }
   const sandbox = await Sandbox.start(request.sandbox);
-  const { username, password, secret } = sandbox.setStation(STATION, request.station);
-  const { webhook } = request;
-  if (webhook !== undefined) sandbox.setEndpoint('webhook', { station: STATION, url: () => webhook });
+  const stations = request.stations.map((station, index) => addStation(sandbox, station, index));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => void sandbox.close());
-  const { url, rtspUrl, apiKey } = sandbox;
-  const { scheme } = request.station;
-  process.stdout.write(`${JSON.stringify({ url, rtspUrl, apiKey, username, password, secret, scheme })}\n`);
+  process.stdout.write(`${JSON.stringify(readyLine(sandbox, stations))}\n`);
+}
+
+function addStation(sandbox: Sandbox, { settings, webhook }: StationRequest, index: number): StationLine {
+  const suffix = index === 0 ? '' : `-${index + 1}`;
+  const key = `sandbox${suffix}`;
+  const { name = key, scheme } = settings;
+  const { username, password, secret } = sandbox.setStation(key, settings);
+  if (webhook !== undefined) sandbox.setEndpoint(`webhook${suffix}`, { station: key, url: () => webhook });
+  return { key, name, username, password, secret, scheme };
+}
+
+/** One station is told of as it always was; where there are several, all of them are listed as well. */
+function readyLine({ url, rtspUrl, apiKey }: Sandbox, stations: readonly StationLine[]): object {
+  const [first] = stations;
+  const { username, password, secret, scheme } = first ?? {};
+  const line = { url, rtspUrl, apiKey, username, password, secret, scheme };
+  return stations.length > 1 ? { ...line, stations } : line;
 }
 
 async function main(): Promise<void> {

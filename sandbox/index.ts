@@ -6,7 +6,7 @@ import { Clock } from './world/clock';
 import { Control } from './control/control-routes';
 import { Faults } from './world/faults';
 import { HttpServer, type Answer, type Call } from './api/http-server';
-import { Onboarding } from './world/onboarding';
+import { Onboarding, type CustomerEntry } from './world/onboarding';
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
 import { Ptz } from './api/ptz';
 import { RtspServer } from './rtsp/server';
@@ -20,8 +20,9 @@ import { parseSupportedVersions } from './world/versions';
 import { buildWorld } from './world/world';
 
 export type { AlarmRequest } from './webhooks/alarms';
-export { OptionError, type RemoteIdPlace, type SandboxOptions } from './options';
+export { OptionError, type LiveStyle, type RemoteIdPlace, type SandboxOptions } from './options';
 export { Refusal } from './refusal';
+export type { CustomerEntry } from './world/onboarding';
 export type { Endpoint } from './webhooks/sender';
 export type { StationCredentials, StationSettings } from './world/stations';
 
@@ -42,7 +43,8 @@ export class Sandbox {
   /** Ends what waits in real time. */
   readonly #closing = new AbortController();
   readonly #world;
-  readonly #versions: readonly number[];
+  readonly #versions: readonly string[];
+  readonly #onboarding;
   readonly #sender;
   readonly #alarms;
   readonly #rhythm;
@@ -56,6 +58,7 @@ export class Sandbox {
     this.apiKey = options.apiKey;
     this.#options = options;
     this.#world = buildWorld(options);
+    this.#onboarding = new Onboarding(this.#world);
     this.#versions = parseSupportedVersions(options.versions) ?? [];
     this.#sender = new Sender(clock, this.#stations, { timeoutMs, resendOnStatus: options.resendOnStatus });
     this.#alarms = new Alarms({ clock, world: this.#world, sender: this.#sender, seed });
@@ -128,6 +131,19 @@ export class Sandbox {
     return this.#alarms.raise(request);
   }
 
+  /** The provider's Customers list: Pending Requests and regular entries. */
+  customers(): CustomerEntry[] {
+    return this.#onboarding.customers();
+  }
+
+  /**
+   * The provider accepts a Pending Request: from now on the cameras of its site are listed, and send events.
+   * @throws Refusal where there is no such customer
+   */
+  acceptCustomer(id: string): CustomerEntry {
+    return this.#onboarding.accept(id);
+  }
+
   /** Closes every socket and timer. A second call changes nothing. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -166,6 +182,7 @@ export class Sandbox {
       ...cameraRoutes({
         world,
         remoteId: this.#options.remoteId,
+        liveStyle: this.#options.liveStyle,
         now: this.#clock.now,
         grantRtsp: (request) => rtsp.grant(request),
       }),
@@ -191,7 +208,7 @@ export class Sandbox {
     return new Control({
       ...parts,
       alarms: this.#alarms,
-      onboarding: new Onboarding(this.#world),
+      onboarding: this.#onboarding,
       relations: routes.map(({ relation }) => relation),
       state: () =>
         stateReport({

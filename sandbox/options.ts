@@ -4,6 +4,9 @@ import { parseSupportedVersions } from './world/versions';
 /** Where a device's remote id can be read, apart from events: in every record, in its details only, nowhere. */
 export type RemoteIdPlace = 'record' | 'details' | 'none';
 
+/** How live video is asked for: without `t` and `search`, or with the words `live` and `false` in them. */
+export type LiveStyle = 'omit' | 'live';
+
 export interface SandboxOptions {
   /** Address to listen on; default 127.0.0.1. */
   host?: string;
@@ -19,16 +22,20 @@ export interface SandboxOptions {
   apiKey?: string;
   /** Alarms per minute; default 1, 0 = only on demand. */
   eventsPerMinute?: number;
-  /** Versions of the service, such as `1-3` or `5,6`; default `1-3`. */
+  /** Versions of the service, such as `1-3`, `5,6` or `1.2-3`; default `1-3`. */
   versions?: string;
   /** Default `details`. */
   remoteId?: RemoteIdPlace;
+  /** The one way in which live video is given; default `omit`. */
+  liveStyle?: LiveStyle;
   /** Seconds until a webhook without an answer counts as timed out; default 10. */
   sendTimeout?: number;
   /** True = resend after every answer but 200, 201 and 202, not only after connection errors and time-outs. */
   resendOnStatus?: boolean;
   /** How many of the sites are still a Pending Request; default 0. */
   pending?: number;
+  /** Sites beyond those, with cameras of their own, that are still a Pending Request; default 0. */
+  furtherPending?: number;
   /** Makes ids, names and the choice of camera repeatable. Ids of alarms and messages are new in every run. */
   seed?: number;
 }
@@ -44,6 +51,7 @@ export class OptionError extends Error {
 const DEFAULT_SEED = 1;
 
 const REMOTE_ID_PLACES: readonly RemoteIdPlace[] = ['record', 'details', 'none'];
+const LIVE_STYLES: readonly LiveStyle[] = ['omit', 'live'];
 
 /** Fills in the defaults and checks every option. @throws OptionError */
 export function resolveOptions(options: SandboxOptions): ResolvedOptions {
@@ -57,9 +65,11 @@ export function resolveOptions(options: SandboxOptions): ResolvedOptions {
     eventsPerMinute: options.eventsPerMinute ?? 1,
     versions: options.versions || '1-3',
     remoteId: options.remoteId ?? 'details',
+    liveStyle: options.liveStyle ?? 'omit',
     sendTimeout: options.sendTimeout ?? 10,
     resendOnStatus: options.resendOnStatus ?? false,
     pending: options.pending ?? 0,
+    furtherPending: options.furtherPending ?? 0,
     seed: options.seed ?? DEFAULT_SEED,
   };
   check(resolved);
@@ -72,14 +82,14 @@ function check(options: ResolvedOptions): void {
   wholeNumber('cameras', options.cameras, 0, 10_000);
   wholeNumber('sites', options.sites, 1, 1000);
   wholeNumber('pending', options.pending, 0, options.sites);
+  wholeNumber('furtherPending', options.furtherPending, 0, 100);
   wholeNumber('seed', options.seed, 0, Number.MAX_SAFE_INTEGER);
   numberBetween('eventsPerMinute', options.eventsPerMinute, 0, 600);
   numberBetween('sendTimeout', options.sendTimeout, 0.05, 600);
-  if (!REMOTE_ID_PLACES.includes(options.remoteId)) {
-    throw new OptionError(`remoteId must be one of ${REMOTE_ID_PLACES.join(', ')}.`);
-  }
+  oneOf('remoteId', options.remoteId, REMOTE_ID_PLACES);
+  oneOf('liveStyle', options.liveStyle, LIVE_STYLES);
   if (parseSupportedVersions(options.versions) === undefined) {
-    throw new OptionError('versions must be a range such as 1-3, a number, or a list such as 5,6.');
+    throw new OptionError('versions must be a range such as 1-3 or 1.2-3, a version, or a list such as 5,6.');
   }
 }
 
@@ -91,4 +101,9 @@ function wholeNumber(name: string, value: number, low: number, high: number): vo
 function numberBetween(name: string, value: number, low: number, high: number): void {
   if (value >= low && value <= high) return;
   throw new OptionError(`${name} must be a number from ${low} to ${high}.`);
+}
+
+function oneOf(name: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return;
+  throw new OptionError(`${name} must be one of ${known.join(', ')}.`);
 }

@@ -61,7 +61,9 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
   if (placement === false) throw sandboxForbidden();
   const { apiKey = '', username, password } = draft.credentials;
   // Its cameras are those that the sandbox has once it is deployed.
-  const host = new SandboxHost({ apiKey, port: 0, rtspPort: 0, eventsPerMinute: 0 }, () => undefined);
+  const { liveStyle } = placement;
+  const options = { apiKey, port: 0, rtspPort: 0, eventsPerMinute: 0, liveStyle };
+  const host = new SandboxHost(options, () => undefined);
   try {
     const sandbox = await host.sandbox();
     const name = textOf(draft.station, 'name');

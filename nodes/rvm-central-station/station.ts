@@ -89,6 +89,15 @@ export class Station {
     return this.#connecting;
   }
 
+  /**
+   * Has the cameras listed anew, where they were asked for before.
+   * @throws RvmError those of session and transport
+   */
+  async refreshCameras(): Promise<void> {
+    const client = await this.#connecting;
+    await client?.listDevices({ fresh: true });
+  }
+
   /** What the receiver needs. It does not judge by an empty phrase: see `notReceiving`. */
   receiving(): ReceivingStation {
     const variable = this.unsetVariable();

@@ -22,4 +22,6 @@ export interface CloudNode extends Node<CloudCredentials> {
   connection(): Promise<CloudConnection>;
   /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */
   sandbox(): Promise<Sandbox>;
+  /** The sandbox where it runs: unlike `sandbox` this starts none. */
+  runningSandbox(): Sandbox | undefined;
 }

@@ -9,8 +9,8 @@ import { proxyOf, tlsOf } from './reach';
 /** The word in `url` that stands for the built-in sandbox. */
 export const SANDBOX = 'sandbox';
 
-/** Where the sandbox listens; `false` where the settings forbid it. */
-export type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort'>;
+/** Where the sandbox listens, and how it gives live video; `false` where the settings forbid it. */
+export type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort' | 'liveStyle'>;
 
 /** The sandbox is in this process. */
 const DIRECT = { tls: undefined, proxy: { kind: 'none' } } as const;
@@ -48,8 +48,8 @@ export function placementOf(setting: unknown): Placement {
   if (setting === undefined || setting === true) return {};
   if (!isRecord(setting)) return false;
   // Nothing else: options of the node and those for tests are not for settings.js.
-  const { host, port, rtspPort } = setting as Exclude<Placement, false>;
-  return { host, port, rtspPort };
+  const { host, port, rtspPort, liveStyle } = setting as Exclude<Placement, false>;
+  return { host, port, rtspPort, liveStyle };
 }
 
 type Details = Omit<CloudConnection, 'baseUrl' | 'apiKey' | 'loginExtra' | 'tls' | 'proxy'>;

@@ -22,6 +22,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
       ...(placement === false ? {} : placement),
       apiKey,
       eventsPerMinute: numberOf(properties, 'sandboxEvents', 1),
+      furtherPending: 1,
     },
     ({ url: service, rtspUrl: video }) => node.log(RED._('rvm-cloud.log.sandboxStarted', { service, video })),
   );
@@ -36,6 +37,8 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
     if (placement === false) throw sandboxForbidden();
     return host.sandbox();
   };
+
+  node.runningSandbox = () => host.running;
 
   node.connection = async () => {
     if (node.unsetVariable !== undefined) throw unsetVariableError(node.unsetVariable);

@@ -6,6 +6,7 @@ type SandboxModule = typeof import('../../sandbox');
 /** Starts the sandbox of one `rvm-cloud` at first use, once, and ends it with the node. */
 export class SandboxHost {
   #starting: Promise<Sandbox> | undefined;
+  #running: Sandbox | undefined;
   #closed = false;
 
   constructor(
@@ -21,8 +22,13 @@ export class SandboxHost {
     return this.#starting;
   }
 
+  get running(): Sandbox | undefined {
+    return this.#running;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    this.#running = undefined;
     const sandbox = await this.#starting?.catch(() => undefined);
     await sandbox?.close();
   }
@@ -32,6 +38,7 @@ export class SandboxHost {
     const { OptionError, Sandbox } = require('../../sandbox') as SandboxModule;
     try {
       const sandbox = await Sandbox.start(this.options);
+      if (!this.#closed) this.#running = sandbox;
       this.started(sandbox);
       return sandbox;
     } catch (error) {

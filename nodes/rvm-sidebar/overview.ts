@@ -34,6 +34,18 @@ export interface StationRow {
   status: NodeStatus;
 }
 
+/** A site of the sandbox that waits to be accepted, as the sidebar shows it. */
+export interface PendingRow {
+  /** Id of the config node whose sandbox it is. */
+  cloud: string;
+  /** Id of the customer, by which a site is accepted. */
+  customer: string;
+  /** Of the customer. */
+  name: string;
+  /** Its name. */
+  site: string;
+}
+
 /** What the sidebar shows, newest first. */
 export interface Overview {
   events: SidebarRow[];
@@ -41,6 +53,7 @@ export interface Overview {
   dead: SidebarRow[];
   quarantine: QuarantineRow[];
   stations: StationRow[];
+  pending: PendingRow[];
   /** False where an inbox cannot store, or could not be read. */
   isDurable: boolean;
 }

@@ -5,6 +5,7 @@ import {
   DEAD_ACTIONS,
   QUARANTINE_ACTIONS,
   type Overview,
+  type PendingRow,
   type Picture,
   type QuarantineRow,
   type SidebarRow,
@@ -24,7 +25,7 @@ function own(key: string, values?: Record<string, unknown>): string {
 }
 
 /** What needs hands stands above the events, where there is any. */
-const LISTS = ['stations', 'dead', 'quarantine', 'events'] as const;
+const LISTS = ['stations', 'pending', 'dead', 'quarantine', 'events'] as const;
 type List = (typeof LISTS)[number];
 
 /** The sidebar "Remote monitoring": what the inbox has, and what the stations do. */
@@ -72,7 +73,7 @@ class Sidebar {
     const shown = JSON.stringify(overview);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const { stations, events, dead, quarantine, isDurable } = overview;
+    const { stations, pending, events, dead, quarantine, isDurable } = overview;
     this.#fault.text(isDurable ? '' : own('notDurable'));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
     this.#showStations(stations, events);
@@ -80,6 +81,10 @@ class Sidebar {
     fill(
       this.#lists.events,
       events.map((row) => this.#eventRow(row)),
+    );
+    this.#fillUrgent(
+      'pending',
+      pending.map((row) => pendingRow(row).append(this.#acceptButton(row))),
     );
     this.#fillUrgent(
       'dead',
@@ -91,7 +96,7 @@ class Sidebar {
     );
   }
 
-  #fillUrgent(name: 'dead' | 'quarantine', rows: readonly JQuery[]): void {
+  #fillUrgent(name: 'pending' | 'dead' | 'quarantine', rows: readonly JQuery[]): void {
     const list = this.#lists[name];
     fill(list, rows);
     list.add(list.prev('h3')).toggle(rows.length > 0);
@@ -147,6 +152,16 @@ class Sidebar {
     });
   }
 
+  #acceptButton({ cloud, customer, site }: PendingRow): JQuery {
+    return buttons(['accept'], async () => {
+      if ((await this.#act('sandbox-sites', { cloud, customer })) === undefined) return;
+      RED.notify(own('siteAccepted', { site }), { timeout: 4000 });
+      // Lists of cameras that are open ask again.
+      this.#shown = '';
+      this.#shownStations = '';
+    });
+  }
+
   async #raise(): Promise<void> {
     const answer = await this.#act('sandbox-alarms', {});
     if (answer !== undefined) RED.notify(own('raised'), { timeout: 2000 });
@@ -198,6 +213,10 @@ function eventRow({ time, site, camera, rule, phase, state, proof, station }: Si
     ' · ',
   );
   return rowOf(what || station, where, quiet).attr({ 'data-state': state, title: time });
+}
+
+function pendingRow({ site, name }: PendingRow): JQuery {
+  return rowOf(site, name, own('pendingHint'));
 }
 
 function quarantineRow({ count, lastTime, lastAddress, path, folder }: QuarantineRow): JQuery {

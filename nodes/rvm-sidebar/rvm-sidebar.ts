@@ -7,7 +7,6 @@ import type { OpenInbox } from '../../lib/inbox/inboxes';
 import { listAll, readAll } from '../../lib/inbox/read-all';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
-import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
 import { pictureOf } from '../rvm-snapshot/last-pictures';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
@@ -22,6 +21,7 @@ import {
   type SidebarRow,
   type StationRow,
 } from './overview';
+import { acceptSite, pendingSites, raiseAlarms } from './sandboxes';
 
 /** Rows of a list. */
 const MOST = 50;
@@ -43,6 +43,7 @@ async function overview(RED: NodeAPI): Promise<Overview> {
       isSandbox: station.isSandbox,
       status: station.status(),
     })),
+    pending: pendingSites(RED),
     isDurable: events.faults.length === 0 && allInboxes().every((inbox) => inbox.state().durable !== false),
   };
 }
@@ -122,20 +123,6 @@ function picture({ deliveryId }: JsonRecord): Picture {
   return { jpeg: jpeg?.toString('base64') ?? null };
 }
 
-/** In every sandbox there is. @throws RvmError CONFIG_MISSING where there is none, and those of its start */
-async function raiseAlarms(RED: NodeAPI): Promise<{ alarmIds: string[] }> {
-  const clouds: CloudNode[] = [];
-  RED.nodes.eachNode(({ type, id }) => {
-    const node = type === 'rvm-cloud' ? (RED.nodes.getNode(id) as CloudNode | null) : undefined;
-    if (node?.isSandbox === true) clouds.push(node);
-  });
-  if (clouds.length === 0) {
-    throw new RvmError('CONFIG_MISSING', 'No cloud is the sandbox: only that raises alarms on demand.');
-  }
-  const sandboxes = await Promise.all(clouds.map((cloud) => cloud.sandbox()));
-  return { alarmIds: sandboxes.map((sandbox) => sandbox.raiseAlarm().alarmId) };
-}
-
 /** What the sidebar "Remote monitoring" asks. */
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
@@ -144,4 +131,5 @@ export = (RED: NodeAPI): void => {
   writeRoute(RED, 'dead-letters', actOnDead);
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));
+  writeRoute(RED, 'sandbox-sites', (asked) => acceptSite(RED, asked));
 };

@@ -1,5 +1,5 @@
 import type { Answer } from './http-server';
-import type { RemoteIdPlace } from '../options';
+import type { LiveStyle, RemoteIdPlace } from '../options';
 import type { ServiceRequest, ServiceRoute } from './service';
 import { snapshot } from './snapshot';
 import { rtspSession, type GrantRtsp } from './rtsp-session';
@@ -8,6 +8,7 @@ import { accessibleCameras, type Camera, type World } from '../world/world';
 interface CameraOptions {
   world: World;
   remoteId: RemoteIdPlace;
+  liveStyle: LiveStyle;
   now: () => number;
   grantRtsp: GrantRtsp;
 }
@@ -16,7 +17,7 @@ const PAGE_SIZE = 100;
 
 /** The device collection, details, data sources, RTSP sessions and snapshots (specification, sections 2 and 4). */
 export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
-  const { world, remoteId, now, grantRtsp } = options;
+  const { world, remoteId, liveStyle, now, grantRtsp } = options;
   return [
     get('devices', 'rel/devices', (request) => collection(request, world, remoteId)),
     get('devices/:camera', 'rel/self', (request) => details(request, world, remoteId)),
@@ -28,7 +29,7 @@ export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
       method: 'POST',
       path: 'devices/:camera/rtsp',
       relation: 'rel/rtsp',
-      answer: (request) => rtspSession(request, grantRtsp),
+      answer: (request) => rtspSession(request, grantRtsp, liveStyle),
     },
   ];
 }

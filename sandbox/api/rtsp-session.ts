@@ -1,6 +1,7 @@
 import type { Answer } from './http-server';
 import { parseIsoTime } from '../iso-time';
 import { jsonBody, optionalText, requiredText } from './json-body';
+import type { LiveStyle } from '../options';
 import { badRequest, Refusal } from '../refusal';
 import type { GrantRequest } from '../rtsp/server';
 import type { ServiceRequest } from './service';
@@ -10,18 +11,23 @@ import type { Camera } from '../world/world';
 export type GrantRtsp = (request: GrantRequest) => string;
 
 const QUALITIES = ['high', 'low'];
+const LIVE_HINTS: Record<LiveStyle, string> = {
+  omit: 'Live video is asked for without t and search.',
+  live: 'Live video is asked for with t "live" and search "false".',
+};
 
 /**
  * An RTSP session, live or recorded (specification, section 2, RTSP session request): recorded takes `t` and the text
- * `true` in `search`, live has neither. `cameraId` is the remote id; the id of the device is refused.
+ * `true` in `search`. How live video is asked for is not shown there: here in the one way of `liveStyle`. `cameraId` is the
+ * remote id; the id of the device is refused.
  */
-export function rtspSession(request: ServiceRequest, grantRtsp: GrantRtsp): Answer {
+export function rtspSession(request: ServiceRequest, grantRtsp: GrantRtsp, liveStyle: LiveStyle): Answer {
   const camera = request.onlineCamera();
   const body = jsonBody(request.call.body);
   checkCamera(camera, requiredText(body, 'cameraId'));
   const quality = requiredText(body, 'quality');
   if (!QUALITIES.includes(quality)) throw badRequest('quality must be high or low.', 'quality');
-  const start = recordedStart(body);
+  const start = recordedStart(body, liveStyle);
   const url = grantRtsp({
     cameraId: camera.id,
     cameraName: camera.name,
@@ -42,12 +48,21 @@ function checkCamera(camera: Camera, cameraId: string): void {
   });
 }
 
-function recordedStart(body: Readonly<Record<string, unknown>>): number | undefined {
+/** Undefined for live video. */
+function recordedStart(body: Readonly<Record<string, unknown>>, liveStyle: LiveStyle): number | undefined {
   const { search } = body;
   const t = optionalText(body, 't');
-  if (search === undefined && t === undefined) return undefined;
-  if (search !== 'true') throw badRequest('search must be the text "true" for recorded video.', 'search');
+  if (isLive(t, search, liveStyle)) return undefined;
+  if (search !== 'true') {
+    const message = `search must be the text "true" for recorded video. ${LIVE_HINTS[liveStyle]}`;
+    throw badRequest(message, 'search');
+  }
   const start = t === undefined ? undefined : parseIsoTime(t);
   if (start === undefined) throw badRequest('t must be an ISO 8601 time for recorded video.', 't');
   return start;
+}
+
+function isLive(t: string | undefined, search: unknown, liveStyle: LiveStyle): boolean {
+  if (liveStyle === 'omit') return t === undefined && search === undefined;
+  return t === 'live' && search === 'false';
 }

@@ -11,7 +11,7 @@ import { accessibleCameras, type Camera, type World } from '../world/world';
 export interface ServiceRequest {
   call: Call;
   /** Version chosen at the System resource and kept by the links; undefined at the System resource itself. */
-  version: number | undefined;
+  version: string | undefined;
   /** Key of the station that is logged in. */
   station: string | undefined;
   /** The camera in the path. @throws Refusal 404 */
@@ -22,7 +22,7 @@ export interface ServiceRequest {
   parameters: Readonly<Record<string, string>>;
   isOnline: (camera: Camera) => boolean;
   /** The link to a path below the service; it carries the version. */
-  link: (path: string, version?: number) => string;
+  link: (path: string, version?: string) => string;
 }
 
 export interface ServiceRoute {
@@ -38,7 +38,7 @@ export interface ServiceRoute {
 interface Match {
   route: ServiceRoute;
   parameters: Record<string, string>;
-  version: number | undefined;
+  version: string | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export class Service {
   constructor(options: {
     apiKey: string;
     routes: readonly ServiceRoute[];
-    supportedVersions: readonly number[];
+    supportedVersions: readonly string[];
     sessions: Sessions;
     faults: Faults;
     world: World;
@@ -88,7 +88,7 @@ export class Service {
       onlineCamera: () => usable(existing(camera), isOnline),
       parameters: match.parameters,
       isOnline,
-      link: (path, version = match.version) => `${this.#prefix}/v${version ?? 0}/${path}`,
+      link: (path, version = match.version) => `${this.#prefix}/v${version ?? '0'}/${path}`,
     };
   }
 

@@ -9,7 +9,7 @@ import type { World } from '../world/world';
 
 interface SystemOptions {
   world: World;
-  supportedVersions: readonly number[];
+  supportedVersions: readonly string[];
   stations: Stations;
   sessions: Sessions;
 }
@@ -52,7 +52,7 @@ function systemResource(request: ServiceRequest, { world, supportedVersions }: S
   };
 }
 
-function negotiate(accept: string | undefined, supported: readonly number[]): number {
+function negotiate(accept: string | undefined, supported: readonly string[]): string {
   const range = requestedRange(accept);
   if (range === undefined) {
     const message = 'No version is requested: send Accept: application/json; version=<low>-<high>.';

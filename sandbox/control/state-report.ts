@@ -14,7 +14,7 @@ interface StateSources {
   sessions: Sessions;
   stations: Stations;
   world: World;
-  versions: readonly number[];
+  versions: readonly string[];
   addresses: { url: string; rtspUrl: string };
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../world/clock';
 import { signedRequest, type Message } from './message';
 import { post, type PostResult } from './post';
+import { RESEND_WINDOW_MS, waitAfter } from './resends';
 import type { Station, Stations } from '../world/stations';
 
 /** Where the messages of a station go. */
@@ -13,7 +14,7 @@ export interface Endpoint {
 
 /**
  * `pending`: another attempt comes at `nextAt`. `delivered`: acknowledged. `refused`: answered with another status,
- * which ends it. `expired`: 24 hours after the event. `cancelled`: its station or endpoint is gone.
+ * which ends it. `expired`: 24 hours after what it tells of. `cancelled`: its station or endpoint is gone.
  */
 export type DeliveryState = 'pending' | 'delivered' | 'refused' | 'expired' | 'cancelled';
 
@@ -30,7 +31,7 @@ export interface DeliveryReport {
 interface Delivery extends DeliveryReport {
   endpoint: string;
   message: Message;
-  /** Milliseconds since 1970; the resend window begins here. */
+  /** Of what the message tells of, the start or the end: the resend window begins here. Milliseconds since 1970. */
   occurredAt: number;
   unschedule: () => void;
   abort: AbortController;
@@ -38,10 +39,6 @@ interface Delivery extends DeliveryReport {
 
 /** Specification, section 6: the statuses that acknowledge. */
 const ACKNOWLEDGED = [200, 201, 202];
-/** Specification, section 8. */
-const RESEND_WINDOW_MS = 24 * 3_600_000;
-/** Waits between attempts in seconds; the last one repeats. */
-const WAITS_S = [5, 15, 60, 300, 900, 3600];
 /** The oldest deliveries are forgotten beyond this number. */
 const MOST_DELIVERIES = 2000;
 
@@ -153,9 +150,8 @@ export class Sender {
       if (ACKNOWLEDGED.includes(result.status)) return finish(delivery, 'delivered');
       if (!this.#options.resendOnStatus) return finish(delivery, 'refused');
     }
-    const wait = WAITS_S[Math.min(delivery.attempts.length, WAITS_S.length) - 1] ?? 0;
     const untilEnd = delivery.occurredAt + RESEND_WINDOW_MS - this.#clock.now();
-    this.#schedule(delivery, Math.min(wait * 1000, untilEnd));
+    this.#schedule(delivery, Math.min(waitAfter(delivery.attempts.length), untilEnd));
   }
 
   #cancel(which: (delivery: Delivery) => boolean): void {

@@ -1,23 +1,37 @@
-/** A range of versions as a client asks for it; parts of a dotted version are compared one by one. */
+/** The parts of a dotted version, which are compared one by one. */
+type Version = readonly number[];
+
+/** A range of versions as a client asks for it. */
 export interface VersionRange {
-  low: readonly number[];
-  high: readonly number[];
+  low: Version;
+  high: Version;
 }
 
 const MOST_VERSIONS = 100;
+const VERSION = String.raw`(\d{1,6}(?:\.\d{1,6})*)`;
+const SUPPORTED = new RegExp(String.raw`^\s*${VERSION}(?:\s*-\s*${VERSION})?\s*$`);
+const REQUESTED = new RegExp(String.raw`^version\s*=\s*"?${VERSION}\s*-\s*${VERSION}"?$`, 'i');
 
-/** `1-3`, `2`, `5,6` as a rising list of versions; undefined where it is none of these. */
-export function parseSupportedVersions(text: string): number[] | undefined {
-  const versions = new Set<number>();
+/**
+ * `1-3`, `2`, `5,6`, `1.2`, `1.2-3` as a rising list of versions; undefined where it is none of these. A range holds both its
+ * ends and what lies between: in steps of the last part where they differ in nothing else (`1.2-1.4`), else the whole
+ * versions (`1.2-3` is 1.2, 2 and 3).
+ */
+export function parseSupportedVersions(text: string): string[] | undefined {
+  const versions: Version[] = [];
   for (const part of text.split(',')) {
-    const match = /^\s*(\d{1,6})(?:\s*-\s*(\d{1,6}))?\s*$/.exec(part);
-    if (match === null) return undefined;
-    const low = Number(match[1]);
-    const high = Number(match[2] ?? match[1]);
-    if (high < low || high - low >= MOST_VERSIONS) return undefined;
-    for (let version = low; version <= high; version++) versions.add(version);
+    const match = SUPPORTED.exec(part);
+    if (match?.[1] === undefined) return undefined;
+    const range = versionsFrom(partsOf(match[1]), partsOf(match[2] ?? match[1]));
+    if (range === undefined) return undefined;
+    versions.push(...range);
   }
-  return [...versions].sort((a, b) => a - b);
+  versions.sort(compare);
+  const different = versions.filter((version, index) => {
+    const before = versions[index - 1];
+    return before === undefined || compare(version, before) !== 0;
+  });
+  return different.map((version) => version.join('.'));
 }
 
 /**
@@ -35,19 +49,34 @@ export function requestedRange(accept: string | undefined): VersionRange | undef
 }
 
 /** The highest supported version within the range; undefined where there is none, which is a 501. */
-export function selectVersion(range: VersionRange, supported: readonly number[]): number | undefined {
-  return supported.findLast(
-    (version) => compare([version], range.low) >= 0 && compare([version], range.high) <= 0,
-  );
+export function selectVersion(range: VersionRange, supported: readonly string[]): string | undefined {
+  return supported.findLast((version) => isWithin(partsOf(version), range));
+}
+
+function versionsFrom(low: Version, high: Version): Version[] | undefined {
+  const start = low.length === high.length ? low.slice(0, -1) : [];
+  const shared = start.every((part, index) => part === high[index]) ? start : [];
+  const [first, last] = [low[shared.length] ?? 0, high[shared.length] ?? 0];
+  if (compare(low, high) > 0 || last - first >= MOST_VERSIONS) return undefined;
+  const steps = Array.from({ length: last - first + 1 }, (_, index) => [...shared, first + index]);
+  return [low, ...steps.filter((version) => isWithin(version, { low, high })), high];
+}
+
+function isWithin(version: Version, { low, high }: VersionRange): boolean {
+  return compare(version, low) >= 0 && compare(version, high) <= 0;
+}
+
+function partsOf(version: string): Version {
+  return version.split('.').map(Number);
 }
 
 function rangeOfParameter(parameter: string): VersionRange | undefined {
-  const match = /^version\s*=\s*"?(\d{1,6}(?:\.\d{1,6})*)\s*-\s*(\d{1,6}(?:\.\d{1,6})*)"?$/i.exec(parameter);
+  const match = REQUESTED.exec(parameter);
   if (match?.[1] === undefined || match[2] === undefined) return undefined;
-  return { low: match[1].split('.').map(Number), high: match[2].split('.').map(Number) };
+  return { low: partsOf(match[1]), high: partsOf(match[2]) };
 }
 
-function compare(a: readonly number[], b: readonly number[]): number {
+function compare(a: Version, b: Version): number {
   for (let i = 0; i < Math.max(a.length, b.length); i++) {
     const difference = (a[i] ?? 0) - (b[i] ?? 0);
     if (difference !== 0) return difference;

@@ -67,18 +67,20 @@ const VIEWS = [
 ];
 const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
 const TOURS = ['Perimeter', 'Night Round'];
-/** Cameras of the one site that no customer has applied the code to yet. */
+/** Cameras of each site beyond those that were asked for. */
 const NEWCOMER_CAMERAS = 2;
 
 /**
  * The provider's world: customers, sites, cameras. Beyond the sites asked for there is one to which the package code
- * has not been applied yet, so that the onboarding can be walked from its first step.
+ * has not been applied yet, so that the onboarding can be walked from its first step, and after it those that wait for
+ * nothing but to be accepted.
  */
 export function buildWorld(options: {
   seed: number;
   cameras: number;
   sites: number;
   pending: number;
+  furtherPending: number;
 }): World {
   const { seed } = options;
   const sites = Array.from({ length: options.sites }, (_, index) =>
@@ -87,14 +89,16 @@ export function buildWorld(options: {
   const cameras = Array.from({ length: options.cameras }, (_, index) =>
     buildCamera(seed, index, sites[index % sites.length]),
   );
-  const newcomer = buildSite(seed, options.sites, 'no request');
-  const newCameras = Array.from({ length: NEWCOMER_CAMERAS }, (_, index) =>
-    buildCamera(seed, options.cameras + index, newcomer),
+  const newcomers = Array.from({ length: 1 + options.furtherPending }, (_, index) =>
+    buildSite(seed, options.sites + index, index === 0 ? 'no request' : 'pending'),
+  );
+  const newCameras = Array.from({ length: newcomers.length * NEWCOMER_CAMERAS }, (_, index) =>
+    buildCamera(seed, options.cameras + index, newcomers[Math.floor(index / NEWCOMER_CAMERAS)]),
   );
   return {
     system: { id: seededUuid(seed, 'system'), name: 'SANDBOX Remote Monitoring' },
     packageCode: `SANDBOX-${seededUuid(seed, 'package').slice(0, 8).toUpperCase()}`,
-    sites: [...sites, newcomer],
+    sites: [...sites, ...newcomers],
     cameras: [...cameras, ...newCameras].filter((camera) => camera !== undefined),
   };
 }

@@ -99,6 +99,16 @@ describe('client against the sandbox', () => {
     assert.deepEqual(client.state, { kind: 'connected', version: '3' });
   });
 
+  it('gets along with a dotted version, and with live video that is asked for with the time "live"', async () => {
+    await bench.close();
+    bench = await Bench.start({ versions: '1.2', liveStyle: 'live' });
+    const client = bench.client({ liveStyle: 'live' });
+    const camera = (await client.listDevices()).find(({ online }) => online)?.id ?? '';
+    const { url } = await client.openRtsp({ mode: 'live', camera, quality: '', whenOffline: 'fail' });
+    assert.ok(url.startsWith(bench.sandbox.rtspUrl));
+    assert.deepEqual(client.state, { kind: 'connected', version: '1.2' });
+  });
+
   it('lists a large fleet over all its pages', async () => {
     await bench.close();
     bench = await Bench.start({ cameras: 1050 });

@@ -44,6 +44,15 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     assert.match(await cameras.last().innerText(), /online/);
   });
 
+  it('lets the pending site of the sandbox be accepted, whose cameras come to those that are shown', async () => {
+    const row = editor.page.locator('.rvm-pending .rvm-row');
+    assert.match(await row.innerText(), /^SANDBOX .+\nSANDBOX .+ Ltd\n/);
+    await row.locator('[data-action="accept"]').click();
+    await row.waitFor({ state: 'detached' });
+    assert.equal(await editor.page.getByText('Pending Requests').isVisible(), false);
+    await editor.page.locator('.rvm-camera').nth(25).waitFor();
+  });
+
   it('shows an alarm with one of its next two questions, which come every two seconds at least', async () => {
     let questions = 0;
     const count = (request: { url: () => string }): void => {

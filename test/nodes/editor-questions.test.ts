@@ -21,6 +21,7 @@ const WRITE = [
   'dead-letters',
   'quarantine',
   'sandbox-alarms',
+  'sandbox-sites',
 ];
 
 const ROUTE = /RED\.httpAdmin\.(get|post|put|delete|all|use)/;

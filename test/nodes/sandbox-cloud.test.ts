@@ -159,6 +159,37 @@ describe('the sandbox and settings.js', () => {
     );
   });
 
+  describe("rvmSandbox: { liveStyle: 'live' }", () => {
+    /** Asks for live video of the first camera as the cloud says, and waits for what comes out at a probe. */
+    async function live(liveStyle: string, result: 'played' | 'failed'): Promise<Record<string, unknown>> {
+      const camera = { camera: 'camera', cameraType: 'msg', mode: 'live' };
+      const getRtsp = { id: 'rtsp', type: 'rvm-get-rtsp', z: 'tab', station: 'station', ...camera };
+      const flow = sandboxFlow(
+        {},
+        { ...getRtsp, x: 0, y: 0, wires: [['played'], ['failed']] },
+        probe('played'),
+        ...entrance('play', 'rtsp'),
+      );
+      await deployWith(
+        "{ liveStyle: 'live' }",
+        flow.map((node) => (node.id === 'cloud' ? { ...node, liveStyle, sandboxEvents: 0 } : node)),
+      );
+      await inject(nodeRed, 'in', {});
+      const [first] = (await message('listed')).payload as { id: string }[];
+      await inject(nodeRed, 'play', { camera: first?.id });
+      return message(result);
+    }
+
+    it('gives live video to a cloud that asks with the time "live"', async () => {
+      assert.match(String((await live('live', 'played')).payload), /^rtsp:/);
+    });
+
+    it('refuses a cloud that asks without a time', async () => {
+      const { error } = await live('omit', 'failed');
+      assert.equal((error as { cause: { status: number } }).cause.status, 400);
+    });
+  });
+
   it('takes nothing else from rvmSandbox', async () => {
     await deployWith("{ cameras: 1, apiKey: 'x', versions: '8' }");
     await inject(nodeRed, 'in', {});

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { readCommandLine } from '../../sandbox/cli-options';
+import { readCommandLine, type StationRequest } from '../../sandbox/cli-options';
 import { OptionError } from '../../sandbox';
 import { Json, ServiceClient } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
@@ -88,6 +89,33 @@ describe('rvm-sandbox on the command line', () => {
     );
   });
 
+  it('has as many Central Stations as asked for, each with credentials and alarms of its own', async () => {
+    const [one, two] = [await WebhookTarget.start(), await WebhookTarget.start()];
+    const webhooks = ['--webhook', one.url, '--webhook', two.url];
+    const { ready } = run(...QUIET, '--stations', '2', ...webhooks, '--secret', 'phrase of the first');
+    const line = await ready();
+    const stations = line.at('stations').list;
+    assert.equal(stations.length, 2);
+    for (const field of ['username', 'password', 'secret', 'scheme']) {
+      assert.equal(line.at(field).text, stations[0]?.at(field).text);
+    }
+    for (const field of ['key', 'name', 'username', 'password', 'secret']) {
+      assert.notEqual(stations[0]?.at(field).text, stations[1]?.at(field).text);
+    }
+    const url = line.at('url').text;
+    for (const station of stations) {
+      const client = new ServiceClient(url, line.at('apiKey').text);
+      const answer = await client.login(station.at('username').text, station.at('password').text);
+      assert.equal(answer.status, 200);
+    }
+    await new ServiceClient(url, '').post('/sandbox/alarms');
+    for (const [index, target] of [one, two].entries()) {
+      const { bytes, headers } = await target.message();
+      const hmac = createHmac('sha256', stations[index]?.at('secret').text ?? '').update(bytes);
+      assert.equal(headers.authorization, `HMAC-SHA256 ${hmac.digest('base64')}`);
+    }
+  });
+
   it('explains itself with --help', async () => {
     const { output, exit } = run('--help');
     assert.equal((await exit).code, 0);
@@ -96,6 +124,8 @@ describe('rvm-sandbox on the command line', () => {
       '--webhook',
       '--resend-on-status',
       '--remote-id',
+      '--live-style',
+      '--stations',
       '--pending',
       '--seed',
     ]) {
@@ -119,12 +149,22 @@ describe('rvm-sandbox on the command line', () => {
   });
 });
 
+function stationsOf(line: string): readonly StationRequest[] {
+  const request = readCommandLine(line.split(' '));
+  assert.ok(!request.help);
+  return request.stations;
+}
+
 describe('the options of rvm-sandbox', () => {
   it('have the defaults of the help', () => {
     assert.deepEqual(readCommandLine([]), {
       help: false,
-      webhook: undefined,
-      station: { name: 'Sandbox Station', username: '', password: '', secret: '', scheme: 'https' },
+      stations: [
+        {
+          webhook: undefined,
+          settings: { name: 'Sandbox Station', username: '', password: '', secret: '', scheme: 'https' },
+        },
+      ],
       sandbox: {
         port: 8088,
         cameras: 24,
@@ -134,6 +174,7 @@ describe('the options of rvm-sandbox', () => {
         apiKey: '',
         versions: '',
         remoteId: 'details',
+        liveStyle: 'omit',
         sendTimeout: 10,
         resendOnStatus: false,
       },
@@ -145,13 +186,17 @@ describe('the options of rvm-sandbox', () => {
       (
         '--port 1 --rtsp-port 2 --cameras 3 --sites 4 --webhook http://127.0.0.1:5/x --events-per-minute 0.5 --api-key a ' +
         '--username b --password c --secret d --versions 5-6 --remote-id none --send-timeout 7 --resend-on-status ' +
-        '--pending 0 --seed 8'
+        '--live-style live --stations 1 --pending 0 --seed 8'
       ).split(' '),
     );
     assert.deepEqual(request, {
       help: false,
-      webhook: 'http://127.0.0.1:5/x',
-      station: { name: 'Sandbox Station', username: 'b', password: 'c', secret: 'd', scheme: 'http' },
+      stations: [
+        {
+          webhook: 'http://127.0.0.1:5/x',
+          settings: { name: 'Sandbox Station', username: 'b', password: 'c', secret: 'd', scheme: 'http' },
+        },
+      ],
       sandbox: {
         port: 1,
         rtspPort: 2,
@@ -162,11 +207,38 @@ describe('the options of rvm-sandbox', () => {
         apiKey: 'a',
         versions: '5-6',
         remoteId: 'none',
+        liveStyle: 'live',
         sendTimeout: 7,
         resendOnStatus: true,
         seed: 8,
       },
     });
+  });
+
+  it('give each station what is given for it, and keep no phrase or user for two', () => {
+    const stations = stationsOf('--stations 3 --secret a --secret b --username u --password p');
+    assert.deepEqual(
+      stations.map(({ settings }) => [settings.secret, settings.username, settings.password]),
+      [
+        ['a', 'u', 'p'],
+        ['b', '', ''],
+        ['', '', ''],
+      ],
+    );
+  });
+
+  it('take the last webhook and scheme for the stations after it, too', () => {
+    const webhooks = '--webhook http://127.0.0.1:5/x --webhook https://127.0.0.1:6/y';
+    assert.deepEqual(
+      stationsOf(`--stations 3 ${webhooks}`).map(({ webhook, settings }) => [webhook, settings.scheme]),
+      [
+        ['http://127.0.0.1:5/x', 'http'],
+        ['https://127.0.0.1:6/y', 'https'],
+        ['https://127.0.0.1:6/y', 'https'],
+      ],
+    );
+    const schemes = stationsOf('--stations 2 --scheme http').map(({ settings }) => settings.scheme);
+    assert.deepEqual(schemes, ['http', 'http']);
   });
 
   for (const line of [
@@ -178,6 +250,11 @@ describe('the options of rvm-sandbox', () => {
     '--webhook here',
     '--webhook ftp://127.0.0.1/',
     '--remote-id everywhere',
+    '--live-style both',
+    '--stations 0',
+    '--stations 1.5',
+    '--stations 101',
+    '--secret a --secret b',
     '--seed -1',
   ]) {
     it(`refuse "${line}" in one line`, () => {

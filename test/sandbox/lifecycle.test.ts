@@ -83,6 +83,7 @@ describe('start and end of the sandbox', () => {
     [{ eventsPerMinute: -1 }, 'eventsPerMinute'],
     [{ eventsPerMinute: Number.NaN }, 'eventsPerMinute'],
     [{ sendTimeout: 0 }, 'sendTimeout'],
+    [{ furtherPending: -1 }, 'furtherPending'],
     [{ versions: '3-1' }, 'versions'],
     [{ seed: 0.5 }, 'seed'],
   ] as const satisfies readonly (readonly [SandboxOptions, string])[]) {

@@ -61,6 +61,31 @@ describe('the onboarding of the sandbox', () => {
     assert.equal((await client.devices()).length, 4);
   });
 
+  it('has further Pending Requests beside all the cameras asked for', async () => {
+    const { sandbox, client } = await startLoggedIn({ furtherPending: 2 });
+    assert.equal((await client.devices()).length, 24);
+    const customers = (await control(sandbox, 'GET', 'customers')).body;
+    assert.equal(byState(customers, 'accepted').length, 3);
+    assert.equal(byState(customers, 'pending').length, 2);
+    const ids = new Set((await stateOf(sandbox)).at('cameras').list.map((camera) => camera.at('id').text));
+    assert.equal(ids.size, 24 + 3 * 2);
+    const [request] = byState(customers, 'pending');
+    sandbox.acceptCustomer(request?.at('id').text ?? '');
+    const devices = await client.devices();
+    assert.deepEqual(
+      devices.slice(24).map((device) => device.at('siteName').text),
+      Array(2).fill(request?.at('siteName').text),
+    );
+  });
+
+  it('changes nothing of the cameras of other sites by further Pending Requests', async () => {
+    const devicesOf = async (furtherPending: number): Promise<unknown[]> => {
+      const { client } = await startLoggedIn({ furtherPending });
+      return (await client.devices()).map((device) => [device.at('id').text, device.at('siteId').text]);
+    };
+    assert.deepEqual(await devicesOf(1), await devicesOf(0));
+  });
+
   it('answers 409 to a wrong code', async () => {
     const { sandbox } = await startLoggedIn({ pending: 1 });
     const siteId = (await stateOf(sandbox)).at('sites', 2, 'id').text;

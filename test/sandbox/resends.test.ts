@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import type { Sandbox, SandboxOptions } from '../../sandbox';
 import { eventually } from '../support/time/patience';
+import { waitAfter } from '../../sandbox/webhooks/resends';
 import { closeSandboxes, control, startSandbox, type Json } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 
@@ -142,10 +143,9 @@ describe('deliveries of the sandbox', () => {
     assert.equal(expired.at('state').text, 'expired');
     assert.equal(expired.at('nextAt').value, null);
     const times = expired.at('attempts').list.map((attempt) => Date.parse(attempt.at('at').text));
-    // An attempt takes its time, too.
-    const waits = times.slice(1).map((time, index) => Math.floor((time - (times[index] ?? 0)) / 1000));
-    assert.deepEqual(waits.slice(0, 8), [5, 15, 60, 300, 900, 3600, 3600, 3600]);
-    assert.ok(times.length > 25);
+    const waits = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    for (const [index, wait] of waits.entries()) assert.ok(wait > (waits[index - 1] ?? 0), String(waits));
+    assert.ok(times.length > 15);
     assert.ok((times.at(-1) ?? 0) - (times[0] ?? 0) < 86_400_000);
   });
 
@@ -156,17 +156,17 @@ describe('deliveries of the sandbox', () => {
     raise(sandbox);
     await advance(sandbox, 20 * 3600);
     ({ url } = target);
-    await advance(sandbox, 3700);
+    await advance(sandbox, 3 * 3600);
     await target.message();
     assert.equal((await delivery(sandbox)).at('state').text, 'delivered');
   });
 
-  it('count the 24 hours of an end from the end', async () => {
+  it('count the 24 hours of an end from the end, however long the alarm was', async () => {
     const { sandbox, target } = await start();
-    sandbox.raiseAlarm({ seconds: 3600 });
+    sandbox.raiseAlarm({ seconds: 86_400 });
     await target.messages(1);
     await target.close();
-    await advance(sandbox, 3700);
+    await advance(sandbox, 86_500);
     await advance(sandbox, 86_400 - 200);
     assert.equal((await delivery(sandbox, 1)).at('state').text, 'pending');
     await advance(sandbox, 200);
@@ -213,5 +213,18 @@ describe('deliveries of the sandbox', () => {
     sandbox.setEndpoint('one', { station: 'north', url: () => undefined });
     for (let i = 0; i < 2100; i++) raise(sandbox);
     assert.equal((await control(sandbox, 'GET', 'deliveries')).body.list.length, 2000);
+  });
+});
+
+describe('the wait of the sandbox before a resend', () => {
+  const waits = Array.from({ length: 18 }, (_, index) => waitAfter(index + 1) / 1000);
+
+  it('begins with seconds and comes to an hour', () => {
+    assert.deepEqual(waits.slice(0, 6), [5, 15, 60, 300, 900, 3600]);
+  });
+
+  it('grows by ten minutes from there on, until the end', () => {
+    const growth = waits.slice(6).map((wait, index) => wait - (waits[index + 5] ?? 0));
+    assert.deepEqual(growth, Array(12).fill(600));
   });
 });

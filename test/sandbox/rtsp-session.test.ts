@@ -25,6 +25,13 @@ async function describeStatus(url: string): Promise<number> {
   }
 }
 
+async function someCamera(sandbox: Sandbox, client: ServiceClient): Promise<{ camera: Json; link: string }> {
+  const [device] = await client.devices();
+  const camera = (await stateOf(sandbox)).at('cameras').list[0];
+  assert.ok(device !== undefined && camera !== undefined);
+  return { camera, link: (await client.dataSources(device)).at('_links', 'rel/rtsp').text };
+}
+
 describe('RTSP sessions of the sandbox', () => {
   let sandbox: Sandbox;
   let client: ServiceClient;
@@ -33,12 +40,7 @@ describe('RTSP sessions of the sandbox', () => {
 
   beforeEach(async () => {
     ({ sandbox, client } = await startLoggedIn());
-    const [device] = await client.devices();
-    assert.ok(device !== undefined);
-    link = (await client.dataSources(device)).at('_links', 'rel/rtsp').text;
-    const known = (await stateOf(sandbox)).at('cameras').list[0];
-    assert.ok(known !== undefined);
-    camera = known;
+    ({ camera, link } = await someCamera(sandbox, client));
   });
   afterEach(closeSandboxes);
 
@@ -141,4 +143,38 @@ describe('RTSP sessions of the sandbox', () => {
     assert.equal((await ask({ quality: undefined })).body.at('field').text, 'quality');
     assert.equal((await ask({ quality: 'medium' })).body.at('field').text, 'quality');
   });
+});
+
+describe('RTSP sessions of a sandbox with the live style "live"', () => {
+  let ask: (fields: Record<string, unknown>) => Promise<JsonAnswer>;
+
+  before(async () => {
+    const { sandbox, client } = await startLoggedIn({ liveStyle: 'live' });
+    const { camera, link } = await someCamera(sandbox, client);
+    ask = (fields) => client.post(link, { cameraId: camera.at('remoteId').text, quality: 'high', ...fields });
+  });
+  after(closeSandboxes);
+
+  it('are live with the time "live"', async () => {
+    const answer = await ask({ t: 'live', search: 'false' });
+    assert.equal(answer.status, 200);
+    assert.equal(await describeStatus(answer.body.at('rtspRelayURL').text), 200);
+  });
+
+  it('are recorded as ever', async () => {
+    assert.equal((await ask({ t: '2026-03-04T05:06:07', search: 'true' })).status, 200);
+  });
+
+  for (const fields of [
+    {},
+    { t: 'live' },
+    { search: 'false' },
+    { t: '2026-03-04T05:06:07', search: 'false' },
+  ]) {
+    it(`are refused with ${JSON.stringify(fields)}, and the answer says how live video is asked for`, async () => {
+      const answer = await ask(fields);
+      assert.equal(answer.status, 400);
+      assert.match(answer.body.at('message').text, /with t "live" and search "false"/);
+    });
+  }
 });

@@ -54,6 +54,14 @@ describe('the System resource of the sandbox', () => {
     assert.equal((await new ServiceClient(sandbox.url, sandbox.apiKey).system('7-7')).status, 501);
   });
 
+  it('selects a dotted version, which its links keep', async () => {
+    const { client } = await startLoggedIn({ versions: '1.2-3' });
+    const { headers, body } = await client.system('1-1.9');
+    assert.equal(headers.get('content-type'), 'application/json; version=1.2');
+    assert.match(body.at('_links', 'rel/devices').text, /\/v1\.2\//);
+    assert.equal((await client.get(body.at('_links', 'rel/devices').text)).status, 200);
+  });
+
   it('keeps the chosen version in the links, without further negotiation', async () => {
     const { client } = await startLoggedIn();
     const { body } = await client.system('1-2');

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { act, look } from '../support/editor/editor-questions';
+import { cloud, station, webhookFlow } from '../support/node-red/flows';
+import { entrance, inject, NodeRed, probe, watched } from '../support/node-red/node-red';
+
+interface Pending {
+  cloud: string;
+  customer: string;
+  name: string;
+  site: string;
+}
+
+describe('the onboarding that a sandbox in Node-RED shows', () => {
+  let nodeRed: NodeRed;
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  /** A sandbox with two stations; its cameras come out at "listed". */
+  async function deploy(): Promise<void> {
+    const list = { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0 };
+    await nodeRed.deploy(
+      watched(
+        cloud({ url: 'sandbox', sandboxEvents: 0, deviceRefresh: 0, credentials: {} }),
+        station({ credentials: {} }),
+        station({ id: 'other', name: 'South', key: 'south', credentials: {} }),
+        { ...list, wires: [['listed'], []] },
+        probe('listed'),
+        ...entrance('in', 'list'),
+      ),
+    );
+  }
+
+  /** Names of the sites of all cameras that *list devices* gives. */
+  async function listed(): Promise<string[]> {
+    const before = nodeRed.at('listed').length;
+    await inject(nodeRed, 'in', {});
+    await nodeRed.until(() => nodeRed.at('listed').length > before, 'a list');
+    const devices = nodeRed.at('listed').at(-1)?.payload as { site: string }[];
+    return devices.map(({ site }) => site);
+  }
+
+  /** How many cameras a station has, as the pickers of the dialogs ask for them. */
+  async function pickedOf(id: string): Promise<number> {
+    const { body } = await look(nodeRed, `devices?station=${id}`);
+    return (body.devices as unknown[]).length;
+  }
+
+  async function pending(): Promise<Pending[]> {
+    return (await look(nodeRed, 'overview')).body.pending as Pending[];
+  }
+
+  async function onlyRequest(): Promise<Pending> {
+    const rows = await pending();
+    assert.equal(rows.length, 1);
+    return rows[0] ?? assert.fail('there is none');
+  }
+
+  it('begins with one site that is pending, of which no camera is listed', async () => {
+    await deploy();
+    const sites = await listed();
+    const request = await onlyRequest();
+    assert.match(request.site, /^SANDBOX /);
+    assert.equal(sites.length, 24);
+    assert.ok(!sites.includes(request.site), request.site);
+  });
+
+  it('lists the cameras at once when the site is accepted, for every station of the cloud', async () => {
+    await deploy();
+    await listed();
+    const before = await pickedOf('other');
+    const { cloud: id, customer, site } = await onlyRequest();
+    assert.equal((await act(nodeRed, 'sandbox-sites', { cloud: id, customer })).status, 200);
+    const sites = await listed();
+    assert.equal(sites.filter((name) => name === site).length, 2);
+    assert.equal(await pickedOf('other'), before + 2);
+    assert.deepEqual(await pending(), []);
+  });
+
+  it('accepts nothing twice, and nothing that there is not', async () => {
+    await deploy();
+    await listed();
+    const { cloud: id, customer } = await onlyRequest();
+    await act(nodeRed, 'sandbox-sites', { cloud: id, customer });
+    for (const asked of [
+      { cloud: id, customer },
+      { cloud: id, customer: 'nobody' },
+      { cloud: 'station', customer },
+    ]) {
+      const { status, body } = await act(nodeRed, 'sandbox-sites', asked);
+      assert.equal(status, 422);
+      assert.match(String(body.message), /not pending any more/);
+    }
+  });
+
+  it('is no matter of a real service', async () => {
+    await nodeRed.deploy(webhookFlow());
+    assert.deepEqual(await pending(), []);
+  });
+});
