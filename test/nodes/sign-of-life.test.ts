@@ -54,6 +54,7 @@ for (const version of NODE_RED_VERSIONS) {
       );
       await nodeRed.deploy(flow(agentUser(), ...nodes));
       for (const { id } of nodes) await shows(id, 'connected v3', since);
+      await eventually(async () => (await services.paths(access)).includes('GET /devices'), 'the last call');
       await services.kill();
       for (const { id } of nodes) await shows(id, 'offline since', since);
       await shows('webhook', 'offline since', since);
