@@ -24,6 +24,8 @@ export interface TestResult {
   /** What was found, such as a version, a number of cameras, a codec; of a failure, what to do. */
   detail: string;
   code?: RvmErrorCode;
+  /** The service has chosen this version although it was not asked for. */
+  isUnasked?: true;
 }
 
 /** Milliseconds for the relay to take a connection, and again to describe its video. */
@@ -53,11 +55,19 @@ export async function testStation(client: StationClient): Promise<TestResult[]> 
   const found = new Map<TestStep, string>();
   try {
     await walk(client, found);
-    return results(found);
+    return marked(client, results(found));
   } catch (error) {
     if (!(error instanceof RvmError)) throw error;
-    return results(found, error);
+    return marked(client, results(found, error));
   }
+}
+
+function marked({ unaskedVersion }: StationClient, steps: TestResult[]): TestResult[] {
+  return steps.map((result) =>
+    result.step === 'version' && result.outcome === 'ok' && unaskedVersion !== undefined
+      ? { ...result, detail: unaskedVersion, isUnasked: true }
+      : result,
+  );
 }
 
 async function walk(client: StationClient, found: Map<TestStep, string>): Promise<void> {

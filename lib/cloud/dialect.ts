@@ -12,6 +12,8 @@ export const DIALECT = {
     dataSources: 'rel/data_sources',
     /** Specification, section 2, Data sources resource. */
     rtsp: 'rel/rtsp',
+    /** Of any resource: where it is itself. */
+    itself: 'rel/self',
     /*
      * The specification names the functions below and shows no relation for them (section 4). They are looked for in
      * the order given, on the device, its data sources and its PTZ controller.
@@ -37,8 +39,17 @@ export const DIALECT = {
     /** The field names of the login body are not shown; both can be set in the cloud's service details. */
     userField: 'username',
     passwordField: 'password',
-    /** Answers that mean "these credentials are not accepted"; which one the service uses is not shown. */
-    refusals: [400, 401, 403, 422] as readonly number[],
+    /** Which status means "these credentials are not accepted" is not shown: any from 400 to 499 but these. */
+    noRefusals: [408, 429] as readonly number[],
+  },
+
+  apiKey: {
+    /** Beside 401 and 403 the status of a `/system` that refuses the key, where the words of its body name the key. */
+    refusal: 400,
+    /** Names of the key, without the marks between their parts, wherever they stand in the body … */
+    names: ['apikey', 'subscriptionkey'] as readonly string[],
+    /** … and this, as a word of its own, where the body says what is wrong. */
+    word: 'key',
   },
 
   device: {
@@ -134,6 +145,8 @@ export const DIALECT = {
 
   snapshot: {
     accept: 'image/jpeg, image/*;q=0.9, multipart/mixed;q=0.6, application/json;q=0.5, */*;q=0.1',
+    /** Taken where a 405 to the GET names it: some make the picture anew for each request. */
+    otherMethod: 'POST',
     /** Query parameter that asks for a width. */
     width: 'width',
     /** Header with the picture's time. */

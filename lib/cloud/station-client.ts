@@ -12,6 +12,7 @@ import type {
   RtspWanted,
   Snapshot,
 } from './calls';
+import { isWithin } from './http/media-type';
 import { Operation, type OperationOptions } from './operation';
 import { StateBoard, type StateListener, type StationState } from './session/station-state';
 import type { StationClientOptions } from './station-options';
@@ -39,6 +40,18 @@ export class StationClient {
 
   get state(): StationState {
     return this.#board.state;
+  }
+
+  /**
+   * The version that the service has chosen although it lies outside of the range that was asked for: it is used all the same
+   * (rule T-09). Undefined where it kept to the range, named none, or is not connected.
+   */
+  get unaskedVersion(): string | undefined {
+    const { state } = this;
+    const version = state.kind === 'connected' ? state.version : undefined;
+    if (version === undefined) return undefined;
+    const { versionLow, versionHigh } = this.#options;
+    return isWithin(version, versionLow, versionHigh) ? undefined : version;
   }
 
   /**
@@ -124,11 +137,20 @@ export class StationClient {
     return this.#run(options, (operation, { free }) => free.send(operation, wanted));
   }
 
+  /**
+   * Asks the service for a sign of life now, in one attempt, and from then on whenever nothing else was asked for so long as
+   * the options say. What comes of it shows in the state.
+   */
+  async askForLife(): Promise<void> {
+    await this.#run({}, (_operation, { signOfLife }) => signOfLife.ask());
+  }
+
   /** Ends what is under way with CANCELLED and leaves no connection and no timer behind. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#refreshTimer);
     this.#board.clear();
+    this.#parts?.signOfLife.close();
     this.#parts?.session.close();
     await this.#parts?.transport.close();
     this.#board.idle();
@@ -157,6 +179,7 @@ export class StationClient {
       if (error instanceof RvmError) this.#board.failed(error, new Date());
       throw error;
     }
+    this.#parts.signOfLife.start();
     this.#startRefreshing(this.#parts);
     return this.#parts;
   }

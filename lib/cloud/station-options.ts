@@ -14,6 +14,8 @@ export interface StationClientOptions extends Credentials {
   timeoutMs: number;
   /** Milliseconds between background refreshes of the directory, from its first use on; 0 = none. */
   deviceRefreshMs: number;
+  /** Milliseconds without any other request after which the service is asked for a sign of life; 0 = never. */
+  signOfLifeMs: number;
   /** Further origins that a returned link may point to. */
   trustedOrigins: readonly string[];
   loginUserField: string;
@@ -36,4 +38,7 @@ export interface RelationNames {
   tours: string;
   home: string;
   snapshot: string;
+  gotoPreset: string;
+  startTour: string;
+  stopTour: string;
 }

@@ -5,6 +5,7 @@ import { RemoteIds } from './cameras/remote-ids';
 import { DIALECT } from './dialect';
 import { FreeRequests } from './functions/free-requests';
 import { Ptz } from './functions/ptz';
+import { deedsBy, type DeedNames } from './functions/ptz-deeds';
 import { RtspSessions } from './functions/rtsp-sessions';
 import { Snapshots } from './functions/snapshots';
 import { proxySecrets } from './http/connection/proxy-settings';
@@ -12,6 +13,7 @@ import { Origins } from './http/origin';
 import { Transport } from './http/transport';
 import { requireAgentUser, secretsOf, usableKey } from './session/credentials';
 import { SessionKeeper } from './session/session-keeper';
+import { SignOfLife } from './session/sign-of-life';
 import type { StateBoard } from './session/station-state';
 import type { RelationNames, StationClientOptions } from './station-options';
 import type { StationTiming } from './timing';
@@ -21,6 +23,7 @@ import { timerMs } from '../concurrency/timer-limit';
 export interface Parts {
   transport: Transport;
   session: SessionKeeper;
+  signOfLife: SignOfLife;
   directory: DeviceDirectory;
   finder: CameraFinder;
   rtsp: RtspSessions;
@@ -28,6 +31,9 @@ export interface Parts {
   snapshots: Snapshots;
   free: FreeRequests;
 }
+
+/** Those of a camera; what is done with a preset or tour may stand in more than one place. */
+type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
 
 /**
  * @param board hears of every change of state
@@ -55,7 +61,8 @@ export function makeParts(options: StationClientOptions, timing: StationTiming, 
   const remoteIds = new RemoteIds(directory);
   const links = new CameraLinks(session, directory, remoteIds, origins);
   const finder = new CameraFinder(directory, remoteIds);
-  const ptz = new Ptz(session, finder, links, origins, wanted, options.timeoutMs);
+  const ptzRelations = { ...wanted, deeds: deedsBy(options.relations) };
+  const ptz = new Ptz(session, finder, links, origins, ptzRelations, options.timeoutMs);
   directory.onLoad(() => {
     const present = (id: string) => directory.index.byId(id) !== undefined;
     for (const cache of [links, finder, remoteIds]) cache.forgetAllBut(present);
@@ -63,6 +70,7 @@ export function makeParts(options: StationClientOptions, timing: StationTiming, 
   return {
     transport,
     session,
+    signOfLife: new SignOfLife(options.signOfLifeMs, transport, () => session.askForLife()),
     directory,
     finder,
     ptz,
@@ -73,8 +81,8 @@ export function makeParts(options: StationClientOptions, timing: StationTiming, 
 }
 
 /** What the user names is looked for first, then what is likely. */
-function relationsOf(names: RelationNames): Record<keyof RelationNames, readonly string[]> {
-  const first = (name: keyof RelationNames): readonly string[] => {
+function relationsOf(names: RelationNames): Record<ListedName, readonly string[]> {
+  const first = (name: ListedName): readonly string[] => {
     const own = names[name].trim();
     return own === '' ? DIALECT.relations[name] : [own, ...DIALECT.relations[name]];
   };

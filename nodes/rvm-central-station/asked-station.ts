@@ -83,7 +83,7 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
 
 async function withClient<Result>(connection: CloudConnection & Access, use: Use<Result>): Promise<Result> {
   const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
-  const client = new StationClient({ ...connection, deviceRefreshMs: 0 });
+  const client = new StationClient({ ...connection, deviceRefreshMs: 0, signOfLifeMs: 0 });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new RvmError('TIMEOUT', TOO_LATE)), DEADLINE);

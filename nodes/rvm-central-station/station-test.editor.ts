@@ -27,13 +27,14 @@ async function test(node: EditorNode): Promise<void> {
   }
 }
 
-function stepOf(node: EditorNode, { step, outcome, detail, code }: TestResult): Step {
+function stepOf(node: EditorNode, { step, outcome, detail, code, isUnasked }: TestResult): Step {
   const said = (key: string, values?: Record<string, unknown>): string =>
     node._(`rvm-central-station.test.${key}`, values);
   const title = said(`step.${step}`);
   const isBlocked = code === 'NETWORK' || code === 'TIMEOUT';
   if (outcome === 'failed' && step === 'relay' && isBlocked)
     return { outcome, title, detail: `${detail} ${said('blocked')}` };
-  if (outcome === 'ok' && detail !== '') return { outcome, title: `${title}: ${detail}`, detail: '' };
+  if (outcome === 'ok' && detail !== '')
+    return { outcome, title: `${title}: ${detail}`, detail: isUnasked ? said('unaskedVersion') : '' };
   return { outcome, title, detail };
 }

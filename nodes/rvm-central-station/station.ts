@@ -1,5 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
+import { spread } from '../../lib/cloud/timing';
+import { timerMs } from '../../lib/concurrency/timer-limit';
 import { RvmError } from '../../lib/error';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/concurrency/watchers';
@@ -9,6 +11,7 @@ import { connectionStatus, showFromStart, status } from '../support/status';
 import { keyFromName } from './key';
 import { SandboxEntry } from './sandbox-entry';
 import { StateLog } from './state-log';
+import { VersionLog } from './version-log';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
 
@@ -41,6 +44,7 @@ export class Station {
   readonly #unsetVariable: string | undefined;
   readonly #watchers = new Watchers();
   readonly #log: StateLog;
+  readonly #versions: VersionLog;
   #state: StationState = { kind: 'idle' };
   #connecting: Promise<StationClient> | undefined;
   /** Only with a cloud that is the sandbox. */
@@ -48,8 +52,8 @@ export class Station {
   #closed = false;
   /** Why it is not in the sandbox stands in the log already. */
   #reported = false;
-  /** That the service names no version stands in the log already. */
-  #warned = false;
+  /** Until it asks for a sign of life although no node has used it. */
+  #firstSign: NodeJS.Timeout | undefined;
   /** Another station has this key, or the key is none: its events could not be told from those of the other. */
   clash = false;
 
@@ -65,9 +69,11 @@ export class Station {
     this.#log = new StateLog(RED, node);
     this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
+    this.#versions = new VersionLog(RED, node, this.name);
     this.isSandbox = cloud?.isSandbox === true;
     this.#inSandbox = cloud?.isSandbox ? this.#sandboxEntry(cloud) : undefined;
     if (this.unsetVariable() === undefined) this.#inSandbox?.enterByItself();
+    this.#askUnlessUsed();
   }
 
   /** The variable that the station or its cloud lacks, for the status. */
@@ -161,8 +167,14 @@ export class Station {
     return connectionStatus(this.RED, this.#state, this.isSandbox);
   }
 
+  /** Since when the service is out of reach; undefined where it is not, or nobody has asked. */
+  get offlineSince(): Date | undefined {
+    return this.#state.kind === 'offline' ? this.#state.since : undefined;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#firstSign);
     this.#watchers.clear();
     this.#inSandbox?.close();
     const client = await this.#connecting?.catch(() => undefined);
@@ -182,13 +194,39 @@ export class Station {
     client.onState((state) => {
       this.#state = state;
       this.#log.hear(state);
-      if (state.kind === 'connected' && state.version === undefined) this.#warnOfNoVersion();
+      if (state.kind === 'connected') this.#versions.hear(state.version, client.unaskedVersion !== undefined);
       this.#watchers.tell();
     });
     client.onRefresh((error) => this.#log.refreshed(error));
     if (!this.#closed) return client;
     await client.close();
     throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
+  }
+
+  /**
+   * A station that no node uses to call the service, such as one that only receives, looks after it all the same; one that is
+   * used does so in its client.
+   */
+  #askUnlessUsed(): void {
+    const { signOfLifeMs = 0 } = this.cloud ?? {};
+    if (signOfLifeMs <= 0 || !this.#canCall()) return;
+    this.#firstSign = setTimeout(
+      () => {
+        if (this.#connecting !== undefined) return;
+        this.client()
+          .then((client) => client.askForLife())
+          .catch((error: unknown) => this.#failed(error));
+      },
+      timerMs(spread(signOfLifeMs)),
+    );
+    this.#firstSign.unref();
+  }
+
+  /** In the sandbox empty credentials stand for its own. */
+  #canCall(): boolean {
+    if (this.unsetVariable() !== undefined || this.cloud?.isForbidden === true) return false;
+    const { username = '', password = '' } = this.node.credentials ?? {};
+    return this.isSandbox || (username !== '' && password !== '');
   }
 
   #sandboxEntry(cloud: CloudNode): SandboxEntry {
@@ -230,13 +268,6 @@ export class Station {
     this.#reported = true;
     this.node.error(error instanceof Error ? error.message : String(error));
     this.#failed(error);
-  }
-
-  /** It is told once: nothing else is wrong (rule T-09). */
-  #warnOfNoVersion(): void {
-    if (this.#warned) return;
-    this.#warned = true;
-    this.node.warn(this.RED._('rvm-central-station.log.noVersion', { name: this.name }));
   }
 
   #cloudMissing(): RvmError {

@@ -16,6 +16,8 @@ export interface CloudNode extends Node<CloudCredentials> {
   isSandbox: boolean;
   /** It is the sandbox, and settings.js forbids that. */
   isForbidden: boolean;
+  /** Milliseconds without any request after which each of its stations is asked for a sign of life; 0 = never. */
+  signOfLifeMs: number;
   /** A property or credential stands for an environment variable that is not set. */
   unsetVariable: string | undefined;
   /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */

@@ -20,6 +20,11 @@ export function baseUrlOf(properties: Properties): string {
   return textOf(properties, 'url', SANDBOX).trim();
 }
 
+/** Milliseconds without any other request after which a station is asked for a sign of life; 0 = never. */
+export function signOfLifeMsOf(properties: Properties): number {
+  return numberOf(properties, 'signOfLife', 60) * 1000;
+}
+
 /**
  * How the service is reached.
  * @throws RvmError CONFIG_MISSING where a TLS or proxy node is gone, BAD_INPUT for a style of live video that there is not
@@ -61,6 +66,7 @@ function details(properties: Properties): Details {
     versionHigh: textOf(properties, 'versionHigh', '9'),
     timeoutMs: numberOf(properties, 'timeout', 10, 0.1) * 1000,
     deviceRefreshMs: numberOf(properties, 'deviceRefresh', 300) * 1000,
+    signOfLifeMs: signOfLifeMsOf(properties),
     trustedOrigins: listOf(properties, 'trustedOrigins'),
     loginUserField: textOf(properties, 'loginUserField'),
     loginPasswordField: textOf(properties, 'loginPasswordField'),
@@ -72,6 +78,9 @@ function details(properties: Properties): Details {
       tours: textOf(properties, 'relTours'),
       home: textOf(properties, 'relHome'),
       snapshot: textOf(properties, 'relSnapshot'),
+      gotoPreset: textOf(properties, 'relGotoPreset'),
+      startTour: textOf(properties, 'relStartTour'),
+      stopTour: textOf(properties, 'relStopTour'),
     },
     userAgent: userAgent(),
   };

@@ -69,6 +69,10 @@ RED.nodes.registerType('rvm-cloud', {
       value: 300,
       validate: reasoned((node, value) => numberOrReason(node, value, 0)),
     },
+    signOfLife: {
+      value: 60,
+      validate: reasoned((node, value) => numberOrReason(node, value, 0)),
+    },
     trustedOrigins: {
       value: '',
       validate: reasoned(originsOrReason),
@@ -86,6 +90,9 @@ RED.nodes.registerType('rvm-cloud', {
     relTours: { value: '', validate: reasoned(relationOrReason) },
     relHome: { value: '', validate: reasoned(relationOrReason) },
     relSnapshot: { value: '', validate: reasoned(relationOrReason) },
+    relGotoPreset: { value: '', validate: reasoned(relationOrReason) },
+    relStartTour: { value: '', validate: reasoned(relationOrReason) },
+    relStopTour: { value: '', validate: reasoned(relationOrReason) },
   },
   credentials: {
     apiKey: { type: 'password' },

@@ -10,6 +10,7 @@ import {
   sandboxConnection,
   sandboxForbidden,
   serviceConnection,
+  signOfLifeMsOf,
 } from './connection';
 import { SandboxHost } from './sandbox-host';
 
@@ -30,6 +31,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
 
   node.isSandbox = baseUrlOf(properties) === SANDBOX;
   node.isForbidden = node.isSandbox && placement === false;
+  node.signOfLifeMs = signOfLifeMsOf(properties);
   node.unsetVariable = firstUnsetVariable(config, node.credentials);
 
   node.sandbox = async () => {

@@ -239,6 +239,7 @@ class WebhookIn implements DeployedWebhook {
       lacksSettler: this.#stations.areRunning && isSettled && !hasSettler(),
       unseenProblems: this.#outputs.unseenProblems,
       backlog: this.#inbox.waiting(this.node.id),
+      offlineSince: stations.map((station) => station.offlineSince).find((since) => since !== undefined),
       lastAt: this.#outputs.lastAt,
       isSandbox: stations.some((station) => station.isSandbox),
     };

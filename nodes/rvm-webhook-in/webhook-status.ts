@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { lastAlarmStatus, status, type StatusName } from '../support/status';
+import { clockTime, lastAlarmStatus, status, type StatusName } from '../support/status';
 
 /** What the status of a *webhook in* tells of, as it is at the moment. */
 export interface WebhookState {
@@ -23,6 +23,8 @@ export interface WebhookState {
   unseenProblems: number;
   /** Events that wait for their first delivery. */
   backlog: number;
+  /** Since when the service of one of its stations is out of reach. */
+  offlineSince: Date | undefined;
   /** When the last event came. */
   lastAt: Date | undefined;
   isSandbox: boolean;
@@ -42,5 +44,12 @@ export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.lacksSettler) return status(RED, 'noSettleEvent');
   if (state.unseenProblems > 0) return status(RED, 'problems', { count: state.unseenProblems });
   if (state.backlog > 0) return status(RED, 'backlog', { count: state.backlog });
+  if (state.offlineSince !== undefined && !cameSince(state.offlineSince, state.lastAt))
+    return status(RED, 'offlineSince', { time: clockTime(state.offlineSince) });
   return lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+}
+
+/** Alarms have a way of their own: where one has come since, that way is well. */
+function cameSince(time: Date, lastAt: Date | undefined): boolean {
+  return lastAt !== undefined && lastAt >= time;
 }

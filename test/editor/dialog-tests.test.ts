@@ -2,19 +2,43 @@ import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
 import { openDialog } from '../support/editor/browser';
 import { cloud, station, webhookFlow } from '../support/node-red/flows';
+import { ForkedServices } from '../support/service/forked-services';
 import { describeInEditor } from '../support/editor/in-editor';
 import type { FlowNode } from '../support/node-red/node-red';
 
 let sandbox: Sandbox;
+let services: ForkedServices;
 
 async function flow(): Promise<FlowNode[]> {
   sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0 });
   const credentials = sandbox.setStation('north', { scheme: 'http' });
   const ofCloud = cloud({ url: sandbox.url, credentials: { apiKey: sandbox.apiKey } });
-  return webhookFlow({ cloud: ofCloud, station: station({ credentials }) });
+  return webhookFlow({ cloud: ofCloud, station: station({ credentials }) }, ...(await ofUnaskedVersion()));
 }
 
-describeInEditor('what dialogs try out', { flow, end: () => sandbox.close() }, (editor) => {
+/** A Central Station whose service chooses a version that it was not asked for. */
+async function ofUnaskedVersion(): Promise<FlowNode[]> {
+  services = await ForkedServices.start();
+  const { url, apiKey, username, password } = await services.service('ofVersions', '12');
+  return [
+    cloud({ id: 'odd-cloud', url, credentials: { apiKey } }),
+    station({
+      // A key that is the id of a config node as well would stand for that.
+      id: 'odd-station',
+      key: 'odd',
+      name: 'Odd',
+      cloud: 'odd-cloud',
+      credentials: { username, password, secret: '' },
+    }),
+  ];
+}
+
+async function end(): Promise<void> {
+  await sandbox.close();
+  await services.kill();
+}
+
+describeInEditor('what dialogs try out', { flow, end }, (editor) => {
   async function outcomes(list: string): Promise<string[]> {
     return editor.page
       .locator(`${list} li`)
@@ -30,6 +54,15 @@ describeInEditor('what dialogs try out', { flow, end: () => sandbox.close() }, (
       Array.from({ length: 10 }, () => 'ok'),
     );
     assert.match(await editor.page.locator('#rvm-station-steps').innerText(), /H264$/);
+  });
+
+  it('a version that was not asked for, which is told below the one that was chosen (T-09)', async () => {
+    await openDialog(editor.page, 'odd-station');
+    await editor.page.click('#rvm-station-test');
+    await editor.page.waitForSelector('#rvm-station-steps li >> nth=9');
+    const step = editor.page.locator('#rvm-station-steps li', { hasText: 'Version: 12' });
+    assert.equal(await step.getAttribute('data-outcome'), 'ok');
+    assert.match(await step.locator('.rvm-step-detail').innerText(), /outside of the range/);
   });
 
   it('the Central Station, with what was typed only now', async () => {

@@ -27,7 +27,11 @@ const DIALOGS: Record<string, string[]> = {
     '#node-config-input-tls',
     '#node-config-input-proxy',
     '#node-config-input-liveStyle',
+    '#node-config-input-signOfLife',
     '#node-config-input-relSnapshot',
+    '#node-config-input-relGotoPreset',
+    '#node-config-input-relStartTour',
+    '#node-config-input-relStopTour',
   ],
 };
 
@@ -153,6 +157,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     ['cloud', '#node-config-input-versionLow', 'x', /version/i],
     ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
     ['cloud', '#node-config-input-relSnapshot', 'rel/a, rel/b', /one relation/],
+    ['cloud', '#node-config-input-relGotoPreset', 'rel/a, rel/b', /one relation/],
     ['station', '#node-config-input-key', 'Not Good!', /small letters/],
     ['listener', '#node-config-input-port', '70000', /from 1 to 65535/],
     ['listener', '#node-config-input-proxies', 'proxy.example', /IP addresses/],

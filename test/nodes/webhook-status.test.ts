@@ -15,9 +15,12 @@ const GOOD: WebhookState = {
   lacksSettler: false,
   unseenProblems: 0,
   backlog: 0,
+  offlineSince: undefined,
   lastAt: undefined,
   isSandbox: false,
 };
+
+const OFFLINE_SINCE = new Date('2026-11-21T03:00:00Z');
 
 /** What is wrong, and the text by which it shows, from what keeps all alarms out to what is only to be known. */
 const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
@@ -32,6 +35,11 @@ const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
   ['no node that settles its events', { lacksSettler: true }, 'status.noSettleEvent'],
   ['problems that no flow has got', { unseenProblems: 3 }, 'status.problems 3'],
   ['events that wait', { backlog: 7 }, 'status.backlog 7'],
+  [
+    'a service that is out of reach',
+    { offlineSince: OFFLINE_SINCE },
+    `status.offlineSince ${clockTime(OFFLINE_SINCE)}`,
+  ],
 ];
 
 function shown(...lacks: Partial<WebhookState>[]): NodeStatus {
@@ -54,6 +62,14 @@ describe('the status of webhook in', () => {
 
   it('is empty where all is well and nothing has come in yet', () => {
     assert.deepEqual(shown(), {});
+  });
+
+  it('is the time of the last event again once one has come since the service went out of reach', () => {
+    const before = new Date(OFFLINE_SINCE.getTime() - 1);
+    const since = new Date(OFFLINE_SINCE.getTime() + 60_000);
+    const text = (lastAt: Date): unknown => shown({ lastAt, offlineSince: OFFLINE_SINCE }).text;
+    assert.equal(text(before), `status.offlineSince ${clockTime(OFFLINE_SINCE)}`);
+    assert.equal(text(since), `status.lastAlarm ${clockTime(since)}`);
   });
 
   it('is the time of the last event where all is well, in another colour for one of the sandbox', () => {

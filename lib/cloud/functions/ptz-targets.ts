@@ -6,6 +6,7 @@ import { wrappedLinks } from '../http/collection';
 import { DIALECT } from '../dialect';
 import { firstField, firstText } from '../http/json-field';
 import type { FetchedPage } from '../http/pages';
+import { notOfferedError } from '../session/system-resource';
 import { shown, shownBare } from '../shown';
 
 /** A preset or tour of a list, with the record that may hold its own links. */
@@ -64,6 +65,25 @@ export function findTarget({ targets }: TargetList, wanted: string, camera: { na
 /** The preset that is marked as the home position. */
 export function homePreset({ targets }: TargetList): ListedTarget | undefined {
   return targets.find(({ record }) => FACTS.home.some((name) => firstField(record, [name]) === true));
+}
+
+/**
+ * The error of a target that nothing can be done with: what it does offer is named, for the cloud takes the name of a relation
+ * that is looked for; where it has no links at all, what its list offers.
+ * @param wanted what was looked for, first the likeliest
+ */
+export function notOfferedBy(
+  what: 'preset' | 'tour',
+  { target: { id, name }, record }: ListedTarget,
+  list: TargetList,
+  [relation = '']: readonly string[],
+): RvmError {
+  const hasLinks = Object.keys(wrappedLinks(record)._links).length > 0;
+  return notOfferedError(
+    relation,
+    `The ${what} ${shown(name === '' ? `${id}` : name)}`,
+    hasLinks ? record : list.record,
+  );
 }
 
 function targetOf(record: JsonRecord): PtzTarget | undefined {

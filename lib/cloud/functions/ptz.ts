@@ -8,20 +8,29 @@ import type { CameraLinks, Offer } from '../cameras/camera-links';
 import type { DeviceEntry } from '../cameras/device-index';
 import { DIALECT } from '../dialect';
 import { InTurn } from './in-turn';
+import type { Deed, Deeds } from './ptz-deeds';
 import { findAnyLink } from '../http/links';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import { pagesFrom } from '../http/pages';
-import { findTarget, homePreset, readTargets, type ListedTarget, type TargetList } from './ptz-targets';
+import {
+  findTarget,
+  homePreset,
+  notOfferedBy,
+  readTargets,
+  type ListedTarget,
+  type TargetList,
+} from './ptz-targets';
 import type { SessionKeeper } from '../session/session-keeper';
 import { shown } from '../shown';
 import { jsonBody, type RequestBody } from '../http/transport';
 
-/** Where the lists of presets and tours, and the home position, are looked for. */
+/** Where the lists of presets and tours, the home position, and what is done with a target are looked for. */
 export interface PtzRelations {
   presets: readonly string[];
   tours: readonly string[];
   home: readonly string[];
+  deeds: Deeds;
 }
 
 interface Link {
@@ -37,15 +46,7 @@ interface Action {
   body?: RequestBody;
 }
 
-const { relations, collection, ptz: FACTS } = DIALECT;
-/** What is done with a target: where that may hang on the target, and where for all, with the field that names it then. */
-const DEEDS = {
-  goto: { own: relations.gotoPreset, forAll: relations.gotoAnyPreset, field: FACTS.presetId },
-  start: { own: relations.startTour, forAll: relations.startAnyTour, field: FACTS.tourId },
-  stop: { own: relations.stopTour, forAll: relations.stopAnyTour, field: FACTS.tourId },
-} as const;
-type Deed = keyof typeof DEEDS;
-
+const { collection, ptz: FACTS } = DIALECT;
 /** No camera has more tours; more are not stopped one by one. */
 const MOST_STOPS = 50;
 
@@ -193,29 +194,36 @@ export class Ptz {
 
   /** By the link on the target itself; else by one for all targets, on the list or wherever that may stand, with a body. */
   async #do(
-    deed: Deed,
+    deed: keyof Deeds,
     operation: Operation,
     entry: DeviceEntry,
     list: TargetList,
     target: ListedTarget,
   ): Promise<ListedTarget> {
-    await this.#post(operation, await this.#action(DEEDS[deed], operation, entry, list, target));
+    await this.#post(
+      operation,
+      await this.#action(this.#relations.deeds[deed], operation, entry, list, target),
+    );
     return target;
   }
 
   async #action(
-    { own, forAll, field }: (typeof DEEDS)[Deed],
+    { to, onTarget, onList, onCamera, field }: Deed,
     operation: Operation,
     entry: DeviceEntry,
     list: TargetList,
     target: ListedTarget,
   ): Promise<Action> {
-    const near = linkOf(target.record, target.url, own);
+    const near = linkOf(target.record, target.url, onTarget);
     if (near !== undefined) return this.#resolved(near);
     const body = bodyFor(target, field);
-    const ofList = linkOf(list.record, list.url, [...forAll, ...own]);
+    const ofList = linkOf(list.record, list.url, onList);
     if (ofList !== undefined) return this.#resolved(ofList, body);
-    const { url, relation } = await this.#links.ptzOffer(operation, entry, forAll);
+    const { url, relation } = await this.#links
+      .ptzOffer(operation, entry, onCamera)
+      .catch((error: unknown) => {
+        throw isNotOffered(error) ? notOfferedBy(to, target, list, onTarget) : error;
+      });
     return actionAt(url, relation, body);
   }
 

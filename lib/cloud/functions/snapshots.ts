@@ -68,7 +68,8 @@ export class Snapshots {
   }
 
   #get(operation: Operation, url: TrustedUrl, relation: string): Promise<Answer> {
-    return this.#session.follow(operation, { method: 'GET', url, relation, accept: FACTS.accept });
+    const { accept, otherMethod } = FACTS;
+    return this.#session.follow(operation, { method: 'GET', url, relation, accept, otherMethod });
   }
 }
 

@@ -1,9 +1,11 @@
 import sjson from 'secure-json-parse';
 import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../../error';
 import { cameraBusy, cameraUnreachable } from './camera-errors';
+import { UnreadableBody } from './content-coding';
 import { DIALECT } from '../dialect';
 import { readErrorBody } from './error-body';
 import { nestsDeeperThan } from './json-depth';
+import { namesApiKey } from './key-refusal';
 import { retryAfterMs } from './retry-after';
 
 /**
@@ -15,6 +17,7 @@ const MAX_DEPTH = 64;
 const MAX_JSON = 16 * 1024 * 1024;
 
 const TOO_LARGE_HEAD = 431;
+const SYSTEM = 'system';
 const UTF8 = new TextDecoder();
 
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
@@ -26,7 +29,7 @@ export interface AnswerParts {
   relation: string;
   /** Names in lower case. */
   headers: Headers;
-  body: Buffer;
+  body: Buffer | UnreadableBody;
   /** Which attempt it is the answer to, counted from 1. */
   attempt: number;
   /** What must not be repeated from the answer: the API key, the password, the cookies. */
@@ -39,7 +42,7 @@ export class Answer {
   readonly url: URL;
   readonly relation: string;
   readonly headers: Headers;
-  readonly body: Buffer;
+  readonly #body: Buffer | UnreadableBody;
   readonly #attempt: number;
   readonly #secrets: () => readonly string[];
 
@@ -48,7 +51,7 @@ export class Answer {
     this.url = parts.url;
     this.relation = parts.relation;
     this.headers = parts.headers;
-    this.body = parts.body;
+    this.#body = parts.body;
     this.#attempt = parts.attempt;
     this.#secrets = parts.secrets;
   }
@@ -59,18 +62,28 @@ export class Answer {
 
   /**
    * 401 and 403 can each mean a bad key, a lost session or a missing right; not so where a code says that it is the
-   * camera or its video.
+   * camera or its video. The System resource may refuse a key with 400, and say so.
    */
   get refused(): boolean {
     // What is too much in the head of a request are cookies, which a new session has not.
     if (this.status === TOO_LARGE_HEAD) return true;
+    if (this.status === DIALECT.apiKey.refusal) return this.relation === SYSTEM && namesApiKey(this.#text);
     if (this.status !== 401 && this.status !== 403) return false;
     const { cameraOffline, cameraBusy: busy, noVideo } = DIALECT.error;
     return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
   }
 
+  /**
+   * Unpacked, where it came compressed. Where nobody wants the body it may be as it will: the answer counts.
+   * @throws RvmError BAD_RESPONSE where it cannot be read
+   */
+  get body(): Buffer {
+    if (this.#body instanceof UnreadableBody) throw this.error('BAD_RESPONSE', this.#body.reason);
+    return this.#body;
+  }
+
   get empty(): boolean {
-    return this.body.length === 0;
+    return !(this.#body instanceof UnreadableBody) && this.#body.length === 0;
   }
 
   get contentType(): string | undefined {
@@ -152,13 +165,18 @@ export class Answer {
     );
   }
 
+  /** What can be read of the body, for what it says of an error. */
+  get #text(): string {
+    return this.#body instanceof UnreadableBody ? '' : this.#body.toString('utf8');
+  }
+
   #says(codes: readonly string[]): boolean {
-    const { serverCode } = readErrorBody(this.body.toString('utf8'), []);
+    const { serverCode } = readErrorBody(this.#text, []);
     return codes.includes((serverCode ?? '').toLowerCase());
   }
 
   #cause(before: number): RvmErrorCause {
-    const details = readErrorBody(this.body.toString('utf8'), this.#secrets());
+    const details = readErrorBody(this.#text, this.#secrets());
     return { status: this.status, relation: this.relation, attempts: before + this.#attempt, ...details };
   }
 }

@@ -35,6 +35,11 @@ export function findAnyLink(
   return undefined;
 }
 
+/** True for two spellings of one relation. */
+export function isSameRelation(a: string, b: string): boolean {
+  return lastPart(a) === lastPart(b);
+}
+
 /** The address in a link's value; undefined for anything that holds none. */
 export function linkValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();

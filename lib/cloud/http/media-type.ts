@@ -31,6 +31,11 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
+/** True where a version lies within a range, both of its ends included. */
+export function isWithin(version: string, low: string, high: string): boolean {
+  return compareVersions(version, low.trim()) >= 0 && compareVersions(version, high.trim()) <= 0;
+}
+
 /**
  * The `Accept` header that asks for a version range (specification, section 9).
  * @throws RvmError CONFIG_MISSING if a bound is no version or the lower one is the later.

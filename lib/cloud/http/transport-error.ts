@@ -1,5 +1,6 @@
 import { RvmError } from '../../error';
 import { DIALECT } from '../dialect';
+import { TOO_LARGE } from './content-coding';
 import { ProxyFault } from './connection/proxy-fault';
 import { tlsFault } from './connection/tls-fault';
 
@@ -27,7 +28,7 @@ export function transportError(error: unknown, { method, relation }: Asked, atte
   const tls = error instanceof Error ? tlsFault(code, error.message, 'service') : undefined;
   if (tls !== undefined) return new RvmError('TLS', tls, cause);
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
-    return new RvmError('BAD_RESPONSE', 'The answer of the service is too large to be read.', cause);
+    return new RvmError('BAD_RESPONSE', TOO_LARGE, cause);
   }
   const isNoHttp = error instanceof Error && error.name === 'HTTPParserError';
   if (isNoHttp || UNREADABLE.test(code)) {

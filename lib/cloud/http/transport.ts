@@ -1,6 +1,7 @@
 import type { RvmError } from '../../error';
 import { Abort } from '../../concurrency/abort';
 import { Answer, type Headers } from './answer';
+import { READABLE_CODINGS, unpacked, type UnreadableBody } from './content-coding';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
 import { roundTrip, type RawAnswer } from './connection/round-trip';
 import { DIALECT } from '../dialect';
@@ -28,6 +29,8 @@ export interface ServiceRequest {
   relation: string;
   accept?: string;
   body?: RequestBody;
+  /** Taken, once, where the resource says that it takes this method and not the other; the request must do no more by it. */
+  otherMethod?: 'POST';
   /** Called when its turn to be sent has come: throws where it shall not be any more. */
   admit?: () => void;
 }
@@ -54,8 +57,9 @@ const KEPT = [0, 0, 8];
 /** A request waits in line for so many times as long as it may take. */
 const PATIENCE = 3;
 
-/** An answer, and the values of the cookies that its request had. */
-interface Exchanged extends RawAnswer {
+/** An answer, unpacked, and the values of the cookies that its request had. */
+interface Exchanged extends Omit<RawAnswer, 'body'> {
+  body: Buffer | UnreadableBody;
   sent: readonly string[];
 }
 
@@ -76,12 +80,18 @@ export class Transport {
   readonly #places = new Places(MAX_CONNECTIONS, KEPT);
   /** Shared by all sessions, for the service counts by client. */
   readonly limits = new RateLimits();
+  #lastSentAt = -Infinity;
 
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor(options: TransportOptions, timing: StationTiming) {
     this.#options = options;
     this.timing = timing;
     this.#connections = new Connections(options);
+  }
+
+  /** When a request was last sent, as of `performance.now()`. */
+  get lastSentAt(): number {
+    return this.#lastSentAt;
   }
 
   /**
@@ -102,7 +112,7 @@ export class Transport {
         relation: wanted.relation,
         attempt: via.attempt,
         // It may repeat the cookies of its request and bring others.
-        secrets: () => [...this.#options.secrets, ...received.sent, ...via.cookies.values],
+        secrets: () => this.#secrets(received.sent, via.cookies),
       });
     } catch (error) {
       throw transportError(error, wanted, via.attempt);
@@ -179,16 +189,26 @@ export class Transport {
       admit?.();
       // Not before: one that its session left behind in the line, or that nobody waits for any more, never goes out.
       operation.countRequest();
+      this.#lastSentAt = performance.now();
       const sent = cookies.values;
       const headers = this.#headers(wanted, cookies.headerFor(url));
       const path = url.pathname + url.search;
       const request = { origin: url.origin, path, method, headers, body: body?.bytes ?? null };
       const received = roundTrip(this.#connections.dispatcher, request, abort, { onHead, onEnd: leave });
-      return received.then((answer) => ({ sent, ...answer }));
+      return received.then(async (answer) => {
+        const coding = answer.headers['content-encoding'];
+        const body = await unpacked(answer.body, coding, () => this.#secrets(sent, cookies));
+        return { ...answer, body, sent };
+      });
     } catch (error) {
       leave();
       throw error;
     }
+  }
+
+  /** What an answer must not repeat to anybody. */
+  #secrets(sent: readonly string[], cookies: SessionCookies): string[] {
+    return [...this.#options.secrets, ...sent, ...cookies.values];
   }
 
   #headers(wanted: ServiceRequest, cookie: string): Record<string, string> {
@@ -196,6 +216,7 @@ export class Transport {
       ApiKey: this.#options.apiKey,
       'User-Agent': this.#options.userAgent,
       Accept: wanted.accept ?? 'application/json',
+      'Accept-Encoding': READABLE_CODINGS,
       ...(wanted.body === undefined ? {} : { 'Content-Type': wanted.body.type }),
       // An empty one gateways may take for an attack.
       ...(cookie === '' ? {} : { Cookie: cookie }),

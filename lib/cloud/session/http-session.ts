@@ -12,6 +12,7 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** Those that say that the request was not carried out, and is to be sent elsewhere as it is. */
 const ELSEWHERE: ReadonlySet<number> = new Set([307, 308]);
+const WRONG_METHOD = 405;
 
 /** Requests that share one cookie jar. */
 export class HttpSession {
@@ -37,10 +38,19 @@ export class HttpSession {
 
   /**
    * Sends a request, with retries where they do no harm. Redirects of a GET are followed, and those of others that say they
-   * were not carried out, each hop only to an origin we trust; other answers are given back as they are.
+   * were not carried out, each hop only to an origin we trust; one that names its other method in a 405 is sent once with
+   * that. Other answers are given back as they are.
    * @throws RvmError UNTRUSTED_LINK as well
    */
-  exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+  async exchange(operation: Operation, { otherMethod, ...wanted }: ServiceRequest): Promise<Answer> {
+    const answer = await this.#send(operation, wanted);
+    if (otherMethod === undefined || !names(answer, otherMethod)) return answer;
+    // Redirects may have led to where it was refused.
+    const url = this.#origins.resolve(answer.url.href, answer.url, wanted.relation);
+    return this.#send(operation, { ...wanted, url, method: otherMethod });
+  }
+
+  #send(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
     return withRetries(this.#transport, operation, wanted, (attempt) =>
       this.#rotation.send((line) => this.#followRedirects(operation, wanted, { attempt, line })),
     );
@@ -68,4 +78,10 @@ export class HttpSession {
       { relation: wanted.relation, attempts: attempt },
     );
   }
+}
+
+/** True where a resource refuses the method of a request, and says that it takes this one (RFC 9110, section 15.5.6). */
+function names(answer: Answer, method: string): boolean {
+  const allowed = answer.status === WRONG_METHOD ? (answer.header('allow') ?? '') : '';
+  return allowed.split(',').some((name) => name.trim().toUpperCase() === method);
 }

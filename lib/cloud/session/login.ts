@@ -46,7 +46,7 @@ export async function logIn(
     relation: relations.login,
     body: jsonBody(loginBody(options)),
   });
-  if (DIALECT.login.refusals.includes(answer.status)) throw loginRefused(answer);
+  if (isRefusedLogin(answer)) throw loginRefused(answer);
   // A redirect after the form is success too; the address it points to is of no interest.
   if (answer.status >= 400) throw answer.statusError();
   if (!http.hasCookie) {
@@ -105,6 +105,11 @@ function keyRejected(answer: Answer): RvmError {
     'API_KEY_REJECTED',
     'The service rejects the API key; check the key and the base URL of the cloud.',
   );
+}
+
+/** Whatever a client has done wrong, here it is the login. */
+function isRefusedLogin({ status }: Answer): boolean {
+  return status >= 400 && status < 500 && !DIALECT.login.noRefusals.includes(status);
 }
 
 function loginRefused(answer: Answer): RvmError {

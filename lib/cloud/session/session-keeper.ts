@@ -3,7 +3,7 @@ import type { Answer } from '../http/answer';
 import { DIALECT } from '../dialect';
 import { HttpSession } from './http-session';
 import { logIn, systemRequest, type LoginOptions } from './login';
-import type { Operation } from '../operation';
+import { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import { isSignOfLife, ServiceHealth } from './service-health';
 import { SingleFlight } from '../single-flight';
@@ -106,6 +106,15 @@ export class SessionKeeper {
       return answer;
     if (this.#current === session) this.#current = undefined;
     return this.follow(operation, wanted);
+  }
+
+  /**
+   * Asks for a sign of life, in one attempt. While the circuit is open it is probed for already.
+   * @throws RvmError where there is none; the state tells it
+   */
+  async askForLife(): Promise<void> {
+    this.#health.check();
+    await this.#probe(new Operation({ once: true }));
   }
 
   /** When the session was opened, as of `performance.now()`. */

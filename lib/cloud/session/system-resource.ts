@@ -74,10 +74,15 @@ export class SystemResource {
  * @param resource what was looked at: what it does offer is named
  */
 export function notOffered(relation: string, who: string, resource: JsonRecord): never {
+  throw notOfferedError(relation, who, resource);
+}
+
+/** The error of `notOffered`. */
+export function notOfferedError(relation: string, who: string, resource: JsonRecord): RvmError {
   const links = resource['_links'];
   const offered = isRecord(links) ? Object.keys(links) : [];
   const instead = offered.length === 0 ? '' : ` It offers ${shownBare(offered.join(', '), MAX_OFFERED)}.`;
-  throw new RvmError(
+  return new RvmError(
     'LINK_NOT_OFFERED',
     `${who} does not offer ${relation} now: it may lack the function, or the Agent User the right to it.${instead}`,
     { relation },

@@ -3,6 +3,7 @@ import type { ProxySettings } from '../../../lib/cloud/http/connection/proxy-set
 import type { RtspSession, RtspWanted } from '../../../lib/cloud/calls';
 import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
+import type { RelationNames } from '../../../lib/cloud/station-options';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type { RvmEvent } from '../../../lib/event';
 import { soon } from '../time/patience';
@@ -51,6 +52,18 @@ export class ScriptedStation {
   }
 }
 
+/** No relation is looked for before the known ones. */
+export const NO_RELATIONS: RelationNames = {
+  details: '',
+  presets: '',
+  tours: '',
+  home: '',
+  snapshot: '',
+  gotoPreset: '',
+  startTour: '',
+  stopTour: '',
+};
+
 /** The settings that fit a service as it starts. */
 export function settingsOf(
   service: Record<'url' | 'apiKey' | 'username' | 'password', string>,
@@ -64,13 +77,14 @@ export function settingsOf(
     versionHigh: '9',
     timeoutMs: 5_000,
     deviceRefreshMs: 0,
+    signOfLifeMs: 0,
     trustedOrigins: [],
     loginUserField: 'username',
     loginPasswordField: 'password',
     loginExtra: {},
     appendZ: false,
     liveStyle: 'omit',
-    relations: { details: '', presets: '', tours: '', home: '', snapshot: '' },
+    relations: NO_RELATIONS,
     userAgent: 'test',
     proxy: { kind: 'none' },
   };

@@ -17,7 +17,8 @@ export interface ConnectionOptions {
 
 /** To one origin, and requests under way in all. */
 export const MAX_CONNECTIONS = 32;
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Of the body of one answer, as it is sent and again once it is unpacked. */
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const LIMITS = {
   connections: MAX_CONNECTIONS,

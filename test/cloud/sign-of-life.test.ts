@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import type { StationClient } from '../../lib/cloud/station-client';
+import { ForkedServices } from '../support/service/forked-services';
+import { ScriptedStation } from '../support/service/scripted-station';
+import type { ScriptedService } from '../support/service/scripted-service';
+import { MovableClock } from '../support/time/movable-clock';
+import { MovableTimers } from '../support/time/movable-timers';
+import { eventually } from '../support/time/patience';
+
+/** Seconds. */
+const QUIET = 60;
+/** The longest that it takes to ask: up to a quarter more, so that not all stations ask at one moment. */
+const LONGEST = QUIET * 1.25;
+
+describe('the sign of life of a service that nobody asks', () => {
+  const clock = new MovableClock();
+  const timers = new MovableTimers();
+  let station: ScriptedStation;
+  let service: ScriptedService;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    service = station.service;
+    clock.start();
+    timers.start();
+  });
+  afterEach(async () => {
+    await station.close();
+    timers.stop();
+    clock.stop();
+  });
+
+  function watching(seconds = QUIET): StationClient {
+    return station.client({ signOfLifeMs: seconds * 1000 });
+  }
+
+  function pass(seconds: number): void {
+    clock.advance(seconds);
+    timers.advance(seconds);
+  }
+
+  const asked = (): number => service.count('GET', '/system');
+
+  it('is asked for once so much time is over, at /system alone', async () => {
+    await watching().listDevices();
+    const before = service.seen.length;
+    pass(LONGEST);
+    await eventually(() => service.seen.length > before, 'the question');
+    assert.deepEqual(
+      service.seen.slice(before).map(({ method, path }) => `${method} ${path}`),
+      ['GET /system'],
+    );
+  });
+
+  it('is asked for again and again', async () => {
+    await watching().listDevices();
+    for (let turn = 1; turn <= 3; turn += 1) {
+      const before = asked();
+      clock.advance(LONGEST);
+      // The wait begins when the last answer is there, of which nothing tells.
+      await eventually(() => {
+        timers.advance(LONGEST);
+        return asked() > before;
+      }, 'the question');
+    }
+  });
+
+  it('is not asked for while others ask', async () => {
+    const client = watching();
+    await client.listDevices();
+    const before = asked();
+    for (let turn = 0; turn < 10; turn += 1) {
+      pass(QUIET / 2);
+      await client.listDevices({ fresh: true });
+    }
+    assert.equal(asked(), before);
+  });
+
+  it('is never asked for with 0', async () => {
+    await watching(0).listDevices();
+    const before = asked();
+    pass(24 * 3600);
+    await station.client().listDevices();
+    // That other client has logged in meanwhile, which takes two.
+    assert.equal(asked(), before + 2);
+  });
+
+  it('is not asked for once the station is closed', async () => {
+    const client = watching();
+    await client.listDevices();
+    await client.close();
+    const before = service.seen.length;
+    pass(LONGEST);
+    await station.client().listDevices();
+    assert.equal(service.seen.length, before + 4);
+  });
+
+  it('is that of a session that works: one that is lost is renewed', async () => {
+    const client = watching();
+    await client.listDevices();
+    service.sessions.clear();
+    pass(LONGEST);
+    await eventually(() => service.count('POST', '/login') === 2, 'the login');
+    await eventually(() => client.state.kind === 'connected', 'the session');
+  });
+
+  it('is tried for once: the state tells of the first failure', async () => {
+    const client = watching();
+    await client.listDevices();
+    const before = asked();
+    service.on('GET', '/system', { status: 503 });
+    const states: string[] = [];
+    client.onState(({ kind }) => states.push(`${kind} after ${asked() - before}`));
+    pass(LONGEST);
+    await eventually(() => states.length > 0, 'the state');
+    assert.equal(states[0], 'offline after 1');
+  });
+
+  it('logs in where the station has never been used', async () => {
+    const client = watching();
+    await client.askForLife();
+    assert.equal(client.state.kind, 'connected');
+    assert.equal(service.count('GET', '/devices'), 0);
+  });
+
+  it('tells of a service that died, with no call of anybody', async () => {
+    const services = await ForkedServices.start();
+    try {
+      const { url: baseUrl } = await services.service('plain');
+      const client = station.client({ baseUrl, signOfLifeMs: QUIET * 1000 });
+      await client.listDevices();
+      await services.kill();
+      pass(LONGEST);
+      await eventually(() => client.state.kind === 'offline', 'the state');
+    } finally {
+      await services.kill();
+    }
+  });
+
+  it('tells of a key that was taken back', async () => {
+    const services = await ForkedServices.start();
+    try {
+      const { url: baseUrl } = await services.service('keyTakenBackWith400');
+      const client = station.client({ baseUrl, signOfLifeMs: QUIET * 1000 });
+      await client.listDevices();
+      pass(LONGEST);
+      await eventually(() => client.state.kind === 'refused', 'the state');
+      const { state } = client;
+      assert.equal(state.kind === 'refused' && state.error.code, 'API_KEY_REJECTED');
+    } finally {
+      await services.kill();
+    }
+  });
+});

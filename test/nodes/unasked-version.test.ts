@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { act } from '../support/editor/editor-questions';
+import { caller, StationFlow, type Message } from '../support/node-red/station-flow';
+import { ForkedServices } from '../support/service/forked-services';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+
+const WARNING = /has chosen API version (\S+), which is outside of the range/g;
+
+for (const version of NODE_RED_VERSIONS) {
+  describe(`a service that answers a version outside of the range that was asked for, in Node-RED ${version}`, () => {
+    let flow: StationFlow;
+    let services: ForkedServices;
+
+    before(async () => {
+      flow = await StationFlow.start(version);
+      services = await ForkedServices.start();
+    });
+    after(async () => {
+      await services.kill();
+      await flow.stop();
+    });
+
+    /** Deploys a node that calls a service of these versions, one after the other. */
+    async function deploy(versions: string, ofCloud: Message = {}): Promise<void> {
+      const { url, apiKey, username, password } = await services.service('ofVersions', versions);
+      const cloud = { url, credentials: { apiKey }, ...ofCloud };
+      const station = { credentials: { username, password } };
+      await flow.deployFlows(
+        flow.flows({ cloud, station }, caller('rvm-request', { start: 'system', rels: '' })),
+      );
+    }
+
+    /** The versions that the log has warned of since a place in it. */
+    function warned(since: number): string[] {
+      return [...flow.nodeRed.log.slice(since).matchAll(WARNING)].map(([, named = '']) => named);
+    }
+
+    it('is used, and the log warns of it once (T-09)', async () => {
+      const since = flow.nodeRed.log.length;
+      await deploy('12');
+      await flow.shows('connected v12');
+      for (let turn = 0; turn < 3; turn += 1) await flow.through({});
+      assert.deepEqual(warned(since), ['12']);
+    });
+
+    it('is warned of once for each of its versions, however often they change (T-09)', async () => {
+      const since = flow.nodeRed.log.length;
+      // Each sign of life brings the next one.
+      await deploy('12 13 12 14 13', { signOfLife: 0.2 });
+      const shown = (): string[] => flow.statuses();
+      await flow.nodeRed.until(
+        () => shown().includes('connected v14') && shown().at(-1) === 'connected v13',
+        'the last version',
+      );
+      assert.deepEqual(warned(since), ['12', '13', '14']);
+    });
+
+    it('is told in the station test, which goes on (T-09)', async () => {
+      await deploy('12');
+      await flow.shows('connected v12');
+      const { body } = await act(flow.nodeRed, 'station-test', { station: 'station' });
+      const steps = body.steps as { step: string }[];
+      assert.deepEqual(
+        steps.find(({ step }) => step === 'version'),
+        { step: 'version', outcome: 'ok', detail: '12', isUnasked: true },
+      );
+      assert.equal(steps.filter((step) => 'isUnasked' in step).length, 1);
+    });
+
+    it('is no matter for a word where it lies in the range (T-09)', async () => {
+      const since = flow.nodeRed.log.length;
+      await deploy('9');
+      await flow.shows('connected v9');
+      const { body } = await act(flow.nodeRed, 'station-test', { station: 'station' });
+      assert.ok(!JSON.stringify(body).includes('isUnasked'));
+      assert.deepEqual(warned(since), []);
+    });
+  });
+}

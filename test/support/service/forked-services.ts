@@ -1,0 +1,106 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { PECULIARITIES, type PeculiarityName } from './peculiar/peculiarities';
+import { ScriptedService } from './scripted-service';
+
+/** What a client needs to use a service. */
+export interface Access {
+  url: string;
+  apiKey: string;
+  username: string;
+  password: string;
+}
+
+/** A request as the service saw it. */
+interface Seen {
+  method: string;
+  path: string;
+  headers: Record<string, string | undefined>;
+}
+
+/** What the process is asked for: a service of its own kind, or what one of them has seen. */
+type Asked = { id: number } & ({ start: PeculiarityName; how: string } | { seenBy: string });
+interface Answered {
+  id: number;
+  result: unknown;
+}
+
+/** Services in a process of their own, which has nothing in common with the client but the network. */
+export class ForkedServices {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, (result: unknown) => void>();
+  #count = 0;
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    child.on('message', (message) => {
+      const { id, result } = message as Answered;
+      this.#waiting.get(id)?.(result);
+      this.#waiting.delete(id);
+    });
+  }
+
+  static async start(): Promise<ForkedServices> {
+    const child = fork(__filename, [], { execArgv: ['--import=tsx'] });
+    await once(child, 'message');
+    return new ForkedServices(child);
+  }
+
+  /** One more service. */
+  async service(start: PeculiarityName, how = ''): Promise<Access> {
+    return (await this.#ask({ start, how })) as Access;
+  }
+
+  /** What one of them was asked for, in the order in which it came. */
+  async seen({ url }: Access): Promise<Seen[]> {
+    return (await this.#ask({ seenBy: url })) as Seen[];
+  }
+
+  /** The same in short, such as `POST /login`. */
+  async paths(access: Access): Promise<string[]> {
+    return (await this.seen(access)).map(({ method, path }) => `${method} ${path}`);
+  }
+
+  /** Ends them all as a machine does that loses its power. A second call changes nothing. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+
+  #ask(asked: { start: PeculiarityName; how: string } | { seenBy: string }): Promise<unknown> {
+    this.#count += 1;
+    const id = this.#count;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, resolve);
+      this.#child.send({ id, ...asked }, (error) => {
+        if (error !== null) reject(error);
+      });
+    });
+  }
+}
+
+async function serve(): Promise<void> {
+  const services = new Map<string, ScriptedService>();
+  process.on('disconnect', () => process.exit());
+  process.on('message', (message) => {
+    const asked = message as Asked;
+    void answer(services, asked).then((result) => process.send?.({ id: asked.id, result }));
+  });
+  process.send?.('ready');
+}
+
+async function answer(services: Map<string, ScriptedService>, asked: Asked): Promise<unknown> {
+  if ('seenBy' in asked) {
+    const { seen = [] } = services.get(asked.seenBy) ?? {};
+    return seen.map(({ method, path, headers }) => ({ method, path, headers }));
+  }
+  const service = await ScriptedService.start();
+  await PECULIARITIES[asked.start](service, asked.how);
+  const { url, apiKey, username, password } = service;
+  services.set(url, service);
+  return { url, apiKey, username, password };
+}
+
+if (require.main === module) void serve();
