@@ -124,13 +124,14 @@ export class StationClient {
     return this.#run(options, (operation, { free }) => free.send(operation, wanted));
   }
 
-  /** Ends what is under way with CANCELLED and leaves no connection and no timer behind. */
+  /** Ends what is under way with CANCELLED, keeps what was learned, and leaves no connection and no timer behind. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#refreshTimer);
     this.#board.clear();
     this.#parts?.session.close();
     await this.#parts?.transport.close();
+    await this.#parts?.hints.close();
     this.#board.idle();
   }
 
