@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
-import { entrance, inject, NodeRed, probe } from '../test/support/node-red/node-red';
+import path from 'node:path';
+import { entrance, inject, NodeRed, probe, ROOT } from '../test/support/node-red/node-red';
 import { caller } from '../test/support/node-red/station-flow';
 import { idOf, remoteIdOf } from '../test/support/service/paged-devices';
 import { walkSequence } from './bare-sequence';
@@ -29,8 +30,8 @@ interface FirstAlarm {
 
 /**
  * B12: the first alarm after a restart, of a camera on the last page whose video the run before had asked for once. From the
- * message into *get RTSP* to the one out of it: the client is loaded, logs in and opens the session. Only then Node-RED asks
- * for anything, for no node names the station before; so nothing is spared by a login at the start.
+ * message into *get RTSP* to the one out of it: the client logs in and opens the session. No node names the station before, so
+ * that no login at the start spares anything; but the code of the client is loaded, as it is wherever a node names one.
  */
 export async function firstAlarmAfterRestart(scale: Scale): Promise<Row[]> {
   const { devices, rounds } = SIZES[scale];
@@ -122,9 +123,12 @@ async function videoOf(nodeRed: NodeRed, { id, remoteId }: Camera): Promise<Firs
   }
 }
 
+const CLIENT = JSON.stringify(path.join(ROOT, 'dist', 'lib', 'cloud', 'station-client'));
+
 /** The log of a production, the clock of the measurement, and the way out of the flow. */
 const SETTINGS = `logging: { console: { level: 'info', metrics: false, audit: false } },
   functionGlobalContext: {
+    client: require(${CLIENT}),
     now: () => performance.now(),
     probe: (probe, { req, res, ...msg }) => process.send({ probe, msg }),
   },`;
