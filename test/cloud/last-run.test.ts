@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
+import { isRecord } from '../../lib/json/json-record';
 import { camera, type SeenRequest } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
@@ -42,8 +43,11 @@ describe('after a restart', () => {
   });
 
   function video({ path, body }: SeenRequest) {
-    const { cameraId } = JSON.parse(body) as { cameraId: string };
-    return { json: { rtspRelayURL: `rtsp://relay.example:8554${path.replace('/rtsp', '')}/${cameraId}` } };
+    const asked: unknown = JSON.parse(body);
+    const cameraId = isRecord(asked) ? asked['cameraId'] : undefined;
+    return {
+      json: { rtspRelayURL: `rtsp://relay.example:8554${path.replace('/rtsp', '')}/${String(cameraId)}` },
+    };
   }
 
   /** The first run, in which the videos of these events were had. */

@@ -40,4 +40,9 @@ export class Runs {
     if (name === undefined) throw new Error(`there is no file of the ${kind}`);
     return path.join(this.folder, name);
   }
+
+  /** Changes with each writing of the files, and with nothing else. */
+  writings(): number[] {
+    return [this.file('links'), this.file('pages')].map((file) => fs.statSync(file).ino);
+  }
 }

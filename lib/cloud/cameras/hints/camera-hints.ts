@@ -114,7 +114,9 @@ export class CameraHints {
     this.#inTurn(async () => {
       await this.#read();
       this.#pages = undefined;
-      for (const id of this.#learned.keys()) if (index.byId(id) === undefined) this.#forget(id);
+      const gone = [...this.#learned.keys()].filter((id) => index.byId(id) === undefined);
+      for (const id of gone) this.#forget(id);
+      if (gone.length > 0) this.#writeLater();
       await this.#writePages(index.entries);
       await this.#tend();
     });
@@ -122,6 +124,7 @@ export class CameraHints {
 
   /** Writes what is not written yet. */
   async close(): Promise<void> {
+    await this.#working;
     if (this.#timer !== undefined) this.#write();
     await this.#working;
   }
