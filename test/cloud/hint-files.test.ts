@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { CameraHints } from '../../lib/cloud/cameras/hints/camera-hints';
 import { camera } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
@@ -149,6 +150,29 @@ describe('the files of what was learned of the cameras', () => {
     }
     const { requests } = await rtspForEvent(await runs.next(settings), EVENT_OF_GATE);
     assert.equal(requests, WITHOUT_HINT);
+  });
+
+  it('hold the 5,000 cameras alone whose videos were asked for last', async () => {
+    const owner = { system: new URL('https://service.example/system'), username: 'agent', secrets: [] };
+    const options = { folder: runs.folder, onFault: (error: Error) => void runs.faults.push(error) };
+    const hints = new CameraHints(owner, options);
+    const learn = (id: string): void => {
+      const device = { id, name: 'Camera', status: 'online' };
+      hints.learn({ device, remoteId: `remote ${id}` }, undefined);
+    };
+    for (let count = 0; count < 5_000; count += 1) learn(`camera ${count}`);
+    learn('camera 0');
+    learn('one more');
+    await hints.close();
+    const next = new CameraHints(owner, options);
+    const known = await Promise.all(
+      ['camera 0', 'camera 1', 'camera 2', 'one more'].map((id) => next.learned(id)),
+    );
+    assert.deepEqual(
+      known.map((camera) => camera?.device.id),
+      ['camera 0', undefined, 'camera 2', 'one more'],
+    );
+    assert.deepEqual(runs.faults, []);
   });
 
   it('that cannot be written cost nothing but the hint, and that is told once', async () => {

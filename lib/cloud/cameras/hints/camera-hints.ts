@@ -87,13 +87,16 @@ export class CameraHints {
     const before = this.#learned.get(id);
     const known = remoteId ?? before?.remoteId;
     const address = link?.url.href ?? '';
-    if (before !== undefined && this.#judged.get(id) === address && isSame(before, device, known)) return;
+    if (before !== undefined && this.#judged.get(id) === address && isSame(before, device, known)) {
+      this.#putLast(id, before);
+      return;
+    }
     const learned = { device, remoteId: known, link: link && this.#keptLink(id, known, link) };
     if (known !== undefined) this.#takeFromOthers(id, known);
     this.#forget(id);
     if (!isShort(learned) || !this.#isClean(JSON.stringify(learned))) return;
     this.#judged.set(id, address);
-    this.#learned.set(id, learned);
+    this.#putLast(id, learned);
     const [oldest] = this.#learned.keys();
     if (this.#learned.size > MAX_LEARNED && oldest !== undefined) this.#forget(oldest);
     this.#writeLater();
@@ -140,6 +143,11 @@ export class CameraHints {
     for (const [other, known] of this.#learned) {
       if (other !== id && known.remoteId === remoteId) this.#forget(other);
     }
+  }
+
+  #putLast(id: string, camera: LearnedCamera): void {
+    this.#learned.delete(id);
+    this.#learned.set(id, camera);
   }
 
   #forget(id: string): void {
