@@ -3,6 +3,7 @@ import { alarmMessage, answerTo } from '../test/support/webhook/alarm-message';
 import { seededChance } from '../test/support/inbox/crash-images';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/node-red/flows';
 import type { FlowNode } from '../test/support/node-red/node-red';
+import { walkSequence } from './bare-sequence';
 import { CountingNodeRed, COUNTER, TAB } from './counting-node-red';
 import type { Row, Scale } from './measurement';
 import { spreadOf } from './side-by-side';
@@ -101,37 +102,9 @@ function videoFlow(url: string): FlowNode[] {
 async function requestsWithoutCaching(): Promise<number> {
   const service = await VideoService.start(CAMERAS);
   try {
-    for (const camera of service.cameras.slice(0, WALKED)) await walk(service.url, camera);
+    for (const camera of service.cameras.slice(0, WALKED)) await walkSequence(service.url, camera);
     return (await service.requests()) / WALKED;
   } finally {
     await service.stop();
   }
-}
-
-interface Answer {
-  links: Readonly<Record<string, string>>;
-  devices: readonly { id: string; _links: Readonly<Record<string, string>> }[];
-  cookie: string | undefined;
-}
-
-async function walk(url: string, { id, remoteId }: BenchCamera): Promise<void> {
-  const before = await ask(url, '/system');
-  const { cookie } = await ask(url, before.links['rel/login'], { username: 'agent', password: 'password' });
-  const system = await ask(url, '/system', undefined, cookie);
-  const { devices } = await ask(url, system.links['rel/devices'], undefined, cookie);
-  const device = devices.find((candidate) => candidate.id === id);
-  const sources = await ask(url, device?._links['rel/data_sources'], undefined, cookie);
-  await ask(url, sources.links['rel/rtsp'], { cameraId: remoteId, quality: 'high' }, cookie);
-}
-
-async function ask(url: string, path?: string, body?: object, cookie?: string): Promise<Answer> {
-  assert.ok(path !== undefined, 'a link is missing');
-  const response = await fetch(url + path, {
-    ...(body && { method: 'POST', body: JSON.stringify(body) }),
-    ...(cookie !== undefined && { headers: { Cookie: cookie } }),
-  });
-  assert.equal(response.status, 200);
-  const answer = (await response.json()) as { _links?: Answer['links']; devices?: Answer['devices'] };
-  const [setCookie] = response.headers.getSetCookie();
-  return { links: answer._links ?? {}, devices: answer.devices ?? [], cookie: setCookie?.split(';')[0] };
 }

@@ -9,6 +9,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { requestsOfADay } from '../bench/day';
 import { refreshBlocks } from '../bench/event-loop';
+import { firstAlarmAfterRestart } from '../bench/first-alarm';
 import { firstLoad } from '../bench/first-load';
 import { footprint } from '../bench/footprint';
 import type { Measurement, Row } from '../bench/measurement';
@@ -33,6 +34,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B9: rateWithManyStored,
   B10: restartWithManyWaiting,
   B11: footprint,
+  B12: firstAlarmAfterRestart,
 };
 
 const RESULTS = path.join(ROOT, 'bench', 'results.json');

@@ -145,7 +145,7 @@ export class StationClient {
     await this.#run({}, (_operation, { signOfLife }) => signOfLife.ask());
   }
 
-  /** Ends what is under way with CANCELLED and leaves no connection and no timer behind. */
+  /** Ends what is under way with CANCELLED, keeps what was learned, and leaves no connection and no timer behind. */
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#refreshTimer);
@@ -153,6 +153,7 @@ export class StationClient {
     this.#parts?.signOfLife.close();
     this.#parts?.session.close();
     await this.#parts?.transport.close();
+    await this.#parts?.hints.close();
     this.#board.idle();
   }
 

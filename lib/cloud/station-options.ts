@@ -1,3 +1,4 @@
+import type { HintOptions } from './cameras/hints/hint-folder';
 import type { LiveStyle } from './functions/rtsp';
 import type { ProxySettings } from './http/connection/proxy-settings';
 import type { TlsSettings } from './http/connection/tls-settings';
@@ -29,6 +30,8 @@ export interface StationClientOptions extends Credentials {
   /** Without it the certificate authorities of the machine vouch for the service. */
   tls?: TlsSettings;
   proxy: ProxySettings;
+  /** Where what was learned of the cameras is kept for the next run; undefined keeps nothing. */
+  hints?: HintOptions;
 }
 
 /** What the specification names without showing its relation. */

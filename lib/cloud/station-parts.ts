@@ -1,6 +1,8 @@
 import { CameraFinder } from './cameras/camera-finder';
 import { CameraLinks } from './cameras/camera-links';
 import { DeviceDirectory } from './cameras/device-directory';
+import { CameraHints } from './cameras/hints/camera-hints';
+import { LastRun } from './cameras/last-run';
 import { RemoteIds } from './cameras/remote-ids';
 import { DIALECT } from './dialect';
 import { FreeRequests } from './functions/free-requests';
@@ -25,6 +27,7 @@ export interface Parts {
   session: SessionKeeper;
   signOfLife: SignOfLife;
   directory: DeviceDirectory;
+  hints: CameraHints;
   finder: CameraFinder;
   rtsp: RtspSessions;
   ptz: Ptz;
@@ -60,21 +63,28 @@ export function makeParts(options: StationClientOptions, timing: StationTiming, 
   const directory = new DeviceDirectory(session, origins, timing, wanted.details);
   const remoteIds = new RemoteIds(directory);
   const links = new CameraLinks(session, directory, remoteIds, origins);
-  const finder = new CameraFinder(directory, remoteIds);
+  const hints = new CameraHints(
+    { system: origins.system, username: options.username, secrets },
+    options.hints,
+  );
+  const lastRun = new LastRun(hints, session, directory, origins);
+  const finder = new CameraFinder(directory, remoteIds, lastRun);
   const ptzRelations = { ...wanted, deeds: deedsBy(options.relations) };
   const ptz = new Ptz(session, finder, links, origins, ptzRelations, options.timeoutMs);
   directory.onLoad(() => {
     const present = (id: string) => directory.index.byId(id) !== undefined;
     for (const cache of [links, finder, remoteIds]) cache.forgetAllBut(present);
+    hints.listed(directory.index);
   });
   return {
     transport,
     session,
     signOfLife: new SignOfLife(options.signOfLifeMs, transport, () => session.askForLife()),
     directory,
+    hints,
     finder,
     ptz,
-    rtsp: new RtspSessions(session, finder, links, options),
+    rtsp: new RtspSessions(session, finder, links, lastRun, options),
     snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
     free: new FreeRequests(session, directory, finder, links, origins),
   };

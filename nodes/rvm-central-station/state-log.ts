@@ -31,6 +31,12 @@ export class StateLog {
     this.#isOld = isOld;
   }
 
+  /** @param error why what was learned of the cameras cannot be kept for the next run */
+  hintsNotKept(error: NodeJS.ErrnoException): void {
+    const code = error.code ?? 'unknown error';
+    this.node.warn(this.RED._('rvm-central-station.log.hintsNotKept', { code }));
+  }
+
   #tell(trouble: string, { code, message }: RvmError): void {
     if (trouble === this.#trouble || code === 'CANCELLED') return;
     this.#trouble = trouble;

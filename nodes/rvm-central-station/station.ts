@@ -1,11 +1,13 @@
+import path from 'node:path';
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import type { StationClient, StationState } from '../../lib/cloud/station-client';
+import type { StationClient, StationClientOptions, StationState } from '../../lib/cloud/station-client';
 import { spread } from '../../lib/cloud/timing';
 import { timerMs } from '../../lib/concurrency/timer-limit';
 import { RvmError } from '../../lib/error';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/concurrency/watchers';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { ownFolder } from '../support/own-folder';
 import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
 import { connectionStatus, showFromStart, status } from '../support/status';
 import { keyFromName } from './key';
@@ -190,7 +192,7 @@ export class Station {
 
     // Loaded here and not above: registering types must not cost the memory of an HTTP client.
     const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
-    const client = new StationClient({ ...connection, username, password });
+    const client = new StationClient({ ...connection, username, password, ...this.#hints() });
     client.onState((state) => {
       this.#state = state;
       this.#log.hear(state);
@@ -227,6 +229,13 @@ export class Station {
     if (this.unsetVariable() !== undefined || this.cloud?.isForbidden === true) return false;
     const { username = '', password = '' } = this.node.credentials ?? {};
     return this.isSandbox || (username !== '' && password !== '');
+  }
+
+  /** The cameras of the sandbox have other ids after each start: nothing of them is worth keeping. */
+  #hints(): Pick<StationClientOptions, 'hints'> {
+    if (this.isSandbox) return {};
+    const folder = path.join(ownFolder(this.RED), 'hints');
+    return { hints: { folder, onFault: (error) => this.#log.hintsNotKept(error) } };
   }
 
   #sandboxEntry(cloud: CloudNode): SandboxEntry {

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { makeFolder } from '../../lib/make-folder';
+import { ownFolder } from '../support/own-folder';
 
 /**
  * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;
@@ -38,7 +39,6 @@ export class RememberedPaths {
   }
 
   #file(): string {
-    const userDir = this.RED.settings.userDir ?? process.cwd();
-    return path.join(userDir, 'remote-monitoring', 'webhook-paths.json');
+    return path.join(ownFolder(this.RED), 'webhook-paths.json');
   }
 }

@@ -4,6 +4,8 @@ import type { WhenOffline } from '../calls';
 import type { DeviceDirectory } from './device-directory';
 import type { DeviceEntry } from './device-index';
 import { remoteIdOf } from './device-record';
+import type { LastRun } from './last-run';
+import { OF_THE_SERVICE, orNothing } from './or-nothing';
 import type { RemoteIds } from './remote-ids';
 import { asText, firstField } from '../http/json-field';
 import type { Operation } from '../operation';
@@ -14,19 +16,6 @@ export interface EventIds {
   cameraId: string | undefined;
   remoteId: string | undefined;
 }
-
-/** Failures that are not those of a camera's own resource: the call ends with them, whatever that would tell. */
-const OF_THE_STATION: ReadonlySet<string> = new Set([
-  'CANCELLED',
-  'CONFIG_MISSING',
-  'API_KEY_REJECTED',
-  'LOGIN_FAILED',
-  'INCOMPATIBLE_VERSION',
-  'VERSION_NOT_REQUESTED',
-]);
-
-/** Where many cameras are asked, one after the other, these end it as well: nobody is reached. */
-const OF_THE_SERVICE: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
 
 /** At most so many cameras are asked for their details to find one by its remote id alone. */
 const MAX_DETAILS = 500;
@@ -46,13 +35,15 @@ export function idsOf(event: RvmEvent): EventIds {
 export class CameraFinder {
   readonly #directory: DeviceDirectory;
   readonly #remoteIds: RemoteIds;
+  readonly #lastRun: LastRun;
   /** Remote ids learned from earlier events, by device id, and the way back. */
   readonly #learned = new Map<string, string>();
   readonly #learnedDevices = new Map<string, string>();
 
-  constructor(directory: DeviceDirectory, remoteIds: RemoteIds) {
+  constructor(directory: DeviceDirectory, remoteIds: RemoteIds, lastRun: LastRun) {
     this.#directory = directory;
     this.#remoteIds = remoteIds;
+    this.#lastRun = lastRun;
   }
 
   /**
@@ -62,6 +53,7 @@ export class CameraFinder {
    */
   ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
+      id: ids.cameraId,
       isUnique: true,
       lookUp: () => this.#lookUp(ids),
       search: () => (ids.cameraId === undefined ? this.#searchDetails(operation, ids.remoteId) : undefined),
@@ -75,6 +67,7 @@ export class CameraFinder {
    */
   chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
     return this.#usable(operation, whenOffline, {
+      id: name,
       isUnique: false,
       lookUp: () => this.#lookUpName(name),
       // No remote id holds white space, and the details of all cameras are a lot to ask for.
@@ -85,7 +78,7 @@ export class CameraFinder {
 
   /**
    * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data
-   * sources or of its details; one learned from an earlier event; at last the device's own id.
+   * sources or of its details; one learned from an earlier event, of this run or the last; at last the device's own id.
    */
   remoteId(
     operation: Operation,
@@ -99,12 +92,22 @@ export class CameraFinder {
 
   async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
     const inDetails = await orNothing(operation, this.#remoteIds.inDetails(operation, entry));
-    return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
+    const { id } = entry.device;
+    return inDetails ?? this.#learned.get(id) ?? (await this.#ofLastRun(id)) ?? id;
+  }
+
+  /** What an event of the last run has shown, unless it is known by now that another camera has that remote id. */
+  async #ofLastRun(id: string): Promise<string | undefined> {
+    const remoteId = await this.#lastRun.remoteIdOf(id);
+    const owner = remoteId === undefined ? undefined : this.#byRemoteId(remoteId);
+    return owner === undefined || owner.device.id === id ? remoteId : undefined;
   }
 
   /** Remembers what an event has shown; called once the service has accepted it. */
   learn(entry: DeviceEntry, remoteId: string | undefined): void {
     if (remoteId === undefined) return;
+    const former = this.#learnedDevices.get(remoteId);
+    if (former !== undefined && former !== entry.device.id) this.#learned.delete(former);
     this.#learned.set(entry.device.id, remoteId);
     this.#learnedDevices.set(remoteId, entry.device.id);
   }
@@ -119,14 +122,23 @@ export class CameraFinder {
   }
 
   async #usable(operation: Operation, whenOffline: WhenOffline, wanted: Wanted): Promise<DeviceEntry> {
-    // A name may come again on a later page, an id does not.
-    await this.#directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
-    const known = wanted.lookUp();
+    const known = await this.#known(operation, wanted);
     const entry = known ?? (await this.#findAgain(operation, wanted));
     if (entry.device.online || whenOffline === 'try') return entry;
     const now = known === undefined ? entry : await this.#askAgain(operation, entry, wanted);
     if (now.device.online) return now;
     throw offline(now);
+  }
+
+  /** In the directory; until that is there, on the page where the last run has seen it. */
+  async #known(operation: Operation, wanted: Wanted): Promise<DeviceEntry | undefined> {
+    if (!this.#lastRun.isOver) {
+      const early = wanted.id === undefined ? undefined : await this.#lastRun.onItsPage(operation, wanted.id);
+      if (early !== undefined) return early;
+      // A name may come again on a later page, an id does not.
+      await this.#directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
+    }
+    return wanted.lookUp();
   }
 
   #lookUp({ cameraId, remoteId }: EventIds): DeviceEntry | undefined {
@@ -183,6 +195,8 @@ export class CameraFinder {
 
 /** How a camera is looked for. */
 interface Wanted {
+  /** The id that it may have in the list. */
+  id: string | undefined;
   /** What is found first is the one. */
   isUnique: boolean;
   /** In the directory. */
@@ -190,21 +204,6 @@ interface Wanted {
   /** Beyond the directory, as the last resort. */
   search: () => Promise<DeviceEntry | undefined> | undefined;
   notFound: () => RvmError;
-}
-
-/** What a camera's own resource tells, a hint: undefined where it cannot be had. */
-async function orNothing<T>(
-  operation: Operation,
-  asked: Promise<T | undefined>,
-  fatal = OF_THE_STATION,
-): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    operation.checkAlive();
-    if (error instanceof RvmError && !fatal.has(error.code)) return undefined;
-    throw error;
-  }
 }
 
 function named({ cameraId, remoteId }: EventIds): string {

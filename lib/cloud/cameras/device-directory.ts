@@ -11,7 +11,7 @@ import { tellsStatus, toDevice, withStatusOf } from './device-record';
 import { DIALECT } from '../dialect';
 import { isGone } from './gone';
 import { findAnyLink } from '../http/links';
-import type { Operation } from '../operation';
+import { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import { pagesFrom } from '../http/pages';
 import type { SessionKeeper } from '../session/session-keeper';
@@ -58,6 +58,11 @@ export class DeviceDirectory {
     return this.#index ?? this.#coming ?? EMPTY;
   }
 
+  /** True once there is a list of this run. */
+  get isLoaded(): boolean {
+    return this.#index !== undefined;
+  }
+
   /** Sets who hears of every load. */
   onLoad(listener: () => void): void {
     this.#onLoad = listener;
@@ -95,6 +100,11 @@ export class DeviceDirectory {
   /** Asks the service now; callers at the same time share one load. */
   refresh(operation: Operation): Promise<void> {
     return this.#loading.run(operation, (shared) => this.#load(shared));
+  }
+
+  /** Loads the directory if that has not been done yet, and nobody waits for it: where it fails, the next one who needs it asks again. */
+  loadBehind(): void {
+    if (this.#index === undefined) this.refresh(new Operation()).catch(() => undefined);
   }
 
   /**

@@ -1,16 +1,19 @@
 import { RvmError } from '../../error';
 import type { RvmEvent } from '../../event';
 import { readTime } from '../../time';
-import type { RtspSession, RtspWanted } from '../calls';
+import type { RtspRelay, RtspSession, RtspWanted } from '../calls';
 import { LONGEST_PRE_ROLL } from '../choices';
 import { idsOf, type CameraFinder, type EventIds } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
 import type { DeviceEntry } from '../cameras/device-index';
+import type { LastRun } from '../cameras/last-run';
+import { orNothing } from '../cameras/or-nothing';
 import { DIALECT } from '../dialect';
 import { asText, firstField } from '../http/json-field';
+import type { TrustedUrl } from '../http/origin';
 import type { Operation } from '../operation';
 import { requestTime, shiftedBack, timeText } from './recorded-time';
-import { liveRequest, recordedRequest, rtspUrlOf, type LiveStyle } from './rtsp';
+import { liveRequest, recordedRequest, rtspUrlOf, type LiveStyle, type RtspRequest } from './rtsp';
 import type { SessionKeeper } from '../session/session-keeper';
 import { jsonBody } from '../http/transport';
 
@@ -21,6 +24,23 @@ export interface RtspStyle {
   liveStyle: LiveStyle;
 }
 
+interface OpenedAt {
+  url: TrustedUrl;
+  relation: string;
+}
+
+/** A session that the service has granted. */
+interface Granted {
+  camera: DeviceEntry;
+  cameraRemoteId: string;
+  openedAt: OpenedAt;
+  url: string;
+  relay: RtspRelay;
+}
+
+/** The body that asks for the video of the camera with this remote id. */
+type BodyFor = (remoteId: string) => RtspRequest;
+
 const { relations, rtsp: FACTS } = DIALECT;
 
 /** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
@@ -28,18 +48,26 @@ export class RtspSessions {
   readonly #session: SessionKeeper;
   readonly #finder: CameraFinder;
   readonly #links: CameraLinks;
+  readonly #lastRun: LastRun;
   readonly #style: RtspStyle;
 
-  constructor(session: SessionKeeper, finder: CameraFinder, links: CameraLinks, style: RtspStyle) {
+  constructor(
+    session: SessionKeeper,
+    finder: CameraFinder,
+    links: CameraLinks,
+    lastRun: LastRun,
+    style: RtspStyle,
+  ) {
     this.#session = session;
     this.#finder = finder;
     this.#links = links;
+    this.#lastRun = lastRun;
     this.#style = style;
   }
 
   /**
    * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
-   * this is one request.
+   * this is one request, and after a restart as much as the login more where the last run has opened a session of the camera.
    * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
    *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
    */
@@ -47,25 +75,15 @@ export class RtspSessions {
     const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
     const t = this.#time(wanted);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
-    const entry = await this.#camera(operation, wanted, ids);
-
-    const granted = await this.#links.call(
-      operation,
-      entry,
-      (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
-      async ({ url, relation, remoteId }, camera) => {
-        const cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
-        const body =
-          t === undefined
-            ? liveRequest(cameraRemoteId, quality, this.#style.liveStyle)
-            : recordedRequest(cameraRemoteId, quality, t);
-        const request = { method: 'POST', url, relation, body: jsonBody(body) } as const;
-        return { camera, cameraRemoteId, answer: await this.#session.follow(operation, request) };
-      },
-    );
-    const { camera, cameraRemoteId } = granted;
-    const { url, relay } = rtspUrlOf(granted.answer);
+    const bodyFor = (remoteId: string): RtspRequest =>
+      t === undefined
+        ? liveRequest(remoteId, quality, this.#style.liveStyle)
+        : recordedRequest(remoteId, quality, t);
+    const { camera, cameraRemoteId, openedAt, url, relay } =
+      (this.#lastRun.isOver ? undefined : await this.#asInLastRun(operation, ids, bodyFor)) ??
+      (await this.#granted(operation, await this.#camera(operation, wanted, ids), ids, bodyFor));
     this.#finder.learn(camera, ids.remoteId);
+    this.#lastRun.learn(camera, ids.remoteId, openedAt);
 
     const { id, name, status } = camera.device;
     return {
@@ -80,6 +98,42 @@ export class RtspSessions {
       requests: operation.requests,
       ms: operation.ms,
     };
+  }
+
+  #granted(operation: Operation, entry: DeviceEntry, ids: EventIds, bodyFor: BodyFor): Promise<Granted> {
+    return this.#links.call(
+      operation,
+      entry,
+      (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
+      async ({ url, relation, remoteId }, camera) => {
+        const cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
+        return this.#post(operation, camera, { url, relation }, cameraRemoteId, bodyFor);
+      },
+    );
+  }
+
+  /** Where the last run has opened it, once: undefined where that leads nowhere, and all is asked for afresh. */
+  async #asInLastRun(operation: Operation, ids: EventIds, bodyFor: BodyFor): Promise<Granted | undefined> {
+    const hint = await this.#lastRun.video(operation, ids);
+    if (hint === undefined || ids.remoteId === undefined) return undefined;
+    const { entry, ...openedAt } = hint;
+    const asked = this.#post(operation.tryingOnce(), entry, openedAt, ids.remoteId, bodyFor);
+    const granted = await orNothing(operation, asked);
+    if (granted === undefined) this.#lastRun.forgetVideo(entry.device.id);
+    else this.#lastRun.follow();
+    return granted;
+  }
+
+  async #post(
+    operation: Operation,
+    camera: DeviceEntry,
+    openedAt: OpenedAt,
+    cameraRemoteId: string,
+    bodyFor: BodyFor,
+  ): Promise<Granted> {
+    const body = jsonBody(bodyFor(cameraRemoteId));
+    const answer = await this.#session.follow(operation, { ...openedAt, method: 'POST', body });
+    return { camera, cameraRemoteId, openedAt, ...rtspUrlOf(answer) };
   }
 
   #camera(operation: Operation, wanted: RtspWanted, ids: EventIds): Promise<DeviceEntry> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { seededToken, seededUuid } from '../../../sandbox/world/seeded';
 
 export interface PagedDevicesOptions {
@@ -12,6 +13,8 @@ export interface PagedDevicesOptions {
   changing?: number;
   /** The list tells no remote ids, only the details of the cameras do. */
   remoteIdInDetails?: boolean;
+  /** Milliseconds that each page takes. */
+  pageMs?: number;
 }
 
 /** What has been asked for, by kind. */
@@ -51,7 +54,7 @@ export class PagedDevices {
     const { devices, pageSize, remoteIdInDetails = false } = options;
     this.#server = server;
     this.#options = options;
-    this.ids = Array.from({ length: devices }, (_, index) => seededUuid(1, `paged ${index}`));
+    this.ids = Array.from({ length: devices }, (_, index) => idOf(index));
     this.#records = this.ids.map((id, index) => ({
       ...record(id, index, ''),
       ...(remoteIdInDetails ? { remoteId: undefined } : {}),
@@ -126,6 +129,7 @@ export class PagedDevices {
     this.asked.pages += 1;
     if (index === 0) this.#lists += 1;
     await this.beforePage(index);
+    if (this.#options.pageMs !== undefined) await sleep(this.#options.pageMs);
     const page =
       this.#options.changing === undefined ? this.#pages[index] : this.#made(index, this.pageCount);
     res.writeHead(200, { 'Content-Type': 'application/json' }).end(page);
@@ -152,6 +156,10 @@ export class PagedDevices {
 
 function send(res: ServerResponse, body: object, headers: Record<string, string> = {}): void {
   res.writeHead(200, { 'Content-Type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+export function idOf(index: number): string {
+  return seededUuid(1, `paged ${index}`);
 }
 
 export function remoteIdOf(index: number): string {

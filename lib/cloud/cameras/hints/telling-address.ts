@@ -1,0 +1,69 @@
+import { guidForm } from '../device-record';
+
+/** Words of addresses that say what is done, and to no camera in particular. */
+const COMMON: ReadonlySet<string> = new Set([
+  'api',
+  'camera',
+  'cameras',
+  'device',
+  'devices',
+  'live',
+  'media',
+  'open',
+  'play',
+  'playback',
+  'recorded',
+  'relay',
+  'rest',
+  'rtsp',
+  'rtsp-session',
+  'rtsp-sessions',
+  'rtsp_session',
+  'rtsp_sessions',
+  'session',
+  'sessions',
+  'stream',
+  'streams',
+  'video',
+  'videos',
+]);
+const VERSION = /^v\d+(?:\.\d+)?$/;
+/** An id that is as short and as plain may be a place in a list, which is another camera's once one is removed. */
+const MAY_BE_A_PLACE = /^\d{0,7}$/;
+
+/**
+ * Whether an address cannot have become that of another camera: one of its words is an id of this camera, or none of them
+ * names any, so that the body of the request alone does. A name is no id, and a number may be a place in a list.
+ * @param ids of the camera, as the service and its site know it
+ * @param system the one address that is fixed: what leads to it names no camera
+ */
+export function isTelling(address: URL, ids: readonly string[], system: URL): boolean {
+  const words = wordsOf(address.pathname);
+  const asked = [...address.searchParams.values()];
+  if (words === undefined || !asked.every((value) => isOneOf(value, ids))) return false;
+  if ([...words, ...asked].some((word) => isOneOf(word, ids))) return true;
+  const fixed = wordsOf(system.pathname) ?? [];
+  return words.every((word) => fixed.includes(word) || COMMON.has(word.toLowerCase()) || VERSION.test(word));
+}
+
+/** The steps of a path; undefined for one with parameters of its own, which may be those of a session. */
+function wordsOf(path: string): string[] | undefined {
+  if (path.includes(';')) return undefined;
+  try {
+    return path
+      .split('/')
+      .filter((step) => step !== '')
+      .map((step) => decodeURIComponent(step));
+  } catch {
+    return undefined;
+  }
+}
+
+function isOneOf(word: string, ids: readonly string[]): boolean {
+  return ids.some((id) => !MAY_BE_A_PLACE.test(id) && (word === id || isSameGuid(word, id)));
+}
+
+function isSameGuid(one: string, other: string): boolean {
+  const form = guidForm(one);
+  return form !== undefined && form === guidForm(other);
+}

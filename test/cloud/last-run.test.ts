@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import type { RvmEvent } from '../../lib/event';
+import { isRecord } from '../../lib/json/json-record';
+import { camera, type SeenRequest } from '../support/service/scripted-service';
+import {
+  EVENT_OF_GATE,
+  failure,
+  rtspForEvent,
+  ScriptedStation,
+  settingsOf,
+} from '../support/service/scripted-station';
+import { Runs } from '../support/service/runs';
+import { Gate } from '../support/suite/gate';
+import { eventually } from '../support/time/patience';
+
+const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
+const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
+const EVENT_OF_YARD: RvmEvent = { ...EVENT_OF_GATE, cameraId: YARD, cameraRemoteId: 'remote-yard' };
+const LOGIN = ['GET /system', 'POST /login', 'GET /system'];
+
+/** A camera whose addresses name it by this word. */
+function listed(id: string, name: string, word: string, more: Record<string, unknown> = {}) {
+  return camera(id, name, { _links: { 'rel/data_sources': `/sources/${word}` }, ...more });
+}
+
+describe('after a restart', () => {
+  let station: ScriptedStation;
+  let runs: Runs;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+    runs = new Runs(() => settingsOf(station.service));
+    station.service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD)];
+    // Each session shows which camera was looked at, and which one was asked for.
+    station.service.behaviour = (request) =>
+      request.method === 'POST' && request.path.startsWith('/rtsp/')
+        ? video(request)
+        : station.service.standard(request);
+  });
+  afterEach(async () => {
+    await runs.endAndRemove();
+    await station.close();
+  });
+
+  function video({ path, body }: SeenRequest) {
+    const asked: unknown = JSON.parse(body);
+    const cameraId = isRecord(asked) ? asked['cameraId'] : undefined;
+    return {
+      json: { rtspRelayURL: `rtsp://relay.example:8554${path.replace('/rtsp', '')}/${String(cameraId)}` },
+    };
+  }
+
+  /** The first run, in which the videos of these events were had. */
+  async function lastRun(...events: RvmEvent[]): Promise<void> {
+    const client = await runs.next();
+    for (const event of events) await rtspForEvent(client, event);
+    await runs.end();
+    station.service.seen.length = 0;
+  }
+
+  function requests(): string[] {
+    return station.service.seen.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  it('the first alarm of a camera costs the login and the session alone', async () => {
+    await lastRun(EVENT_OF_GATE);
+    const client = await runs.next();
+    const session = await rtspForEvent(client, EVENT_OF_GATE);
+    assert.equal(session.url, `rtsp://relay.example:8554/${GATE}/r`);
+    assert.deepEqual(session.device, { id: GATE, name: 'Gate', status: 'online' });
+    assert.equal(session.requests, 4);
+    assert.deepEqual(requests().slice(0, 4), [...LOGIN, `POST /rtsp/${GATE}`]);
+  });
+
+  it('the list follows behind that alarm, and counts from then on', async () => {
+    await lastRun(EVENT_OF_GATE);
+    const { service } = station;
+    const list = new Gate();
+    service.devices = [listed(GATE, 'Gate, renamed', GATE)];
+    service.on('GET', '/devices', () => ({ json: service.devices, after: list.opened }));
+    const client = await runs.next();
+    assert.equal((await rtspForEvent(client, EVENT_OF_GATE)).device.name, 'Gate');
+    await eventually(() => service.count('GET', '/devices') === 1, 'the list');
+    list.open();
+    await client.listDevices();
+    assert.equal((await rtspForEvent(client, EVENT_OF_GATE)).device.name, 'Gate, renamed');
+    assert.equal(service.count('GET', '/devices'), 1);
+  });
+
+  it('alarms at the same time share the login, and none waits for the list', async () => {
+    await lastRun(EVENT_OF_GATE, EVENT_OF_YARD);
+    station.service.on('GET', '/devices', 'silence');
+    const client = await runs.next();
+    const events = [EVENT_OF_GATE, EVENT_OF_YARD, EVENT_OF_GATE];
+    const sessions = await Promise.all(events.map((event) => rtspForEvent(client, event)));
+    assert.deepEqual(
+      sessions.map(({ cameraId }) => cameraId),
+      [GATE, YARD, GATE],
+    );
+    assert.equal(station.service.count('POST', '/login'), 1);
+    assert.deepEqual(
+      requests().filter((request) => request.startsWith('GET /sources')),
+      [],
+    );
+  });
+
+  it('an address that has no camera in it is used again, for the body names the camera', async () => {
+    station.service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': '/api/v2/rtsp' } } });
+    station.service.on('POST', '/api/v2/rtsp', video);
+    await lastRun(EVENT_OF_GATE);
+    const { requests: count } = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    assert.equal(count, 4);
+  });
+
+  describe('a hint that is wrong costs one request and the alarm nothing, where the session', () => {
+    for (const [what, reply] of [
+      ['is gone', { status: 404 }],
+      ['is gone for good', { status: 410 }],
+      ['is refused as it was asked for', { status: 400 }],
+      ['is in conflict', { status: 409 }],
+      ['is out of order', { status: 500 }],
+      ['answers something else', { json: { hello: 'world' } }],
+      ['answers with a page of the web', { text: '<html></html>' }],
+      ['breaks off', 'reset'],
+    ] as const) {
+      it(what, async () => {
+        await lastRun(EVENT_OF_GATE);
+        const { service } = station;
+        service.on('POST', `/rtsp/${GATE}`, reply);
+        service.devices = [listed(GATE, 'Gate', 'moved')];
+        const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+        assert.equal(session.url, 'rtsp://relay.example:8554/moved/r');
+        assert.deepEqual(requests(), [
+          ...LOGIN,
+          `POST /rtsp/${GATE}`,
+          'GET /devices',
+          'GET /sources/moved',
+          'POST /rtsp/moved',
+        ]);
+      });
+    }
+  });
+
+  it('a hint that is refused for lack of rights does not keep the alarm from its video', async () => {
+    await lastRun(EVENT_OF_GATE);
+    const { service } = station;
+    service.on('POST', `/rtsp/${GATE}`, { status: 403 });
+    service.devices = [listed(GATE, 'Gate', 'moved')];
+    const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    assert.equal(session.url, 'rtsp://relay.example:8554/moved/r');
+  });
+
+  it('a link to an origin that is trusted no more is not followed', async () => {
+    const other = await station.otherService();
+    other.on('POST', `/rtsp/${GATE}`, video);
+    const { service } = station;
+    service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': `${other.url}/rtsp/${GATE}` } } });
+    await rtspForEvent(await runs.next({ trustedOrigins: [other.url] }), EVENT_OF_GATE);
+    await runs.end();
+    service.on('GET', `/sources/${GATE}`, { json: { _links: { 'rel/rtsp': `/rtsp/${GATE}` } } });
+    await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    assert.equal(other.seen.length, 1);
+  });
+
+  it('an address that counts the cameras is not used again: it may be that of another camera now', async () => {
+    station.service.devices = [listed(GATE, 'Gate', '1'), listed(YARD, 'Yard', '2')];
+    await lastRun(EVENT_OF_GATE, EVENT_OF_YARD);
+    station.service.devices = [listed(YARD, 'Yard', '1')];
+    const session = await rtspForEvent(await runs.next(), EVENT_OF_YARD);
+    assert.equal(session.url, 'rtsp://relay.example:8554/1/remote-yard');
+    assert.equal(station.service.count('POST', '/rtsp/2'), 0);
+  });
+
+  it('an address that has the name of a camera is not used again: another one may have the name now', async () => {
+    station.service.devices = [listed(GATE, 'Gate', 'Gate'), listed(YARD, 'Yard', 'Yard')];
+    await lastRun(EVENT_OF_GATE);
+    station.service.devices = [listed(GATE, 'Yard', 'Yard'), listed(YARD, 'Gate', 'Gate')];
+    const session = await rtspForEvent(await runs.next(), EVENT_OF_GATE);
+    assert.equal(session.url, 'rtsp://relay.example:8554/Yard/r');
+  });
+
+  it('an address that has the remote id of a camera is not used again once an event tells another one', async () => {
+    station.service.devices = [listed(GATE, 'Gate', 'remote-17'), listed(YARD, 'Yard', 'remote-18')];
+    await lastRun({ ...EVENT_OF_GATE, cameraRemoteId: 'remote-17' });
+    station.service.devices = [listed(GATE, 'Gate', 'remote-18'), listed(YARD, 'Yard', 'remote-17')];
+    const event = { ...EVENT_OF_GATE, cameraRemoteId: 'remote-18' };
+    const session = await rtspForEvent(await runs.next(), event);
+    assert.equal(session.url, 'rtsp://relay.example:8554/remote-18/remote-18');
+    assert.equal(station.service.count('POST', '/rtsp/remote-17'), 0);
+  });
+
+  it('a camera that is listed no more is not found', async () => {
+    await lastRun(EVENT_OF_GATE);
+    const { service } = station;
+    service.devices = [listed(YARD, 'Yard', YARD)];
+    service.on('POST', `/rtsp/${GATE}`, { status: 404 });
+    await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
+  });
+
+  it('a camera that was listed no more in the last run is not known from the run before', async () => {
+    await lastRun(EVENT_OF_GATE);
+    station.service.devices = [listed(YARD, 'Yard', YARD)];
+    await (await runs.next()).listDevices();
+    await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_NOT_FOUND');
+    assert.equal(station.service.count('POST', `/rtsp/${GATE}`), 0);
+  });
+
+  it('a camera that was offline is asked for afresh, and not failed by what was', async () => {
+    const { service } = station;
+    service.devices = [listed(GATE, 'Gate', GATE, { status: 'offline' })];
+    const client = await runs.next();
+    await rtspForEvent(client, EVENT_OF_GATE, { whenOffline: 'try' });
+    await failure(rtspForEvent(await runs.next(), EVENT_OF_GATE), 'DEVICE_OFFLINE');
+    service.devices = [listed(GATE, 'Gate', GATE)];
+    assert.equal((await rtspForEvent(await runs.next(), EVENT_OF_GATE)).device.status, 'online');
+  });
+
+  it('a name is looked for in the whole list of now: it may be that of several cameras by now', async () => {
+    await lastRun(EVENT_OF_GATE);
+    station.service.devices.push(listed('third', 'Gate', 'third'));
+    const client = await runs.next();
+    const wanted = {
+      mode: 'live',
+      camera: 'Gate',
+      preRoll: 0,
+      quality: 'high',
+      whenOffline: 'fail',
+    } as const;
+    await failure(client.openRtsp(wanted), 'BAD_INPUT');
+  });
+
+  it('a remote id is looked for in the whole list of now: it may be that of another camera by now', async () => {
+    const event = { cameraRemoteId: 'remote-17', eventStartTime: '2026-11-21T10:00:00' };
+    station.service.devices = [
+      listed(GATE, 'Gate', GATE, { remoteId: 'remote-17' }),
+      listed(YARD, 'Yard', YARD),
+    ];
+    await lastRun({ ...EVENT_OF_GATE, ...event }, event);
+    station.service.devices = [
+      listed(GATE, 'Gate', GATE),
+      listed(YARD, 'Yard', YARD, { remoteId: 'remote-17' }),
+    ];
+    assert.equal((await rtspForEvent(await runs.next(), event)).cameraId, YARD);
+  });
+
+  describe('the remote id that an event has told of a camera', () => {
+    const { cameraRemoteId: _none, ...withoutRemoteId } = EVENT_OF_GATE;
+
+    it('is known where the next one does not tell it', async () => {
+      await lastRun(EVENT_OF_GATE);
+      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, 'r');
+    });
+
+    it('is known after one more restart, in which nobody has asked for it', async () => {
+      await lastRun(EVENT_OF_GATE);
+      await (await runs.next()).listDevices();
+      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, 'r');
+    });
+
+    it('counts no more where the service shows it of another camera', async () => {
+      await lastRun(EVENT_OF_GATE);
+      station.service.devices = [listed(GATE, 'Gate', GATE), listed(YARD, 'Yard', YARD, { remoteId: 'r' })];
+      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, GATE);
+    });
+
+    it('counts no more where another event has told it of another camera', async () => {
+      await lastRun(EVENT_OF_GATE, { ...EVENT_OF_YARD, cameraRemoteId: 'r' });
+      assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, GATE);
+    });
+
+    it('counts no more in the same run, either, where another event has told it of another camera', async () => {
+      const client = await runs.next();
+      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client, { ...EVENT_OF_YARD, cameraRemoteId: 'r' });
+      assert.equal((await rtspForEvent(client, withoutRemoteId)).cameraRemoteId, GATE);
+    });
+  });
+
+  it('another Agent User and another cloud know nothing of it', async () => {
+    await lastRun(EVENT_OF_GATE);
+    const { service } = station;
+    const logIn = (request: SeenRequest) => service.logIn({ ...request, body: JSON.stringify(service) });
+    service.on('POST', '/login', logIn);
+    await rtspForEvent(await runs.next({ username: 'another' }), EVENT_OF_GATE);
+    assert.ok(requests().includes(`GET /sources/${GATE}`));
+    const other = await station.otherService();
+    other.devices = service.devices;
+    await rtspForEvent(await runs.next({ baseUrl: other.url }), EVENT_OF_GATE);
+    assert.equal(other.count('GET', `/sources/${GATE}`), 1);
+  });
+});

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { isTelling } from '../../lib/cloud/cameras/hints/telling-address';
+
+const ID = '0e9f0c1a-0000-e911-8000-00000000000a';
+const REMOTE = '4xIx1DMwMLSwMDW2tDBKNNBLTsw1MBASCDilIfJR0W3apqrIovO_tncAAA';
+const SYSTEM = new URL('https://service.example/eu-1/system');
+
+function tells(address: string, ids: readonly string[] = [ID, REMOTE]): boolean {
+  return isTelling(new URL(address, SYSTEM), ids, SYSTEM);
+}
+
+describe('an address that is to be used again after a restart', () => {
+  for (const [what, address] of [
+    ['has the id of the camera in its path', `/eu-1/cameras/${ID}/rtsp`],
+    ['has it in capitals, or in braces', `/cameras/%7B${ID.toUpperCase()}%7D/rtsp`],
+    ['has the remote id of the camera', `/sources/${REMOTE}/video/2`],
+    ['has it as a parameter', `/rtsp?camera=${REMOTE}`],
+    ['has no camera in it at all', '/rtsp'],
+    ['has nothing but the way to the service in it', '/eu-1/v2/video/rtsp_sessions'],
+  ] as const) {
+    it(`${what}: it may be`, () => assert.equal(tells(address), true));
+  }
+
+  for (const [what, address] of [
+    ['counts cameras', '/eu-1/list/17/rtsp'],
+    ['has a name in it', '/rtsp/Gate'],
+    ['has an id of something else', '/sources/7c7a3f0e-0000-e911-8000-00000000000a/rtsp'],
+    ['has a part of the id only', `/rtsp/${ID.slice(0, 8)}`],
+    ['has the remote id in other letters', `/rtsp/${REMOTE.toLowerCase()}`],
+    ['has a parameter that is no id', `/rtsp/${ID}?ticket=1`],
+    ['has a parameter within its path', `/rtsp/${ID};session=1`],
+    ['cannot be read', `/rtsp/${ID}/%ff`],
+  ] as const) {
+    it(`${what}: it may not be`, () => assert.equal(tells(address), false));
+  }
+
+  it('has an id that is a small number: it may not be, for that may be a place in a list', () => {
+    assert.equal(tells('/cameras/17/rtsp', ['17']), false);
+    assert.equal(tells('/cameras/19038417/rtsp', ['19038417']), true);
+  });
+});

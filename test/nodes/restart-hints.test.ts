@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { cloud, station } from '../support/node-red/flows';
+import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { caller } from '../support/node-red/station-flow';
+import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
+import { Gate } from '../support/suite/gate';
+
+describe('the first alarm after a restart of Node-RED', () => {
+  let service: PagedDevices;
+  let nodeRed: NodeRed | undefined;
+
+  beforeEach(async () => {
+    service = await PagedDevices.start({ devices: 300, pageSize: 10 });
+  });
+  afterEach(async () => {
+    await nodeRed?.stopAndRemove();
+    await service.close();
+  });
+
+  function flow(): FlowNode[] {
+    const { apiKey, username, password, url } = service;
+    return watched(
+      cloud({ url, credentials: { apiKey } }),
+      station({ credentials: { username, password } }),
+      ...entrance('in', 'node'),
+      caller('rvm-get-rtsp', { mode: 'event' }),
+      probe('result'),
+      probe('failed'),
+    );
+  }
+
+  async function alarmOfTheLastCamera(run: NodeRed): Promise<Record<string, unknown>> {
+    const ids = { cameraId: service.ids.at(-1), cameraRemoteId: remoteIdOf(service.ids.length - 1) };
+    await inject(run, 'in', { event: { ...ids, eventStartTime: '2026-11-21T10:00:00' } });
+    const { rtsp } = await run.message('result');
+    return rtsp as Record<string, unknown>;
+  }
+
+  it('has its video while the list of cameras has not come yet', async () => {
+    nodeRed = await NodeRed.start();
+    await nodeRed.deploy(flow());
+    await alarmOfTheLastCamera(nodeRed);
+    await nodeRed.stop();
+
+    const asked = { ...service.asked };
+    const list = new Gate();
+    service.beforePage = () => list.opened;
+    nodeRed = await NodeRed.start({ userDir: nodeRed.userDir });
+    const { cameraId, requests } = await alarmOfTheLastCamera(nodeRed);
+    assert.equal(cameraId, service.ids.at(-1));
+    assert.ok(Number(requests) <= 4);
+    assert.equal(service.asked.dataSources, asked.dataSources);
+    assert.equal(service.asked.rtsp, asked.rtsp + 1);
+    list.open();
+  });
+
+  it('costs a line in the log, and nothing else, where nothing could be kept', async () => {
+    nodeRed = await NodeRed.start();
+    fs.mkdirSync(path.join(nodeRed.userDir, 'remote-monitoring'), { recursive: true });
+    fs.writeFileSync(path.join(nodeRed.userDir, 'remote-monitoring', 'hints'), 'no folder');
+    await nodeRed.deploy(flow());
+    await alarmOfTheLastCamera(nodeRed);
+    await nodeRed.logged(/cannot be kept in the folder remote-monitoring/);
+    await nodeRed.stop();
+    assert.equal(nodeRed.log.match(/cannot be kept/g)?.length, 1);
+  });
+});
+
+describe('the sandbox', () => {
+  it('leaves nothing behind of its cameras, which have other ids at the next start', async () => {
+    const nodeRed = await NodeRed.start();
+    try {
+      const list = caller('rvm-list-devices');
+      await nodeRed.deploy(
+        watched(
+          cloud({ url: 'sandbox', credentials: {} }),
+          station({ credentials: {} }),
+          ...entrance('in', 'node'),
+          list,
+          probe('result'),
+          probe('failed'),
+        ),
+      );
+      await inject(nodeRed, 'in', {});
+      await nodeRed.message('result');
+      await nodeRed.stop();
+      assert.equal(fs.existsSync(path.join(nodeRed.userDir, 'remote-monitoring', 'hints')), false);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+});
