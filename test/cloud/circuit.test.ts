@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { growingPause } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
-import { eventually, soon } from '../support/time/patience';
+import { assertPause, eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failsSoon,
@@ -87,7 +87,8 @@ describe('circuit of a station', () => {
     assert.ok(service.seen.every(({ path }) => path === '/system'));
     // Of 200, 400, 400 ms up to a half each is left out.
     const [first = 0, second = 0, third = 0] = service.gaps('/system');
-    assert.ok(first >= 99 && second >= 199 && third >= 199, `${first}, ${second}, ${third} ms`);
+    assertPause(first, 100);
+    for (const pause of [second, third]) assertPause(pause, 200);
   });
 
   it('the state is offline since the first failure, without a flicker, and recovers without a call', async () => {
@@ -189,7 +190,7 @@ describe('circuit of a station', () => {
     await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
     // Of 40, 80, 160 ms up to a half each is left out.
     const [first = 0, second = 0, third = 0] = service.gaps('/system').slice(2);
-    assert.ok(first >= 19 && second >= 39 && third >= 79, `${first}, ${second}, ${third} ms`);
+    for (const [index, pause] of [first, second, third].entries()) assertPause(pause, 20 * 2 ** index);
     assert.equal(client.state.kind, 'refused');
     service.on('GET', '/system', (request) => service.standard(request));
     await eventually(() => client.state.kind === 'connected', 'the recovery');

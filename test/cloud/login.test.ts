@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Origins } from '../../lib/cloud/http/origin';
 import { cpuSeconds } from '../support/time/cpu-time';
-import { eventually } from '../support/time/patience';
+import { assertPause, eventually } from '../support/time/patience';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 
 describe('login of a central station', () => {
@@ -214,9 +214,7 @@ describe('login of a central station', () => {
     await eventually(() => client.state.kind === 'connected', 'the login that succeeds');
     const pauses = at.slice(1).map((time, index) => time - (at[index] ?? 0));
     assert.equal(pauses.length, 3);
-    for (const [index, pause] of pauses.entries()) {
-      assert.ok(pause >= 20 * 2 ** index, `pause ${index + 1} of ${pause} ms`);
-    }
+    for (const [index, pause] of pauses.entries()) assertPause(pause, 20 * 2 ** index);
   });
 
   it('tells its state to those who listen', async () => {

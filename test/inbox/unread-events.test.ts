@@ -3,6 +3,7 @@ import { mock } from 'node:test';
 import { DeliveryWindow } from '../../lib/inbox/queue/delivery-window';
 import { UnreadEvents } from '../../lib/inbox/queue/unread-events';
 import type { StoredMessage } from '../../lib/inbox/store/protocol';
+import { Gate } from '../support/suite/gate';
 import { ENDPOINT } from './samples';
 
 function stored(deliveryId: string, rank: 0 | 1 = 0): StoredMessage {
@@ -32,14 +33,21 @@ describe('events that cannot be read', () => {
   let given: string[][];
   let lines: string[];
   let spells: boolean[];
+  let freed: number[];
+  let store: Promise<void>;
 
   beforeEach(() => {
     mock.timers.enable({ apis: ['setTimeout'] });
-    [given, lines, spells] = [[], [], []];
+    [given, lines, spells, freed] = [[], [], [], []];
+    store = Promise.resolve();
     window = new DeliveryWindow();
     window.terms = terms;
     unread = new UnreadEvents(window, {
-      giveBack: async (ids) => void given.push(ids),
+      giveBack: (ids) => {
+        given.push(ids);
+        return store;
+      },
+      freed: () => freed.push(window.room),
       changed: () => spells.push(unread.hasAny),
       log: (line) => lines.push(line),
     });
@@ -58,6 +66,17 @@ describe('events that cannot be read', () => {
     assert.deepEqual([window.room, window.roomForHealth], [8, 8]);
     await pass(1000);
     assert.deepEqual([window.room, window.roomForHealth], [10, 9]);
+  });
+
+  it('keep their places until the store has them back, and tell of it then', async () => {
+    const gate = new Gate();
+    store = gate.opened;
+    unread.failed([stored('a'), stored('b', 1)]);
+    await pass(1000);
+    assert.deepEqual([window.room, window.roomForHealth, freed], [8, 8, []]);
+    gate.open();
+    await pass(0);
+    assert.deepEqual([window.room, window.roomForHealth, freed], [10, 9, [10]]);
   });
 
   it('go back together, after pauses that grow', async () => {

@@ -3,8 +3,8 @@ import type { StoredMessage } from '../store/protocol';
 import type { DeliveryWindow } from './delivery-window';
 
 export interface BacklogWork {
-  /** False while nothing may be delivered. */
-  isRunning(): boolean;
+  /** False while nothing may be delivered, or it is not known what is leased. */
+  mayLease(): boolean;
   /** They have been leased just now. */
   take(events: readonly StoredMessage[]): void;
   /** So many wait while the window is full; told once until none wait any more. */
@@ -59,7 +59,7 @@ export class Backlog {
 
   /** Leases what waits, as far as there is room. */
   look(): void {
-    if (!this.work.isRunning() || !this.#mayHoldMore || this.#isLooking) return;
+    if (!this.work.mayLease() || !this.#mayHoldMore || this.#isLooking) return;
     const { window } = this;
     // No more places than there are events, or those that arrive meanwhile would find none.
     const limit = Math.min(BATCH, window.room, this.#waiting || BATCH);

@@ -39,7 +39,7 @@ export class EventQueue {
     private readonly log: (line: string) => void,
   ) {
     this.#backlog = new Backlog(store, endpointId, this.#window, {
-      isRunning: () => this.#running,
+      mayLease: () => this.#mayLease,
       take: (events) => this.#takeStored(events),
       isBlocked: (waiting) => this.#consumer?.onBlocked(waiting),
       changed,
@@ -61,6 +61,7 @@ export class EventQueue {
     });
     this.#unread = new UnreadEvents(this.#window, {
       giveBack: (unsent) => this.#returns.give({ unsent, cutOff: [] }),
+      freed: () => this.#backlog.lookAnew(),
       changed,
       log,
     });
@@ -126,7 +127,7 @@ export class EventQueue {
   /** How the store should take the next event: leased at once where there is room. */
   lease({ event }: ProvenMessage): 'no' | 'any' | 'ordered' {
     const hasRoom = this.#window.room > 0 && (!isHealth(event) || this.#window.roomForHealth > 0);
-    if (!this.#running || !hasRoom) {
+    if (!this.#mayLease || !hasRoom) {
       this.#backlog.mayHoldMore();
       return 'no';
     }
@@ -180,6 +181,10 @@ export class EventQueue {
   /** A dead letter waits again, in the store already. */
   revived(): void {
     this.#returned(1);
+  }
+
+  get #mayLease(): boolean {
+    return this.#running && !this.#returns.isUnsure;
   }
 
   #stop(): void {

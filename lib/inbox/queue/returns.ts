@@ -16,6 +16,7 @@ export class Returns {
   readonly #underWay = new Set<string>();
   /** Never handed over, as far as the store has not confirmed that. */
   readonly #unsent = new Set<string>();
+  #isUnsure = false;
 
   constructor(
     private readonly store: StorePort,
@@ -23,8 +24,20 @@ export class Returns {
     private readonly work: ReturnsWork,
   ) {}
 
+  /**
+   * True from a failure on until it is known what became of them. Their places seem free, and may not be: nothing is to be
+   * leased meanwhile.
+   */
+  get isUnsure(): boolean {
+    return this.#isUnsure;
+  }
+
   /** Resolves when that is durable, or failed. */
-  async give(back: GivenBack): Promise<void> {
+  give(back: GivenBack): Promise<void> {
+    return this.#give(back, (count) => this.work.returned(count));
+  }
+
+  async #give(back: GivenBack, returned: (count: number) => void): Promise<void> {
     const ids = [...back.unsent, ...back.cutOff];
     for (const id of ids) this.#underWay.add(id);
     for (const id of back.unsent) this.#unsent.add(id);
@@ -32,10 +45,11 @@ export class Returns {
       const count = await this.store.call('giveBack', back);
       for (const id of back.unsent) this.#unsent.delete(id);
       for (const id of ids) this.#underWay.delete(id);
-      this.work.returned(count);
+      // In one step with the answer: what the store tells next counts them already.
+      returned(count);
     } catch {
       for (const id of ids) this.#underWay.delete(id);
-      // Their places seem free, and are not: nothing is leased for them before it is known what became of them.
+      this.#isUnsure = true;
       this.work.later(() => this.reconcile());
     }
   }
@@ -51,10 +65,15 @@ export class Returns {
         const unsent = lost.filter((id) => this.#unsent.has(id));
         const cutOff = lost.filter((id) => !this.#unsent.has(id));
         for (const id of this.#unsent) if (!this.#underWay.has(id)) this.#unsent.delete(id);
-        if (lost.length > 0) void this.give({ unsent, cutOff });
-        else this.work.returned(0);
+        if (lost.length > 0) void this.#give({ unsent, cutOff }, (count) => this.#known(count));
+        else this.#known(0);
       },
       () => this.work.later(() => this.reconcile()),
     );
+  }
+
+  #known(returned: number): void {
+    this.#isUnsure = false;
+    this.work.returned(returned);
   }
 }

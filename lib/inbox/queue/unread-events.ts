@@ -4,8 +4,10 @@ import { Deadlines } from './deadlines';
 import type { DeliveryWindow } from './delivery-window';
 
 export interface UnreadEventsWork {
-  /** Never handed over: they wait again. */
+  /** Never handed over: they wait again. Resolves when that is durable, or failed. */
   giveBack(deliveryIds: string[]): Promise<void>;
+  /** Places of such are free. */
+  freed(): void;
   /** The first could not be read, or the last was read or settled. */
   changed(): void;
   /** Told what an operator should know; nothing of an event. */
@@ -95,9 +97,13 @@ export class UnreadEvents {
   #free(deliveryId: string): void {
     const paused = this.#paused.get(deliveryId);
     if (paused === undefined) return;
-    this.#paused.delete(deliveryId);
-    this.#deadlines.clear(paused);
+    this.#unpause(paused);
     this.window.release(1, paused.health);
+  }
+
+  #unpause(paused: Paused): void {
+    this.#paused.delete(paused.deliveryId);
+    this.#deadlines.clear(paused);
   }
 
   /** Those that were paused together go back together, or the first would be leased again before the others are there. */
@@ -109,7 +115,11 @@ export class UnreadEvents {
   async #giveBack(paused: readonly Paused[]): Promise<void> {
     // Not what was settled or given back meanwhile.
     const given = paused.filter((each) => this.#paused.get(each.deliveryId) === each);
-    for (const { deliveryId } of given) this.#free(deliveryId);
-    if (given.length > 0) await this.work.giveBack(given.map(({ deliveryId }) => deliveryId));
+    if (given.length === 0) return;
+    for (const each of given) this.#unpause(each);
+    await this.work.giveBack(given.map(({ deliveryId }) => deliveryId));
+    // Not before: what is leased in their places must not come on top of them.
+    for (const { health } of given) this.window.release(1, health);
+    this.work.freed();
   }
 }

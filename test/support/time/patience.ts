@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -30,4 +31,12 @@ export async function soon<Result>(work: Promise<Result>, count = 40): Promise<R
   const first = await Promise.race([work, pauses(count, 50).then(() => late)]);
   if (first === late) throw new Error(`not there after ${count} pauses of 50 ms`);
   return work;
+}
+
+/**
+ * Fails where less than half of a pause was made, in milliseconds. A timer counts from the beginning of the turn of the event
+ * loop that set it, and on a busy machine what came before the pause is noticed late: no pause measures its whole length.
+ */
+export function assertPause(measured: number, wanted: number): void {
+  assert.ok(measured >= wanted / 2, `${measured} ms of ${wanted}`);
 }
