@@ -7,12 +7,12 @@ import {
   baseUrlOf,
   parseLoginExtra,
   placementOf,
-  SANDBOX,
   sandboxConnection,
   sandboxForbidden,
   serviceConnection,
 } from '../rvm-cloud/connection';
 import { SandboxHost } from '../rvm-cloud/sandbox-host';
+import { SANDBOX } from '../rvm-cloud/url-rule';
 import { DRAFT_CREDENTIALS, type StationDraft } from '../support/picker-data';
 import { textOf, unsetVariables, type UnsetVariables } from '../support/settings';
 import { stationById } from './find-station';

@@ -25,7 +25,7 @@ export function lackStatus(RED: NodeAPI, station: Station): NodeStatus | undefin
 const CURES: Record<Extract<NotReceiving, string>, string> = {
   'no-secret': 'has no Shared Secret Phrase to judge a message by: enter it in its settings.',
   'not-ready': 'is not in the sandbox yet: try again in a moment.',
-  'not-configured': 'has no key of its own: give each Central Station another.',
+  'not-configured': 'has no short name of its own: give each Central Station another.',
   refused: 'is not in the sandbox: its status says why.',
 };
 

@@ -6,12 +6,12 @@ import {
   baseUrlOf,
   parseLoginExtra,
   placementOf,
-  SANDBOX,
   sandboxConnection,
   sandboxForbidden,
   serviceConnection,
 } from './connection';
 import { SandboxHost } from './sandbox-host';
+import { SANDBOX } from './url-rule';
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
