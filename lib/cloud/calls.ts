@@ -5,7 +5,10 @@ import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
 export interface CallOptions {
   /** Ends the call with CANCELLED, or with the `RvmError` that is its reason. */
   signal?: AbortSignal;
-  /** Milliseconds for the whole call. */
+  /**
+   * Milliseconds for the whole call: until then what fails in passing is tried again. 30 s unless said, a PTZ command 5 s.
+   * After it the call ends with the last failure, or with TIMEOUT.
+   */
   deadlineMs?: number;
 }
 

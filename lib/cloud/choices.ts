@@ -4,12 +4,10 @@ export const PTZ_ACTIONS = ['goto-preset', 'goto-home', 'start-tour', 'stop-tour
 export const REQUEST_STARTS = ['system', 'device', 'data-sources', 'url'] as const;
 export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Seconds that a message may take where its node does not say. */
-export const DEADLINE = 30;
-/** The same of a PTZ command: who moves a camera looks at it, and one that comes late moves it under the eyes of another. */
-export const PTZ_DEADLINE = 5;
-
 /** Seconds, a day: more is a slip of the pen. */
 export const LONGEST_PRE_ROLL = 86_400;
 /** Pixels. */
 export const WIDEST_SNAPSHOT = 10_000;
+/** Seconds that a message has in all, unless its node says otherwise; a PTZ command less. */
+export const DEADLINE_S = 30;
+export const PTZ_DEADLINE_S = 5;

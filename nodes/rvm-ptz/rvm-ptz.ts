@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { PtzAction, PtzCommand } from '../../lib/cloud/calls';
-import { PTZ_ACTIONS, PTZ_DEADLINE } from '../../lib/cloud/choices';
+import { PTZ_ACTIONS, PTZ_DEADLINE_S } from '../../lib/cloud/choices';
 import { RvmError } from '../../lib/error';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';
@@ -20,7 +20,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const command = await commandOf(RED, node, { properties, action }, msg);
     msg.ptz = await client.ptz(camera, command, options);
   };
-  serviceNode(RED, node, config, work, PTZ_DEADLINE);
+  serviceNode(RED, node, config, work, PTZ_DEADLINE_S);
 }
 
 /** @throws RvmError BAD_INPUT */

@@ -178,6 +178,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
       await editor.page.waitForSelector(`${key}.input-error`);
     }
     await editor.page.fill(key, '${RVM_API_KEY}');
+    await editor.page.locator(key).blur();
     await editor.page.waitForSelector(`${key}:not(.input-error)`);
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { DEADLINE, PTZ_DEADLINE } from '../../lib/cloud/choices';
+import { DEADLINE_S, PTZ_DEADLINE_S } from '../../lib/cloud/choices';
 import { OptionError, Sandbox } from '../../sandbox';
 import { definitionOf } from '../support/editor/definitions';
 import { typesOfPackage } from '../support/node-red/node-red';
@@ -36,7 +36,7 @@ describe('the definitions that the editor gets', () => {
   for (const type of CALLERS.map((name) => `rvm-${name}`)) {
     it(`${type} comes with the deadline that it has where a flow does not say, and takes no less than a second`, () => {
       const { deadline } = definitionOf(type).defaults;
-      assert.equal(deadline?.value, type === 'rvm-ptz' ? PTZ_DEADLINE : DEADLINE);
+      assert.equal(deadline?.value, type === 'rvm-ptz' ? PTZ_DEADLINE_S : DEADLINE_S);
       for (const value of ['1', '2.5', 600, '${DEADLINE}', undefined])
         assert.equal(verdict(type, 'deadline', value), true, String(value));
       for (const value of ['', '0', '-1', 'soon', 0.5])
