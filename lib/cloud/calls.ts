@@ -5,6 +5,11 @@ import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
 export interface CallOptions {
   /** Ends the call with CANCELLED, or with the `RvmError` that is its reason. */
   signal?: AbortSignal;
+  /**
+   * Milliseconds for the whole call: until then what fails in passing is tried again. 30 s unless said, a PTZ command 5 s.
+   * After it the call ends with the last failure, or with TIMEOUT.
+   */
+  deadlineMs?: number;
 }
 
 /** What happens with a camera that is not online: the specification's sequence, or the session is asked for all the same. */

@@ -97,7 +97,7 @@ export class StationClient {
    *   LINK_NOT_OFFERED, BAD_RESPONSE, TIMEOUT at the deadline, and those of session and transport
    */
   openRtsp(wanted: RtspWanted, options: CallOptions = {}): Promise<RtspSession> {
-    const { deadlineMs } = wanted;
+    const { deadlineMs = options.deadlineMs } = wanted;
     return this.#run({ ...options, deadlineMs }, (operation, { rtsp }) => rtsp.open(operation, wanted));
   }
 

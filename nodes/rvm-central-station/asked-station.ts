@@ -7,14 +7,14 @@ import {
   baseUrlOf,
   parseLoginExtra,
   placementOf,
-  SANDBOX,
   sandboxConnection,
   sandboxForbidden,
   serviceConnection,
 } from '../rvm-cloud/connection';
 import { SandboxHost } from '../rvm-cloud/sandbox-host';
+import { SANDBOX } from '../rvm-cloud/url-rule';
 import { DRAFT_CREDENTIALS, type StationDraft } from '../support/picker-data';
-import { firstUnsetVariable, textOf } from '../support/settings';
+import { textOf, unsetVariables, type UnsetVariables } from '../support/settings';
 import { stationById } from './find-station';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
@@ -44,8 +44,8 @@ export async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Re
  */
 export async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Use<Result>): Promise<Result> {
   const draft = draftIn(asked);
-  const variable = firstUnsetVariable(draft.station, draft.cloud, draft.credentials);
-  if (variable !== undefined) throw variableInDraft(variable);
+  const unset = unsetVariables(draft.station, draft.cloud, draft.credentials);
+  if (unset !== undefined) throw variablesInDraft(unset);
   if (baseUrlOf(draft.cloud) !== SANDBOX) {
     const { apiKey = '', username = '', password = '' } = draft.credentials;
     const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
@@ -122,9 +122,11 @@ function draftIn({ station, cloud, credentials }: JsonRecord): StationDraft {
   return { station, cloud, credentials: Object.fromEntries(texts) };
 }
 
-function variableInDraft(name: string): RvmError {
+function variablesInDraft(variables: UnsetVariables): RvmError {
+  const isOne = variables.length === 1;
+  const names = variables.join(', ');
   return new RvmError(
     'CONFIG_MISSING',
-    `The environment variable ${name} is read by deployed nodes only: deploy the flow first.`,
+    `The environment ${isOne ? `variable ${names} is` : `variables ${names} are`} read by deployed nodes only: deploy the flow first.`,
   );
 }

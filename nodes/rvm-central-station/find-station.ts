@@ -52,14 +52,14 @@ export function stationOfMessage(RED: NodeAPI, configuredId: string, msg: NodeMe
   if (key === undefined) {
     throw new RvmError(
       'CONFIG_MISSING',
-      'No Central Station: choose one in this node, or set msg.station to the key of one.',
+      'No Central Station: choose one in this node, or set msg.station to the short name of one.',
     );
   }
   const station = allStations(RED).find((candidate) => candidate.key === key);
   if (station !== undefined) return station;
   throw new RvmError(
     'CONFIG_MISSING',
-    'No Central Station has the key that the message names: check msg.station.',
+    'No Central Station has the short name that the message gives: check msg.station.',
   );
 }
 

@@ -1,6 +1,12 @@
 /** What a station key may look like. */
 export const KEY = /^[a-z0-9-]{1,32}$/;
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Characters in a row, without a hyphen. */
+const LEAST_RANDOM = 16;
+/** From letters to digits and back; in names that people give a digit or two stand at an end. */
+const LEAST_CHANGES = 4;
+
 /** A key made from a name; empty if nothing is left of it. */
 export function keyFromName(name: string): string {
   return name
@@ -11,4 +17,19 @@ export function keyFromName(name: string): string {
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-+|-+$/g, '')
     .slice(0, 32);
+}
+
+/**
+ * True for what looks like an API key: a UUID, or many letters and digits as no word has them. In the place of a station key it
+ * would be a secret that stands in each message.
+ */
+export function looksLikeApiKey(text: string): boolean {
+  const key = text.trim();
+  return UUID.test(key) || key.split('-').some(looksRandom);
+}
+
+function looksRandom(run: string): boolean {
+  if (run.length < LEAST_RANDOM) return false;
+  if (/^[0-9a-f]*\d[0-9a-f]*$/i.test(run)) return true;
+  return (run.match(/[a-z](?=\d)|\d(?=[a-z])/gi)?.length ?? 0) >= LEAST_CHANGES;
 }

@@ -1,4 +1,4 @@
-import type { Node, NodeAPI } from 'node-red';
+import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import { onFlows } from '../support/flow-run';
 import { allStations } from './find-station';
 import type { Station } from './station';
@@ -11,10 +11,11 @@ import type { Station } from './station';
 export class LastStation {
   #station: Station | undefined;
   #unwatch: (() => void) | undefined;
+  #changed: () => void = () => undefined;
 
   constructor(
     private readonly RED: NodeAPI,
-    private readonly node: Node,
+    node: Node,
   ) {
     node.on(
       'close',
@@ -23,15 +24,22 @@ export class LastStation {
     node.on('close', () => this.#unwatch?.());
   }
 
+  /** Sets who is told when the status may be another. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  /** That of the station; empty where there is none. */
+  status(): NodeStatus {
+    return this.#station?.status() ?? {};
+  }
+
   follow(station: Station): void {
     if (station === this.#station) return;
     this.#unwatch?.();
     this.#station = station;
-    const show = (): void => {
-      this.node.status(station.status());
-    };
-    this.#unwatch = station.watch(show);
-    show();
+    this.#unwatch = station.watch(() => this.#changed());
+    this.#changed();
   }
 
   #lookAgain(): void {
@@ -41,6 +49,6 @@ export class LastStation {
     if (live !== undefined) return this.follow(live);
     this.#unwatch?.();
     this.#station = undefined;
-    this.node.status({});
+    this.#changed();
   }
 }

@@ -1,18 +1,45 @@
+import { isRealService } from '../rvm-cloud/url-rule';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
-import { KEY, keyFromName } from './key';
+import { KEY, keyFromName, looksLikeApiKey } from './key';
 import { remarksOn } from './secret-remarks';
 import { testButton } from './station-test.editor';
 
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {
   const key = trimmed(value);
   if (key === '' || isVariable(key)) return true;
+  if (looksLikeApiKey(key)) return node._('rvm-central-station.errors.keyIsApiKey');
   if (!KEY.test(key)) return node._('rvm-central-station.errors.key');
   let taken = false;
   RED.nodes.eachConfig((other) => {
     if (other.type === 'rvm-central-station' && other.id !== node.id && other.key === key) taken = true;
   });
   return !taken || node._('rvm-central-station.errors.keyTaken');
+}
+
+/** What each half of a station is for, where it is empty and nothing else stands for it: the sandbox has its own. */
+function credentialOrReason(node: EditorNode, value: unknown, reason: string): boolean | string {
+  const cloud = RED.nodes.node(String($('#node-config-input-cloud').val()));
+  return trimmed(value) !== '' || !isRealService(cloud?.url) || node._(reason);
+}
+
+function agentUserOrReason(node: EditorNode, value: unknown): boolean | string {
+  return credentialOrReason(node, value, 'rvm-central-station.errors.noAgentUser');
+}
+
+function secretOrReason(node: EditorNode, value: unknown): boolean | string {
+  return credentialOrReason(node, value, 'rvm-central-station.errors.noSecret');
+}
+
+/** A red field tells its reason only to those who point at it. */
+function showAgentUserTip(node: EditorNode): void {
+  const reasons = ['username', 'password'].map((name) =>
+    agentUserOrReason(node, $(`#node-config-input-${name}`).val()),
+  );
+  const reason = reasons.find((each) => typeof each === 'string');
+  $('#rvm-agent-user-tip')
+    .prop('hidden', reason === undefined)
+    .text(reason ?? '');
 }
 
 function showSchemeTip(): void {
@@ -22,15 +49,17 @@ function showSchemeTip(): void {
   $('.rvm-scheme-http-only').toggle(scheme === 'http');
 }
 
-/** The phrase is kept as typed, so what cannot be seen in a password field is told. */
+/** The phrase is kept as typed, so what cannot be seen in a password field is told; and what does not work without it. */
 function showSecretTip(node: EditorNode): void {
   const secret = String($('#node-config-input-secret').val());
   const remarks = secret === '__PWRD__' || isVariable(secret) ? [] : remarksOn(secret);
-  const texts = remarks.map((remark) => $('<div>').text(node._(`rvm-central-station.secret.${remark}`)));
+  const lack = secretOrReason(node, secret);
+  const texts = remarks.map((remark) => node._(`rvm-central-station.secret.${remark}`));
+  if (typeof lack === 'string') texts.push(lack);
   $('#rvm-secret-tip')
-    .prop('hidden', remarks.length === 0)
+    .prop('hidden', texts.length === 0)
     .empty()
-    .append(texts);
+    .append(texts.map((text) => $('<div>').text(text)));
 }
 
 RED.nodes.registerType('rvm-central-station', {
@@ -48,9 +77,9 @@ RED.nodes.registerType('rvm-central-station', {
     acceptBareSignature: { value: false },
   },
   credentials: {
-    username: { type: 'text' },
-    password: { type: 'password' },
-    secret: { type: 'password' },
+    username: { type: 'text', validate: reasoned(agentUserOrReason) },
+    password: { type: 'password', validate: reasoned(agentUserOrReason) },
+    secret: { type: 'password', validate: reasoned(secretOrReason) },
     previousSecret: { type: 'password' },
   },
   label() {
@@ -59,14 +88,21 @@ RED.nodes.registerType('rvm-central-station', {
   oneditprepare() {
     fillAbsent(this, 'node-config');
     $('#node-config-input-scheme').on('change', showSchemeTip);
-    $('#node-config-input-secret').on('input change', () => showSecretTip(this));
+    const showTips = (): void => {
+      showAgentUserTip(this);
+      showSecretTip(this);
+    };
+    const credentials = ['username', 'password', 'secret'].map((name) => `#node-config-input-${name}`);
+    $(credentials.join(', ')).on('input change', showTips);
+    $('#node-config-input-cloud').on('change', showTips);
     $('#node-config-input-name').on('input', () => {
       const proposal = keyFromName(String($('#node-config-input-name').val()));
-      $('#node-config-input-key').attr('placeholder', proposal);
+      const placeholder = proposal || this._('rvm-central-station.placeholder.key');
+      $('#node-config-input-key').attr('placeholder', placeholder);
     });
     $('#node-config-input-name').trigger('input');
     showSchemeTip();
-    showSecretTip(this);
+    showTips();
     testButton(this);
   },
   oneditsave() {

@@ -5,38 +5,47 @@ import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { allStations } from './find-station';
-import { KEY } from './key';
+import { KEY, looksLikeApiKey } from './key';
 import { Station, type CentralStationNode } from './station';
 import { addStationRoutes } from './station-routes';
 
 interface Config extends NodeDef {
   cloud?: string;
+  key?: string;
 }
 
 function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const cloud = config.cloud ? (RED.nodes.getNode(config.cloud) as CloudNode | null | undefined) : undefined;
   node.station = new Station(RED, node, config, cloud ?? undefined);
+  // Flows that have such a key go on: the service may know nothing of it, and to change it is for the user to decide.
+  if (isSecretKey(config)) node.warn(RED._('rvm-central-station.log.keyIsApiKey'));
 
-  const endCheck = onFlows(RED, 'started', () => reportClashes(RED, node));
+  const endCheck = onFlows(RED, 'started', () => reportClashes(RED, node, config));
   node.on('close', (_removed: boolean, done: () => void) => {
     endCheck();
     node.station.close().then(done, done);
   });
 }
 
+/** The key that was entered looks like a secret; one that was made from a name or an id is none. */
+function isSecretKey({ key }: Config): boolean {
+  return typeof key === 'string' && looksLikeApiKey(key);
+}
+
 /** Keys and phrases tell stations apart, so two of a kind are reported on both, and so is a key that is none. */
-function reportClashes(RED: NodeAPI, node: CentralStationNode): void {
+function reportClashes(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const mine = node.station;
   mine.clash = !KEY.test(mine.key);
   const report = (fault: string, values: Record<string, string>): void =>
     node.error(RED._(`rvm-central-station.log.${fault}`, values));
-  if (mine.clash) report('noKey', { key: mine.key });
+  const key = isSecretKey(config) ? '***' : mine.key;
+  if (mine.clash) report('noKey', { key });
   const others = allStations(RED).filter((other) => other !== mine);
   const sameKey = others.filter(({ key }) => key === mine.key);
   const samePhrase = others.filter((other) => sharePhrase(mine.receiving(), other.receiving()));
   if (sameKey.length > 0) {
     mine.clash = true;
-    report('sameKey', { key: mine.key, others: namesOf(sameKey) });
+    report('sameKey', { key, others: namesOf(sameKey) });
   }
   if (samePhrase.length > 0) report('samePhrase', { name: mine.name, others: namesOf(samePhrase) });
 }

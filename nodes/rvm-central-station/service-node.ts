@@ -1,39 +1,67 @@
-import type { Node, NodeAPI, NodeDef, NodeMessageInFlow } from 'node-red';
+import type { Node, NodeAPI, NodeDef, NodeMessageInFlow, NodeStatus } from 'node-red';
+import type { CallOptions } from '../../lib/cloud/calls';
+import { DEADLINE_S } from '../../lib/cloud/choices';
 import type { StationClient } from '../../lib/cloud/station-client';
+import { FailureStatus } from '../support/failure-status';
 import { onInput, type Messages } from '../support/input';
-import { firstUnsetVariable, textOf, unsetVariableError, type Properties } from '../support/settings';
-import { showFromStart, status } from '../support/status';
+import {
+  strictNumberOf,
+  textOf,
+  unsetTogether,
+  unsetVariableError,
+  unsetVariables,
+  type Properties,
+} from '../support/settings';
+import { showFromStart, status, unsetStatus } from '../support/status';
 import { stationById, stationOfMessage } from './find-station';
 import { LastStation } from './last-station';
 
 /**
  * What a node that calls the service does with one message: it changes that, or returns those that leave in its place.
- * `signal` tells that the node closes.
+ * `options` go with each call: they tell how long the message may take, and that the node closes.
  */
 export type ServiceWork = (
   msg: NodeMessageInFlow,
   client: StationClient,
-  signal: AbortSignal,
+  options: CallOptions,
 ) => Promise<Messages | void>;
 
 /**
- * What all nodes that call the service share: the station of the message, its status on the node, the two outputs, and
- * the refusal of a variable that is not set.
+ * What all nodes that call the service share: the station of the message, its status on the node and that of the last failure,
+ * the two outputs, the deadline, and the refusal of variables that are not set.
+ * @param byDefault seconds that a message may take where the node does not say
  */
-export function serviceNode(RED: NodeAPI, node: Node, config: NodeDef, work: ServiceWork): void {
+export function serviceNode(
+  RED: NodeAPI,
+  node: Node,
+  config: NodeDef,
+  work: ServiceWork,
+  byDefault = DEADLINE_S,
+): void {
   const properties: Properties = { ...config };
   const stationId = textOf(properties, 'station');
-  const variable = firstUnsetVariable(config);
-  const last = stationId === '' && variable === undefined ? new LastStation(RED, node) : undefined;
   const station = stationById(RED, stationId);
-  if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
-  else if (station !== undefined) station.show(node);
-  else if (stationId !== '') showFromStart(RED, node, () => status(RED, 'notConfigured'));
+  const ofNode = unsetVariables(config);
+  const unset = ofNode && unsetTogether(ofNode, station?.unsetVariables);
+  const last = stationId === '' && unset === undefined ? new LastStation(RED, node) : undefined;
 
-  onInput(node, async (msg, signal) => {
-    if (variable !== undefined) throw unsetVariableError(variable);
+  const own = (): NodeStatus => {
+    if (unset !== undefined) return unsetStatus(RED, unset);
+    if (last !== undefined) return last.status();
+    return station?.status() ?? status(RED, 'notConfigured');
+  };
+  const shown = new FailureStatus(node, own);
+  const show = (): void => shown.show();
+  if (last !== undefined) last.onChange(show);
+  else showFromStart(RED, node, () => shown.current());
+  if (unset === undefined) station?.serve(node, show);
+
+  const answer = async (msg: NodeMessageInFlow, signal: AbortSignal): Promise<Messages | void> => {
+    if (unset !== undefined) throw unsetVariableError(unset);
     const wanted = stationOfMessage(RED, stationId, msg);
     last?.follow(wanted);
-    return work(msg, await wanted.client(), signal);
-  });
+    const deadlineMs = strictNumberOf(properties, 'deadline', byDefault, 1) * 1000;
+    return work(msg, await wanted.client(), { signal, deadlineMs });
+  };
+  onInput(node, answer, (failure) => shown.ended(failure));
 }

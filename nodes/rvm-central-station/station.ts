@@ -8,8 +8,16 @@ import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/r
 import { Watchers } from '../../lib/concurrency/watchers';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { ownFolder } from '../support/own-folder';
-import { firstUnsetVariable, flagOf, textOf, unsetVariableError, type Properties } from '../support/settings';
-import { connectionStatus, showFromStart, status } from '../support/status';
+import {
+  flagOf,
+  textOf,
+  unsetTogether,
+  unsetVariableError,
+  unsetVariables,
+  type Properties,
+  type UnsetVariables,
+} from '../support/settings';
+import { connectionStatus, status, unsetStatus } from '../support/status';
 import { keyFromName } from './key';
 import { SandboxEntry } from './sandbox-entry';
 import { StateLog } from './state-log';
@@ -29,7 +37,8 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
 }
 
 /** Why a station cannot judge a webhook message. */
-export type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variable: string };
+export type NotReceiving =
+  'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variables: UnsetVariables };
 
 /**
  * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
@@ -42,8 +51,8 @@ export class Station {
   readonly name: string;
   readonly isSandbox: boolean;
   readonly #properties: Properties;
-  /** The variable that its own properties lack: asked for with each alarm. */
-  readonly #unsetVariable: string | undefined;
+  /** The variables that it and its cloud lack: asked for with each alarm. */
+  readonly #unset: UnsetVariables | undefined;
   readonly #watchers = new Watchers();
   readonly #log: StateLog;
   readonly #versions: VersionLog;
@@ -67,20 +76,20 @@ export class Station {
   ) {
     this.id = node.id;
     this.#properties = { ...config };
-    this.#unsetVariable = firstUnsetVariable(this.#properties, node.credentials);
+    this.#unset = unsetTogether(unsetVariables(this.#properties, node.credentials), cloud?.unsetVariables);
     this.#log = new StateLog(RED, node);
     this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
     this.#versions = new VersionLog(RED, node, this.name);
     this.isSandbox = cloud?.isSandbox === true;
     this.#inSandbox = cloud?.isSandbox ? this.#sandboxEntry(cloud) : undefined;
-    if (this.unsetVariable() === undefined) this.#inSandbox?.enterByItself();
+    if (this.#unset === undefined) this.#inSandbox?.enterByItself();
     this.#askUnlessUsed();
   }
 
-  /** The variable that the station or its cloud lacks, for the status. */
-  unsetVariable(): string | undefined {
-    return this.#unsetVariable ?? this.cloud?.unsetVariable;
+  /** The variables that the station or its cloud lacks. */
+  get unsetVariables(): UnsetVariables | undefined {
+    return this.#unset;
   }
 
   /**
@@ -108,13 +117,13 @@ export class Station {
 
   /** What the receiver needs. It does not judge by an empty phrase: see `notReceiving`. */
   receiving(): ReceivingStation {
-    const variable = this.unsetVariable();
+    const isWhole = this.#unset === undefined;
     return {
       key: this.key,
       name: this.name,
       scheme: this.#scheme(),
-      secret: variable === undefined ? this.#secret() : '',
-      previousSecret: variable === undefined ? (this.node.credentials?.previousSecret ?? '') : '',
+      secret: isWhole ? this.#secret() : '',
+      previousSecret: isWhole ? (this.node.credentials?.previousSecret ?? '') : '',
       agentUserId: textOf(this.#properties, 'agentUserId'),
       acceptBareSignature: flagOf(this.#properties, 'acceptBareSignature'),
       sandbox: this.isSandbox,
@@ -123,8 +132,7 @@ export class Station {
 
   /** Why this station cannot judge a message, for the status of the nodes that serve it. */
   notReceiving(): NotReceiving | undefined {
-    const variable = this.unsetVariable();
-    if (variable !== undefined) return { variable };
+    if (this.#unset !== undefined) return { variables: this.#unset };
     if (this.#inSandbox !== undefined && this.#inSandbox.credentials === undefined) {
       return this.#state.kind === 'refused' ? 'refused' : 'not-ready';
     }
@@ -147,15 +155,11 @@ export class Station {
   }
 
   /**
-   * Shows the state of the session on a node that calls the service, and opens the session at once, so that the first
-   * alarm finds its camera without waiting for a login.
+   * Tells a node that calls the service, until it closes, when the status may be another, and opens the session at once, so that
+   * the first alarm finds its camera without waiting for a login.
    */
-  show(node: Node): void {
-    node.on(
-      'close',
-      this.watch(() => node.status(this.status())),
-    );
-    showFromStart(this.RED, node, () => this.status());
+  serve(node: Node, changed: () => void): void {
+    node.on('close', this.watch(changed));
     this.client()
       .then((client) => client.listDevices())
       .catch((error: unknown) => this.#failed(error));
@@ -163,8 +167,7 @@ export class Station {
 
   /** The state of the session, as every node of this station shows it. */
   status(): NodeStatus {
-    const variable = this.unsetVariable();
-    if (variable !== undefined) return status(this.RED, 'variableNotSet', { variable });
+    if (this.#unset !== undefined) return unsetStatus(this.RED, this.#unset);
     if (this.cloud?.isForbidden === true) return status(this.RED, 'sandboxForbidden');
     return connectionStatus(this.RED, this.#state, this.isSandbox);
   }
@@ -184,8 +187,7 @@ export class Station {
   }
 
   async #connect(): Promise<StationClient> {
-    const variable = this.unsetVariable();
-    if (variable !== undefined) throw unsetVariableError(variable);
+    if (this.#unset !== undefined) throw unsetVariableError(this.#unset);
     if (this.cloud === undefined) throw this.#cloudMissing();
     const connection = await this.cloud.connection();
     const { username = '', password = '' } = (await this.#inSandbox?.enter()) ?? this.node.credentials ?? {};
@@ -226,7 +228,7 @@ export class Station {
 
   /** In the sandbox empty credentials stand for its own. */
   #canCall(): boolean {
-    if (this.unsetVariable() !== undefined || this.cloud?.isForbidden === true) return false;
+    if (this.unsetVariables !== undefined || this.cloud?.isForbidden === true) return false;
     const { username = '', password = '' } = this.node.credentials ?? {};
     return this.isSandbox || (username !== '' && password !== '');
   }

@@ -1,6 +1,7 @@
 import type { Node } from 'node-red';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
 import type { Sandbox } from '../../sandbox';
+import type { UnsetVariables } from '../support/settings';
 
 export type { Sandbox, SandboxOptions, StationCredentials, StationSettings } from '../../sandbox';
 
@@ -18,8 +19,8 @@ export interface CloudNode extends Node<CloudCredentials> {
   isForbidden: boolean;
   /** Milliseconds without any request after which each of its stations is asked for a sign of life; 0 = never. */
   signOfLifeMs: number;
-  /** A property or credential stands for an environment variable that is not set. */
-  unsetVariable: string | undefined;
+  /** What stands in properties and credentials for environment variables that are not set. */
+  unsetVariables: UnsetVariables | undefined;
   /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */
   connection(): Promise<CloudConnection>;
   /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */

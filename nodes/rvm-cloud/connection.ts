@@ -5,9 +5,7 @@ import { userAgent } from '../support/package-version';
 import { choiceOf, flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
 import type { CloudConnection, Sandbox, SandboxOptions } from './cloud-node';
 import { proxyOf, tlsOf } from './reach';
-
-/** The word in `url` that stands for the built-in sandbox. */
-export const SANDBOX = 'sandbox';
+import { SANDBOX } from './url-rule';
 
 /** Where the sandbox listens, and how it gives live video; `false` where the settings forbid it. */
 export type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort' | 'liveStyle'>;

@@ -1,4 +1,5 @@
 import { fillAbsent } from '../support/editor/fill-absent';
+import { isRealService, SANDBOX } from './url-rule';
 import { isOpen, isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
 /** Alarms per minute, the most that the sandbox raises. */
@@ -8,7 +9,7 @@ const VERSION = /^\d+(\.\d+)*$/;
 
 function urlOrReason(node: EditorNode, value: unknown): boolean | string {
   const text = trimmed(value);
-  if (text === 'sandbox' || isVariable(text)) return true;
+  if (text === SANDBOX || isVariable(text)) return true;
   try {
     if (['http:', 'https:'].includes(new URL(text).protocol)) return true;
   } catch {
@@ -33,12 +34,20 @@ function relationOrReason(node: EditorNode, value: unknown): boolean | string {
   return isVariable(value) || /^[^\s,]*$/.test(trimmed(value)) || node._('rvm-cloud.errors.relation');
 }
 
-/** Rows that only one of the two, sandbox or real service, has a use for. */
+/** The sandbox has a key of its own, and a variable may stand for it. */
+function apiKeyOrReason(node: EditorNode, value: unknown): boolean | string {
+  const url = $('#node-config-input-url').val();
+  return trimmed(value) !== '' || !isRealService(url) || node._('rvm-cloud.errors.noApiKey');
+}
+
+/** Rows that only one of the two, sandbox or real service, has a use for. The key stays, for everybody looks for its place. */
 function showRows(): void {
   const url = trimmed($('#node-config-input-url').val());
   // A variable may stand for either.
-  $('.rvm-sandbox-only').toggle(url === 'sandbox' || isVariable(url));
-  $('.rvm-service-only').toggle(url !== 'sandbox');
+  $('.rvm-sandbox-only').toggle(url === SANDBOX || isVariable(url));
+  $('.rvm-service-only').toggle(url !== SANDBOX);
+  $('.rvm-cloud-no-key').toggle(url === SANDBOX);
+  $('#node-config-input-apiKey').prop('disabled', url === SANDBOX);
 }
 
 RED.nodes.registerType('rvm-cloud', {
@@ -95,13 +104,13 @@ RED.nodes.registerType('rvm-cloud', {
     relStopTour: { value: '', validate: reasoned(relationOrReason) },
   },
   credentials: {
-    apiKey: { type: 'password' },
+    apiKey: { type: 'password', validate: reasoned(apiKeyOrReason) },
     loginExtra: { type: 'password' },
   },
   label() {
     return (
       this.name ||
-      (this.url === 'sandbox' ? this._('rvm-cloud.label.sandbox') : this._('rvm-cloud.label.cloud'))
+      (this.url === SANDBOX ? this._('rvm-cloud.label.sandbox') : this._('rvm-cloud.label.cloud'))
     );
   },
   oneditprepare() {
@@ -109,7 +118,7 @@ RED.nodes.registerType('rvm-cloud', {
     $('#node-config-input-url').on('input change', showRows);
     $('#rvm-cloud-use-sandbox').on('click', (event) => {
       event.preventDefault();
-      $('#node-config-input-url').val('sandbox').trigger('change');
+      $('#node-config-input-url').val(SANDBOX).trigger('change');
     });
     showRows();
   },

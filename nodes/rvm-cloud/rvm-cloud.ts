@@ -1,18 +1,18 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, numberOf, unsetVariableError, type Properties } from '../support/settings';
+import { numberOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
 import type { CloudNode } from './cloud-node';
 import {
   baseUrlOf,
   parseLoginExtra,
   placementOf,
-  SANDBOX,
   sandboxConnection,
   sandboxForbidden,
   serviceConnection,
   signOfLifeMsOf,
 } from './connection';
 import { SandboxHost } from './sandbox-host';
+import { SANDBOX } from './url-rule';
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -32,10 +32,10 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   node.isSandbox = baseUrlOf(properties) === SANDBOX;
   node.isForbidden = node.isSandbox && placement === false;
   node.signOfLifeMs = signOfLifeMsOf(properties);
-  node.unsetVariable = firstUnsetVariable(config, node.credentials);
+  node.unsetVariables = unsetVariables(config, node.credentials);
 
   node.sandbox = async () => {
-    if (node.unsetVariable !== undefined) throw unsetVariableError(node.unsetVariable);
+    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
     if (placement === false) throw sandboxForbidden();
     return host.sandbox();
   };
@@ -43,7 +43,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   node.runningSandbox = () => host.running;
 
   node.connection = async () => {
-    if (node.unsetVariable !== undefined) throw unsetVariableError(node.unsetVariable);
+    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
     const loginExtra = parseLoginExtra(node.credentials?.loginExtra);
     if (node.isSandbox) {
       const sandbox = await node.sandbox();

@@ -1,7 +1,7 @@
 import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
-import { cameraOrReason, reasoned } from '../support/editor/validate';
+import { cameraOrReason, deadlineOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-get-device', {
   category: 'remote monitoring',
@@ -16,6 +16,7 @@ RED.nodes.registerType('rvm-get-device', {
     camera: { value: 'event.cameraId', validate: reasoned(cameraOrReason) },
     cameraType: { value: 'msg' },
     what: { value: 'details' },
+    deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
   paletteLabel() {
     return this._('rvm-get-device.label.node');

@@ -8,13 +8,13 @@ import { choiceOf, type Properties } from '../support/settings';
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(RED, node, config, async (msg, client, signal) => {
+  serviceNode(RED, node, config, async (msg, client, options) => {
     const what = choiceOf(properties, 'what', ['details', 'presets', 'tours']);
     const camera = await cameraOf(RED, node, properties, msg);
     msg.payload =
       what === 'details'
-        ? deviceCopy(await client.getDevice(camera, { signal }))
-        : await client.ptzTargets(camera, what, { signal });
+        ? deviceCopy(await client.getDevice(camera, options))
+        : await client.ptzTargets(camera, what, options);
   });
 }
 

@@ -4,7 +4,14 @@ import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
-import { cameraOrReason, isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
+import {
+  cameraOrReason,
+  deadlineOrReason,
+  isVariable,
+  numberOrReason,
+  reasoned,
+  trimmed,
+} from '../support/editor/validate';
 
 /** What the chosen mode has a use for; a variable may stand for any of them. */
 function uses(mode: unknown): { camera: boolean; time: boolean; preRoll: boolean } {
@@ -57,7 +64,7 @@ RED.nodes.registerType('rvm-get-rtsp', {
     },
     quality: { value: 'high' },
     whenOffline: { value: 'fail' },
-    deadline: { value: 15, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },
+    deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
   paletteLabel() {
     return this._('rvm-get-rtsp.label.node');

@@ -1,7 +1,7 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { DEFAULT_SETTINGS, LEAST_KEY_DAYS, type InboxSettings } from '../../lib/inbox/inbox-settings';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, numberOf, textOf, type Properties } from '../support/settings';
+import { numberOf, textOf, unsetVariables, type Properties } from '../support/settings';
 import { isUsableFolder } from './folder-rule';
 import type { InboxNode } from './inbox-node';
 import { claimInbox, type InboxPlace } from './inboxes';
@@ -16,12 +16,12 @@ function settingsOf(properties: Properties): InboxPlace & InboxSettings {
 }
 
 function build(RED: NodeAPI, node: InboxNode, config: NodeDef): void {
-  node.unsetVariable = firstUnsetVariable(config);
+  node.unsetVariables = unsetVariables(config);
   const own = settingsOf({ ...config });
   const wrong = [own.folder, own.spillFolder].find((folder) => !isUsableFolder(folder));
-  if (node.unsetVariable === undefined && wrong !== undefined)
+  if (node.unsetVariables === undefined && wrong !== undefined)
     node.error(RED._('rvm-inbox.errors.noFolder', { folder: wrong }));
-  const settings = node.unsetVariable === undefined && wrong === undefined ? own : undefined;
+  const settings = node.unsetVariables === undefined && wrong === undefined ? own : undefined;
   const claim = settings && claimInbox(RED, settings, settings);
   const isOverruled = (): boolean => claim?.isOverruled() ?? false;
   node.usableSettings = () => settings;

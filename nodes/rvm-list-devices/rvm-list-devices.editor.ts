@@ -1,5 +1,6 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
+import { deadlineOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-list-devices', {
   category: 'remote monitoring',
@@ -17,6 +18,7 @@ RED.nodes.registerType('rvm-list-devices', {
     output: { value: 'array' },
     fresh: { value: false },
     links: { value: false },
+    deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
   paletteLabel() {
     return this._('rvm-list-devices.label.node');

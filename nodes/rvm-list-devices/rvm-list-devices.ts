@@ -13,13 +13,13 @@ const SEARCH = { value: '', type: 'str' };
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(RED, node, config, async (msg, client, signal) => {
+  serviceNode(RED, node, config, async (msg, client, options) => {
     const show = choiceOf(properties, 'show', ['all', 'online', 'not-online']);
     const output = choiceOf(properties, 'output', ['array', 'each']);
     const links = flagOf(properties, 'links');
     const search = await typedText(RED, node, { properties, name: 'search', byDefault: SEARCH }, msg);
 
-    const devices = await client.listDevices({ fresh: flagOf(properties, 'fresh'), signal });
+    const devices = await client.listDevices({ ...options, fresh: flagOf(properties, 'fresh') });
     const isWanted = deviceFilter(show, search);
     const wanted: Device[] = [];
     await eachInSlices(devices, (device) => {

@@ -6,16 +6,11 @@ import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { listAll } from '../../lib/inbox/read-all';
 import { readTime } from '../../lib/time';
 import { allInboxes, claimInbox, DEFAULTS } from '../rvm-inbox/inboxes';
+import { FailureStatus } from '../support/failure-status';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
-import {
-  choiceOf,
-  firstUnsetVariable,
-  numberOf,
-  unsetVariableError,
-  type Properties,
-} from '../support/settings';
-import { showFromStart, status } from '../support/status';
+import { choiceOf, numberOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
+import { showFromStart, unsetStatus } from '../support/status';
 import { typedValue } from '../support/typed-input';
 
 const SINCE = { value: '', type: 'str' };
@@ -43,8 +38,9 @@ async function rowsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Even
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const variable = firstUnsetVariable(config);
-  if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
+  const unset = unsetVariables(config);
+  const shown = new FailureStatus(node, () => (unset === undefined ? {} : unsetStatus(RED, unset)));
+  if (unset !== undefined) showFromStart(RED, node, () => shown.current());
 
   // Without a webhook node no inbox is open; what the default one holds is asked for all the same.
   let claim: InboxClaim | undefined;
@@ -52,13 +48,19 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED, DEFAULTS)).inbox];
   node.on('close', () => claim?.release());
 
-  onInput(node, async (msg) => {
-    if (variable !== undefined) throw unsetVariableError(variable);
-    const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'all']);
-    const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
-    const since = sinceOf(await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg));
-    msg.payload = await rowsOf(inboxes(), { state, limit, ...(since !== undefined && { since }) });
-  });
+  onInput(
+    node,
+    async (msg) => {
+      if (unset !== undefined) throw unsetVariableError(unset);
+      const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'all']);
+      const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
+      const since = sinceOf(
+        await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg),
+      );
+      msg.payload = await rowsOf(inboxes(), { state, limit, ...(since !== undefined && { since }) });
+    },
+    (failure) => shown.ended(failure),
+  );
 }
 
 export = (RED: NodeAPI): void => {

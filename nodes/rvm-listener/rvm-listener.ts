@@ -6,8 +6,8 @@ import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listen
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, listOf, textOf, unsetVariableError, type Properties } from '../support/settings';
-import { status } from '../support/status';
+import { listOf, textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
+import { status, unsetStatus } from '../support/status';
 import type { ListenerNode } from './listener-node';
 import { isPort } from './port-rule';
 
@@ -76,7 +76,7 @@ class OwnServer {
 
   /** @throws RvmError CONFIG_MISSING for a variable that is not set, BAD_INPUT for what is no port. */
   #port(): number {
-    const unset = firstUnsetVariable(this.#properties);
+    const unset = unsetVariables(this.#properties);
     if (unset !== undefined) throw unsetVariableError(unset);
     const text = textOf(this.#properties, 'port').trim();
     if (isPort(text)) return Number(text);
@@ -104,8 +104,8 @@ class OwnServer {
   }
 
   #status(): ReturnType<typeof status> | undefined {
-    const unset = firstUnsetVariable(this.#properties);
-    if (unset !== undefined) return status(this.RED, 'variableNotSet', { variable: unset });
+    const unset = unsetVariables(this.#properties);
+    if (unset !== undefined) return unsetStatus(this.RED, unset);
     const fault = this.#fault();
     return fault && status(this.RED, fault.code === 'NETWORK' ? 'portInUse' : 'wrongSetting');
   }

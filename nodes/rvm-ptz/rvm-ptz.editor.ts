@@ -4,7 +4,7 @@ import { cameraPicker, targetPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
-import { cameraOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
+import { cameraOrReason, deadlineOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
 
 /** The action that is chosen here; undefined where the message decides. */
 function fixedAction(node: EditorNode): unknown {
@@ -54,6 +54,7 @@ RED.nodes.registerType('rvm-ptz', {
     actionType: { value: 'str' },
     target: { value: '', validate: reasoned(targetOrReason) },
     targetType: { value: 'str' },
+    deadline: { value: 5, validate: reasoned(deadlineOrReason) },
   },
   paletteLabel() {
     return this._('rvm-ptz.label.node');

@@ -1,8 +1,8 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { PtzAction, PtzCommand } from '../../lib/cloud/calls';
-import { PTZ_ACTIONS } from '../../lib/cloud/choices';
+import { PTZ_ACTIONS, PTZ_DEADLINE_S } from '../../lib/cloud/choices';
 import { RvmError } from '../../lib/error';
-import { serviceNode } from '../rvm-central-station/service-node';
+import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';
 import { registerNode } from '../support/register';
 import type { Properties } from '../support/settings';
@@ -14,12 +14,13 @@ const TARGET = { value: '', type: 'str' };
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(RED, node, config, async (msg, client, signal) => {
+  const work: ServiceWork = async (msg, client, options) => {
     const action = await actionOf(RED, node, properties, msg);
     const camera = await cameraOf(RED, node, properties, msg);
     const command = await commandOf(RED, node, { properties, action }, msg);
-    msg.ptz = await client.ptz(camera, command, { signal });
-  });
+    msg.ptz = await client.ptz(camera, command, options);
+  };
+  serviceNode(RED, node, config, work, PTZ_DEADLINE_S);
 }
 
 /** @throws RvmError BAD_INPUT */

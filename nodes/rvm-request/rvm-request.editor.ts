@@ -2,7 +2,7 @@ import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { typedField } from '../support/editor/typed-field';
-import { cameraOrReason, isVariable, reasoned } from '../support/editor/validate';
+import { cameraOrReason, deadlineOrReason, isVariable, reasoned } from '../support/editor/validate';
 
 function startsAtCamera(start: unknown): boolean {
   return start === 'device' || start === 'data-sources' || isVariable(start);
@@ -34,6 +34,7 @@ RED.nodes.registerType('rvm-request', {
     cameraType: { value: 'msg' },
     rels: { value: '' },
     method: { value: 'GET' },
+    deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
   paletteLabel() {
     return this._('rvm-request.label.node');

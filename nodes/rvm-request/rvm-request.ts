@@ -12,12 +12,12 @@ type Start = Pick<FreeRequest, 'start' | 'camera' | 'url'>;
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(RED, node, config, async (msg, client, signal) => {
+  serviceNode(RED, node, config, async (msg, client, options) => {
     const method = choiceOf(properties, 'method', REQUEST_METHODS);
     const body = method === 'GET' ? {} : { body: msg.payload };
     const start = await startOf(RED, node, properties, msg);
     const wanted: FreeRequest = { ...start, rels: listOf(properties, 'rels'), method, ...body };
-    const { payload, statusCode, headers, links } = await client.request(wanted, { signal });
+    const { payload, statusCode, headers, links } = await client.request(wanted, options);
     Object.assign(msg, { payload, statusCode, headers, links });
   });
 }

@@ -3,10 +3,11 @@ import { RvmError } from '../../lib/error';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import type { Settlement } from '../../lib/inbox/inbox';
 import { allInboxes } from '../rvm-inbox/inboxes';
+import { FailureStatus } from '../support/failure-status';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, textOf, unsetVariableError, type Properties } from '../support/settings';
-import { showFromStart, status } from '../support/status';
+import { textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
+import { showFromStart, unsetStatus } from '../support/status';
 import { typedValue } from '../support/typed-input';
 import { addSettler } from './settlers';
 
@@ -39,18 +40,23 @@ function deliveryIdOf(value: unknown): string {
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const variable = firstUnsetVariable(config);
-  if (variable !== undefined) showFromStart(RED, node, () => status(RED, 'variableNotSet', { variable }));
+  const unset = unsetVariables(config);
+  const shown = new FailureStatus(node, () => (unset === undefined ? {} : unsetStatus(RED, unset)));
+  if (unset !== undefined) showFromStart(RED, node, () => shown.current());
   node.on('close', addSettler(node));
 
-  onInput(node, async (msg) => {
-    if (variable !== undefined) throw unsetVariableError(variable);
-    const value = (name: string, byDefault: typeof ACTION): Promise<unknown> =>
-      typedValue(RED, node, { properties, name, byDefault }, msg);
-    const settlement = settlementOf(await value('action', ACTION), properties);
-    const deliveryId = deliveryIdOf(await value('delivery', DELIVERY));
-    await actWhereKnown(allInboxes(), (inbox) => inbox.settle(deliveryId, settlement));
-  });
+  onInput(
+    node,
+    async (msg) => {
+      if (unset !== undefined) throw unsetVariableError(unset);
+      const value = (name: string, byDefault: typeof ACTION): Promise<unknown> =>
+        typedValue(RED, node, { properties, name, byDefault }, msg);
+      const settlement = settlementOf(await value('action', ACTION), properties);
+      const deliveryId = deliveryIdOf(await value('delivery', DELIVERY));
+      await actWhereKnown(allInboxes(), (inbox) => inbox.settle(deliveryId, settlement));
+    },
+    (failure) => shown.ended(failure),
+  );
 }
 
 export = (RED: NodeAPI): void => {

@@ -2,7 +2,7 @@ import { WIDEST_SNAPSHOT } from '../../lib/cloud/choices';
 import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
-import { cameraOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
+import { cameraOrReason, deadlineOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
 
 function widthOrReason(node: EditorNode, value: unknown): boolean | string {
   const text = trimmed(value);
@@ -24,6 +24,7 @@ RED.nodes.registerType('rvm-snapshot', {
     camera: { value: 'event.cameraId', validate: reasoned(cameraOrReason) },
     cameraType: { value: 'msg' },
     width: { value: '', validate: reasoned(widthOrReason) },
+    deadline: { value: 30, validate: reasoned(deadlineOrReason) },
   },
   paletteLabel() {
     return this._('rvm-snapshot.label.node');

@@ -9,10 +9,10 @@ import { keepPicture } from './last-pictures';
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(RED, node, config, async (msg, client, signal) => {
+  serviceNode(RED, node, config, async (msg, client, options) => {
     const wanted = widthOf(properties);
     const camera = await cameraOf(RED, node, properties, msg);
-    const { jpeg, filename, cameraId, time } = await client.snapshot(camera, wanted, { signal });
+    const { jpeg, filename, cameraId, time } = await client.snapshot(camera, wanted, options);
     msg.payload = jpeg;
     msg.filename = filename;
     // All of them: behind http in they were those of a request, and http response would send them.

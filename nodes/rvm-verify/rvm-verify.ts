@@ -9,8 +9,8 @@ import { lackError, lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, textOf, unsetVariableError } from '../support/settings';
-import { lastAlarmStatus, showFromStart, status } from '../support/status';
+import { textOf, unsetVariableError, unsetVariables, type UnsetVariables } from '../support/settings';
+import { lastAlarmStatus, showFromStart, status, unsetStatus } from '../support/status';
 import { takeRequest } from './request-in-message';
 
 const AUTHENTIC_OUTPUT = 0;
@@ -21,7 +21,7 @@ const UNDECIDED = 500;
 /** One `verify webhook` node: takes the request out of each message, and puts the event or the problem in its place. */
 class VerifyWebhook {
   readonly #stationId: string;
-  readonly #unsetVariable: string | undefined;
+  readonly #unset: UnsetVariables | undefined;
   readonly #reporter: Reporter;
   readonly #receiver: StatelessReceiver;
   #lastAt: Date | undefined;
@@ -32,7 +32,7 @@ class VerifyWebhook {
     config: NodeDef,
   ) {
     this.#stationId = textOf({ ...config }, 'station');
-    this.#unsetVariable = firstUnsetVariable(config);
+    this.#unset = unsetVariables(config);
     const steady = (): number => performance.now();
     this.#reporter = new Reporter(steady, (line) => node.warn(line));
     this.#receiver = new StatelessReceiver({
@@ -68,11 +68,11 @@ class VerifyWebhook {
   }
 
   #station(): Station | undefined {
-    return this.#unsetVariable === undefined ? stationById(this.RED, this.#stationId) : undefined;
+    return this.#unset === undefined ? stationById(this.RED, this.#stationId) : undefined;
   }
 
   #lack(): RvmError {
-    if (this.#unsetVariable !== undefined) return unsetVariableError(this.#unsetVariable);
+    if (this.#unset !== undefined) return unsetVariableError(this.#unset);
     return lackError(chosenStation(this.RED, this.#stationId));
   }
 
@@ -82,8 +82,7 @@ class VerifyWebhook {
 
   #status(): NodeStatus {
     const { RED } = this;
-    const variable = this.#unsetVariable;
-    if (variable !== undefined) return status(RED, 'variableNotSet', { variable });
+    if (this.#unset !== undefined) return unsetStatus(RED, this.#unset);
     const station = this.#station();
     if (station === undefined) return status(RED, 'notConfigured');
     return lackStatus(RED, station) ?? lastAlarmStatus(RED, this.#lastAt, station.isSandbox);

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { ListenerNode } from '../rvm-listener/listener-node';
-import { firstUnsetVariable, textOf } from '../support/settings';
-import { showFromStart, status } from '../support/status';
+import { textOf, unsetVariables } from '../support/settings';
+import { showFromStart, status, unsetStatus } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
 import { nodeRedServer } from './node-red-server';
 
@@ -14,10 +14,10 @@ export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): Webhook
   if (id === '') return nodeRedServer(RED);
   const listener = RED.nodes.getNode(id) as ListenerNode | null | undefined;
   if (listener?.server !== undefined) return listener.server;
-  const variable = firstUnsetVariable({ id });
+  const unset = unsetVariables({ id });
   node.error(RED._('rvm-webhook-in.errors.listenerMissing'));
   showFromStart(RED, node, () =>
-    variable === undefined ? status(RED, 'notConfigured') : status(RED, 'variableNotSet', { variable }),
+    unset === undefined ? status(RED, 'notConfigured') : unsetStatus(RED, unset),
   );
   return undefined;
 }

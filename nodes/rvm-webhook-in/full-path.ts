@@ -1,4 +1,4 @@
-import { firstUnsetVariable } from '../support/settings';
+import { unsetVariables } from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
 import { POSSIBLE_PATH } from './path-rule';
@@ -11,7 +11,7 @@ export type PathReading = { path: string } | { fault: StatusName };
  * names that. One that is not set elsewhere takes no path away, for what comes is then cut, and sent again.
  */
 export function fullPath(server: WebhookServer, entered: string): PathReading | undefined {
-  if (firstUnsetVariable({ path: entered }) !== undefined) return undefined;
+  if (unsetVariables({ path: entered }) !== undefined) return undefined;
   const path = server.fullPath(entered);
   if (path === undefined) return { fault: 'noHttpNodes' };
   if (entered.replace(/\//g, '') === '') return { fault: 'notConfigured' };

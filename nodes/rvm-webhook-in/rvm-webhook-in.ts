@@ -17,7 +17,13 @@ import { hasSettler } from '../rvm-settle/settlers';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
-import { firstUnsetVariable, textOf, type Properties } from '../support/settings';
+import {
+  textOf,
+  unsetTogether,
+  unsetVariables,
+  type Properties,
+  type UnsetVariables,
+} from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
 import { chosenServer } from './chosen-server';
@@ -41,7 +47,7 @@ const SELF_TEST_TIMEOUT = 10_000;
 class WebhookIn implements DeployedWebhook {
   readonly #properties: Properties;
   /** The variable that its own properties lack. */
-  readonly #ownUnsetVariable: string | undefined;
+  readonly #ownUnset: UnsetVariables | undefined;
   readonly #stations: ServedStations;
   readonly #outputs: Outputs;
   readonly #shown: ShownStatus;
@@ -64,7 +70,7 @@ class WebhookIn implements DeployedWebhook {
     private readonly server: WebhookServer,
   ) {
     this.#properties = { ...config };
-    this.#ownUnsetVariable = firstUnsetVariable(this.#properties);
+    this.#ownUnset = unsetVariables(this.#properties);
     this.#stations = new ServedStations(RED, this.#properties);
     this.#outputs = new Outputs(RED, node, () => this.#shown.showSoon());
     this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
@@ -73,8 +79,7 @@ class WebhookIn implements DeployedWebhook {
     this.#inbox = this.#claim.inbox;
     this.#consumption = this.#consume();
     this.#endpoint = this.#open();
-    if (!saysWhenHandled(this.#properties) && this.#unsetVariable() === undefined)
-      this.#refuse('wrongSetting');
+    if (!saysWhenHandled(this.#properties) && this.#unset() === undefined) this.#refuse('wrongSetting');
     this.#end = [
       onFlows(RED, 'started', () => this.#flowsStarted()),
       onFlows(RED, 'stopping', () => this.#flowsStopping()),
@@ -116,8 +121,8 @@ class WebhookIn implements DeployedWebhook {
     this.#claim.release();
   }
 
-  #unsetVariable(): string | undefined {
-    return this.#ownUnsetVariable ?? this.#inboxNode?.unsetVariable;
+  #unset(): UnsetVariables | undefined {
+    return unsetTogether(this.#ownUnset, this.#inboxNode?.unsetVariables);
   }
 
   #refuse(fault: StatusName): undefined {
@@ -167,7 +172,7 @@ class WebhookIn implements DeployedWebhook {
   }
 
   #receivingStations(): readonly ReceivingStation[] {
-    return this.#unsetVariable() === undefined ? this.#stations.receiving() : [];
+    return this.#unset() === undefined ? this.#stations.receiving() : [];
   }
 
   #problem(problem: Problem): void {
@@ -227,7 +232,7 @@ class WebhookIn implements DeployedWebhook {
     const isSettled = termsOf(this.#properties).handledWhen === 'settled';
     return {
       fault: this.#fault,
-      unsetVariable: this.#unsetVariable(),
+      unsetVariables: this.#unset(),
       serverStatus: this.server.status(),
       hasStations: stations.length > 0,
       stationStatus: stations

@@ -1,11 +1,12 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { clockTime, lastAlarmStatus, status, type StatusName } from '../support/status';
+import type { UnsetVariables } from '../support/settings';
+import { clockTime, lastAlarmStatus, status, unsetStatus, type StatusName } from '../support/status';
 
 /** What the status of a *webhook in* tells of, as it is at the moment. */
 export interface WebhookState {
   /** Why it takes no alarms at all. */
   fault: StatusName | undefined;
-  unsetVariable: string | undefined;
+  unsetVariables: UnsetVariables | undefined;
   /** What its server shows while nothing can come in by it. */
   serverStatus: NodeStatus | undefined;
   hasStations: boolean;
@@ -33,8 +34,7 @@ export interface WebhookState {
 /** What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else the last alarm. */
 export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.fault !== undefined) return status(RED, state.fault);
-  if (state.unsetVariable !== undefined)
-    return status(RED, 'variableNotSet', { variable: state.unsetVariable });
+  if (state.unsetVariables !== undefined) return unsetStatus(RED, state.unsetVariables);
   if (state.serverStatus !== undefined) return state.serverStatus;
   if (!state.hasStations) return status(RED, 'notConfigured');
   if (state.stationStatus !== undefined) return state.stationStatus;

@@ -27,10 +27,12 @@ export type Messages = AsyncIterable<NodeMessage>;
  * Runs a node with two outputs: a failure leaves output 2 where that is wired, else Catch nodes get it. `work` changes the
  * message it is given, and returns the output it leaves by, counted from 0; the first unless said. Or it returns the messages
  * that leave instead. It is told by `signal` that the node is closing.
+ * @param ended told of each outcome, before Node-RED is: of the failure, or of none. Not of a node that is closing
  */
 export function onInput(
   node: Node,
   work: (msg: NodeMessageInFlow, signal: AbortSignal) => Promise<number | Messages | void>,
+  ended: (failure?: RvmError) => void = () => undefined,
 ): void {
   const closing = new AbortController();
 
@@ -40,14 +42,21 @@ export function onInput(
     return !closing.signal.aborted;
   };
 
+  const tell = (failure?: RvmError): void => {
+    if (!closing.signal.aborted) ended(failure);
+  };
+
   const handle = async (msg: NodeMessageInFlow, send: Send, done: Done): Promise<void> => {
     try {
       const outcome = (await work(msg, closing.signal)) ?? 0;
       if (typeof outcome === 'number') leave([...Array<null>(outcome).fill(null), msg], send);
       else for await (const each of outcome) if (!leave(each, send)) break;
     } catch (error) {
-      return fail(node, asRvmError(error), { msg, send, done });
+      const failure = asRvmError(error);
+      tell(failure);
+      return fail(node, failure, { msg, send, done });
     }
+    tell();
     done();
   };
 

@@ -4,22 +4,35 @@ import { RvmError } from '../../lib/error';
 /** What a flow carries for a node: anything, because flows are edited by hand and `${ENV}` arrives as text. */
 export type Properties = Readonly<Record<string, unknown>>;
 
-/** The first unset variable among all properties and credentials of a node. */
-export function firstUnsetVariable(...sources: readonly (object | undefined)[]): string | undefined {
-  for (const source of sources) {
-    for (const value of Object.values(source ?? {})) {
-      const name = variableIn(value);
-      if (name !== undefined) return name;
-    }
-  }
-  return undefined;
+/** Names of environment variables that are not set: at least one, each once. */
+export type UnsetVariables = readonly [string, ...string[]];
+
+/** The unset variables among all properties and credentials of a node; undefined where all are set. */
+export function unsetVariables(...sources: readonly (object | undefined)[]): UnsetVariables | undefined {
+  const values = sources.flatMap((source): unknown[] => Object.values(source ?? {}));
+  return eachOnce(values.map(variableIn));
 }
 
-/** @throws RvmError CONFIG_MISSING that names the variable. */
-export function unsetVariableError(name: string): RvmError {
+/** What several that need each other lack. */
+export function unsetTogether(
+  ...lists: readonly (readonly string[] | undefined)[]
+): UnsetVariables | undefined {
+  return eachOnce(lists.flatMap((list) => list ?? []));
+}
+
+function eachOnce(names: readonly (string | undefined)[]): UnsetVariables | undefined {
+  const [first, ...others] = new Set(names.filter((name) => name !== undefined));
+  return first === undefined ? undefined : [first, ...others];
+}
+
+/** An RvmError CONFIG_MISSING that names all of them. */
+export function unsetVariableError(variables: UnsetVariables): RvmError {
+  const names = variables.join(', ');
   return new RvmError(
     'CONFIG_MISSING',
-    `The environment variable ${name} is not set: set it and restart Node-RED, or enter a value in its place.`,
+    variables.length === 1
+      ? `The environment variable ${names} is not set: set it and restart Node-RED, or enter a value in its place.`
+      : `The environment variables ${names} are not set: set them and restart Node-RED, or enter values in their place.`,
   );
 }
 

@@ -2,6 +2,7 @@ import type { Node, NodeAPI, NodeStatus } from 'node-red';
 import type { StationState } from '../../lib/cloud/session/station-state';
 import type { RvmErrorCode } from '../../lib/error';
 import { onFlows } from './flow-run';
+import type { UnsetVariables } from './settings';
 
 /** The one status table of all nodes: fill and shape here, texts in the shared locale file under `status`. */
 const TABLE = {
@@ -21,6 +22,7 @@ const TABLE = {
   sandboxFailed: ['red', 'ring'],
   sandboxForbidden: ['red', 'ring'],
   variableNotSet: ['red', 'ring'],
+  variablesNotSet: ['red', 'ring'],
   lastAlarm: ['green', 'dot'],
   lastSandboxAlarm: ['yellow', 'ring'],
   problems: ['red', 'dot'],
@@ -46,6 +48,45 @@ export function status(RED: NodeAPI, name: StatusName, values?: Record<string, s
   const [fill, shape] = TABLE[name];
   const key = `status.${name}`;
   return { fill, shape, text: values === undefined ? key : RED._(key, values) };
+}
+
+/** What a node shows while environment variables lack: all of them, so that they can be set in one go. */
+export function unsetStatus(RED: NodeAPI, variables: UnsetVariables): NodeStatus {
+  const [variable, ...others] = variables;
+  if (others.length === 0) return status(RED, 'variableNotSet', { variable });
+  return status(RED, 'variablesNotSet', { variables: variables.join(', ') });
+}
+
+/** The short text of each error, by its name under `status` in the shared locale file. */
+const FAILURES: Readonly<Record<RvmErrorCode, string>> = {
+  CONFIG_MISSING: 'notConfigured',
+  BAD_INPUT: 'wrongInput',
+  API_KEY_REJECTED: 'wrongApiKey',
+  LOGIN_FAILED: 'wrongPassword',
+  INCOMPATIBLE_VERSION: 'incompatible',
+  VERSION_NOT_REQUESTED: 'incompatible',
+  PERMISSION_DENIED: 'noPermission',
+  LINK_NOT_OFFERED: 'linkNotOffered',
+  UNTRUSTED_LINK: 'untrustedLink',
+  DEVICE_NOT_FOUND: 'deviceNotFound',
+  DEVICE_OFFLINE: 'deviceOffline',
+  EVENT_WITHOUT_CAMERA: 'eventWithoutCamera',
+  TARGET_NOT_FOUND: 'targetNotFound',
+  CAMERA_BUSY: 'cameraBusy',
+  BAD_RESPONSE: 'badResponse',
+  HTTP_ERROR: 'httpError',
+  RATE_LIMITED: 'rateLimited',
+  TIMEOUT: 'timedOut',
+  NETWORK: 'noConnection',
+  TLS: 'tlsFailed',
+  CANCELLED: 'cancelled',
+  STORE_FAILED: 'storeFailed',
+  UNKNOWN_DELIVERY: 'unknownDelivery',
+};
+
+/** What a node shows whose last message has failed: a dot, for the ring is of what is wrong with each. */
+export function failureStatus(code: RvmErrorCode): NodeStatus {
+  return { fill: 'red', shape: 'dot', text: `status.${FAILURES[code]}` };
 }
 
 /**

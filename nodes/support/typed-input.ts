@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { textOf, unsetVariableError, type Properties } from './settings';
+import { textOf, unsetTogether, unsetVariableError, type Properties } from './settings';
 
 /** A property of a node whose type stands in `<name>Type`. */
 export interface TypedInput {
@@ -95,6 +95,6 @@ function chosen({ properties, name, byDefault }: TypedInput): { value: string; t
 function refuseUnsetVariables(RED: NodeAPI, node: Node, value: string): void {
   const inside = [...value.matchAll(/\$\{([^}]+)\}/g)].map(([, name]) => name ?? '');
   const names = inside.length > 0 ? inside : [value];
-  const unset = names.find((name) => RED.util.getSetting(node, name) === undefined);
+  const unset = unsetTogether(names.filter((name) => RED.util.getSetting(node, name) === undefined));
   if (unset !== undefined) throw unsetVariableError(unset);
 }

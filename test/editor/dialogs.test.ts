@@ -14,11 +14,20 @@ const DIALOGS: Record<string, string[]> = {
   events: ['#node-input-state', '.red-ui-typedInput-container >> nth=0', '#node-input-limit'],
   verify: ['#node-input-name', '#node-input-station'],
   rtsp: ['#node-input-mode', '#node-input-preRoll', '#node-input-quality', '#node-input-deadline'],
-  list: ['#node-input-show', '.red-ui-typedInput-container >> nth=0', '#node-input-fresh'],
-  device: ['#node-input-what', '.red-ui-typedInput-container >> nth=0'],
-  ptz: ['.red-ui-typedInput-container >> nth=1', '.red-ui-typedInput-container >> nth=2'],
-  snapshot: ['#node-input-width', '.red-ui-typedInput-container >> nth=0'],
-  request: ['#node-input-start', '#node-input-rels', '#node-input-method'],
+  list: [
+    '#node-input-show',
+    '.red-ui-typedInput-container >> nth=0',
+    '#node-input-fresh',
+    '#node-input-deadline',
+  ],
+  device: ['#node-input-what', '.red-ui-typedInput-container >> nth=0', '#node-input-deadline'],
+  ptz: [
+    '.red-ui-typedInput-container >> nth=1',
+    '.red-ui-typedInput-container >> nth=2',
+    '#node-input-deadline',
+  ],
+  snapshot: ['#node-input-width', '.red-ui-typedInput-container >> nth=0', '#node-input-deadline'],
+  request: ['#node-input-start', '#node-input-rels', '#node-input-method', '#node-input-deadline'],
   station: ['#node-config-input-key', '#node-config-input-username', '#node-config-input-secret'],
   cloud: [
     '#node-config-input-url',
@@ -133,9 +142,9 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     assert.ok(await reason.isVisible());
   });
 
-  it('of the cloud shows API key, TLS and proxy for a real service, and the alarms per minute for the sandbox', async () => {
+  it('of the cloud shows TLS and proxy for a real service, and the alarms per minute for the sandbox', async () => {
     await openDialog(editor.page, 'cloud');
-    const forService = ['#node-config-input-apiKey', '#node-config-input-tls', '#node-config-input-proxy'];
+    const forService = ['#node-config-input-tls', '#node-config-input-proxy'];
     for (const field of forService) assert.ok(await editor.page.locator(field).isVisible(), field);
     assert.equal(await editor.page.locator('#node-config-input-sandboxEvents').isVisible(), false);
     await editor.page.click('#rvm-cloud-use-sandbox');
@@ -144,12 +153,93 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     assert.ok(await editor.page.locator('#node-config-input-sandboxEvents').isVisible());
   });
 
+  it('of the cloud keeps the API key in sight with the sandbox, locked and with the reason, and what was entered there', async () => {
+    await openDialog(editor.page, 'cloud');
+    const key = editor.page.locator('#node-config-input-apiKey');
+    const reason = editor.page.locator('.rvm-cloud-no-key');
+    assert.deepEqual([await key.isEnabled(), await reason.isVisible()], [true, false]);
+    const before = await key.inputValue();
+    await editor.page.click('#rvm-cloud-use-sandbox');
+    assert.deepEqual([await key.isVisible(), await key.isEnabled()], [true, false]);
+    assert.match(await reason.innerText(), /needs no API key/);
+    await editor.page.fill('#node-config-input-url', '${RVM_URL}');
+    assert.deepEqual([await key.isEnabled(), await reason.isVisible()], [true, false]);
+    assert.equal(await key.inputValue(), before);
+  });
+
+  it('of the cloud marks an empty API key of a real service, and none of the sandbox or of a variable', async () => {
+    await openDialog(editor.page, 'cloud');
+    const key = '#node-config-input-apiKey';
+    await editor.page.waitForSelector(`${key}:not(.input-error)`);
+    await editor.page.fill(key, '');
+    await editor.page.waitForSelector(`${key}.input-error`);
+    for (const url of ['sandbox', '${RVM_URL}']) {
+      await editor.page.fill('#node-config-input-url', url);
+      await editor.page.locator('#node-config-input-url').blur();
+      await editor.page.waitForSelector(`${key}:not(.input-error)`);
+      await editor.page.fill('#node-config-input-url', 'https://api.example.com');
+      await editor.page.locator('#node-config-input-url').blur();
+      await editor.page.waitForSelector(`${key}.input-error`);
+    }
+    await editor.page.fill(key, '${RVM_API_KEY}');
+    await editor.page.locator(key).blur();
+    await editor.page.waitForSelector(`${key}:not(.input-error)`);
+  });
+
+  it('of the station marks an empty Agent User and phrase, and says what does not work without', async () => {
+    await openDialog(editor.page, 'station');
+    const tips = { agentUser: '#rvm-agent-user-tip', secret: '#rvm-secret-tip' };
+    for (const [name, tip, reason] of [
+      ['username', tips.agentUser, /can only receive/],
+      ['password', tips.agentUser, /can only receive/],
+      ['secret', tips.secret, /no alarm can be proven/],
+    ] as const) {
+      const field = `#node-config-input-${name}`;
+      await editor.page.waitForSelector(`${field}:not(.input-error)`);
+      assert.equal(await editor.page.locator(tip).isVisible(), false);
+      const before = await editor.page.inputValue(field);
+      await editor.page.fill(field, '');
+      await editor.page.locator(field).blur();
+      await editor.page.waitForSelector(`${field}.input-error`);
+      assert.match(await editor.page.locator(tip).innerText(), reason);
+      await editor.page.fill(field, before);
+    }
+    assert.equal(await editor.page.locator('#node-config-input-previousSecret.input-error').count(), 0);
+  });
+
+  it('of a station of the sandbox marks no empty credential, for the sandbox has its own', async () => {
+    await editor.page.evaluate(`RED.nodes.node('cloud').url = 'sandbox'`);
+    await openDialog(editor.page, 'station');
+    for (const name of ['username', 'password', 'secret']) {
+      await editor.page.fill(`#node-config-input-${name}`, '');
+      await editor.page.waitForSelector(`#node-config-input-${name}:not(.input-error)`);
+    }
+    await editor.page.evaluate(`RED.nodes.node('cloud').url = 'http://127.0.0.1:9'`);
+    await editor.page.evaluate(`$('#node-config-input-cloud').trigger('change')`);
+    for (const name of ['username', 'password', 'secret'])
+      await editor.page.waitForSelector(`#node-config-input-${name}.input-error`);
+  });
+
+  it('of the station asks for a short name, with a proposal and a hint', async () => {
+    await openDialog(editor.page, 'station');
+    const row = editor.page.locator('.form-row', { has: editor.page.locator('#node-config-input-key') });
+    assert.match(await row.innerText(), /Short name/);
+    const placeholder = (): Promise<string | null> =>
+      editor.page.locator('#node-config-input-key').getAttribute('placeholder');
+    await editor.page.fill('#node-config-input-name', 'Harbour North');
+    assert.equal(await placeholder(), 'harbour-north');
+    await editor.page.fill('#node-config-input-name', '');
+    assert.match((await placeholder()) ?? '', /from the name/);
+    assert.match(await editor.page.locator('.red-ui-tray').last().innerText(), /not the API key/);
+  });
+
   const WRONG: [string, string, string, RegExp][] = [
     ['webhook', '#node-input-path', '/with space', /letters from a to z/],
     ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
     ['events', '#node-input-limit', '0', /from 1 to 10000/],
     ['rtsp', '#node-input-preRoll', '-1', /from 0 to 86400/],
     ['rtsp', '#node-input-deadline', 'soon', /at least 1/],
+    ['ptz', '#node-input-deadline', '0', /at least 1/],
     ['snapshot', '#node-input-width', '1.5', /whole number/],
     ['webhook', '#node-input-publicUrl', 'alarms.example.com', /begins with https/],
     ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
@@ -159,6 +249,8 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     ['cloud', '#node-config-input-relSnapshot', 'rel/a, rel/b', /one relation/],
     ['cloud', '#node-config-input-relGotoPreset', 'rel/a, rel/b', /one relation/],
     ['station', '#node-config-input-key', 'Not Good!', /small letters/],
+    ['station', '#node-config-input-key', '3f2504e0-4f89-41d3-9a0c-0305e82c3301', /looks like an API key/],
+    ['station', '#node-config-input-key', '9e107d9d372bb6826bd81d3542a419d6', /looks like an API key/],
     ['listener', '#node-config-input-port', '70000', /from 1 to 65535/],
     ['listener', '#node-config-input-proxies', 'proxy.example', /IP addresses/],
   ];

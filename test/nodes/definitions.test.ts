@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { DEADLINE_S, PTZ_DEADLINE_S } from '../../lib/cloud/choices';
 import { OptionError, Sandbox } from '../../sandbox';
 import { definitionOf } from '../support/editor/definitions';
 import { typesOfPackage } from '../support/node-red/node-red';
@@ -29,6 +30,17 @@ describe('the definitions that the editor gets', () => {
       ]);
       const wrong = verdicts.flatMap(([name, said]) => (said === undefined || said === true ? [] : [name]));
       assert.deepEqual(wrong, type === 'rvm-ptz' ? ['target'] : []);
+    });
+  }
+
+  for (const type of CALLERS.map((name) => `rvm-${name}`)) {
+    it(`${type} comes with the deadline that it has where a flow does not say, and takes no less than a second`, () => {
+      const { deadline } = definitionOf(type).defaults;
+      assert.equal(deadline?.value, type === 'rvm-ptz' ? PTZ_DEADLINE_S : DEADLINE_S);
+      for (const value of ['1', '2.5', 600, '${DEADLINE}', undefined])
+        assert.equal(verdict(type, 'deadline', value), true, String(value));
+      for (const value of ['', '0', '-1', 'soon', 0.5])
+        assert.equal(verdict(type, 'deadline', value), 'text of shared.errors.number', String(value));
     });
   }
 

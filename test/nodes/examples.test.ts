@@ -85,6 +85,26 @@ it('N02 every node of the palette is in an example; of the config nodes those th
   );
 });
 
+/** Types whose second output is for failures. */
+const FAILING = typesOfPackage().filter((type) => !['rvm-webhook-in', 'rvm-verify'].includes(type));
+
+for (const name of EXAMPLES) {
+  it(`"${name}" shows each failure of its nodes in a debug node`, () => {
+    const nodes = example(name);
+    const debugs = new Set(
+      nodes.filter(({ type, complete }) => type === 'debug' && complete === 'error').map(({ id }) => id),
+    );
+    const silent = nodes.filter(({ type, wires }) => {
+      const [, failed] = (wires ?? []) as string[][];
+      return FAILING.includes(type) && failed !== undefined && !failed.some((id) => debugs.has(id));
+    });
+    assert.deepEqual(
+      silent.map(({ id }) => id),
+      [],
+    );
+  });
+}
+
 async function importExample(nodeRed: NodeRed, name: string): Promise<void> {
   const nodes = example(name);
   await nodeRed.deploy(nodes);

@@ -249,6 +249,21 @@ for (const version of NODE_RED_VERSIONS) {
       );
     });
 
+    it('names each variable that cloud and station lack, in message and status', async () => {
+      const station = {
+        credentials: { ...credentials, username: '${RVM_NO_NAME}', password: '${RVM_NO_KEY}' },
+      };
+      const cloudOfVariables = { url: '${RVM_NO_URL}', credentials: { apiKey: '$(RVM_NO_KEY)' } };
+      await deploy({ station, cloud: cloudOfVariables }, listDevices());
+      const { code, message } = await failure({});
+      assert.equal(code, 'CONFIG_MISSING');
+      assert.match(message, /variables RVM_NO_NAME, RVM_NO_KEY, RVM_NO_URL are not set/);
+      const shown = 'RVM_NO_NAME, RVM_NO_KEY, RVM_NO_URL are not set';
+      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === shown, 'the status');
+      await deploy({ station, cloud: cloudOfVariables }, listDevices({ search: '${RVM_NO_SEARCH}' }));
+      await nodeRed.until(() => nodeRed.statuses('list').at(-1) === `RVM_NO_SEARCH, ${shown}`, 'the status');
+    });
+
     it('says NETWORK and "offline since" while the service is down, and recovers by itself', async () => {
       const port = await freePort();
       await deploy({ cloud: { url: `http://127.0.0.1:${port}` } }, listDevices());

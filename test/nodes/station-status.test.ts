@@ -4,7 +4,7 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import type { FlowNode } from '../support/node-red/node-red';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { ScriptedService } from '../support/service/scripted-service';
-import { caller, StationFlow } from '../support/node-red/station-flow';
+import { caller, enteredBy, StationFlow } from '../support/node-red/station-flow';
 
 const TYPES = [
   'rvm-list-devices',
@@ -58,15 +58,18 @@ for (const version of NODE_RED_VERSIONS) {
       const port = Number(new URL(service.url).port);
       try {
         service.setStation('north', { scheme: 'http', ...flow.credentials });
-        const wanderer = caller('rvm-list-devices', { id: 'wanderer', station: '' });
+        // It asks, so that the others need no message; what it shows of its own failure is in another test.
+        const asker = caller('rvm-request', { id: 'asker', deadline: 1 });
+        const wanderer = caller('rvm-list-devices', { id: 'wanderer', station: '', wires: [[], []] });
         const cloud = { url: service.url, timeout: 2 };
-        await flow.deployFlows(flow.flows({ cloud }, ...nodes(), wanderer));
+        const flows = flow.flows({ cloud }, ...nodes(), asker, wanderer);
+        await flow.deployFlows(enteredBy(flows, 'asker', 'wanderer'));
         for (const type of TYPES) await flow.shows('connected v3', type);
-        await flow.send({ station: 'north' });
+        await flow.through({ station: 'north' });
         await flow.shows('connected v3', 'wanderer');
 
         await service.close();
-        await flow.send({ station: 'north' });
+        await flow.failure({ station: 'north' });
         for (const id of [...TYPES, 'wanderer']) await flow.shows(/^offline since \d/, id);
 
         service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });

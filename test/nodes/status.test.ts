@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { RvmError, type RvmErrorCode } from '../../lib/error';
-import { connectionStatus } from '../../nodes/support/status';
+import { connectionStatus, failureStatus, unsetStatus } from '../../nodes/support/status';
 import { ROOT } from '../support/node-red/node-red';
 
 const TEXTS = (
@@ -40,4 +40,35 @@ describe('the status of a station that is refused', () => {
   for (const [code, text] of expected) {
     it(`is "${text}" for ${code}`, () => assert.equal(shown(code), text));
   }
+});
+
+/** Each code of the page of errors. */
+const CODES = [
+  ...fs.readFileSync(path.join(ROOT, 'docs/errors.md'), 'utf8').matchAll(/^\| `([A-Z_]+)` /gm),
+].map(([, code = '']) => code as RvmErrorCode);
+
+describe('the status of a node whose last message has failed', () => {
+  for (const code of CODES) {
+    it(`is a red dot with a short text for ${code}`, () => {
+      const { fill, shape, text } = failureStatus(code);
+      assert.deepEqual([fill, shape], ['red', 'dot']);
+      const inEnglish = TEXTS[(text ?? '').replace(/^status\./, '')] ?? '';
+      assert.match(inEnglish, /^[^_]{5,30}$/);
+    });
+  }
+});
+
+describe('the status of a node that lacks environment variables', () => {
+  const RED = {
+    _: (key: string, values: Record<string, string>) =>
+      Object.entries(values).reduce(
+        (text, [name, value]) => text.replace(`__${name}__`, value),
+        TEXTS[key.replace(/^status\./, '')] ?? '',
+      ),
+  } as NodeAPI;
+
+  it('names the only one, or all of them', () => {
+    assert.deepEqual(unsetStatus(RED, ['URL']), { fill: 'red', shape: 'ring', text: 'URL is not set' });
+    assert.equal(unsetStatus(RED, ['URL', 'KEY']).text, 'URL, KEY are not set');
+  });
 });

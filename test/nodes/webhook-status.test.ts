@@ -5,7 +5,7 @@ import { clockTime } from '../../nodes/support/status';
 
 const GOOD: WebhookState = {
   fault: undefined,
-  unsetVariable: undefined,
+  unsetVariables: undefined,
   serverStatus: undefined,
   hasStations: true,
   stationStatus: undefined,
@@ -25,7 +25,7 @@ const OFFLINE_SINCE = new Date('2026-11-21T03:00:00Z');
 /** What is wrong, and the text by which it shows, from what keeps all alarms out to what is only to be known. */
 const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
   ['a path that another node has', { fault: 'pathInUse' }, 'status.pathInUse'],
-  ['a variable that is not set', { unsetVariable: 'PHRASE' }, 'status.variableNotSet PHRASE'],
+  ['a variable that is not set', { unsetVariables: ['PHRASE'] }, 'status.variableNotSet PHRASE'],
   ['a server that does not listen', { serverStatus: { text: 'port in use' } }, 'port in use'],
   ['no Central Station', { hasStations: false }, 'status.notConfigured'],
   ['a Central Station without a phrase', { stationStatus: { text: 'no secret' } }, 'no secret'],

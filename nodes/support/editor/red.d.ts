@@ -23,7 +23,8 @@ interface EditorProperty {
 interface EditorType {
   category: string;
   defaults: Record<string, EditorProperty>;
-  credentials?: Record<string, { type: 'text' | 'password' }>;
+  /** Checked in the open dialog alone: what is stored of them the editor does not know. */
+  credentials?: Record<string, { type: 'text' | 'password'; validate?: EditorProperty['validate'] }>;
   color?: string;
   icon?: string;
   inputs?: number;

@@ -31,6 +31,11 @@ export function numberOrReason(
     : node._('shared.errors.numberBetween', { least, most });
 }
 
+/** True, or the reason: the seconds that a message may take. */
+export function deadlineOrReason(node: EditorNode, value: unknown): boolean | string {
+  return numberOrReason(node, value, 1);
+}
+
 /** True, or the reason: a typed input that has a camera in it, or a place where one may be found. */
 export function cameraOrReason(node: EditorNode, value: unknown): boolean | string {
   return isOpen(value) || trimmed(value) !== '' || node._('shared.errors.camera');

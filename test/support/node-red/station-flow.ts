@@ -57,6 +57,11 @@ export function caller(type: string, properties: Message = {}): FlowNode {
   };
 }
 
+/** A flow file of a `StationFlow` where only these nodes get the messages that go in. */
+export function enteredBy(flows: readonly FlowNode[], ...ids: string[]): FlowNode[] {
+  return flows.map((node) => (node.id === 'remember' ? { ...node, wires: [ids] } : node));
+}
+
 /**
  * Real Node-RED and a sandbox as its service: messages go in at one end of a flow, and are seen where they come out.
  */

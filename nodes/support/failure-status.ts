@@ -1,0 +1,38 @@
+import type { Node, NodeStatus } from 'node-red';
+import type { RvmError } from '../../lib/error';
+import { failureStatus } from './status';
+
+/**
+ * What a node shows that answers messages: its own status and, in the place of that, why its last message failed, until one
+ * succeeds: a failure that leaves by output 2 shows nowhere else. Only a red status of its own goes before, for it tells what is
+ * wrong with every message.
+ */
+export class FailureStatus {
+  #failure: NodeStatus | undefined;
+
+  constructor(
+    private readonly node: Node,
+    private readonly own: () => NodeStatus,
+  ) {}
+
+  current(): NodeStatus {
+    const own = this.own();
+    return own.fill === 'red' ? own : (this.#failure ?? own);
+  }
+
+  show(): void {
+    this.node.status(this.current());
+  }
+
+  /** A message has failed, or succeeded. What changes nothing is not shown again: a thousand messages are no thousand statuses. */
+  ended(failure: RvmError | undefined): void {
+    const before = this.current();
+    this.#failure = failure === undefined ? undefined : failureStatus(failure.code);
+    if (!isSame(before, this.current())) this.show();
+  }
+}
+
+/** True where nobody could tell the one from the other. */
+function isSame(one: NodeStatus, other: NodeStatus): boolean {
+  return one.fill === other.fill && one.shape === other.shape && one.text === other.text;
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { KEY, looksLikeApiKey } from '../../nodes/rvm-central-station/key';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { caller, StationFlow } from '../support/node-red/station-flow';
+
+const API_KEYS = [
+  '3f2504e0-4f89-41d3-9a0c-0305e82c3301',
+  '3F2504E0-4F89-41D3-9A0C-0305E82C3301',
+  '9e107d9d372bb6826bd81d3542a419d6',
+  ' 9e107d9d372bb6826bd81d3542a419d6 ',
+  '4bf92f3577b34da6',
+  '4111111111111111',
+  'k7x2m9q4w8z1v6b3n5',
+  'Zm9vYmFyMTIzNDU2Nzg5MGFiY2RlZg==',
+  'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.c2VjcmV0',
+  'live-k7x2m9q4w8z1v6b3n5',
+];
+const SHORT_NAMES = [
+  'north',
+  'harbour-north',
+  'central-station-2',
+  'site-12-floor-3-cam-4',
+  '2026-03-04',
+  'building12',
+  'northumberlandcontrolroom',
+  'leitstelle-oberoesterreich-1',
+  'werk3halle7',
+  '00420123456789',
+  'deadbeefdeadbeef',
+  '',
+];
+
+describe('the short name of a Central Station', () => {
+  for (const key of API_KEYS) {
+    it(`${JSON.stringify(key)} looks like an API key`, () => assert.ok(looksLikeApiKey(key)));
+  }
+
+  for (const key of SHORT_NAMES) {
+    it(`${JSON.stringify(key)} does not`, () => {
+      assert.equal(looksLikeApiKey(key), false);
+      assert.ok(key === '' || KEY.test(key));
+    });
+  }
+
+  for (const version of NODE_RED_VERSIONS) {
+    describe(`in a flow, in Node-RED ${version}`, () => {
+      let flow: StationFlow;
+
+      before(async () => {
+        flow = await StationFlow.start(version);
+      });
+
+      after(() => flow.stop());
+
+      /** What the log says of a station with this key. */
+      async function logOf(key: string): Promise<string> {
+        const from = flow.nodeRed.log.length;
+        await flow.deployFlows(flow.flows({ station: { key } }, caller('rvm-list-devices')));
+        await flow.shows('connected v3');
+        await flow.through({});
+        return flow.nodeRed.log.slice(from);
+      }
+
+      it('works on where it looks like an API key, and the log warns of it without showing it', async () => {
+        const key = API_KEYS[2] ?? '';
+        const log = await logOf(key);
+        assert.match(log, /\[warn\] \[rvm-central-station:North\] .* looks like an API key/);
+        assert.equal(log.includes(key), false);
+      });
+
+      it('is not shown in the log either where it is none', async () => {
+        const key = API_KEYS[7] ?? '';
+        const log = await logOf(key);
+        assert.match(log, /The short name "\*\*\*" is none/);
+        assert.equal(log.includes(key), false);
+      });
+
+      it('is not warned of where it is a short one, or made from a name or an id', async () => {
+        assert.doesNotMatch(await logOf('harbour-north'), /looks like an API key/);
+        const from = flow.nodeRed.log.length;
+        const station = { key: '', name: '' };
+        await flow.deployFlows(flow.flows({ station }, caller('rvm-list-devices')));
+        await flow.shows('connected v3');
+        assert.doesNotMatch(flow.nodeRed.log.slice(from), /looks like an API key/);
+      });
+    });
+  }
+});
