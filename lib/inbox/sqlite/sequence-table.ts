@@ -26,13 +26,19 @@ export class SequenceTable {
     return this.#words.byteLength;
   }
 
+  /** Makes room for so many at once. */
+  reserve(count: number): void {
+    const slots = Math.ceil(count / FULL) + 1;
+    if (slots > this.#slots) this.#resize(slots);
+  }
+
   /**
    * @param key of 48 bits, the upper 16 not 0
    * @param sequence below 2 to the power of 48, not there yet under this key
    */
   add(key: number, sequence: number): void {
-    if (this.#size >= this.#slots * FULL) this.#grow();
-    this.#write(this.#freeFor(key), key, sequence);
+    if (this.#size >= this.#slots * FULL) this.#resize(Math.ceil(this.#slots * GROWTH));
+    this.#write(this.#freeFrom(this.#home(key)), key, sequence);
     this.#size += 1;
   }
 
@@ -65,12 +71,13 @@ export class SequenceTable {
     return undefined;
   }
 
-  #freeFor(key: number): number {
-    let slot = this.#home(key);
+  #freeFrom(home: number): number {
+    let slot = home;
     while (!this.#isFree(slot)) slot = this.#next(slot);
     return slot;
   }
 
+  /** By the lower part of the key, in its order: a table that grows is read and written from its start to its end. */
   #home(key: number): number {
     return Math.floor(((key % HALF) * this.#slots) / HALF);
   }
@@ -104,15 +111,14 @@ export class SequenceTable {
     this.#words[at + 2] = Math.floor(key / HALF) * UPPER + Math.floor(sequence / HALF);
   }
 
-  #grow(): void {
+  #resize(slots: number): void {
     const former = this.#words;
-    this.#slots = Math.ceil(this.#slots * GROWTH);
-    this.#words = new Uint32Array(this.#slots * WORDS);
+    this.#slots = slots;
+    this.#words = new Uint32Array(slots * WORDS);
     for (let at = 0; at < former.length; at += WORDS) {
-      const [lower, sequence, upper] = [former[at] ?? 0, former[at + 1] ?? 0, former[at + 2] ?? 0];
-      if (upper === 0) continue;
-      const key = (upper >>> 16) * HALF + lower;
-      this.#write(this.#freeFor(key), key, (upper % UPPER) * HALF + sequence);
+      if (former[at + 2] === 0) continue;
+      const slot = this.#freeFrom(this.#home(former[at] ?? 0));
+      for (let word = 0; word < WORDS; word += 1) this.#words[slot * WORDS + word] = former[at + word] ?? 0;
     }
   }
 

@@ -65,6 +65,7 @@ const SQL = {
   find: `SELECT ${COLUMNS} FROM message WHERE ${ONE}`,
   // Of an earlier version of the package: in the words of its index.
   former: `SELECT sequence FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
+  count: 'SELECT count(*) AS count FROM message',
   newest: 'SELECT max(sequence) AS sequence FROM message',
   waiting: `SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`,
   // By the time of receipt it would have to walk past all those that are not open any more.
