@@ -26,6 +26,10 @@ export class KnownMessages {
 
   constructor(private readonly statements: Statements) {}
 
+  get size(): { messages: number; alarms: number } {
+    return { messages: this.#messages.size, alarms: this.#alarms.size };
+  }
+
   /** Reads the keys of all messages: for a million of them some tenths of a second, of which the disk gives 40 MB. */
   fill(database: DatabaseSync): void {
     this.#messages.reserve(Number(this.statements.count.get()?.['count'] ?? 0));

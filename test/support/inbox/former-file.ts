@@ -21,7 +21,8 @@ export function writeFormerFile(file: string, rows: readonly FormerRow[]): void 
   const database = new DatabaseSync(file);
   database.exec('PRAGMA journal_mode = WAL');
   migrate(database, MIGRATIONS.slice(0, FORMER_STEPS));
-  const insert = database.prepare(`INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint,
+  const insert =
+    database.prepare(`INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint,
     state, rank, attempt, at_flow, first, ended, alarm, is_end, received, stored)
     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, 0, 1, 0, 1, 0, ?, ?, ?, 0)`);
   const insertBody = database.prepare('INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)');
