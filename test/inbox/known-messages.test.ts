@@ -78,7 +78,7 @@ describe('what the store knows of messages and alarms', () => {
 
   /** Its clock goes on where it was at its last look. */
   function reopen(): void {
-    store.transaction(() => store.work.ping());
+    store.transaction(() => store.work.ping(undefined));
     store.close();
     store = open();
   }
@@ -194,7 +194,7 @@ describe('what the store knows of messages and alarms', () => {
     const database = openDatabase(path.join(folder, 'other.sqlite'));
     const statements = prepareStatements(database);
     const known = new KnownMessages(statements);
-    const bodies = new Bodies(statements, assert.fail);
+    const bodies = new Bodies(statements, () => assert.fail());
     const messages = new Messages(statements, known, bodies, () => now, 0);
     for (const id of ['a', 'b', 'c']) {
       now += DAY;
