@@ -76,7 +76,7 @@ describe('what the store writes', () => {
     return (written() - before) / MEASURED;
   }
 
-  it('are at most 6 KiB for an event of 1 KiB, and hardly more where many are stored', () => {
+  it('is at most 6 KiB for an event of 1 KiB, and hardly more where many are stored', () => {
     const few = bytesOfAnEvent();
     assert.ok(few <= MOST, `${few} bytes`);
     store(STORED);

@@ -41,7 +41,7 @@ export class Messages {
     const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
     if (same !== undefined) return repeated(same);
     // Not how many there are: the first may be kept no more.
-    const copy = Math.max(-1, ...copies.map((row) => Number(row['copy']))) + 1;
+    const copy = copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
     if (copies.length > 0) return this.#store(message, 'conflict', copy, NO_PHASE);
     if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
     const phase = this.#phaseOf(message);
