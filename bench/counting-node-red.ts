@@ -1,4 +1,4 @@
-import { cloud, PATH, PHRASE, station, webhookIn } from '../test/support/node-red/flows';
+import { cloud, station, webhookIn } from '../test/support/node-red/flows';
 import { NodeRed, type FlowNode, type StartOptions } from '../test/support/node-red/node-red';
 
 /** A Node-RED whose flow counts the events that reach it, and reports each time that so many more have. */
@@ -15,7 +15,7 @@ export class CountingNodeRed {
     flow: readonly FlowNode[],
     options: StartOptions = {},
   ): Promise<CountingNodeRed> {
-    const nodeRed = await NodeRed.start({ ...options, settings: settings(count) });
+    const nodeRed = await NodeRed.start({ ...options, settings: settings(count, options.settings) });
     // Credentials come with a deploy alone.
     await nodeRed.deploy(flow);
     return new CountingNodeRed(nodeRed, count);
@@ -33,9 +33,10 @@ export class CountingNodeRed {
 }
 
 /** The log of a production, and what the function nodes count with. */
-function settings(count: number): string {
+function settings(count: number, further = ''): string {
   return `logging: { console: { level: 'info', metrics: false, audit: false } },
   functionGlobalContext: {
+    ${further}
     delivered: (() => {
       let delivered = 0;
       return () => {
@@ -59,35 +60,4 @@ export const COUNTER = functionNode('counter', `global.get('delivered')();\nretu
 export function webhookInFlow(...listener: FlowNode[]): FlowNode[] {
   const own = listener[0] === undefined ? {} : { listener: listener[0].id };
   return [TAB, cloud(), station(), ...listener, webhookIn({ ...own, wires: [['counter'], [], []] }), COUNTER];
-}
-
-/** What a user wires by hand: it proves, answers and hands on, and keeps nothing. */
-export function handWiredFlow(): FlowNode[] {
-  const verify = `const expected = crypto.createHmac('sha256', ${JSON.stringify(PHRASE)}).update(msg.payload).digest();
-const [, text = ''] = (msg.req.headers.authorization || '').split(' ');
-const given = Buffer.from(text, 'base64');
-const genuine = given.length === expected.length && crypto.timingSafeEqual(given, expected);
-msg.statusCode = genuine ? 200 : 401;
-const event = genuine ? { payload: JSON.parse(msg.payload.toString()).payload } : null;
-msg.payload = '';
-return [msg, event];`;
-  return [
-    TAB,
-    {
-      id: 'in',
-      type: 'http in',
-      z: 'tab',
-      url: PATH,
-      method: 'post',
-      skipBodyParsing: true,
-      wires: [['verify']],
-    },
-    functionNode('verify', verify, {
-      outputs: 2,
-      libs: [{ var: 'crypto', module: 'crypto' }],
-      wires: [['answer'], ['counter']],
-    }),
-    { id: 'answer', type: 'http response', z: 'tab', statusCode: '', headers: {}, wires: [] },
-    COUNTER,
-  ];
 }

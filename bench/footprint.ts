@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FlowNode } from '../test/support/node-red/node-red';
-import { handWiredFlow, TAB } from './counting-node-red';
+import { TAB } from './counting-node-red';
+import { handWiredFlow } from './hand-wired-flow';
 import { installedSize } from './installed-size';
 import type { Row, Scale } from './measurement';
 import { megabytesOf, MEMORY } from './memory';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { webhookIn } from '../test/support/node-red/flows';
-import { handWiredFlow, webhookInFlow } from './counting-node-red';
+import { webhookInFlow } from './counting-node-red';
 import { FilledInbox } from './filled-inbox';
+import { handWiredFlow } from './hand-wired-flow';
 import type { Row, Scale } from './measurement';
 import { Restarts } from './restarts';
 import { sideBySide, type Comparison } from './side-by-side';

@@ -11,6 +11,7 @@ import { requestsOfADay } from '../bench/day';
 import { refreshBlocks } from '../bench/event-loop';
 import { firstAlarmAfterRestart } from '../bench/first-alarm';
 import { firstLoad } from '../bench/first-load';
+import { bytesOfAnEvent } from '../bench/disk-writes';
 import { footprint } from '../bench/footprint';
 import type { Measurement, Row } from '../bench/measurement';
 import { resultsOf, tableOf } from '../bench/report';
@@ -19,11 +20,13 @@ import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { fileSystemWarning } from '../lib/inbox/file-system';
-import { rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
+import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
 const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B1: rateOnNodeRed,
+  B1b: rateOfKeeping,
+  B1c: bytesOfAnEvent,
   B2: rateOnListener,
   B3: latencyOnNodeRed,
   B4: timeOneAtATime,

@@ -6,13 +6,17 @@ import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Store } from '../../lib/inbox/sqlite/store';
+import type { NewMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import { proven } from '../inbox/samples';
 import { crashImage, seededChance, stepsIn, type Step } from '../support/inbox/crash-images';
 import { needsStrace } from '../support/inbox/strace';
 
 /** Enough for the log to be written into the file, and begun anew, twice. */
-const EVENTS = 220;
+const EVENTS = 420;
 const IMAGES = 100;
 const SEED = 20_261_121;
+const SENT = newMessage(proven());
 const FILES = ['inbox.sqlite', 'inbox.sqlite-wal'];
 
 describe('the files of an inbox after a loss of power', () => {
@@ -86,11 +90,24 @@ function accepted(steps: readonly Step[]): string[] {
   );
 }
 
+/** A repeat is told from the file as the loss of power left it. */
+function assertKnown(
+  store: Store,
+  repeat: Pick<NewMessage, 'station' | 'id' | 'fingerprint'>,
+  name: string,
+): void {
+  const message = { ...SENT, ...repeat };
+  assert.equal(store.work.accept({ message, lease: 'no' }).outcome, 'repeat', name);
+}
+
 function check(image: string, ids: readonly string[], name: string): void {
   const file = path.join(image, 'inbox.sqlite');
   const store = new Store({ file, resumed: false });
-  const there = new Set(store.work.list({ state: 'all', limit: EVENTS * 2 }).map(({ id }) => id));
+  const rows = store.work.list({ state: 'all', limit: EVENTS * 2 });
+  const there = new Set(rows.map(({ id }) => id));
+  for (const { station, id, fingerprint } of rows) assertKnown(store, { station, id, fingerprint }, name);
   store.close();
+  assert.equal(rows.length, there.size, `${name}: an id is there twice`);
   assert.deepEqual(
     ids.filter((id) => !there.has(id)),
     [],

@@ -1,7 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { SQLOutputValue } from 'node:sqlite';
 import type { ListQuery, MessageState } from '../inbox';
 import type { Bodies } from './bodies';
+import { makeDeliveryId, sequenceIn } from './delivery-id';
+import { alarmKey, messageKey } from './key';
+import type { KnownMessages } from './known-messages';
 import { LIST, type Statements } from './statements';
 import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from '../store/protocol';
 
@@ -11,24 +13,36 @@ type Row = Record<string, SQLOutputValue>;
 export class Messages {
   /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
   readonly #drained = new Set<string>();
+  #newest: number;
 
   /**
+   * @param known what is in the file already; the caller tells it what becomes of a transaction
    * @param bodies adds the bodies to what is given, once the transaction is over
    * @param clock the clock of the file, in milliseconds
+   * @param newest the last sequence that was given away
    */
   constructor(
     private readonly statements: Statements,
+    private readonly known: KnownMessages,
     private readonly bodies: Bodies,
     private readonly clock: () => number,
-  ) {}
+    newest: number,
+  ) {
+    this.#newest = newest;
+  }
+
+  /** The last sequence that was given away: also where its message is kept no more, none is given twice. */
+  get newest(): number {
+    return this.#newest;
+  }
 
   accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
-    const known = this.statements.known.all(message.station, message.id, Number(message.named));
-    const copy = known.find((row) => row['fingerprint'] === message.fingerprint);
-    if (copy !== undefined) return repeated(copy);
+    const copies = this.known.copiesOf(message);
+    const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
+    if (same !== undefined) return repeated(same);
     // Not how many there are: the first may be kept no more.
-    const last = known.at(-1);
-    if (last !== undefined) return this.#store(message, 'conflict', Number(last['copy']) + 1, NO_PHASE);
+    const copy = copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
+    if (copies.length > 0) return this.#store(message, 'conflict', copy, NO_PHASE);
     if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
     const phase = this.#phaseOf(message);
     const leased = this.#mayLease(message, lease);
@@ -51,52 +65,54 @@ export class Messages {
   giveBack({ unsent, cutOff }: GivenBack): number {
     this.#drained.clear();
     const runs = [
-      ...unsent.map((id) => this.statements.unsend.run(id)),
-      ...cutOff.map((id) => this.statements.cutOff.run(id)),
+      ...unsent.map((id) => this.statements.unsend.run(...this.#one(id))),
+      ...cutOff.map((id) => this.statements.cutOff.run(...this.#one(id))),
     ];
     return runs.reduce((sum, { changes }) => sum + Number(changes), 0);
   }
 
   lapse({ deliveryId, again, maxAttempts }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
-    const row = this.statements.attempts.get(deliveryId);
+    const one = this.#one(deliveryId);
+    const row = this.statements.attempts.get(...one);
     if (row === undefined) return undefined;
     const counted = Number(row['counted']);
     const dead = counted >= maxAttempts;
-    this.statements.lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, deliveryId);
+    this.statements.lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, ...one);
     return { dead, counted };
   }
 
   again(deliveryId: string): number | undefined {
-    const row = this.statements.again.get(deliveryId);
+    const row = this.statements.again.get(...this.#one(deliveryId));
     return row === undefined ? undefined : Number(row['attempt']);
   }
 
   markDelivered(deliveryIds: readonly string[]): void {
-    for (const id of deliveryIds) this.statements.end.run('delivered', id);
+    for (const id of deliveryIds) this.statements.end.run('delivered', ...this.#one(id));
   }
 
   finish({ deliveryId, state, give }: Finish): StoreCalls['finish']['give'] {
-    const row = this.statements.find.get(deliveryId);
+    const one = this.#one(deliveryId);
+    const row = this.statements.find.get(...one);
     if (row === undefined) return undefined;
     const message = storedMessage(row);
-    this.statements.end.run(state, deliveryId);
-    this.statements.bury.run(state, deliveryId);
+    this.statements.end.run(state, ...one);
+    this.statements.bury.run(state, ...one);
     if (give) this.bodies.want(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }
 
   revive(deliveryId: string): string | undefined {
     this.#drained.clear();
-    const row = this.statements.revive.get(deliveryId);
+    const row = this.statements.revive.get(...this.#one(deliveryId));
     return row && String(row['endpoint']);
   }
 
   dismiss(deliveryId: string): boolean {
-    return this.statements.dismiss.run(deliveryId).changes > 0;
+    return this.statements.dismiss.run(...this.#one(deliveryId)).changes > 0;
   }
 
   stateOf(deliveryId: string): MessageState | undefined {
-    const row = this.statements.find.get(deliveryId);
+    const row = this.statements.find.get(...this.#one(deliveryId));
     return row && storedMessage(row).state;
   }
 
@@ -126,16 +142,30 @@ export class Messages {
     return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
   }
 
+  /** An event, as statements name one. */
+  #one(deliveryId: string): [sequence: number, deliveryId: string] {
+    const sequence = sequenceIn(deliveryId) ?? this.statements.former.get(deliveryId)?.['sequence'];
+    return [Number(sequence ?? 0), deliveryId];
+  }
+
   #store(
     message: NewMessage,
     state: MessageState,
     copy: number,
     { first, ended }: { first: boolean; ended: boolean },
   ): Accepted {
-    const deliveryId = uuidAt(Date.now());
     const isLeased = state === 'leased';
     const isEvent = isLeased || state === 'received';
-    const { lastInsertRowid } = this.statements.insert.run(
+    const alarm = isEvent ? (message.alarm ?? null) : null;
+    const keys = [
+      messageKey(message.station, message.named, message.id),
+      alarm === null ? null : alarmKey(message.station, alarm),
+    ] as const;
+    this.#newest += 1;
+    const sequence = this.#newest;
+    const deliveryId = makeDeliveryId(sequence, Date.now());
+    this.statements.insert.run(
+      sequence,
       deliveryId,
       message.station,
       message.id,
@@ -149,20 +179,22 @@ export class Messages {
       Number(isLeased),
       Number(first),
       Number(ended),
-      isEvent ? (message.alarm ?? null) : null,
+      alarm,
       Number(message.isEnd),
       message.received,
       Math.round(this.clock()),
+      ...keys,
     );
-    this.statements.insertBody.run(lastInsertRowid, message.facts, message.bytes);
+    this.statements.insertBody.run(sequence, message.facts, message.bytes);
+    this.known.add(sequence, ...keys);
     const outcome = state === 'conflict' ? 'conflict' : 'new';
-    return { outcome, deliveryId, sequence: Number(lastInsertRowid), first, ended, leased: isLeased };
+    return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
   }
 
   #phaseOf({ station, alarm }: NewMessage): { first: boolean; ended: boolean } {
     if (alarm === undefined) return { first: true, ended: false };
-    const before = this.statements.isEndOfAlarm.get(station, alarm);
-    return { first: before === undefined, ended: before?.['is_end'] === 1 };
+    const before = this.known.lastOfAlarm(station, alarm);
+    return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
   }
 
   #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
@@ -171,14 +203,10 @@ export class Messages {
   }
 
   #isOpen({ station, alarm, endpoint }: NewMessage): boolean {
-    return alarm !== undefined && this.statements.openOfAlarm.get(station, alarm, endpoint) !== undefined;
+    if (alarm === undefined) return false;
+    const key = alarmKey(station, alarm);
+    return this.statements.openOfAlarm.get(endpoint, key, station, alarm) !== undefined;
   }
-}
-
-/** A UUID of version 7: those made later stand behind it, so that an index of them grows at its end alone. */
-function uuidAt(milliseconds: number): string {
-  const time = milliseconds.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }
 
 const NO_PHASE = { first: false, ended: false };

@@ -1,9 +1,12 @@
-import type { StatementSync } from 'node:sqlite';
+import type { SQLOutputValue } from 'node:sqlite';
+import type { KnownMessages } from './known-messages';
 import type { Statements } from './statements';
 
 /** Rows looked at in one go, so that a commit never waits long. */
 const STEP = 500;
 const DAY = 24 * 60 * 60 * 1000;
+
+type Row = Record<string, SQLOutputValue>;
 
 /**
  * Removes what is final and old, by order of insertion: it stops at the first row that is younger.
@@ -12,7 +15,10 @@ export class Retention {
   /** How far each pass has come. From the start again once a day, for what was open then may be final now. */
   readonly #done = { bodies: { sequence: 0, from: 0 }, messages: { sequence: 0, from: 0 } };
 
-  constructor(private readonly statements: Statements) {}
+  constructor(
+    private readonly statements: Statements,
+    private readonly known: KnownMessages,
+  ) {}
 
   /**
    * One step. A key is kept for at least its time, and as long as its body.
@@ -21,20 +27,27 @@ export class Retention {
    * @returns true where there is more to remove
    */
   tidy(bodies: number, keys: number): boolean {
-    const more = this.#pass('bodies', bodies, this.statements.deleteBody);
-    return this.#pass('messages', Math.min(keys, bodies), this.statements.deleteMessage) || more;
+    const more = this.#pass('bodies', bodies, ({ sequence = null }) =>
+      this.statements.deleteBody.run(sequence),
+    );
+    return this.#pass('messages', Math.min(keys, bodies), (row) => this.#removeMessage(row)) || more;
   }
 
-  #pass(what: 'bodies' | 'messages', before: number, remove: StatementSync): boolean {
+  #pass(what: 'bodies' | 'messages', before: number, remove: (row: Row) => void): boolean {
     const done = this.#done[what];
     if (before - done.from > DAY) Object.assign(done, { sequence: 0, from: before });
     const rows = this.statements.aging.all(done.sequence, STEP);
     for (const row of rows) {
       const { sequence } = row;
       if (sequence === undefined || Number(row['stored']) >= before) return false;
-      if (row['final'] === 1) remove.run(sequence);
+      if (row['final'] === 1) remove(row);
       done.sequence = Number(sequence);
     }
     return rows.length === STEP;
+  }
+
+  #removeMessage({ sequence = null, id_key: key, alarm_key: alarm = null }: Row): void {
+    this.statements.deleteMessage.run(sequence);
+    this.known.remove(Number(sequence), Number(key), alarm === null ? null : Number(alarm));
   }
 }

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { alarmKey, messageKey } from './key';
 
 /** Steps from one schema version to the next; the version of a file is `user_version`. Steps are only ever added. */
 export const MIGRATIONS: readonly string[] = [
@@ -73,6 +74,59 @@ export const MIGRATIONS: readonly string[] = [
   DROP INDEX message_open_alarm;
   CREATE INDEX message_open ON message (endpoint, station, alarm, sequence) WHERE state IN ('received', 'leased');
   `,
+  // No index of ids: they are random, so each event wrote a page of each, in the log and again in the file. Those of messages and
+  // alarms are looked for in memory, by the keys that stand here; a delivery id holds the sequence.
+  `
+  CREATE TABLE compact (
+    -- Chosen by the package, and never twice: \`meta\` has the last one where its row is gone.
+    sequence INTEGER PRIMARY KEY,
+    delivery_id TEXT NOT NULL,
+    station TEXT NOT NULL,
+    -- The message id; where it has none, a digest of the content, and \`named\` is 0.
+    id TEXT NOT NULL,
+    named INTEGER NOT NULL,
+    -- 0 for the first message of this id, counted up for those with other content.
+    copy INTEGER NOT NULL,
+    fingerprint TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    -- received, leased, delivered, dead, conflict, stale, other
+    state TEXT NOT NULL,
+    -- 0 security and unknown classes, 1 health: the order of delivery.
+    rank INTEGER NOT NULL,
+    -- Deliveries so far, and those of them that a restart cut off.
+    attempt INTEGER NOT NULL DEFAULT 0,
+    cut_off INTEGER NOT NULL DEFAULT 0,
+    -- 1 while the flow has it: a lease is running.
+    at_flow INTEGER NOT NULL DEFAULT 0,
+    -- Why it comes again: lease, restart, retry; or why no more: attempts, dismissed.
+    again TEXT,
+    -- Of its alarm: none before it is kept; an end before it was kept.
+    first INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    -- Of events alone: the alarm, and whether this is its end.
+    alarm TEXT,
+    is_end INTEGER NOT NULL,
+    -- Wall clock at receipt, in milliseconds, to be shown; and the clock of this file, in milliseconds, to age by.
+    received INTEGER NOT NULL,
+    stored INTEGER NOT NULL,
+    -- As \`key\` makes them of station and id, and of station and alarm; the latter absent where there is no alarm.
+    id_key INTEGER NOT NULL,
+    alarm_key INTEGER
+  ) STRICT;
+  INSERT INTO compact SELECT sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt, cut_off,
+    at_flow, again, first, ended, alarm, is_end, received, stored, message_key(station, named, id),
+    CASE WHEN alarm IS NOT NULL THEN alarm_key(station, alarm) END FROM message ORDER BY sequence;
+  INSERT INTO meta SELECT 'sequence', CAST(seq AS TEXT) FROM sqlite_sequence WHERE name = 'message';
+  DROP TABLE message;
+  ALTER TABLE compact RENAME TO message;
+  CREATE INDEX message_waiting ON message (endpoint, rank, sequence) WHERE state = 'received';
+  CREATE INDEX message_open ON message (endpoint, alarm_key, sequence) WHERE state IN ('received', 'leased');
+  CREATE INDEX message_dead ON message (received) WHERE state IN ('dead', 'conflict', 'stale');
+  -- For lists; and all that is read of a message at the start.
+  CREATE INDEX message_received ON message (received, sequence, id_key, alarm_key);
+  -- Delivery ids of earlier versions, in which no sequence stands.
+  CREATE INDEX message_delivery ON message (delivery_id) WHERE substr(delivery_id, 15, 1) <> '8';
+  `,
 ];
 
 /**
@@ -88,6 +142,20 @@ export function migrate(database: DatabaseSync, steps: readonly string[] = MIGRA
     );
   }
   if (version === steps.length) return;
+  database.function('message_key', (station, named, id) =>
+    messageKey(String(station), named === 1, String(id)),
+  );
+  database.function('alarm_key', (station, alarm) => alarmKey(String(station), String(alarm)));
+  // A table that is replaced would take with it what refers to it. Has no effect within a transaction.
+  database.exec('PRAGMA foreign_keys = OFF');
+  try {
+    takeSteps(database, steps, version);
+  } finally {
+    database.exec('PRAGMA foreign_keys = ON');
+  }
+}
+
+function takeSteps(database: DatabaseSync, steps: readonly string[], version: number): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     for (const step of steps.slice(version)) database.exec(step);

@@ -14,8 +14,11 @@ const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoin
   ended, received`;
 const NEXT = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
-  SELECT 1 FROM message AS former WHERE former.station = message.station AND former.alarm = message.alarm
-  AND former.endpoint = message.endpoint AND former.${OPEN} AND former.sequence < message.sequence))`;
+  SELECT 1 FROM message AS former WHERE former.endpoint = message.endpoint AND former.alarm_key = message.alarm_key
+  AND former.station = message.station AND former.alarm = message.alarm
+  AND former.${OPEN} AND former.sequence < message.sequence))`;
+/** One event. The id says of which sequence it is, and need not be looked for. */
+const ONE = 'sequence = ? AND delivery_id = ?';
 /** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
 const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
   again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0`;
@@ -28,12 +31,13 @@ function list(condition: string, index = ''): string {
 /** All that is asked of the tables; they are made in `schema`. */
 const SQL = {
   // What comes in.
-  known: `SELECT delivery_id, sequence, fingerprint, copy FROM message WHERE station = ? AND id = ? AND named = ?
-    ORDER BY copy`,
-  isEndOfAlarm: 'SELECT is_end FROM message WHERE station = ? AND alarm = ? ORDER BY is_end DESC LIMIT 1',
-  openOfAlarm: `SELECT 1 FROM message WHERE station = ? AND alarm = ? AND endpoint = ? AND ${OPEN} LIMIT 1`,
-  insert: `INSERT INTO message (delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
-    at_flow, first, ended, alarm, is_end, received, stored) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  copy: `SELECT delivery_id, sequence, fingerprint, copy FROM message
+    WHERE sequence = ? AND station = ? AND id = ? AND named = ?`,
+  ofAlarm: 'SELECT is_end, ended FROM message WHERE sequence = ? AND station = ? AND alarm = ?',
+  openOfAlarm: `SELECT 1 FROM message WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} LIMIT 1`,
+  insert: `INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
+    at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   insertBody: 'INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)',
 
   // What goes to the flow, and comes back.
@@ -42,23 +46,27 @@ const SQL = {
   lease: `UPDATE message SET state = 'leased', at_flow = 1, attempt = attempt + 1 WHERE sequence = ?`,
   leased: `SELECT delivery_id FROM message WHERE endpoint = ? AND ${LEASED}`,
   unsend: `UPDATE message SET state = 'received', at_flow = 0, attempt = attempt - 1
-    WHERE delivery_id = ? AND state = 'leased' AND at_flow = 1`,
-  cutOff: `UPDATE message ${CUT_OFF} WHERE delivery_id = ? AND state = 'leased'`,
+    WHERE ${ONE} AND state = 'leased' AND at_flow = 1`,
+  cutOff: `UPDATE message ${CUT_OFF} WHERE ${ONE} AND state = 'leased'`,
   cutOffAll: `UPDATE message ${CUT_OFF} WHERE ${LEASED}`,
-  attempts: `SELECT attempt - cut_off AS counted FROM message WHERE delivery_id = ? AND state = 'leased'`,
-  lapse: 'UPDATE message SET state = ?, at_flow = 0, again = ? WHERE delivery_id = ?',
-  again: `UPDATE message SET at_flow = 1, attempt = attempt + 1 WHERE delivery_id = ? AND state = 'leased'
+  attempts: `SELECT attempt - cut_off AS counted FROM message WHERE ${ONE} AND state = 'leased'`,
+  lapse: `UPDATE message SET state = ?, at_flow = 0, again = ? WHERE ${ONE}`,
+  again: `UPDATE message SET at_flow = 1, attempt = attempt + 1 WHERE ${ONE} AND state = 'leased'
     RETURNING attempt`,
 
   // What becomes of it.
-  end: `UPDATE message SET state = ?, at_flow = 0 WHERE delivery_id = ? AND ${OPEN}`,
+  end: `UPDATE message SET state = ?, at_flow = 0 WHERE ${ONE} AND ${OPEN}`,
   revive: `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry'
-    WHERE delivery_id = ? AND ${EXHAUSTED} RETURNING endpoint`,
-  bury: `UPDATE message SET state = ?, again = NULL WHERE delivery_id = ? AND ${EXHAUSTED}`,
-  dismiss: `UPDATE message SET again = 'dismissed' WHERE delivery_id = ? AND ${DEAD}`,
+    WHERE ${ONE} AND ${EXHAUSTED} RETURNING endpoint`,
+  bury: `UPDATE message SET state = ?, again = NULL WHERE ${ONE} AND ${EXHAUSTED}`,
+  dismiss: `UPDATE message SET again = 'dismissed' WHERE ${ONE} AND ${DEAD}`,
 
   // What is there.
-  find: `SELECT ${COLUMNS} FROM message WHERE delivery_id = ?`,
+  find: `SELECT ${COLUMNS} FROM message WHERE ${ONE}`,
+  // Of an earlier version of the package: in the words of its index.
+  former: `SELECT sequence FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
+  count: 'SELECT count(*) AS count FROM message',
+  newest: 'SELECT max(sequence) AS sequence FROM message',
   waiting: `SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`,
   // By the time of receipt it would have to walk past all those that are not open any more.
   listOpen: list(OPEN, 'INDEXED BY message_open'),
@@ -68,7 +76,7 @@ const SQL = {
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // What is kept no more.
-  aging: `SELECT sequence, stored, ${FINAL} AS final FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?`,
+  aging: `SELECT sequence, stored, id_key, alarm_key, ${FINAL} AS final FROM message WHERE sequence > ? ORDER BY sequence LIMIT ?`,
   deleteMessage: 'DELETE FROM message WHERE sequence = ?',
   deleteBody: 'DELETE FROM body WHERE sequence = ?',
 

@@ -6,8 +6,8 @@ import type { StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
 
-/** Requests after which the log is written into the file when there is time: few, so that it takes a moment only. */
-const SOME = 64;
+/** Requests after which the log is written into the file when there is time: few enough for a moment, and so many that a page which each of them changes is written once for all. */
+const SOME = 256;
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
+import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
 import { openDatabase } from './open';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
@@ -32,6 +33,7 @@ export class Store {
   readonly work: Work;
   readonly #database: DatabaseSync;
   readonly #statements: Statements;
+  readonly #known: KnownMessages;
   readonly #messages: Messages;
   readonly #bodies: Bodies;
   readonly #steady: () => number;
@@ -46,7 +48,9 @@ export class Store {
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
-      const messages = new Messages(this.#statements, this.#bodies, () => this.#clock());
+      this.#known = new KnownMessages(this.#statements);
+      this.#known.fill(this.#database);
+      const messages = this.#messagesOf(this.#known);
       this.#messages = messages;
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
@@ -92,9 +96,11 @@ export class Store {
     try {
       const result = work();
       this.#database.exec('COMMIT');
+      this.#known.committed();
       return result;
     } catch (error) {
       this.#rollBack();
+      this.#known.rolledBack();
       this.#messages.forgetWork();
       this.#bodies.forget();
       throw error;
@@ -110,9 +116,15 @@ export class Store {
     }
   }
 
+  #messagesOf(known: KnownMessages): Messages {
+    const inFile = Number(this.#statements.newest.get()?.['sequence'] ?? 0);
+    const newest = Math.max(inFile, Number(this.#meta('sequence') ?? 0));
+    return new Messages(this.#statements, known, this.#bodies, () => this.#clock(), newest);
+  }
+
   #workOf(messages: Messages): Work {
     const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
-    const retention = new Retention(this.#statements);
+    const retention = new Retention(this.#statements, this.#known);
     return {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
@@ -134,6 +146,8 @@ export class Store {
       quarantineKey: () => this.#quarantineKey(),
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
+        // The newest message may go with the others, and its sequence must not be given away once more.
+        this.#setMeta('sequence', String(messages.newest));
         quarantine.tidy(now - bodies);
         return retention.tidy(now - bodies, now - keys);
       },
