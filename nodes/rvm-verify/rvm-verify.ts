@@ -48,18 +48,19 @@ class VerifyWebhook {
     onInput(node, (msg) => this.#verify(msg));
   }
 
-  /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by. */
+  /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by, TIMEOUT. */
   async #verify(msg: NodeMessage): Promise<number> {
     // Whatever happens: without a status http response would answer 200, and the service would never send again.
     msg.statusCode = UNDECIDED;
     const request = takeRequest(msg);
-    const reception = this.#receiver.receive(request, this.#station()?.receiving());
+    const reception = await this.#receiver.receive(request, this.#station()?.receiving());
     putReception(msg, reception);
     if (reception.outcome === 'authentic') {
       this.#lastAt = new Date();
       this.#showStatus();
       return AUTHENTIC_OUTPUT;
     }
+    if ('error' in reception) throw reception.error;
     const { kind, reason } = reception.problem;
     if (kind === 'blocked') throw this.#lack();
     if (reason === 'raw-body-missing')
