@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { Reporter } from '../../lib/webhook/reporter';
+import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import {
   StatelessReceiver,
   type RequestParts,
   type Reception,
+  type StatelessReceiverOptions,
 } from '../../lib/webhook/receive/stateless-receiver';
 import { AGENT_USER, authorizationFor, envelope, PHRASE, station, withToken } from './sample';
 
@@ -18,6 +20,10 @@ describe('a request that somebody else has received', () => {
   beforeEach(() => {
     now = Date.now();
     lines = [];
+    start();
+  });
+
+  function start(changes: Partial<StatelessReceiverOptions> = {}): void {
     receiver = new StatelessReceiver({
       id: 'verify',
       stationOfAgentUser: (agentUserId) => (agentUserId === AGENT_USER ? 'north' : 'south'),
@@ -27,8 +33,9 @@ describe('a request that somebody else has received', () => {
       ),
       now: () => now,
       steady: () => now,
+      ...changes,
     });
-  });
+  }
 
   function receive(
     body: string | Uint8Array,
@@ -166,6 +173,42 @@ describe('a request that somebody else has received', () => {
   for (const [title, run, expected] of cases) {
     it(`${title}: ${expected}`, async () => assert.equal(await summary(run()), expected));
   }
+
+  describe('with a large body', () => {
+    const padding = 'x'.repeat(100_000);
+
+    it('is proven as any other, by signature or token', async () => {
+      const body = JSON.stringify(envelope({ padding }));
+      const https = station({ scheme: 'https' });
+      const withPhrase = withToken({ padding }).body;
+      assert.equal(await summary(receive(body)), 'authentic accepted');
+      assert.equal(await summary(receive(withPhrase, { authorization: [] }, https)), 'authentic accepted');
+      const forged = receive(body, { authorization: [authorizationFor(body, 'another')] });
+      assert.equal(await summary(forged), 'refused unauthentic unauthentic bad-signature');
+      const unknown = receive(withToken({ padding, authenticationToken: 'another' }).body, {}, https);
+      assert.equal(await summary(unknown), 'refused unauthentic unauthentic bad-token');
+    });
+
+    it('leaves before the next event of its alarm, and behind another alarm', async () => {
+      const left: string[] = [];
+      const post = (name: string, changes: Record<string, unknown>, alarmId: string): Promise<unknown> =>
+        receive(JSON.stringify(envelope(changes, { alarmId }))).then(() => left.push(name));
+      await Promise.all([
+        post('large', { padding }, 'one'),
+        post('the next', {}, 'one'),
+        post('another', {}, 'two'),
+      ]);
+      assert.deepEqual(left, ['another', 'large', 'the next']);
+    });
+
+    it('is undecided where the thread that proves it ends', async () => {
+      start({ proofThread: new ProofThread('there-is-none.js') });
+      const reception = await receive(JSON.stringify(envelope({ padding })));
+      assert.equal(await summary(reception), 'undecided blocked null');
+      assert.ok('error' in reception && reception.error.code === 'TIMEOUT');
+      assert.equal(await summary(receive(JSON.stringify(envelope()))), 'authentic accepted');
+    });
+  });
 
   it('is stale when it was sent more than 26 h ago, once the clock is confirmed', async () => {
     await receive(JSON.stringify(envelope()));

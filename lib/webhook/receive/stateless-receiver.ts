@@ -30,8 +30,10 @@ export type Reception =
   | { outcome: 'authentic'; answer: AnswerName; msg: EventMessage }
   /** Not proven, or proven and of no use. */
   | { outcome: 'refused'; answer: AnswerName; problem: Problem }
-  /** Nobody can say: there is no phrase to judge it by, its bytes are gone, or it could not be proven now, as `error` tells. */
-  | { outcome: 'undecided'; problem: Problem; error?: RvmError };
+  /** Nobody can say: there is no phrase to judge it by, or its bytes are gone. */
+  | { outcome: 'undecided'; problem: Problem }
+  /** Nobody can say now. */
+  | { outcome: 'undecided'; problem: Problem; error: RvmError };
 
 export interface StatelessReceiverOptions {
   id: string;
