@@ -12,6 +12,7 @@ import { refreshBlocks } from '../bench/event-loop';
 import { firstLoad } from '../bench/first-load';
 import { footprint } from '../bench/footprint';
 import type { Measurement, Row } from '../bench/measurement';
+import { costOfProof } from '../bench/proof-cost';
 import { resultsOf, tableOf } from '../bench/report';
 import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
 import { restartWithManyWaiting } from '../bench/restart';
@@ -33,6 +34,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B9: rateWithManyStored,
   B10: restartWithManyWaiting,
   B11: footprint,
+  B13: costOfProof,
 };
 
 const RESULTS = path.join(ROOT, 'bench', 'results.json');
