@@ -48,7 +48,7 @@ class VerifyWebhook {
     onInput(node, (msg) => this.#verify(msg));
   }
 
-  /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by, TIMEOUT. */
+  /** Returns the output that the message leaves by. @throws RvmError CONFIG_MISSING where there is nothing to judge by. */
   async #verify(msg: NodeMessage): Promise<number> {
     // Whatever happens: without a status http response would answer 200, and the service would never send again.
     msg.statusCode = UNDECIDED;
@@ -60,7 +60,6 @@ class VerifyWebhook {
       this.#showStatus();
       return AUTHENTIC_OUTPUT;
     }
-    if ('error' in reception) throw reception.error;
     const { kind, reason } = reception.problem;
     if (kind === 'blocked') throw this.#lack();
     if (reason === 'raw-body-missing')

@@ -201,12 +201,18 @@ describe('a request that somebody else has received', () => {
       assert.deepEqual(left, ['another', 'large', 'the next']);
     });
 
-    it('is undecided where the thread that proves it ends', async () => {
+    it('is proven all the same where there is no thread to be had: nothing can be cut here', async () => {
       start({ proofThread: new ProofThread('there-is-none.js') });
-      const reception = await receive(JSON.stringify(envelope({ padding })));
-      assert.equal(await summary(reception), 'undecided blocked null');
-      assert.ok('error' in reception && reception.error.code === 'TIMEOUT');
-      assert.equal(await summary(receive(JSON.stringify(envelope()))), 'authentic accepted');
+      const body = JSON.stringify(envelope({ padding }));
+      assert.equal(await summary(receive(body)), 'authentic accepted');
+      const forged = receive(body, { authorization: [authorizationFor(body, 'another')] });
+      assert.equal(await summary(forged), 'refused unauthentic unauthentic bad-signature');
+    });
+
+    it('is proven all the same where more come at a time than wait for the thread', async () => {
+      const bodies = Array.from({ length: 30 }, () => JSON.stringify(envelope({ padding })));
+      const receptions = await Promise.all(bodies.map((body) => summary(receive(body))));
+      assert.deepEqual(new Set(receptions), new Set(['authentic accepted']));
     });
   });
 

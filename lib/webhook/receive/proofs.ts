@@ -21,10 +21,10 @@ export interface LargeMessage {
 export type LargeFault = 'crowded' | 'too-late' | 'thread-ended';
 
 /** What came of it. */
-export type LargeProof =
-  | { fault: LargeFault }
-  /** `decided` is to be called once it is accepted or refused: others of its alarm wait for that. */
-  | { authentication: Authentication; decided: () => void };
+export type LargeProof = ({ authentication: Authentication } | { fault: LargeFault }) & {
+  /** To be called once it is accepted, refused or given up: others of its alarm wait for that. */
+  decided: () => void;
+};
 
 /** Of one line so many wait for the thread itself, four times as many behind them, and all their bodies take at most so many bytes. */
 const AT_THREAD = 4;
@@ -42,7 +42,7 @@ export class Proofs {
 
   constructor(private readonly thread: ProofThread) {}
 
-  /** For bodies of up to `LARGE_BODY` bytes. */
+  /** At once: for bodies of up to `LARGE_BODY` bytes, and where there is no thread to be had. */
   prove(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
     return authenticate(message, this.#stations.of(message.body, stations));
   }
@@ -62,8 +62,7 @@ export class Proofs {
       );
     const [authentication] = found;
     if (authentication !== undefined) return { authentication, decided };
-    decided();
-    return { fault: ending.reason === undefined ? fault : 'too-late' };
+    return { fault: ending.reason === undefined ? fault : 'too-late', decided };
   }
 
   /**

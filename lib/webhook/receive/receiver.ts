@@ -181,9 +181,11 @@ export class Receiver {
     if (this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
     const { ending } = hold;
     const proof = await this.#proofs.proveLarge({ line: target.path, message, stations, ending });
-    if ('fault' in proof) return this.#giveUp(req, WHY_UNDECIDED[proof.fault]);
-    const deciding = this.#decide(request, proof.authentication);
-    // Refused, or with the inbox: what waited comes behind it.
+    const deciding =
+      'fault' in proof
+        ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
+        : this.#decide(request, proof.authentication);
+    // It is given up, refused, or with the inbox: what waited comes behind it.
     proof.decided();
     return deciding;
   }

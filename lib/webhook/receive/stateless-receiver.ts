@@ -1,5 +1,4 @@
 import { Abort } from '../../concurrency/abort';
-import { RvmError } from '../../error';
 import { messageOf, type EventMessage } from '../../message/event-message';
 import { jsonOf } from '../../message/json-reading';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
@@ -31,9 +30,7 @@ export type Reception =
   /** Not proven, or proven and of no use. */
   | { outcome: 'refused'; answer: AnswerName; problem: Problem }
   /** Nobody can say: there is no phrase to judge it by, or its bytes are gone. */
-  | { outcome: 'undecided'; problem: Problem }
-  /** Nobody can say now. */
-  | { outcome: 'undecided'; problem: Problem; error: RvmError };
+  | { outcome: 'undecided'; problem: Problem };
 
 export interface StatelessReceiverOptions {
   id: string;
@@ -80,15 +77,14 @@ export class StatelessReceiver {
     if (body.length > BODY_LIMIT) return refused('large', { ...problem, reason: 'large' });
 
     const message = { body, authorization, json: jsonOf(body) };
-    const decide = (authentication: Authentication): Promise<Reception> =>
-      this.#decide({ request, message, received, problem }, authentication);
-    if (body.length <= LARGE_BODY) return decide(this.#proofs.prove(message, stations));
+    const posted = { request, message, received, problem };
+    if (body.length <= LARGE_BODY) return this.#decide(posted, this.#proofs.prove(message, stations));
     const { id: line } = this.options;
     const proof = await this.#proofs.proveLarge({ line, message, stations, ending: new Abort() });
-    if ('fault' in proof) return undecided(problem);
+    // Without the thread it takes longer. Nothing could be cut here, so that without a proof it would be lost.
+    const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
     // In a later turn of the event loop, when whoever asked has this one: what waited comes behind it.
-    setImmediate(proof.decided);
-    return decide(proof.authentication);
+    return this.#decide(posted, authentication).finally(() => setImmediate(proof.decided));
   }
 
   async #decide(
@@ -116,15 +112,6 @@ interface Judgeable {
   received: Date;
   /** What it is where nothing proves it. */
   problem: Problem;
-}
-
-/** Nothing is known of its sender, neither good nor bad. */
-function undecided(problem: Problem): Reception {
-  const error = new RvmError(
-    'TIMEOUT',
-    'The large body of this message could not be proven now, because too many came at a time, or for want of memory.',
-  );
-  return { outcome: 'undecided', problem: { ...problem, kind: 'blocked' }, error };
 }
 
 /** What is known of a request that nothing has proven. */
