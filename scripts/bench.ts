@@ -14,6 +14,7 @@ import { firstLoad } from '../bench/first-load';
 import { bytesOfAnEvent } from '../bench/disk-writes';
 import { footprint } from '../bench/footprint';
 import type { Measurement, Row } from '../bench/measurement';
+import { costOfProof } from '../bench/proof-cost';
 import { resultsOf, tableOf } from '../bench/report';
 import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
 import { restartWithManyWaiting } from '../bench/restart';
@@ -38,6 +39,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B10: restartWithManyWaiting,
   B11: footprint,
   B12: firstAlarmAfterRestart,
+  B13: costOfProof,
 };
 
 const RESULTS = path.join(ROOT, 'bench', 'results.json');

@@ -6,14 +6,13 @@ import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from 
 import { namesOtherAgentUser, warningsOf } from '../message/warnings';
 import { readTime } from '../time';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import { authenticate, type ProofReason, type RawMessage, type Authentication } from './proof/authenticate';
+import type { ProofReason, RawMessage, Authentication } from './proof/authenticate';
 import type { ClockGuard } from './clock-guard';
 import type { ReceivingStation } from './proof/receiving-station';
 
 /** What a message is judged with, besides itself. */
 export interface JudgeContext {
   endpointId: string;
-  stations: readonly ReceivingStation[];
   stationOfAgentUser(agentUserId: string): string | undefined;
   clockGuard: ClockGuard;
   received: Date;
@@ -23,12 +22,10 @@ export interface JudgeContext {
 /** What an endpoint adds to a judgement. */
 export function judgeContextOf(
   endpoint: Endpoint,
-  stations: readonly ReceivingStation[],
   { received, remoteAddress }: RequestOrigin,
 ): Omit<JudgeContext, 'clockGuard'> {
   return {
     endpointId: endpoint.id,
-    stations,
     stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
     received,
     remoteAddress,
@@ -36,16 +33,20 @@ export function judgeContextOf(
 }
 
 export type Judgement =
-  | { kind: 'unauthentic'; reason: ProofReason; burnt?: ReceivingStation }
-  | { kind: 'unusable'; deadLetter: DeadLetter }
-  | { kind: 'usable'; message: ProvenMessage };
+  { kind: 'unauthentic'; reason: ProofReason; burnt?: ReceivingStation } | ProvenJudgement;
+export type ProvenJudgement =
+  { kind: 'unusable'; deadLetter: DeadLetter } | { kind: 'usable'; message: ProvenMessage };
+
+/** What of a proven message is kept. */
+export function recordOf(judgement: ProvenJudgement): ProvenMessage | DeadLetter {
+  return judgement.kind === 'usable' ? judgement.message : judgement.deadLetter;
+}
 
 /** Resends end after 24 hours; anything sent longer ago than this is a replay. Milliseconds. */
 const STALE_AFTER = 26 * 60 * 60 * 1000;
 
-/** Authenticates the bytes, then reads them. Nothing is taken from a message that is not proven. */
-export function judge(message: RawMessage, context: JudgeContext): Judgement {
-  const authentication = authenticate(message, context.stations);
+/** Reads a message by what was found of its authenticity. Nothing is taken from one that is not proven. */
+export function judge(message: RawMessage, authentication: Authentication, context: JudgeContext): Judgement {
   if (!authentication.proven) {
     return {
       kind: 'unauthentic',
@@ -64,7 +65,7 @@ function judgeProven(
   const { station } = authentication;
   const json = message.json();
   const reading = readEnvelope(json);
-  const record = recordOf(message, context, station);
+  const record = factsOf(message, context, station);
   if (!reading.usable) {
     const { reason, event } = reading;
     return unusable({ ...record, fingerprint: fingerprintFor(message, event) }, reason, { event });
@@ -87,7 +88,7 @@ function judgeProven(
   return { kind: 'usable', message: { kind, proof, secret, envelope, event, warnings, ...proven } };
 }
 
-function recordOf(
+function factsOf(
   message: RawMessage,
   context: JudgeContext,
   station: ReceivingStation,

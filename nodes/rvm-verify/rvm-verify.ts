@@ -53,7 +53,7 @@ class VerifyWebhook {
     // Whatever happens: without a status http response would answer 200, and the service would never send again.
     msg.statusCode = UNDECIDED;
     const request = takeRequest(msg);
-    const reception = this.#receiver.receive(request, this.#station()?.receiving());
+    const reception = await this.#receiver.receive(request, this.#station()?.receiving());
     putReception(msg, reception);
     if (reception.outcome === 'authentic') {
       this.#lastAt = new Date();

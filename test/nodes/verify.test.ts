@@ -164,6 +164,12 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(await statusOf(url, body, [line, 'Bearer x']), 401);
     });
 
+    it('takes a genuine body of nearly 1 MiB, and refuses a forged one', async () => {
+      const message = alarmMessage({ note: 'x'.repeat(1024 * 1024 - 4096) });
+      assert.equal((await post(url, message, 'another phrase')).status, 401);
+      assert.equal((await post(url, message, PHRASE)).status, 200);
+    });
+
     it('answers 405, 413 and 415, and says why on output 2', async () => {
       const put = await fetch(`${nodeRed.url}/put`, { method: 'PUT', body: '{}' });
       assert.deepEqual([put.status, put.headers.get('allow')], [405, 'POST']);

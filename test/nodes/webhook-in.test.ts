@@ -121,6 +121,13 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(large, 413);
     });
 
+    it('takes a genuine body of nearly 1 MiB, and refuses a forged one', async () => {
+      const message = alarmMessage({ note: 'x'.repeat(1024 * 1024 - 4096) });
+      assert.equal((await post(url, message, 'another phrase')).status, 401);
+      assert.equal((await post(url, message, PHRASE)).status, 200);
+      await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+    });
+
     it('leaves other paths to Node-RED', async () => {
       assert.equal((await fetch(`${nodeRed.url}/remote-monitoring/other`)).status, 404);
       assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);

@@ -4,6 +4,7 @@ import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
 import { isRecord } from '../../lib/json/json-record';
 import { InlineInbox } from '../support/inbox/inline-inbox';
+import { PATIENCE } from '../support/time/patience';
 import { type Answer, ReceiverUnderTest } from './receiver-under-test';
 
 describe('content of a proven message', () => {
@@ -11,7 +12,7 @@ describe('content of a proven message', () => {
   let inbox: InlineInbox;
   beforeEach(async () => {
     inbox = new InlineInbox();
-    receiver = await ReceiverUnderTest.start({ inbox });
+    receiver = await ReceiverUnderTest.start({ inbox, holdMs: PATIENCE });
   });
   afterEach(() => receiver.close());
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { blockFor } from '../support/time/block-for';
+import { PATIENCE } from '../support/time/patience';
 import { authorizationFor, envelope, signed } from './sample';
 import { PATH, ReceiverUnderTest, SERVERS } from './receiver-under-test';
 
@@ -28,7 +29,7 @@ for (const [on, where] of SERVERS) {
   describe(`framing of a request to a webhook on ${where}`, () => {
     let receiver: ReceiverUnderTest;
     beforeEach(async () => {
-      receiver = await ReceiverUnderTest.start({ on });
+      receiver = await ReceiverUnderTest.start({ on, holdMs: PATIENCE });
     });
     afterEach(() => receiver.close());
 

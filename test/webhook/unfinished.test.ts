@@ -5,12 +5,13 @@ import net from 'node:net';
 import { readRawBody } from '../../lib/webhook/receive/raw-body';
 import { Senders } from '../../lib/webhook/bounds/senders';
 import { UnfinishedRequests } from '../../lib/webhook/bounds/unfinished';
+import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
 import { signed, station } from './sample';
 
 describe('large bodies whose JSON is read before anything is proven', () => {
   it('are two in a second, and keep no alarm out', async () => {
-    const receiver = await ReceiverUnderTest.start({ steady: () => 1000 });
+    const receiver = await ReceiverUnderTest.start({ steady: () => 1000, holdMs: PATIENCE });
     receiver.stations = [station({ scheme: 'https' })];
     const large = { body: JSON.stringify({ padding: 'x'.repeat(100_000) }) };
     const answers = await Promise.all(Array.from({ length: 10 }, () => receiver.post(large)));

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { JsonReading, TokenReading } from '../../message/json-reading';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';
+import { LARGE_BODY } from './large-body';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
 
 /** A message as it came: exact bytes and header lines, and the bytes read as JSON, for the token alone, where one counts. */
@@ -13,10 +14,11 @@ export interface RawMessage {
 
 export type ProofReason = 'no-signature' | 'bad-signature' | 'bad-token';
 
-export type Authentication =
+/** @typeParam Station what tells a station: itself, unless said */
+export type Authentication<Station = ReceivingStation> =
   | {
       proven: true;
-      station: ReceivingStation;
+      station: Station;
       proof: 'hmac' | 'token';
       /** Which phrase proved it. */
       secret: 'current' | 'previous';
@@ -27,7 +29,7 @@ export type Authentication =
       proven: false;
       reason: ProofReason;
       /** Station whose phrase came in clear where only a signature counts: that phrase is burnt. */
-      burnt?: ReceivingStation;
+      burnt?: Station;
     };
 
 type Slot = 'current' | 'previous';
@@ -39,58 +41,57 @@ const PROCESS_KEY = randomBytes(32);
 
 /**
  * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
- * bytes, header lines and stations. Every station costs the same work whether it matches or not.
+ * bytes, header lines and stations. They are tried in their order, and the first that proves it is the sender. A refusal costs
+ * the same work at every station, and that of all of them; only who knows a phrase can see where it ended.
  *
  * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
  * without a token a right signature, the stronger proof, counts too.
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
   const header = readAuthorization(message.authorization);
-  const signed = stations.map((station) => signedWith(station, message.body, header));
-  const isSigned = signed.some((slot) => slot !== undefined);
-  const token = mayReadToken(message.body, stations, isSigned) ? message.json().token : NO_TOKEN;
-  const matches = stations.map((station, index) => ({
-    station,
-    signed: signed[index],
-    token: tokenOf(station, token),
-  }));
-  const proven = matches.map((match) => provenBy(match, token)).find((found) => found !== undefined);
-  if (proven !== undefined) return proven;
-  const burnt = matches.find((match) => match.station.scheme === 'http' && match.token !== undefined);
+  for (const station of stations) {
+    const signed = signedWith(station, message.body, header);
+    const proven = provenBy(station, signed, message.json);
+    if (proven !== undefined) return proven;
+  }
+  const token = mayReadToken(message.body, stations) ? message.json().token : NO_TOKEN;
+  // All of them, also behind the one that it is: each costs the same.
+  const sent = stations
+    .filter(({ scheme }) => scheme === 'http')
+    .map((station) => ({ station, slot: tokenOf(station, token) }));
+  const burnt = sent.find(({ slot }) => slot !== undefined)?.station;
   const reason = reasonOf(header, token, stations);
-  return { proven: false, reason, ...(burnt && { burnt: burnt.station }) };
+  return { proven: false, reason, ...(burnt && { burnt }) };
 }
 
 const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
 const TOKEN_NAME = Buffer.from('uthenticationToken');
-const CHEAP_BODY = 64 * 1024;
 
 /**
  * Where only a signature counts, the JSON of a body that nobody signed is not read: it is a stranger's, and may be made
  * to cost time. A short one is, where it names a token, for that phrase may be burnt.
  */
-function mayReadToken(body: Uint8Array, stations: readonly ReceivingStation[], isSigned: boolean): boolean {
-  if (isSigned || stations.some(({ scheme }) => scheme === 'https')) return true;
+function mayReadToken(body: Uint8Array, stations: readonly ReceivingStation[]): boolean {
+  if (stations.some(({ scheme }) => scheme === 'https')) return true;
   return (
-    body.length <= CHEAP_BODY && Buffer.from(body.buffer, body.byteOffset, body.length).includes(TOKEN_NAME)
+    body.length <= LARGE_BODY && Buffer.from(body.buffer, body.byteOffset, body.length).includes(TOKEN_NAME)
   );
 }
 
-interface StationMatch {
-  station: ReceivingStation;
-  signed: Slot | undefined;
-  token: Slot | undefined;
-}
-
+/** @param signed which of its phrases signed the bytes */
 function provenBy(
-  { station, signed, token: named }: StationMatch,
-  token: TokenReading,
+  station: ReceivingStation,
+  signed: Slot | undefined,
+  json: RawMessage['json'],
 ): Authentication | undefined {
   if (station.scheme === 'http') {
     if (signed === undefined) return undefined;
-    return { proven: true, station, proof: 'hmac', secret: signed, oddScheme: token.kind !== 'absent' };
+    const oddScheme = json().token.kind !== 'absent';
+    return { proven: true, station, proof: 'hmac', secret: signed, oddScheme };
   }
+  const { token } = json();
   if (token.kind !== 'absent') {
+    const named = tokenOf(station, token);
     return named && { proven: true, station, proof: 'token', secret: named, oddScheme: false };
   }
   return signed && { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };

@@ -41,37 +41,33 @@ export interface ReadyStations {
 
 /**
  * Sorts out which stations can judge a message. Stations of one endpoint that share their phrase cannot be told apart,
- * so none of them judges. A previous phrase that another one has too is set aside, and the rest goes on.
+ * so none of them judges. A previous phrase that another one has too is set aside, and the rest goes on. Asked for with each
+ * message, so that the phrases are counted, not compared pair by pair.
  */
 export function readyStations(stations: readonly ReceivingStation[] | undefined): ReadyStations {
   const listed = stations ?? [];
   const usable = listed.filter((station) => isUsablePhrase(station.secret));
+  const holders = holdersOf(usable.map(({ secret }) => [secret]));
+  const holdersOfAny = holdersOf(usable.map(phrasesOf));
   const ready = usable
-    .filter((station) => !othersOf(station, usable).some(({ secret }) => secret === station.secret))
-    .map((station) => withoutSharedPrevious(station, usable));
+    .filter(({ secret }) => holders.get(secret) === 1)
+    .map((station) =>
+      (holdersOfAny.get(station.previousSecret) ?? 0) > 1 ? { ...station, previousSecret: '' } : station,
+    );
   return { ready, hasUnready: ready.length < listed.length };
+}
+
+/** How many stations have a phrase, by phrase. */
+function holdersOf(phrasesOfEach: readonly (readonly string[])[]): Map<string, number> {
+  const holders = new Map<string, number>();
+  for (const phrases of phrasesOfEach)
+    for (const phrase of new Set(phrases)) holders.set(phrase, (holders.get(phrase) ?? 0) + 1);
+  return holders;
 }
 
 /** The station that is meant where nothing says which: the only one. Of several nobody can say. */
 export function loneStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
   return stations?.length === 1 ? stations[0] : undefined;
-}
-
-function othersOf(
-  station: ReceivingStation,
-  stations: readonly ReceivingStation[],
-): readonly ReceivingStation[] {
-  return stations.filter((other) => other !== station);
-}
-
-function withoutSharedPrevious(
-  station: ReceivingStation,
-  stations: readonly ReceivingStation[],
-): ReceivingStation {
-  const taken = othersOf(station, stations).some((other) =>
-    phrasesOf(other).includes(station.previousSecret),
-  );
-  return taken ? { ...station, previousSecret: '' } : station;
 }
 
 /** True where a phrase of one, current or previous, is one of the other's too. */

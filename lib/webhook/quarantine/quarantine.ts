@@ -2,8 +2,8 @@ import type { QuarantinedMessage } from '../../inbox/inbox';
 import { pause } from '../../concurrency/within';
 import { Allowance } from '../bounds/allowance';
 import type { Endpoint, RequestOrigin } from '../endpoint';
-import { judgeContextOf, judge } from '../judge';
-import type { RawMessage } from '../proof/authenticate';
+import { judgeContextOf, judge, recordOf } from '../judge';
+import { authenticate, type RawMessage } from '../proof/authenticate';
 import type { ClockGuard } from '../clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
@@ -84,10 +84,12 @@ export class Quarantine {
   ): Promise<boolean> {
     const { clockGuard, reporter } = this.options;
     const origin = { received: new Date(message.receivedTime), remoteAddress: message.remoteAddress };
-    const context = { ...judgeContextOf(endpoint, ready, origin), clockGuard };
-    const judgement = judge(receivedAgain(message, ready, key), context);
+    const context = { ...judgeContextOf(endpoint, origin), clockGuard };
+    // At once: nothing longer is kept than what is proven without the thread.
+    const raw = receivedAgain(message, ready, key);
+    const judgement = judge(raw, authenticate(raw, ready), context);
     if (judgement.kind === 'unauthentic') return false;
-    const record = judgement.kind === 'usable' ? judgement.message : judgement.deadLetter;
+    const record = recordOf(judgement);
     const acceptance = await endpoint.inbox.accept(record);
     await endpoint.inbox.release([message.id]);
     reporter.accepted(endpoint, record, acceptance, message.body.byteLength);

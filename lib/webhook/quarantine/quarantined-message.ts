@@ -5,21 +5,19 @@ import { readEnvelope } from '../../message/envelope';
 import { jsonOf, withToken, type TokenReading } from '../../message/json-reading';
 import type { RawMessage } from '../proof/authenticate';
 import { isSignatureText, readAuthorization } from '../proof/authorization-header';
+import { LARGE_BODY } from '../proof/large-body';
 import type { ReceivingStation } from '../proof/receiving-station';
 
-/** Longer bodies are no events, and a stranger's JSON costs time, in bytes. */
-const MAX_BODY = 64 * 1024;
-
 /**
- * An unproven message as it may be kept, or undefined where it is none: no well-formed envelope, or no proof that another
- * phrase could confirm. The token does not stay, only an HMAC of it.
+ * An unproven message as it may be kept, or undefined where it is none: a large body, whose JSON would cost time here; no
+ * well-formed envelope, or no proof that another phrase could confirm. The token does not stay, only an HMAC of it.
  */
 export function quarantinedMessage(
   { body, authorization, json }: RawMessage,
   request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress'>,
   key: Uint8Array,
 ): QuarantinedMessage | undefined {
-  if (body.byteLength > MAX_BODY || !readEnvelope(json()).usable) return undefined;
+  if (body.byteLength > LARGE_BODY || !readEnvelope(json()).usable) return undefined;
   const { token } = json();
   // Anything else in the header may be somebody's password, or the phrase itself.
   const header = readAuthorization(authorization);

@@ -3,6 +3,7 @@ import { BODY_LIMIT } from '../bounds/refusal';
 import { Senders } from '../bounds/senders';
 import type { Endpoint } from '../endpoint';
 import { ClockGuard } from '../clock-guard';
+import { proofThread, type ProofThread } from '../proof/proof-thread';
 import { Quarantine } from '../quarantine/quarantine';
 import { Reporter } from '../reporter';
 import { matchingPath } from './path';
@@ -32,6 +33,8 @@ export interface DispatcherOptions {
   bodyDeadlineMs?: number;
   /** Complete requests judged or stored at a time. Default 100. */
   capacity?: number;
+  /** Proves large bodies. Default: the one of the process. */
+  proofThread?: ProofThread;
 }
 
 interface Live {
@@ -73,6 +76,7 @@ export class Dispatcher {
       bodyLimit: options.bodyLimit ?? BODY_LIMIT,
       bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
       capacity: options.capacity ?? 100,
+      proofThread: options.proofThread ?? proofThread,
       senders: options.senders ?? new Senders(),
       clockGuard,
       quarantine: this.#quarantine,

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Acceptance } from '../../inbox/inbox';
 import { jsonOf } from '../../message/json-reading';
-import type { DeadLetter, ProvenMessage } from '../../message/record';
 import { Abort } from '../../concurrency/abort';
 import { pause, within } from '../../concurrency/within';
 import { Admissions } from '../bounds/admissions';
@@ -9,18 +8,23 @@ import { Allowance } from '../bounds/allowance';
 import { refusalOf } from '../bounds/refusal';
 import type { Senders } from '../bounds/senders';
 import { UnfinishedRequests } from '../bounds/unfinished';
-import type { Endpoint } from '../endpoint';
-import { judgeContextOf, judge, type Judgement } from '../judge';
+import type { Endpoint, RequestOrigin } from '../endpoint';
+import { judgeContextOf, judge, recordOf, type Judgement } from '../judge';
+import type { Authentication } from '../proof/authenticate';
 import { authorizationLines } from '../proof/authorization-header';
+import { LARGE_BODY } from '../proof/large-body';
+import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
-import { readyStations, type ReadyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
 import { answer, cut } from './answer';
 import { ConnectionEnds } from './connection-ends';
-import { Hold, type Watch } from './hold';
+import { Hold } from './hold';
+import { Proofs, type LargeFault } from './proofs';
 import { readRawBody } from './raw-body';
+import { readyOf, type Ready } from './ready';
 import { runMiddleware } from './run-middleware';
+import type { CompleteRequest, JudgeableRequest, Target, WebhookRequest } from './webhook-request';
 
 export interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
@@ -37,40 +41,15 @@ export interface ReceiverOptions {
   bodyDeadlineMs: number;
   /** Complete requests judged or stored at a time. */
   capacity: number;
+  proofThread: ProofThread;
   senders: Senders;
   clockGuard: ClockGuard;
   quarantine: Quarantine;
   reporter: Reporter;
 }
 
-/** One of the paths that the receiver answers for. */
-export interface Target {
-  path: string;
-  /** The endpoint of the path at this moment. */
-  endpoint: () => Endpoint | undefined;
-  /** Calls back when that, or what it judges by, may have changed. */
-  watch: Watch;
-}
-
-/** A request on its way through the receiver. */
-interface WebhookRequest {
-  req: IncomingMessage;
-  res: ServerResponse;
-  target: Target;
-}
-
-/** A request whose body is complete. */
-interface CompleteRequest extends WebhookRequest {
-  body: Buffer;
-  received: Date;
-  hold: Hold;
-  /** Steady time at which a commit comes too late. */
-  commitUntil: number;
-}
-
 const STORE_RETRY = 250;
-/** Events are far smaller, in bytes; of larger bodies so many of a path are read in a second. */
-const LARGE_BODY = 64 * 1024;
+/** So many large bodies of a path have their JSON read in a second. */
 const LARGE_BODIES_PER_SECOND = 2;
 /** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
 const BODY_BYTES = 32 * 1024 * 1024;
@@ -85,10 +64,12 @@ export class Receiver {
   readonly #closing = new Abort();
   readonly #unfinished: UnfinishedRequests;
   readonly #largeBodies: Allowance;
+  readonly #proofs: Proofs;
 
   constructor(private readonly options: ReceiverOptions) {
     this.#admissions = new Admissions(options.capacity, BODY_BYTES);
     this.#largeBodies = new Allowance(LARGE_BODIES_PER_SECOND, options.steady);
+    this.#proofs = new Proofs(options.proofThread);
     this.#unfinished = new UnfinishedRequests({
       maxHeld: BODY_BYTES,
       isShared: (address) => options.senders.isShared(address),
@@ -188,51 +169,60 @@ export class Receiver {
     const found = look() ?? (await hold.until(look, target.watch));
     if (found === undefined)
       return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
-    return this.#judge(request, found.endpoint, found.stations);
+    const { body } = request;
+    const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
+    return this.#judge({ message, ...found, ...request });
   }
 
-  async #judge(
-    request: CompleteRequest,
-    endpoint: Endpoint,
-    { ready, hasUnready }: ReadyStations,
-  ): Promise<void> {
-    const { req, res, body, received } = request;
-    const raw = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
-    if (this.#isCostly(request, ready)) return this.#giveUp(req, 'too many large bodies came at a time');
-    const origin = { received, remoteAddress: this.#senderOf(req) };
-    const context = judgeContextOf(endpoint, ready, origin);
-    const judgement = judge(raw, { clockGuard: this.options.clockGuard, ...context });
-    if (judgement.kind === 'usable') return this.#store(request, endpoint, judgement.message);
-    if (judgement.kind === 'unusable') return this.#store(request, endpoint, judgement.deadLetter);
-    if (hasUnready)
-      return this.#giveUp(req, 'a station of its webhook node cannot judge yet: see the status of the node');
-    answer(req, res, 'unauthentic');
-    this.#refuse(request, endpoint, judgement);
-    this.options.quarantine.keep(endpoint, raw, origin);
+  async #judge(request: JudgeableRequest): Promise<void> {
+    const { req, body, message, target, hold } = request;
+    const { ready: stations } = request.stations;
+    if (body.length <= LARGE_BODY) return this.#decide(request, this.#proofs.prove(message, stations));
+    if (this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
+    const { ending } = hold;
+    const proof = await this.#proofs.proveLarge({ line: target.path, message, stations, ending });
+    const deciding =
+      'fault' in proof
+        ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
+        : this.#decide(request, proof.authentication);
+    // It is given up, refused, or with the inbox: what waited comes behind it.
+    proof.decided();
+    return deciding;
   }
 
   /** The JSON of a body is read before anything is proven where a token may be the proof, and a large one costs time. */
-  #isCostly({ body, target }: CompleteRequest, ready: readonly ReceivingStation[]): boolean {
-    const isRead = ready.some(({ scheme }) => scheme === 'https');
-    return isRead && body.length > LARGE_BODY && !this.#largeBodies.pass(target.path);
+  #isCostly({ target, stations }: JudgeableRequest): boolean {
+    const isRead = stations.ready.some(({ scheme }) => scheme === 'https');
+    return isRead && !this.#largeBodies.pass(target.path);
   }
 
-  #refuse(
-    request: CompleteRequest,
-    endpoint: Endpoint,
-    judgement: Judgement & { kind: 'unauthentic' },
-  ): void {
-    const { req, body, received } = request;
-    const described = { received, bytes: body.length, remoteAddress: this.#senderOf(req) };
-    this.options.reporter.unauthentic(endpoint, judgement.reason, described);
-    if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
+  async #decide(request: JudgeableRequest, authentication: Authentication): Promise<void> {
+    const { message, endpoint, target } = request;
+    const context = judgeContextOf(endpoint, this.#originOf(request));
+    const judgement = judge(message, authentication, { clockGuard: this.options.clockGuard, ...context });
+    if (judgement.kind === 'unauthentic') return this.#refuse(request, judgement);
+    const earlier = this.#proofs.proven(target.path, message, judgement);
+    if (earlier !== undefined) await earlier;
+    return this.#store(request, recordOf(judgement));
   }
 
-  async #store(
-    request: CompleteRequest,
-    endpoint: Endpoint,
-    record: ProvenMessage | DeadLetter,
-  ): Promise<void> {
+  #refuse(request: JudgeableRequest, { reason, burnt }: Judgement & { kind: 'unauthentic' }): void {
+    const { req, res, body, endpoint, message, stations } = request;
+    if (stations.hasUnready)
+      return this.#giveUp(req, 'a station of its webhook node cannot judge yet: see the status of the node');
+    answer(req, res, 'unauthentic');
+    const origin = this.#originOf(request);
+    this.options.reporter.unauthentic(endpoint, reason, { bytes: body.length, ...origin });
+    if (burnt !== undefined) this.options.reporter.burnt(burnt);
+    this.options.quarantine.keep(endpoint, message, origin);
+  }
+
+  #originOf({ req, received }: CompleteRequest): RequestOrigin {
+    return { received, remoteAddress: this.#senderOf(req) };
+  }
+
+  async #store(request: JudgeableRequest, record: ReturnType<typeof recordOf>): Promise<void> {
+    const { endpoint } = request;
     const acceptance = await this.#accepted(request, () => endpoint.inbox.accept(record));
     if (acceptance === undefined) return this.#giveUp(request.req, 'the inbox could not store it in time');
     answer(request.req, request.res, 'accepted');
@@ -284,14 +274,8 @@ export class Receiver {
   }
 }
 
-interface Ready {
-  endpoint: Endpoint;
-  stations: ReadyStations;
-}
-
-/** The endpoint with the stations that can judge, once there is one. */
-function readyOf(endpoint: Endpoint | undefined): Ready | undefined {
-  if (endpoint === undefined) return undefined;
-  const stations = readyStations(endpoint.stations());
-  return stations.ready.length === 0 ? undefined : { endpoint, stations };
-}
+const WHY_UNDECIDED: Record<LargeFault, string> = {
+  crowded: 'too many large bodies came at a time',
+  'too-late': 'its large body could not be proven in time',
+  'thread-ended': 'the thread that proves large bodies has ended',
+};

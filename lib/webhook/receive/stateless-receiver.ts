@@ -1,13 +1,18 @@
+import { Abort } from '../../concurrency/abort';
 import { messageOf, type EventMessage } from '../../message/event-message';
 import { jsonOf } from '../../message/json-reading';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import { BODY_LIMIT, refusalOf, type RequestHead } from '../bounds/refusal';
-import { judge, type Judgement } from '../judge';
+import { judge, recordOf } from '../judge';
 import { acceptanceProblem, type Problem } from '../problem';
 import { ClockGuard } from '../clock-guard';
+import type { Authentication, RawMessage } from '../proof/authenticate';
+import { LARGE_BODY } from '../proof/large-body';
+import { proofThread, type ProofThread } from '../proof/proof-thread';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
 import type { AnswerName } from './answer';
+import { Proofs } from './proofs';
 
 /** A request that somebody else has received. */
 export interface RequestParts {
@@ -37,25 +42,30 @@ export interface StatelessReceiverOptions {
   now: () => number;
   /** Milliseconds of a clock that never jumps. */
   steady: () => number;
+  /** Proves large bodies. Default: the one of the process. */
+  proofThread?: ProofThread;
 }
 
 /**
  * The receiver without an inbox, for requests that somebody else has received and answers: it goes by the same rules, and keeps
- * nothing. Of its parts `authenticate` says who sent the bytes, and `judge` what message they are.
+ * nothing. Of its parts `Proofs` says who sent the bytes, and `judge` what message they are.
  */
 export class StatelessReceiver {
   readonly #clockGuard: ClockGuard;
+  readonly #proofs: Proofs;
 
   constructor(private readonly options: StatelessReceiverOptions) {
     this.#clockGuard = new ClockGuard(options.now, options.steady);
+    this.#proofs = new Proofs(options.proofThread ?? proofThread);
   }
 
   /**
-   * Receives a request as the receiver would, up to the inbox, which it has none of.
+   * Receives a request as the receiver would, up to the inbox, which it has none of. Events of one alarm leave in the order in
+   * which they came.
    * @param station undefined where there is none
    */
-  receive(request: RequestParts, station: ReceivingStation | undefined): Reception {
-    const { body, head } = request;
+  async receive(request: RequestParts, station: ReceivingStation | undefined): Promise<Reception> {
+    const { body, head, authorization } = request;
     const received = new Date(this.options.now());
     const problem = problemOf(request, station, received);
     const stations = readyStations(station && [station]).ready;
@@ -66,31 +76,42 @@ export class StatelessReceiver {
       return { outcome: 'undecided', problem: { ...problem, reason: 'raw-body-missing' } };
     if (body.length > BODY_LIMIT) return refused('large', { ...problem, reason: 'large' });
 
-    const judgement = this.#judge({ ...request, body }, stations, received);
-    if (judgement.kind === 'usable') return provenReception(judgement.message, received, problem);
-    if (judgement.kind === 'unusable') return provenReception(judgement.deadLetter, received, problem);
-    if (judgement.burnt !== undefined) this.options.reporter.burnt(judgement.burnt);
-    return refused('unauthentic', { ...problem, reason: judgement.reason });
+    const message = { body, authorization, json: jsonOf(body) };
+    const posted = { request, message, received, problem };
+    if (body.length <= LARGE_BODY) return this.#decide(posted, this.#proofs.prove(message, stations));
+    const { id: line } = this.options;
+    const proof = await this.#proofs.proveLarge({ line, message, stations, ending: new Abort() });
+    // Without the thread it takes longer. Nothing could be cut here, so that without a proof it would be lost.
+    const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
+    // In a later turn of the event loop, when whoever asked has this one: what waited comes behind it.
+    return this.#decide(posted, authentication).finally(() => setImmediate(proof.decided));
   }
 
-  #judge(
-    { body, authorization, remoteAddress }: RequestParts & { body: Uint8Array },
-    stations: readonly ReceivingStation[],
-    received: Date,
-  ): Judgement {
-    const { id, stationOfAgentUser } = this.options;
-    return judge(
-      { body, authorization, json: jsonOf(body) },
-      {
-        endpointId: id,
-        stations,
-        stationOfAgentUser,
-        clockGuard: this.#clockGuard,
-        received,
-        remoteAddress,
-      },
-    );
+  async #decide(
+    { request, message, received, problem }: Judgeable,
+    authentication: Authentication,
+  ): Promise<Reception> {
+    const { id, stationOfAgentUser, reporter } = this.options;
+    const { remoteAddress } = request;
+    const context = { endpointId: id, stationOfAgentUser, received, remoteAddress };
+    const judgement = judge(message, authentication, { clockGuard: this.#clockGuard, ...context });
+    if (judgement.kind === 'unauthentic') {
+      if (judgement.burnt !== undefined) reporter.burnt(judgement.burnt);
+      return refused('unauthentic', { ...problem, reason: judgement.reason });
+    }
+    const earlier = this.#proofs.proven(id, message, judgement);
+    if (earlier !== undefined) await earlier;
+    return provenReception(recordOf(judgement), received, problem);
   }
+}
+
+/** A request that can be judged. */
+interface Judgeable {
+  request: RequestParts;
+  message: RawMessage;
+  received: Date;
+  /** What it is where nothing proves it. */
+  problem: Problem;
 }
 
 /** What is known of a request that nothing has proven. */

@@ -1,0 +1,85 @@
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type { Abort } from '../../concurrency/abort';
+import { Places } from '../../concurrency/places';
+import type { Authentication, RawMessage } from './authenticate';
+import type { ReceivingStation } from './receiving-station';
+import { withStations, type FoundProof, type ProofJob } from './thread-protocol';
+
+interface Asked {
+  resolve: (found: FoundProof) => void;
+  reject: (reason: Error) => void;
+}
+
+const WORKER = path.join(__dirname, `proof-worker${path.extname(__filename)}`);
+
+/**
+ * Proves messages in a thread, one at a time, in the order in which they are asked for. The thread begins with the first of them
+ * and keeps no process alive. One that ends by itself, for want of memory say, is followed by another with the next message; what
+ * it was at is then not proven. Phrases go to it with each message, and nowhere else.
+ */
+export class ProofThread {
+  readonly #place = new Places(1);
+  #worker: Worker | undefined;
+  #asked: Asked | undefined;
+
+  /** @param file what the thread runs */
+  constructor(private readonly file = WORKER) {}
+
+  /**
+   * As `authenticate`.
+   * @param ending ends the waiting, for its turn as for the outcome
+   * @throws its reason; Error where the thread has ended
+   */
+  async prove(
+    { body, authorization }: Pick<RawMessage, 'body' | 'authorization'>,
+    stations: readonly ReceivingStation[],
+    ending: Abort,
+  ): Promise<Authentication> {
+    const leave = await this.#place.take(ending);
+    // A copy, because it is handed over: the message is read here once it is proven. It takes less than a millisecond.
+    const asking = this.#ask({ body: new Uint8Array(body), authorization, stations });
+    // Also where nobody waits for it any more: one at a time.
+    const found = await unless(ending, asking.finally(leave));
+    return withStations(found, (place) => stationAt(stations, place));
+  }
+
+  #ask(job: ProofJob): Promise<FoundProof> {
+    return new Promise((resolve, reject) => {
+      this.#worker ??= this.#started();
+      this.#asked = { resolve, reject };
+      this.#worker.postMessage(job, [job.body.buffer]);
+    });
+  }
+
+  #started(): Worker {
+    const worker = new Worker(this.file);
+    worker.on('message', (found: FoundProof) => this.#asked?.resolve(found));
+    // What went wrong may quote the message. That it has ended is all that anybody is told.
+    worker.on('error', () => undefined);
+    worker.on('exit', () => {
+      this.#worker = undefined;
+      this.#asked?.reject(new Error('The thread that proves messages has ended.'));
+    });
+    // Only now: to listen to it holds the process again.
+    worker.unref();
+    return worker;
+  }
+}
+
+/** The thread of this process: there is work for one. */
+export const proofThread = new ProofThread();
+
+/** The outcome of work that goes on all the same. @throws the reason of the ending, where that comes before */
+function unless<Result>(ending: Abort, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const stopListening = ending.onAbort(reject);
+    work.then(resolve, reject).finally(stopListening);
+  });
+}
+
+function stationAt(stations: readonly ReceivingStation[], place: number): ReceivingStation {
+  const station = stations[place];
+  if (station === undefined) throw new Error('The thread has found a station that there is not.');
+  return station;
+}

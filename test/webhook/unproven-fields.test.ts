@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { seemingTexts } from '../../lib/message/unproven-fields';
+import { envelope } from './sample';
+
+const seeming = (text: string, most = 4): string[] => seemingTexts(Buffer.from(text), 'alarmId', most);
+
+describe('a field of bytes that nobody has proved', () => {
+  const cases: [title: string, text: string, found: string[]][] = [
+    ['is found in a message', JSON.stringify(envelope({}, { alarmId: 'one' })), ['one']],
+    ['is found with a capital first letter', '{"AlarmId":"one"}', ['one']],
+    ['is found with white space around the colon', '{ "alarmId" \r\n\t: "one" }', ['one']],
+    ['is found wherever it stands, in order', '{"a":{"alarmId":"one"},"alarmId":"two"}', ['one', 'two']],
+    ['is read with its escapes', String.raw`{"alarmId":"\u006f\"ne"}`, ['o"ne']],
+    ['is read as UTF-8', '{"alarmId":"Ünö"}', ['Ünö']],
+    ['is not what stands inside of a text', JSON.stringify({ note: '"alarmId":"one"' }), []],
+    ['is not a field of another name', '{"alarmIds":"one","xalarmId":"two","alarmTenantId":"three"}', []],
+    ['is not what is no text', '{"alarmId":1,"AlarmId":null}', []],
+    ['is not what has no end', '{"alarmId":"one', []],
+    ['is not a text that is no JSON', '{"alarmId":"a\nb"}', []],
+    ['is not a text that is far longer than any id', `{"alarmId":"${'x'.repeat(257)}"}`, []],
+  ];
+  for (const [title, text, found] of cases) it(title, () => assert.deepEqual(seeming(text), found));
+
+  it('is found behind bytes that are no UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xc3]), Buffer.from('{"alarmId":"one"}')]);
+    assert.deepEqual(seemingTexts(bytes, 'alarmId', 1), ['one']);
+  });
+
+  it('is looked for so many times and no more', () => {
+    assert.deepEqual(seeming('"alarmId":"one" '.repeat(1000), 3), ['one', 'one', 'one']);
+    assert.deepEqual(seeming(`${'"alarmId":"\n" '.repeat(3)}"alarmId":"one"`, 3), []);
+  });
+
+  it('is looked for in any bytes without an exception', () => {
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void seemingTexts(bytes, 'agentUserId', 2)));
+    fc.assert(fc.property(fc.string(), (text) => void seeming(`"alarmId":"${text}`)));
+  });
+});
