@@ -1,31 +1,35 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
 import { messageOf } from '../../lib/message/event-message';
-import { uncertainProblem, type Problem } from '../../lib/webhook/problem';
+import { Throttle } from '../../lib/webhook/bounds/throttle';
+import { isRefusal, uncertainProblem, type Problem } from '../../lib/webhook/problem';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
+import { toldProblem, type ToldProblem } from '../support/problem-text';
 import { isWired } from '../support/wires';
 
 const PROBLEMS_OUTPUT = 2;
+/** One line of the log about refused messages of one reason in this time, in milliseconds. */
+const QUIET_PERIOD = 10 * 60 * 1000;
 
 /** What leaves a *webhook in*: its events and problems, and what of it the status tells. */
 export class Outputs {
   #lastAt: Date | undefined;
-  #unseenProblems = 0;
+  readonly #refusals = new Throttle(QUIET_PERIOD, () => performance.now());
 
-  /** @param changed told where the status may be another */
+  /**
+   * @param unseen where problems are noted that no flow takes
+   * @param changed told of each event
+   */
   constructor(
     private readonly RED: NodeAPI,
     private readonly node: Node,
+    private readonly unseen: UnseenProblems,
     private readonly changed: () => void,
   ) {}
 
   /** When the last event came. */
   get lastAt(): Date | undefined {
     return this.#lastAt;
-  }
-
-  /** Problems that no flow has got. */
-  get unseenProblems(): number {
-    return this.#unseenProblems;
   }
 
   /** False where nothing is wired to the output of the event: then it is handled. */
@@ -41,18 +45,26 @@ export class Outputs {
     return true;
   }
 
-  problem(problem: Problem): void {
-    if (isWired(this.node, PROBLEMS_OUTPUT)) {
-      this.#send(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
-      return;
-    }
-    if (problem.kind === 'self-test') return;
-    // The count of what is blocked is that of the events that wait.
-    this.#unseenProblems += problem.kind === 'blocked' ? 1 : problem.count;
-    this.node.warn(
-      this.RED._('rvm-webhook-in.log.problem', { kind: problem.kind, reason: problem.reason ?? '' }),
-    );
-    this.changed();
+  /** @param values what the text of a problem of this kind names */
+  problem(problem: Problem, values?: Record<string, string>): void {
+    const told = toldProblem(this.RED, problem, values);
+    const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
+    if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: told.kind, payload: told });
+    if (isRefusal(told.reason)) this.#logRefusal(told);
+    // What shows in the status by itself, and stands in the log of the Central Stations.
+    else if (!isTaken && told.kind !== 'self-test' && told.kind !== 'same-phrase') this.#note(told);
+  }
+
+  /** Whether a flow takes them or not: somebody has to correct what was entered. */
+  #logRefusal({ kind, reason, text }: ToldProblem): void {
+    if (this.#refusals.pass(reason ?? '') === 0) return;
+    this.node.warn(this.RED._('rvm-webhook-in.log.refused', { kind, reason: reason ?? '', text }));
+  }
+
+  #note(problem: ToldProblem): void {
+    const { kind, reason, text } = problem;
+    this.unseen.add(problem);
+    this.node.warn(this.RED._('rvm-webhook-in.log.problem', { kind, reason: reason ?? '', text }));
   }
 
   #send(output: number, msg: NodeMessage): void {

@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { lastAlarmStatus, status, type StatusName } from '../support/status';
+import { jointStatus, lastAlarmStatus, status, type StatusName } from '../support/status';
 
 /** What the status of a *webhook in* tells of, as it is at the moment. */
 export interface WebhookState {
@@ -19,7 +19,11 @@ export interface WebhookState {
   isInboxRefused: boolean;
   /** Its events wait to be settled, and no node does. */
   lacksSettler: boolean;
-  /** Problems that no flow has got. */
+  /** Names of its stations that have one phrase with another, and of those others; '' where there are none. */
+  samePhrase: string;
+  /** Messages were refused for a reason that a wrong phrase has, and nobody has seen it. */
+  isUnproven: boolean;
+  /** Problems that no flow has got, and nobody has seen. */
   unseenProblems: number;
   /** Events that wait for their first delivery. */
   backlog: number;
@@ -28,7 +32,10 @@ export interface WebhookState {
   isSandbox: boolean;
 }
 
-/** What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else the last alarm. */
+/**
+ * What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else all that a person has to look at; else
+ * the last alarm.
+ */
 export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.fault !== undefined) return status(RED, state.fault);
   if (state.unsetVariable !== undefined)
@@ -36,11 +43,25 @@ export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.serverStatus !== undefined) return state.serverStatus;
   if (!state.hasStations) return status(RED, 'notConfigured');
   if (state.stationStatus !== undefined) return state.stationStatus;
-  if (!state.mayJudge) return status(RED, 'notConfigured');
+  if (!state.mayJudge) return samePhraseOf(RED, state) ?? status(RED, 'notConfigured');
   if (!state.isDurable) return status(RED, 'notDurable');
   if (state.isInboxRefused) return status(RED, 'wrongSetting');
   if (state.lacksSettler) return status(RED, 'noSettleEvent');
-  if (state.unseenProblems > 0) return status(RED, 'problems', { count: state.unseenProblems });
-  if (state.backlog > 0) return status(RED, 'backlog', { count: state.backlog });
-  return lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+  return jointStatus(RED, concerns(RED, state)) ?? lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+}
+
+/** None hides another. */
+function concerns(RED: NodeAPI, state: WebhookState): NodeStatus[] {
+  const { isUnproven, unseenProblems, backlog } = state;
+  const found = [
+    samePhraseOf(RED, state),
+    isUnproven ? status(RED, 'notProven') : undefined,
+    unseenProblems > 0 ? status(RED, 'problems', { count: unseenProblems }) : undefined,
+    backlog > 0 ? status(RED, 'backlog', { count: backlog }) : undefined,
+  ];
+  return found.filter((concern) => concern !== undefined);
+}
+
+function samePhraseOf(RED: NodeAPI, { samePhrase }: WebhookState): NodeStatus | undefined {
+  return samePhrase === '' ? undefined : status(RED, 'samePhrase', { stations: samePhrase });
 }

@@ -23,6 +23,8 @@ const TABLE = {
   variableNotSet: ['red', 'ring'],
   lastAlarm: ['green', 'dot'],
   lastSandboxAlarm: ['yellow', 'ring'],
+  notProven: ['red', 'ring'],
+  samePhrase: ['red', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
   portInUse: ['red', 'ring'],
@@ -46,6 +48,18 @@ export function status(RED: NodeAPI, name: StatusName, values?: Record<string, s
   const [fill, shape] = TABLE[name];
   const key = `status.${name}`;
   return { fill, shape, text: values === undefined ? key : RED._(key, values) };
+}
+
+/** Several statuses as one, with the look of the first; undefined where there are none. */
+export function jointStatus(RED: NodeAPI, statuses: readonly NodeStatus[]): NodeStatus | undefined {
+  const [first, ...others] = statuses;
+  if (first === undefined || others.length === 0) return first;
+  const textOf = ({ text = '' }: NodeStatus): string => (text.startsWith('status.') ? RED._(text) : text);
+  const text = others.reduce(
+    (joint, other) => RED._('status.joint', { first: joint, second: textOf(other) }),
+    textOf(first),
+  );
+  return { ...first, text };
 }
 
 /**

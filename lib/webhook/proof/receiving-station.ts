@@ -47,14 +47,27 @@ export function readyStations(stations: readonly ReceivingStation[] | undefined)
   const listed = stations ?? [];
   const usable = listed.filter((station) => isUsablePhrase(station.secret));
   const ready = usable
-    .filter((station) => !othersOf(station, usable).some(({ secret }) => secret === station.secret))
+    .filter((station) => !hasTwin(station, usable))
     .map((station) => withoutSharedPrevious(station, usable));
   return { ready, hasUnready: ready.length < listed.length };
+}
+
+/** Why stations of an endpoint cannot judge a message, for the log. */
+export function unreadyReason(stations: readonly ReceivingStation[] | undefined): string {
+  const usable = (stations ?? []).filter((station) => isUsablePhrase(station.secret));
+  const names = usable.filter((station) => hasTwin(station, usable)).map(({ name }) => `"${name}"`);
+  return names.length > 0
+    ? `its Central Stations ${names.join(', ')} have the same Shared Secret Phrase: give each its own`
+    : 'a Central Station of its webhook node cannot judge yet: see the status of the node';
 }
 
 /** The station that is meant where nothing says which: the only one. Of several nobody can say. */
 export function loneStation<Kind>(stations: readonly Kind[] | undefined): Kind | undefined {
   return stations?.length === 1 ? stations[0] : undefined;
+}
+
+function hasTwin(station: ReceivingStation, stations: readonly ReceivingStation[]): boolean {
+  return othersOf(station, stations).some(({ secret }) => secret === station.secret);
 }
 
 function othersOf(

@@ -16,7 +16,7 @@ const MAX_BODY = 64 * 1024;
  */
 export function quarantinedMessage(
   { body, authorization, json }: RawMessage,
-  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress'>,
+  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
   key: Uint8Array,
 ): QuarantinedMessage | undefined {
   if (body.byteLength > MAX_BODY || !readEnvelope(json()).usable) return undefined;

@@ -13,7 +13,12 @@ import type { Endpoint } from '../endpoint';
 import { judgeContextOf, judge, type Judgement } from '../judge';
 import { authorizationLines } from '../proof/authorization-header';
 import type { ClockGuard } from '../clock-guard';
-import { readyStations, type ReadyStations, type ReceivingStation } from '../proof/receiving-station';
+import {
+  readyStations,
+  unreadyReason,
+  type ReadyStations,
+  type ReceivingStation,
+} from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
 import { answer, cut } from './answer';
@@ -186,8 +191,7 @@ export class Receiver {
     }
     const look = (): Ready | undefined => readyOf(target.endpoint());
     const found = look() ?? (await hold.until(look, target.watch));
-    if (found === undefined)
-      return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
+    if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
     return this.#judge(request, found.endpoint, found.stations);
   }
 
@@ -204,11 +208,10 @@ export class Receiver {
     const judgement = judge(raw, { clockGuard: this.options.clockGuard, ...context });
     if (judgement.kind === 'usable') return this.#store(request, endpoint, judgement.message);
     if (judgement.kind === 'unusable') return this.#store(request, endpoint, judgement.deadLetter);
-    if (hasUnready)
-      return this.#giveUp(req, 'a station of its webhook node cannot judge yet: see the status of the node');
+    if (hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
     answer(req, res, 'unauthentic');
     this.#refuse(request, endpoint, judgement);
-    this.options.quarantine.keep(endpoint, raw, origin);
+    this.options.quarantine.keep(endpoint, raw, origin, judgement.reason);
   }
 
   /** The JSON of a body is read before anything is proven where a token may be the proof, and a large one costs time. */
