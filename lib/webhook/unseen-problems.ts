@@ -33,9 +33,13 @@ export class ProblemNumbers {
   }
 }
 
+/** What went wrong behind the inbox: that another message comes in well cures nothing of it. */
+const OF_THE_FLOW: readonly (ProblemReason | null)[] = ['attempts', 'rejected', 'lease', 'restart', 'window'];
+
 /**
  * What went wrong at one webhook and nothing has cured since: messages that were refused, until one is proven; problems that no
- * flow took, until a message comes that is none. Each counts as unseen until a person has seen it. There is one entry for
+ * flow took, until a message comes in that is none, or, of those behind the inbox, until a person
+ * has seen them. Each counts as unseen until a person has seen it. There is one entry for
  * each kind and reason, so strangers cannot make it grow.
  */
 export class UnseenProblems {
@@ -87,8 +91,10 @@ export class UnseenProblems {
   accepted(problem: Problem | undefined): void {
     // A self-test is signed with the phrase that stands here: it says nothing of the one that the service has.
     if (problem?.kind === 'self-test' || this.#entries.size === 0) return;
-    for (const [key, { reason }] of this.#entries)
-      if (problem === undefined || isRefusal(reason)) this.#entries.delete(key);
+    for (const [key, { reason, unseen }] of this.#entries) {
+      const isCured = !OF_THE_FLOW.includes(reason) || unseen === 0;
+      if (isRefusal(reason) || (problem === undefined && isCured)) this.#entries.delete(key);
+    }
     this.#watchers.tell();
   }
 

@@ -2,14 +2,20 @@ import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
 import { messageOf } from '../../lib/message/event-message';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
-import { isRefusal, uncertainProblem, type Problem } from '../../lib/webhook/problem';
+import type { RequestOrigin } from '../../lib/webhook/endpoint';
+import { isRefusal, uncertainProblem, type Problem, type ProblemReason } from '../../lib/webhook/problem';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import { toldProblem, type ToldProblem } from '../support/problem-text';
+import { problemKey, toldProblem, type ToldProblem } from '../support/problem-text';
 import { isWired } from '../support/wires';
 
 const PROBLEMS_OUTPUT = 2;
 /** One line of the log about refused messages of one reason in this time, in milliseconds. */
 const QUIET_PERIOD = 10 * 60 * 1000;
+
+/** A self-test is none; refused messages are noted one by one; of one phrase for two Central Stations status and log tell already. */
+function isNotedElsewhere({ kind, reason }: Problem): boolean {
+  return kind === 'self-test' || kind === 'same-phrase' || isRefusal(reason);
+}
 
 /** What leaves a *webhook in*: its events and problems, and what of it the status tells. */
 export class Outputs {
@@ -50,15 +56,15 @@ export class Outputs {
     const told = toldProblem(this.RED, problem, values);
     const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
     if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: told.kind, payload: told });
-    if (isRefusal(told.reason)) this.#logRefusal(told);
-    // What shows in the status by itself, and stands in the log of the Central Stations.
-    else if (!isTaken && told.kind !== 'self-test' && told.kind !== 'same-phrase') this.#note(told);
+    if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
   }
 
-  /** Whether a flow takes them or not: somebody has to correct what was entered. */
-  #logRefusal({ kind, reason, text }: ToldProblem): void {
-    if (this.#refusals.pass(reason ?? '') === 0) return;
-    this.node.warn(this.RED._('rvm-webhook-in.log.refused', { kind, reason: reason ?? '', text }));
+  /** A message was refused. Whether a flow takes its problem or not, somebody may have to correct what was entered. */
+  refused(reason: ProblemReason, origin: RequestOrigin): void {
+    this.unseen.refused(reason, origin);
+    if (!isRefusal(reason) || this.#refusals.pass(reason) === 0) return;
+    const text = this.RED._(problemKey({ kind: 'unauthentic', reason }));
+    this.node.warn(this.RED._('rvm-webhook-in.log.refused', { kind: 'unauthentic', reason, text }));
   }
 
   #note(problem: ToldProblem): void {

@@ -175,7 +175,7 @@ class WebhookIn implements DeployedWebhook {
       inbox: this.#inbox,
       middleware: this.server.middleware(),
       onProblem: (problem) => this.#problem(problem),
-      onRefused: (reason, origin) => this.#problems.refused(reason, origin),
+      onRefused: (reason, origin) => this.#outputs.refused(reason, origin),
       onAccepted: (problem) => this.#problems.accepted(problem),
     };
     return this.server.dispatcher.add(endpoint) ? endpoint : this.#refuse('pathInUse');

@@ -70,6 +70,18 @@ describe('problems that nobody has seen', () => {
     assert.equal(problems.count, 1);
   });
 
+  for (const reason of ['attempts', 'rejected', 'lease', 'restart', 'window'] as const) {
+    it(`are not cured of ${reason}, which lies behind the inbox, by a good message`, () => {
+      problems.add(problem({ reason }));
+      problems.accepted(undefined);
+      assert.equal(problems.count, 1);
+      problems.seen(numbers.last);
+      assert.equal(problems.tallies().length, 1);
+      problems.accepted(undefined);
+      assert.deepEqual(problems.tallies(), []);
+    });
+  }
+
   it('are not cured by a self-test, which has the phrase that stands here', () => {
     refuse('bad-signature');
     problems.accepted(problem({ kind: 'self-test', reason: null }));
