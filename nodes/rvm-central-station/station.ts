@@ -41,6 +41,11 @@ export function quotedNames(stations: readonly Station[]): string {
   return stations.map(({ name }) => `"${name}"`).join(', ');
 }
 
+/** The same in a status: whichever station tells of it, one order. */
+export function sortedNames(stations: readonly Station[]): string {
+  return [...new Set(stations.map(({ name }) => name))].sort().join(', ');
+}
+
 /**
  * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
  * needs to prove its alarms. Lives as long as its config node.
@@ -186,7 +191,7 @@ export class Station {
     const session = connectionStatus(this.RED, this.#state, this.isSandbox);
     const { as } = this.#samePhrase;
     if (as.length === 0 || TROUBLE.includes(this.#state.kind)) return session;
-    return status(this.RED, 'samePhrase', { stations: [this, ...as].map(({ name }) => name).join(', ') });
+    return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,7 @@
 import { samePhraseProblem, type Problem } from '../../lib/webhook/problem';
 import { loneStation } from '../../lib/webhook/proof/receiving-station';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import type { Station } from '../rvm-central-station/station';
+import { sortedNames, type Station } from '../rvm-central-station/station';
 import type { ServedStations } from './served-stations';
 
 /** Which stations of a *webhook in* have one phrase with another station. */
@@ -13,8 +13,7 @@ export class SamePhrase {
 
   /** Of those stations and the others; '' where there are none. */
   get names(): string {
-    const all = this.#sharing().flatMap((station) => [station, ...station.samePhrase.as]);
-    return [...new Set(all.map(({ name }) => name))].sort().join(', ');
+    return sortedNames(this.#sharing().flatMap((station) => [station, ...station.samePhrase.as]));
   }
 
   /** What tells of it, once each time it begins; a deploy is no such time. */
