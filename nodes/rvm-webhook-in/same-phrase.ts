@@ -23,7 +23,10 @@ export class SamePhrase {
     return samePhraseProblem(loneStation(this.#sharing()), new Date());
   }
 
+  /** They are told one after the other, and the first of two tells of both. */
   #sharing(): Station[] {
-    return this.stations.all.filter(({ samePhrase }) => samePhrase.as.length > 0);
+    const { all } = this.stations;
+    const named = new Set(all.flatMap(({ samePhrase }) => samePhrase.as));
+    return all.filter((station) => station.samePhrase.as.length > 0 || named.has(station));
   }
 }
