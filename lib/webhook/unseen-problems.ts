@@ -98,6 +98,12 @@ export class UnseenProblems {
     this.#watchers.tell();
   }
 
+  /** A person has discarded what was refused. */
+  forgetRefusals(): void {
+    for (const [key, { reason }] of this.#entries) if (isRefusal(reason)) this.#entries.delete(key);
+    this.#watchers.tell();
+  }
+
   /** A person has seen all as far as this number. */
   seen(upTo: number): void {
     for (const entry of this.#entries.values()) if (entry.number <= upTo) entry.unseen = 0;

@@ -10,7 +10,7 @@ import { allStations } from '../rvm-central-station/find-station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
 import { pictureOf } from '../rvm-snapshot/last-pictures';
-import { problemsSeen } from '../rvm-webhook-in/problem-registry';
+import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { unknownPaths } from '../support/unknown-paths';
@@ -106,6 +106,7 @@ async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accep
   }
   if (action === 'verify') return { accepted: await judgeAgain(RED, endpointId, inbox) };
   await inbox.releaseUpTo(endpointId, lastId);
+  problemsOf(endpointId).forgetRefusals();
   return { accepted: 0 };
 }
 
