@@ -52,7 +52,7 @@ export interface Overview {
   /** Of those, and of older ones, what no flow gets any more: dead letters, conflicts, and what came too late. */
   dead: SidebarRow[];
   quarantine: QuarantineRow[];
-  /** Refused messages of each *webhook in* of which the quarantine holds none. */
+  /** Refused messages of each *webhook in* of whose reason the quarantine does not tell. */
   refused: ProblemRow[];
   /** Problems that no flow took. */
   problems: ProblemRow[];

@@ -15,7 +15,8 @@ interface Row extends ProblemRow {
 export function problemRows(RED: NodeAPI, quarantine: readonly QuarantineRow[]): ProblemRows {
   const ids = webhookIds().filter((id) => findWebhook(RED, id) !== undefined);
   const rows = ids.flatMap((id) => rowsOf(RED, id));
-  const isKept = ({ webhook }: Row): boolean => quarantine.some(({ endpointId }) => endpointId === webhook);
+  const isKept = ({ webhook, reason }: Row): boolean =>
+    quarantine.some(({ endpointId, lastReason }) => endpointId === webhook && lastReason === reason);
   return {
     refused: rows.filter((row) => isRefusal(row.reason) && !isKept(row)).map(shown),
     problems: rows.filter(({ reason }) => !isRefusal(reason)).map(shown),
