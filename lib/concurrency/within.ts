@@ -1,3 +1,5 @@
+import { lateTimeout } from './late-timeout';
+
 /** @param duration milliseconds */
 export function pause(duration: number): Promise<void> {
   return new Promise((resolve) => {
@@ -12,7 +14,7 @@ export function pause(duration: number): Promise<void> {
  */
 export function within<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(undefined), duration);
+    const timer = lateTimeout(() => resolve(undefined), duration);
     const end = (settle: () => void): void => {
       clearTimeout(timer);
       settle();

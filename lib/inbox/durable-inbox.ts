@@ -78,6 +78,7 @@ export class DurableInbox implements Inbox {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#health.failed(reason),
       onWarning: (warning) => this.#log(warning),
+      onSlow: (batch) => this.#health.slow.measured(batch),
     };
     this.#store = options.open?.(news) ?? new StoreThread(options.file, news);
     this.#queues = new EventQueues(
@@ -109,6 +110,7 @@ export class DurableInbox implements Inbox {
     const message = newMessage(record);
     // What was spilled goes first, or the end of an alarm would come before its beginning.
     if (this.#spilling.mayHold && !(await this.#isReadBack())) return this.#spill(message);
+    const begun = performance.now();
     const storing = this.#storeEntering(record, message);
     try {
       const accepted = await within(storing, this.#spillAfter);
@@ -117,9 +119,12 @@ export class DurableInbox implements Inbox {
         return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
       }
       this.#health.tooSlow();
-      // When it is read back it will be a repeat, of which nothing is told.
       storing.then(
-        (late) => this.#tellConsumer(record, late),
+        (late) => {
+          this.#health.slow.answered(performance.now() - begun);
+          // When it is read back it will be a repeat, of which nothing is told.
+          this.#tellConsumer(record, late);
+        },
         () => undefined,
       );
     } catch (error) {

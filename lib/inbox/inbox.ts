@@ -116,6 +116,8 @@ export interface QuarantinedMessage {
   authorization: readonly string[];
   /** HMAC of the token under a key of this inbox; absent where there was none. */
   tokenDigest?: string;
+  /** Why nothing proved it; absent where that was not kept. */
+  reason?: string;
   /** The bytes as received, with any token blanked. */
   body: Uint8Array;
 }
@@ -128,6 +130,7 @@ export interface QuarantineSum {
   /** ISO 8601, UTC, with `Z`. */
   lastTime: string;
   lastAddress?: string;
+  lastReason?: string;
 }
 
 /** How an inbox fares. */

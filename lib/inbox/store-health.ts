@@ -1,4 +1,5 @@
 import type { InboxState } from './inbox';
+import { SlowStore, type HangingStore, type SlowSpell } from './slow-store';
 import type { StoreWarning } from './store/protocol';
 import { reasonOf } from './store/port';
 
@@ -11,6 +12,8 @@ export type InboxNews =
   | { kind: 'spilling' }
   | { kind: 'read-back'; count: number }
   | { kind: 'left'; file: string }
+  | SlowSpell
+  | HangingStore
   | { kind: 'line'; line: string };
 
 export interface StoreHealthOptions {
@@ -28,6 +31,8 @@ const COMES_AGAIN = 1000;
 
 /** Whether a store can store; if not, it is asked again and again. */
 export class StoreHealth {
+  /** Told of what it took to store. */
+  readonly slow: SlowStore;
   #state: InboxState = { durable: undefined };
   #recovering: Promise<boolean> | undefined;
   #toldSpilling = false;
@@ -36,7 +41,9 @@ export class StoreHealth {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(private readonly options: StoreHealthOptions) {}
+  constructor(private readonly options: StoreHealthOptions) {
+    this.slow = new SlowStore(options.log);
+  }
 
   get state(): InboxState {
     return this.#state;
@@ -46,24 +53,29 @@ export class StoreHealth {
     if (this.#state.durable === true) return;
     if (this.#told !== undefined && performance.now() - this.#told.at > COMES_AGAIN) this.#told = undefined;
     this.#state = { durable: true };
+    this.slow.ends();
     this.options.changed();
   }
 
   failed(reason: string): void {
     if (this.#closed) return;
+    this.slow.forget();
     const isNews = this.#told?.reason !== reason || performance.now() - this.#told.at > TELL_EVERY;
     if (isNews) {
       this.#told = { reason, at: performance.now() };
       this.options.log({ kind: 'fault', reason });
     }
-    this.#state = { durable: false, fault: reason };
-    this.options.changed();
-    this.lookLater();
+    this.#cannotStore(reason);
   }
 
-  /** One that is being opened and checked is no fault yet, and one that fails has told of a better reason. */
+  /**
+   * One that is being opened and checked is no fault yet, and one that fails has told of a better reason. What took so long is
+   * known, and told, only once it answers.
+   */
   tooSlow(): void {
-    if (this.#state.durable === true) this.failed('the disk is too slow: see to the disk');
+    if (this.#closed || this.#state.durable !== true) return;
+    this.slow.begins();
+    this.#cannotStore('it answers too slowly');
   }
 
   /** A message is in the spill file now. */
@@ -98,8 +110,15 @@ export class StoreHealth {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.slow.forget();
     clearTimeout(this.#timer);
     await this.#recovering?.catch(() => undefined);
+  }
+
+  #cannotStore(fault: string): void {
+    this.#state = { durable: false, fault };
+    this.options.changed();
+    this.lookLater();
   }
 
   async #try(): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Inbox } from '../inbox/inbox';
-import type { Problem } from './problem';
+import type { Problem, ProblemReason } from './problem';
 import type { ReceivingStation } from './proof/receiving-station';
 
 /** A function of the kind Express calls middleware: answers by itself, or hands on with `next`. */
@@ -27,6 +27,10 @@ export interface Endpoint {
   middleware?: Middleware | undefined;
   /** Output 3. */
   onProblem(problem: Problem): void;
+  /** Told of each message that is refused, where `onProblem` is told of one for a reason in 10 s. */
+  onRefused?(reason: ProblemReason, origin: RequestOrigin): void;
+  /** Told of each message that was proven and stored, with what output 3 tells of it, if it does. */
+  onAccepted?(problem: Problem | undefined): void;
 }
 
 /** When a request came, and from where. */

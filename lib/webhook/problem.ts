@@ -7,7 +7,15 @@ import type { Refusal } from './bounds/refusal';
 import type { ProofReason } from './proof/authenticate';
 
 export type ProblemKind =
-  'unauthentic' | 'dead-letter' | 'conflict' | 'stale' | 'uncertain' | 'blocked' | 'other' | 'self-test';
+  | 'unauthentic'
+  | 'dead-letter'
+  | 'conflict'
+  | 'stale'
+  | 'uncertain'
+  | 'blocked'
+  | 'other'
+  | 'self-test'
+  | 'same-phrase';
 
 export type ProblemReason =
   | ProofReason
@@ -46,6 +54,17 @@ export interface Problem {
   event?: RvmEvent;
 }
 
+const PROOF_REASONS: readonly (ProblemReason | null)[] = [
+  'no-signature',
+  'bad-signature',
+  'bad-token',
+] satisfies ProofReason[];
+
+/** True for the reasons that a phrase, or the scheme of an endpoint, entered wrongly has: the message was whole, and no phrase proved it. */
+export function isRefusal(reason: ProblemReason | null): reason is ProofReason {
+  return PROOF_REASONS.includes(reason);
+}
+
 /**
  * What tells that an event is delivered again although the flow may have acted on it; undefined for a first delivery, and
  * where the flow asked for another.
@@ -79,6 +98,18 @@ export function blockedProblem(
     stationName: station?.name ?? null,
     receivedTime: now.toISOString(),
     count: waiting,
+  };
+}
+
+/** What tells that stations have one phrase. `station`: the one that the endpoint has of them, where it has but one. */
+export function samePhraseProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
+  return {
+    kind: 'same-phrase',
+    reason: null,
+    station: station?.key ?? null,
+    stationName: station?.name ?? null,
+    receivedTime: now.toISOString(),
+    count: 1,
   };
 }
 

@@ -2,7 +2,7 @@ import type { Acceptance } from '../inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Throttle } from './bounds/throttle';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
+import { acceptanceProblem, type ProblemReason } from './problem';
 import { loneStation, type ReceivingStation } from './proof/receiving-station';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -43,22 +43,25 @@ export class Reporter {
   }
 
   unauthentic(endpoint: Endpoint, reason: ProblemReason, request: DescribedRequest): void {
+    this.#tell(() => endpoint.onRefused?.(reason, request));
     const count = this.#problems.pass(`${endpoint.id}\n${reason}`);
     if (count === 0) return;
     const station = loneStation(endpoint.stations());
-    this.#send(endpoint, {
-      kind: 'unauthentic',
-      reason,
-      station: station?.key ?? null,
-      stationName: station?.name ?? null,
-      receivedTime: request.received.toISOString(),
-      ...(request.remoteAddress !== undefined && { remoteAddress: request.remoteAddress }),
-      bytes: request.bytes,
-      count,
-    });
+    this.#tell(() =>
+      endpoint.onProblem({
+        kind: 'unauthentic',
+        reason,
+        station: station?.key ?? null,
+        stationName: station?.name ?? null,
+        receivedTime: request.received.toISOString(),
+        ...(request.remoteAddress !== undefined && { remoteAddress: request.remoteAddress }),
+        bytes: request.bytes,
+        count,
+      }),
+    );
   }
 
-  /** An accepted message that no output for events takes. */
+  /** A message that was proven and stored: output 3 is told of one that no output for events takes. */
   accepted(
     endpoint: Endpoint,
     record: ProvenMessage | DeadLetter,
@@ -66,12 +69,13 @@ export class Reporter {
     bytes: number,
   ): void {
     const problem = acceptanceProblem(record, acceptance);
-    if (problem !== undefined) this.#send(endpoint, { ...problem, bytes });
+    this.#tell(() => endpoint.onAccepted?.(problem));
+    if (problem !== undefined) this.#tell(() => endpoint.onProblem({ ...problem, bytes }));
   }
 
-  #send(endpoint: Endpoint, problem: Problem): void {
+  #tell(tell: () => void): void {
     try {
-      endpoint.onProblem(problem);
+      tell();
     } catch {
       this.log('problem-consumer', 'A problem of a webhook could not be shown, because its node failed.');
     }

@@ -1,12 +1,12 @@
 import type { NodeAPI, NodeDef } from 'node-red';
-import { sharePhrase } from '../../lib/webhook/proof/receiving-station';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { allStations } from './find-station';
 import { KEY, looksLikeApiKey } from './key';
-import { Station, type CentralStationNode } from './station';
+import { checkPhrases } from './phrase-check';
+import { quotedNames, Station, type CentralStationNode } from './station';
 import { addStationRoutes } from './station-routes';
 
 interface Config extends NodeDef {
@@ -19,6 +19,7 @@ function build(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   node.station = new Station(RED, node, config, cloud ?? undefined);
   // Flows that have such a key go on: the service may know nothing of it, and to change it is for the user to decide.
   if (isSecretKey(config)) node.warn(RED._('rvm-central-station.log.keyIsApiKey'));
+  node.station.onPhraseKnown = () => checkPhrases(RED);
 
   const endCheck = onFlows(RED, 'started', () => reportClashes(RED, node, config));
   node.on('close', (_removed: boolean, done: () => void) => {
@@ -32,7 +33,7 @@ function isSecretKey({ key }: Config): boolean {
   return typeof key === 'string' && looksLikeApiKey(key);
 }
 
-/** Keys and phrases tell stations apart, so two of a kind are reported on both, and so is a key that is none. */
+/** Keys tell stations apart, so two of a kind are reported on both, and so is a key that is none. */
 function reportClashes(RED: NodeAPI, node: CentralStationNode, config: Config): void {
   const mine = node.station;
   mine.clash = !KEY.test(mine.key);
@@ -42,20 +43,18 @@ function reportClashes(RED: NodeAPI, node: CentralStationNode, config: Config): 
   if (mine.clash) report('noKey', { key });
   const others = allStations(RED).filter((other) => other !== mine);
   const sameKey = others.filter(({ key }) => key === mine.key);
-  const samePhrase = others.filter((other) => sharePhrase(mine.receiving(), other.receiving()));
   if (sameKey.length > 0) {
     mine.clash = true;
-    report('sameKey', { key, others: namesOf(sameKey) });
+    report('sameKey', { key, others: quotedNames(sameKey) });
   }
-  if (samePhrase.length > 0) report('samePhrase', { name: mine.name, others: namesOf(samePhrase) });
-}
-
-function namesOf(stations: readonly Station[]): string {
-  return stations.map(({ name }) => `"${name}"`).join(', ');
 }
 
 export = (RED: NodeAPI): void => {
-  if (nodeIsNewEnough()) addStationRoutes(RED);
+  if (nodeIsNewEnough()) {
+    addStationRoutes(RED);
+    // Before any node is told of the start: a webhook in can rely on it.
+    onFlows(RED, 'started', () => checkPhrases(RED));
+  }
   registerNode<CentralStationNode, Config>(
     RED,
     'rvm-central-station',

@@ -36,9 +36,29 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
   station: Station;
 }
 
+/** Which other stations have the phrase of a station. */
+export interface SamePhrase {
+  as: readonly Station[];
+  /** False while another station has no phrase yet. */
+  isCertain: boolean;
+}
+
 /** Why a station cannot judge a webhook message. */
 export type NotReceiving =
   'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variables: UnsetVariables };
+
+/** States of the session that matter more than what alarms alone suffer from. */
+const TROUBLE: readonly StationState['kind'][] = ['offline', 'refused'];
+
+/** For a text that tells of several stations. */
+export function quotedNames(stations: readonly Station[]): string {
+  return stations.map(({ name }) => `"${name}"`).join(', ');
+}
+
+/** The same in a status: whichever station tells of it, one order. */
+export function sortedNames(stations: readonly Station[]): string {
+  return [...new Set(stations.map(({ name }) => name))].sort().join(', ');
+}
 
 /**
  * What the nodes of one Central Station share: one client of the service with one session, and what the receiver
@@ -65,6 +85,10 @@ export class Station {
   #reported = false;
   /** Until it asks for a sign of life although no node has used it. */
   #firstSign: NodeJS.Timeout | undefined;
+  /** Other stations have its phrase, too. */
+  #samePhrase: SamePhrase = { as: [], isCertain: false };
+  /** To be called when the station comes to have a phrase after all nodes are built. */
+  onPhraseKnown: () => void = () => undefined;
   /** Another station has this key, or the key is none: its events could not be told from those of the other. */
   clash = false;
 
@@ -140,6 +164,21 @@ export class Station {
     return isUsablePhrase(this.#secret()) ? undefined : 'no-secret';
   }
 
+  get samePhrase(): SamePhrase {
+    return this.#samePhrase;
+  }
+
+  /** Each begin of it stands in the log. */
+  setSamePhrase(same: SamePhrase): void {
+    const before = this.#samePhrase;
+    const others = quotedNames(same.as);
+    const isOther = quotedNames(before.as) !== others;
+    this.#samePhrase = same;
+    if (isOther && others !== '')
+      this.node.error(this.RED._('rvm-central-station.log.samePhrase', { name: this.name, others }));
+    if (isOther || before.isCertain !== same.isCertain) this.#watchers.tell();
+  }
+
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
     if (!this.#closed) this.#inSandbox?.setEndpoint(id, url);
@@ -169,7 +208,10 @@ export class Station {
   status(): NodeStatus {
     if (this.#unset !== undefined) return unsetStatus(this.RED, this.#unset);
     if (this.cloud?.isForbidden === true) return status(this.RED, 'sandboxForbidden');
-    return connectionStatus(this.RED, this.#state, this.isSandbox);
+    const session = connectionStatus(this.RED, this.#state, this.isSandbox);
+    const { as } = this.#samePhrase;
+    if (as.length === 0 || TROUBLE.includes(this.#state.kind)) return session;
+    return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
   /** Since when the service is out of reach; undefined where it is not, or nobody has asked. */
@@ -254,6 +296,7 @@ export class Station {
     this.#reported = false;
     if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
     this.#watchers.tell();
+    this.onPhraseKnown();
   }
 
   #secret(): string {

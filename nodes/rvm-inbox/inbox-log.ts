@@ -1,4 +1,5 @@
 import type { NodeAPI } from 'node-red';
+import type { SlowSpell } from '../../lib/inbox/slow-store';
 import type { InboxNews } from '../../lib/inbox/store-health';
 
 /** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
@@ -14,6 +15,10 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
       return RED.log.error(RED._(`${LOG}.fault`, { folder, reason: news.reason }));
     case 'spilling':
       return RED.log.error(RED._(`${LOG}.spilling`, { folder }));
+    case 'slow':
+      return logSlow(RED, folder, news);
+    case 'hangs':
+      return RED.log.error(RED._(`${LOG}.hangs`, { folder, since: seconds(news.since) }));
     case 'no-spill':
       return RED.log.error(RED._(`${LOG}.noSpill`, { folder, reason: news.reason }));
     case 'left':
@@ -35,6 +40,18 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
     default:
       return news satisfies never;
   }
+}
+
+/** What took how long. The disk is to be seen to only where writing to it took long again and again. */
+function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSyncs }: SlowSpell): void {
+  const times = { took: seconds(took), sync: seconds(sync), work: seconds(work) };
+  const line = RED._(`${LOG}.slow.${cause}`, { folder, ...times, times: slowSyncs });
+  if (cause === 'disk') RED.log.error(line);
+  else RED.log.warn(line);
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
 }
 
 /** Events that nobody looks at any more: `leftBehind` in a folder that is used no more, `abandoned` by their webhook node. */

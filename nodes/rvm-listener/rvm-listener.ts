@@ -5,9 +5,11 @@ import type { ListenerSettings } from '../../lib/webhook/listener/listener';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { onFlows } from '../support/flow-run';
+import { PATHS_BEGIN } from '../support/paths-begin';
 import { registerNode } from '../support/register';
 import { listOf, textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
 import { status, unsetStatus } from '../support/status';
+import { unknownPaths } from '../support/unknown-paths';
 import type { ListenerNode } from './listener-node';
 import { isPort } from './port-rule';
 
@@ -21,7 +23,10 @@ let listeners: Listeners | undefined;
 /** All listeners of this process, whose ports stay open while their nodes are built anew. */
 function listenersOf(RED: NodeAPI): Listeners {
   if (listeners !== undefined) return listeners;
-  const all = new Listeners({ log: (line) => RED.log.warn(line) });
+  const all = new Listeners({
+    log: (line) => RED.log.warn(line),
+    dispatcher: { unknownPaths: { begin: PATHS_BEGIN, paths: unknownPaths(RED) } },
+  });
   onFlows(RED, 'started', () => void all.flowsStarted());
   onFlows(RED, 'stopping', () => all.flowsStopping());
   listeners = all;

@@ -1,6 +1,8 @@
 import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
 import type { QuarantineSum } from '../../lib/inbox/inbox';
+import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
+import type { ProblemTally } from '../../lib/webhook/unseen-problems';
 
 /** An event as the sidebar shows it. */
 export interface SidebarRow extends EventRow {
@@ -20,8 +22,18 @@ export interface QuarantineRow extends QuarantineSum {
   folder: string | null;
   /** Of the *webhook in*; null where it is not deployed any more. */
   path: string | null;
+  /** By which people know it; null as the path. */
+  title: string | null;
   /** True where its *webhook in* can look at them: it uses this inbox. */
   canVerify: boolean;
+}
+
+/** What went wrong at a *webhook in*, and nothing has cured since. */
+export interface ProblemRow extends ProblemTally {
+  /** By which people know the *webhook in*. */
+  title: string;
+  /** Key of the sentence that says what happened and what to do. */
+  text: string;
 }
 
 /** A Central Station as the sidebar shows it. */
@@ -52,6 +64,16 @@ export interface Overview {
   /** Of those, and of older ones, what no flow gets any more: dead letters, conflicts, and what came too late. */
   dead: SidebarRow[];
   quarantine: QuarantineRow[];
+  /** Refused messages of each *webhook in* of whose reason the quarantine does not tell. */
+  refused: ProblemRow[];
+  /** Problems that no flow took. */
+  problems: ProblemRow[];
+  /** What was posted to paths that no *webhook in* has. */
+  unknownPaths: UnknownPath[];
+  /** Number of the newest problem; to be sent back once a person has seen this. */
+  lastProblem: number;
+  /** True where there is a problem that nobody has seen. */
+  hasUnseen: boolean;
   stations: StationRow[];
   pending: PendingRow[];
   /** False where an inbox cannot store, or could not be read. */

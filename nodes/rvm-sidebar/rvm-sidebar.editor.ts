@@ -11,21 +11,14 @@ import {
   type SidebarRow,
   type StationRow,
 } from './overview';
+import { problemRow, quarantineRow, unknownPathRow } from './problem-row.editor';
+import { own, present, rowOf, said } from './row.editor';
 
-const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
 const EVERY = 1000;
 
-function said(key: string, values?: Record<string, unknown>): string {
-  return RED._(`${TEXTS}${key}`, values);
-}
-
-function own(key: string, values?: Record<string, unknown>): string {
-  return said(`rvm-sidebar.${key}`, values);
-}
-
 /** What needs hands stands above the events, where there is any. */
-const LISTS = ['stations', 'pending', 'dead', 'quarantine', 'events'] as const;
+const LISTS = ['stations', 'pending', 'problems', 'quarantine', 'unknownPaths', 'dead', 'events'] as const;
 type List = (typeof LISTS)[number];
 
 /** The sidebar "Remote monitoring": what the inbox has, and what the stations do. */
@@ -59,7 +52,9 @@ class Sidebar {
     if (this.#asking || !this.content.is(':visible') || document.hidden) return;
     this.#asking = true;
     try {
-      this.#show(await ask<Overview>(said, { url: 'rvm/overview' }));
+      const overview = await ask<Overview>(said, { url: 'rvm/overview' });
+      this.#show(overview);
+      await this.#tellSeen(overview);
     } catch (failure) {
       this.#fault.text(textOf(failure));
       // So that the next answer takes the fault away, also where nothing else has changed.
@@ -69,11 +64,17 @@ class Sidebar {
     }
   }
 
+  /** Only where a person is there: not by a window in the background, nor by one that hangs on a wall for those who may not act. */
+  async #tellSeen({ hasUnseen, lastProblem }: Overview): Promise<void> {
+    if (!hasUnseen || !document.hasFocus() || !RED.user.hasPermission('rvm.write')) return;
+    await post(said, 'problems-seen', { lastProblem });
+  }
+
   #show(overview: Overview): void {
     const shown = JSON.stringify(overview);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const { stations, pending, events, dead, quarantine, isDurable } = overview;
+    const { stations, pending, events, dead, quarantine, refused, problems, isDurable } = overview;
     this.#fault.text(isDurable ? '' : own('notDurable'));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
     this.#showStations(stations, events);
@@ -90,13 +91,15 @@ class Sidebar {
       'dead',
       dead.map((row) => eventRow(row).append(this.#deadActions(row))),
     );
-    this.#fillUrgent(
-      'quarantine',
-      quarantine.map((row) => quarantineRow(row).append(this.#quarantineActions(row))),
-    );
+    this.#fillUrgent('problems', problems.map(problemRow));
+    this.#fillUrgent('quarantine', [
+      ...quarantine.map((row) => quarantineRow(row).append(this.#quarantineActions(row))),
+      ...refused.map(problemRow),
+    ]);
+    this.#fillUrgent('unknownPaths', overview.unknownPaths.map(unknownPathRow));
   }
 
-  #fillUrgent(name: 'pending' | 'dead' | 'quarantine', rows: readonly JQuery[]): void {
+  #fillUrgent(name: Exclude<List, 'stations' | 'events'>, rows: readonly JQuery[]): void {
     const list = this.#lists[name];
     fill(list, rows);
     list.add(list.prev('h3')).toggle(rows.length > 0);
@@ -217,27 +220,6 @@ function eventRow({ time, site, camera, rule, phase, state, proof, station }: Si
 
 function pendingRow({ site, name }: PendingRow): JQuery {
   return rowOf(site, name, own('pendingHint'));
-}
-
-function quarantineRow({ count, lastTime, lastAddress, path, folder }: QuarantineRow): JQuery {
-  const last = said('status.lastAlarm', { time: new Date(lastTime).toLocaleTimeString() });
-  const inbox = folder === null ? null : own('inbox', { folder });
-  const quiet = present([last, lastAddress ?? null, inbox], ' · ');
-  return rowOf(path ?? own('notDeployed'), own('unproven', { count }), quiet).attr('title', lastTime);
-}
-
-function present(parts: readonly (string | null)[], between: string): string {
-  return parts.filter((part) => part !== null && part !== '').join(between);
-}
-
-function rowOf(...lines: [what: string, where: string, quiet: string]): JQuery {
-  const classes = ['rvm-what', 'rvm-where', 'rvm-quiet'];
-  const shown = lines.map((text, index) =>
-    $('<div>')
-      .addClass(classes[index] ?? '')
-      .text(text),
-  );
-  return $('<div class="rvm-row">').append(shown.filter((line) => line.text() !== ''));
 }
 
 /** With its cameras, which are asked for when somebody wants to see them. */

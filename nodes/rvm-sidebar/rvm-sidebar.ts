@@ -9,9 +9,12 @@ import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
 import { pictureOf } from '../rvm-snapshot/last-pictures';
+import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';
+import { unknownPaths } from '../support/unknown-paths';
 import { nodeIsNewEnough } from '../support/node-version';
+import { problemRows } from './problem-rows';
 import {
   DEAD_ACTIONS,
   QUARANTINE_ACTIONS,
@@ -36,6 +39,8 @@ async function overview(RED: NodeAPI): Promise<Overview> {
     events: events.messages.map(sidebarRow),
     dead: dead.messages.map(sidebarRow),
     quarantine,
+    ...problemRows(RED, quarantine),
+    unknownPaths: unknownPaths(RED).all(),
     stations: allStations(RED).map((station): StationRow => ({
       id: station.id,
       key: station.key,
@@ -64,9 +69,10 @@ async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRo
   const sums = await open.inbox.quarantineSums();
   const folder = openInboxes().length > 1 ? shownFolder(RED, open) : null;
   return sums.map((sum) => {
-    const path = findWebhook(RED, sum.endpointId)?.path ?? null;
+    const webhook = findWebhook(RED, sum.endpointId);
+    const path = webhook?.path ?? null;
     const canVerify = path !== null && open.inbox.hasConsumer(sum.endpointId);
-    return { ...sum, inbox: open.id, folder, path, canVerify };
+    return { ...sum, inbox: open.id, folder, path, title: webhook?.title ?? null, canVerify };
   });
 }
 
@@ -101,6 +107,7 @@ async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accep
   }
   if (action === 'verify') return { accepted: await judgeAgain(RED, endpointId, inbox) };
   await inbox.releaseUpTo(endpointId, lastId);
+  problemsOf(endpointId).forgetRefusals();
   return { accepted: 0 };
 }
 
@@ -118,6 +125,12 @@ async function judgeAgain(RED: NodeAPI, endpointId: string, inbox: Inbox): Promi
   );
 }
 
+/** A person has looked at what the sidebar lists. @throws RvmError BAD_INPUT */
+function seen({ lastProblem }: JsonRecord): void {
+  if (!isId(lastProblem)) throw new RvmError('BAD_INPUT', 'Name the last problem that was seen.');
+  problemsSeen(lastProblem);
+}
+
 function picture({ deliveryId }: JsonRecord): Picture {
   const jpeg = typeof deliveryId === 'string' ? pictureOf(deliveryId) : undefined;
   return { jpeg: jpeg?.toString('base64') ?? null };
@@ -128,6 +141,8 @@ export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
   readRoute(RED, 'overview', () => overview(RED));
   readRoute(RED, 'picture', picture);
+  // Not the question for the overview: that is asked by whatever polls, and changes nothing.
+  writeRoute(RED, 'problems-seen', seen);
   writeRoute(RED, 'dead-letters', actOnDead);
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));

@@ -8,6 +8,7 @@ import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-s
 import { lackError, lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import { onInput } from '../support/input';
+import { toldProblem } from '../support/problem-text';
 import { registerNode } from '../support/register';
 import { textOf, unsetVariableError, unsetVariables, type UnsetVariables } from '../support/settings';
 import { lastAlarmStatus, showFromStart, status, unsetStatus } from '../support/status';
@@ -54,7 +55,7 @@ class VerifyWebhook {
     msg.statusCode = UNDECIDED;
     const request = takeRequest(msg);
     const reception = await this.#receiver.receive(request, this.#station()?.receiving());
-    putReception(msg, reception);
+    putReception(this.RED, msg, reception);
     if (reception.outcome === 'authentic') {
       this.#lastAt = new Date();
       this.#showStatus();
@@ -90,10 +91,10 @@ class VerifyWebhook {
 }
 
 /** What the flow gets, and what http response answers with. */
-function putReception(msg: NodeMessage, reception: Reception): void {
+function putReception(RED: NodeAPI, msg: NodeMessage, reception: Reception): void {
   const { outcome } = reception;
   if (outcome === 'authentic') Object.assign(msg, reception.msg);
-  else Object.assign(msg, { topic: reception.problem.kind, payload: reception.problem });
+  else Object.assign(msg, { topic: reception.problem.kind, payload: toldProblem(RED, reception.problem) });
   const answer = outcome === 'undecided' ? { status: UNDECIDED } : headOf(reception.answer);
   msg.statusCode = answer.status;
   if (msg.res === undefined || answer.headers === undefined) return;

@@ -5,6 +5,8 @@ import { loopbackOrigin } from '../../lib/webhook/listener/loopback-origin';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { onFlows } from '../support/flow-run';
+import { PATHS_BEGIN } from '../support/paths-begin';
+import { unknownPaths } from '../support/unknown-paths';
 import type { WebhookServer } from '../support/webhook-server';
 import { RememberedPaths } from './remembered-paths';
 import { isReservedPath } from './reserved-path';
@@ -40,6 +42,7 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
     // At a start without flows, in safe mode for one, they stay: the editor must be there then above all.
     rememberedPaths: remembered.read().filter((path) => !isReservedPath(RED, path)),
     log: (line) => RED.log.warn(line),
+    unknownPaths: { begin: fullPath(RED, PATHS_BEGIN) ?? PATHS_BEGIN, paths: unknownPaths(RED) },
   });
   onFlows(RED, 'started', () => {
     dispatcher.flowsStarted();

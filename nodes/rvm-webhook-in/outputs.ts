@@ -1,31 +1,41 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
 import { messageOf } from '../../lib/message/event-message';
-import { uncertainProblem, type Problem } from '../../lib/webhook/problem';
+import { Throttle } from '../../lib/webhook/bounds/throttle';
+import type { RequestOrigin } from '../../lib/webhook/endpoint';
+import { isRefusal, uncertainProblem, type Problem, type ProblemReason } from '../../lib/webhook/problem';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
+import { problemKey, toldProblem, type ToldProblem } from '../support/problem-text';
 import { isWired } from '../support/wires';
 
 const PROBLEMS_OUTPUT = 2;
+/** One line of the log about refused messages of one reason in this time, in milliseconds. */
+const QUIET_PERIOD = 10 * 60 * 1000;
+
+/** A self-test is none; refused messages are noted one by one; of one phrase for two Central Stations status and log tell already. */
+function isNotedElsewhere({ kind, reason }: Problem): boolean {
+  return kind === 'self-test' || kind === 'same-phrase' || isRefusal(reason);
+}
 
 /** What leaves a *webhook in*: its events and problems, and what of it the status tells. */
 export class Outputs {
   #lastAt: Date | undefined;
-  #unseenProblems = 0;
+  readonly #refusals = new Throttle(QUIET_PERIOD, () => performance.now());
 
-  /** @param changed told where the status may be another */
+  /**
+   * @param unseen where problems are noted that no flow takes
+   * @param changed told of each event
+   */
   constructor(
     private readonly RED: NodeAPI,
     private readonly node: Node,
+    private readonly unseen: UnseenProblems,
     private readonly changed: () => void,
   ) {}
 
   /** When the last event came. */
   get lastAt(): Date | undefined {
     return this.#lastAt;
-  }
-
-  /** Problems that no flow has got. */
-  get unseenProblems(): number {
-    return this.#unseenProblems;
   }
 
   /** False where nothing is wired to the output of the event: then it is handled. */
@@ -41,18 +51,26 @@ export class Outputs {
     return true;
   }
 
-  problem(problem: Problem): void {
-    if (isWired(this.node, PROBLEMS_OUTPUT)) {
-      this.#send(PROBLEMS_OUTPUT, { topic: problem.kind, payload: problem });
-      return;
-    }
-    if (problem.kind === 'self-test') return;
-    // The count of what is blocked is that of the events that wait.
-    this.#unseenProblems += problem.kind === 'blocked' ? 1 : problem.count;
-    this.node.warn(
-      this.RED._('rvm-webhook-in.log.problem', { kind: problem.kind, reason: problem.reason ?? '' }),
-    );
-    this.changed();
+  /** @param values what the text of a problem of this kind names */
+  problem(problem: Problem, values?: Record<string, string>): void {
+    const told = toldProblem(this.RED, problem, values);
+    const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
+    if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: told.kind, payload: told });
+    if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
+  }
+
+  /** A message was refused. Whether a flow takes its problem or not, somebody may have to correct what was entered. */
+  refused(reason: ProblemReason, origin: RequestOrigin): void {
+    this.unseen.refused(reason, origin);
+    if (!isRefusal(reason) || this.#refusals.pass(reason) === 0) return;
+    const text = this.RED._(problemKey({ kind: 'unauthentic', reason }));
+    this.node.warn(this.RED._('rvm-webhook-in.log.refused', { kind: 'unauthentic', reason, text }));
+  }
+
+  #note(problem: ToldProblem): void {
+    const { kind, reason, text } = problem;
+    this.unseen.add(problem);
+    this.node.warn(this.RED._('rvm-webhook-in.log.problem', { kind, reason: reason ?? '', text }));
   }
 
   #send(output: number, msg: NodeMessage): void {

@@ -1,15 +1,14 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
+import { PATHS_BEGIN } from '../support/paths-begin';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
 import { selfTestButton } from './self-test.editor';
 
-const PREFIX = '/remote-monitoring/';
-
 /** The address is known only to the service: 128 bits from a cryptographic generator. */
 function randomPath(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return PREFIX + Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return PATHS_BEGIN + Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function pathOrReason(node: EditorNode, value: unknown): boolean | string {

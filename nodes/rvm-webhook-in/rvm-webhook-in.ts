@@ -5,6 +5,7 @@ import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { acceptanceProblem, blockedProblem, deadProblem, type Problem } from '../../lib/webhook/problem';
 import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { within } from '../../lib/concurrency/within';
@@ -33,6 +34,8 @@ import { fullPath } from './full-path';
 import { nodeRedServer } from './node-red-server';
 import { Outputs } from './outputs';
 import { ServedStations } from './served-stations';
+import { forgetProblemsOf, problemsOf } from './problem-registry';
+import { SamePhrase } from './same-phrase';
 import { ShownStatus } from './shown-status';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
 import { webhookStatus, type WebhookState } from './webhook-status';
@@ -51,6 +54,8 @@ class WebhookIn implements DeployedWebhook {
   readonly #stations: ServedStations;
   readonly #outputs: Outputs;
   readonly #shown: ShownStatus;
+  readonly #problems: UnseenProblems;
+  readonly #samePhrase: SamePhrase;
   readonly #inboxNode: InboxNode | undefined;
   readonly #claim: InboxClaim;
   readonly #inbox: Inbox;
@@ -72,7 +77,9 @@ class WebhookIn implements DeployedWebhook {
     this.#properties = { ...config };
     this.#ownUnset = unsetVariables(this.#properties);
     this.#stations = new ServedStations(RED, this.#properties);
-    this.#outputs = new Outputs(RED, node, () => this.#shown.showSoon());
+    this.#problems = problemsOf(node.id);
+    this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
+    this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
     this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
     this.#inboxNode = this.#findInboxNode();
     this.#claim = claimInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS);
@@ -83,14 +90,20 @@ class WebhookIn implements DeployedWebhook {
     this.#end = [
       onFlows(RED, 'started', () => this.#flowsStarted()),
       onFlows(RED, 'stopping', () => this.#flowsStopping()),
-      this.#stations.watch(() => this.#shown.show()),
+      this.#stations.watch(() => this.#stationsChanged()),
       this.#inbox.watch(() => this.#shown.showSoon()),
+      this.#problems.watch(() => this.#shown.showSoon()),
     ];
     this.#shown.show();
   }
 
   get path(): string | undefined {
     return this.#endpoint?.path;
+  }
+
+  get title(): string {
+    const names = this.#stations.all.map(({ name }) => name).join(', ');
+    return this.node.name || names || (this.path ?? this.node.id);
   }
 
   async judgeAgain(): Promise<number> {
@@ -167,12 +180,20 @@ class WebhookIn implements DeployedWebhook {
       inbox: this.#inbox,
       middleware: this.server.middleware(),
       onProblem: (problem) => this.#problem(problem),
+      onRefused: (reason, origin) => this.#outputs.refused(reason, origin),
+      onAccepted: (problem) => this.#problems.accepted(problem),
     };
     return this.server.dispatcher.add(endpoint) ? endpoint : this.#refuse('pathInUse');
   }
 
   #receivingStations(): readonly ReceivingStation[] {
     return this.#unset() === undefined ? this.#stations.receiving() : [];
+  }
+
+  #stationsChanged(): void {
+    this.#shown.show();
+    const begun = this.#samePhrase.begun();
+    if (begun !== undefined) this.#outputs.problem(begun, { stations: this.#samePhrase.names });
   }
 
   #problem(problem: Problem): void {
@@ -242,7 +263,9 @@ class WebhookIn implements DeployedWebhook {
       isDurable: this.#inbox.state().durable !== false,
       isInboxRefused: this.#inboxNode?.isRefused() ?? textOf(this.#properties, 'inbox') !== '',
       lacksSettler: this.#stations.areRunning && isSettled && !hasSettler(),
-      unseenProblems: this.#outputs.unseenProblems,
+      samePhrase: this.#samePhrase.names,
+      isUnproven: this.#problems.isUnproven,
+      unseenProblems: this.#problems.count,
       backlog: this.#inbox.waiting(this.node.id),
       offlineSince: stations.map((station) => station.offlineSince).find((since) => since !== undefined),
       lastAt: this.#outputs.lastAt,
@@ -263,7 +286,8 @@ export = (RED: NodeAPI): void => {
     if (server === undefined) return;
     const webhook = new WebhookIn(RED, node, config, server);
     node.webhook = webhook;
-    node.on('close', (_removed: boolean, done: () => void) => {
+    node.on('close', (removed: boolean, done: () => void) => {
+      if (removed) forgetProblemsOf(node.id);
       webhook.close().then(done, done);
     });
   };

@@ -8,6 +8,8 @@ import { textOf } from '../support/settings';
 export interface DeployedWebhook {
   /** Undefined where it has none by which a request can come. */
   readonly path: string | undefined;
+  /** By which people know it: its name, else those of its stations, else its path. */
+  readonly title: string;
   /**
    * Posts a signed message to the address that is registered with the service, and looks whether it comes in here.
    * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it

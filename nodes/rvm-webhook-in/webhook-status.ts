@@ -1,6 +1,13 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
 import type { UnsetVariables } from '../support/settings';
-import { clockTime, lastAlarmStatus, status, unsetStatus, type StatusName } from '../support/status';
+import {
+  clockTime,
+  jointStatus,
+  lastAlarmStatus,
+  status,
+  unsetStatus,
+  type StatusName,
+} from '../support/status';
 
 /** What the status of a *webhook in* tells of, as it is at the moment. */
 export interface WebhookState {
@@ -20,7 +27,11 @@ export interface WebhookState {
   isInboxRefused: boolean;
   /** Its events wait to be settled, and no node does. */
   lacksSettler: boolean;
-  /** Problems that no flow has got. */
+  /** Names of its stations that have one phrase with another, and of those others; '' where there are none. */
+  samePhrase: string;
+  /** Messages were refused for a reason that a wrong phrase has, and nobody has seen it. */
+  isUnproven: boolean;
+  /** Problems that no flow has got, and nobody has seen. */
   unseenProblems: number;
   /** Events that wait for their first delivery. */
   backlog: number;
@@ -31,22 +42,40 @@ export interface WebhookState {
   isSandbox: boolean;
 }
 
-/** What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else the last alarm. */
+/**
+ * What a *webhook in* shows: the first of what keeps alarms out, or from the flow; else all that a person has to look at; else
+ * the last alarm.
+ */
 export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.fault !== undefined) return status(RED, state.fault);
   if (state.unsetVariables !== undefined) return unsetStatus(RED, state.unsetVariables);
   if (state.serverStatus !== undefined) return state.serverStatus;
   if (!state.hasStations) return status(RED, 'notConfigured');
   if (state.stationStatus !== undefined) return state.stationStatus;
-  if (!state.mayJudge) return status(RED, 'notConfigured');
+  if (!state.mayJudge) return samePhraseOf(RED, state) ?? status(RED, 'notConfigured');
   if (!state.isDurable) return status(RED, 'notDurable');
   if (state.isInboxRefused) return status(RED, 'wrongSetting');
   if (state.lacksSettler) return status(RED, 'noSettleEvent');
-  if (state.unseenProblems > 0) return status(RED, 'problems', { count: state.unseenProblems });
-  if (state.backlog > 0) return status(RED, 'backlog', { count: state.backlog });
-  if (state.offlineSince !== undefined && !cameSince(state.offlineSince, state.lastAt))
-    return status(RED, 'offlineSince', { time: clockTime(state.offlineSince) });
-  return lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+  return jointStatus(RED, concerns(RED, state)) ?? lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+}
+
+/** None hides another. */
+function concerns(RED: NodeAPI, state: WebhookState): NodeStatus[] {
+  const { isUnproven, unseenProblems, backlog, offlineSince, lastAt } = state;
+  const found = [
+    samePhraseOf(RED, state),
+    isUnproven ? status(RED, 'notProven') : undefined,
+    unseenProblems > 0 ? status(RED, 'problems', { count: unseenProblems }) : undefined,
+    backlog > 0 ? status(RED, 'backlog', { count: backlog }) : undefined,
+    offlineSince !== undefined && !cameSince(offlineSince, lastAt)
+      ? status(RED, 'offlineSince', { time: clockTime(offlineSince) })
+      : undefined,
+  ];
+  return found.filter((concern) => concern !== undefined);
+}
+
+function samePhraseOf(RED: NodeAPI, { samePhrase }: WebhookState): NodeStatus | undefined {
+  return samePhrase === '' ? undefined : status(RED, 'samePhrase', { stations: samePhrase });
 }
 
 /** Alarms have a way of their own: where one has come since, that way is well. */

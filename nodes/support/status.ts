@@ -25,6 +25,8 @@ const TABLE = {
   variablesNotSet: ['red', 'ring'],
   lastAlarm: ['green', 'dot'],
   lastSandboxAlarm: ['yellow', 'ring'],
+  notProven: ['red', 'ring'],
+  samePhrase: ['red', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
   portInUse: ['red', 'ring'],
@@ -87,6 +89,18 @@ const FAILURES: Readonly<Record<RvmErrorCode, string>> = {
 /** What a node shows whose last message has failed: a dot, for the ring is of what is wrong with each. */
 export function failureStatus(code: RvmErrorCode): NodeStatus {
   return { fill: 'red', shape: 'dot', text: `status.${FAILURES[code]}` };
+}
+
+/** Several statuses as one, with the look of the first; undefined where there are none. */
+export function jointStatus(RED: NodeAPI, statuses: readonly NodeStatus[]): NodeStatus | undefined {
+  const [first, ...others] = statuses;
+  if (first === undefined || others.length === 0) return first;
+  const textOf = ({ text = '' }: NodeStatus): string => (text.startsWith('status.') ? RED._(text) : text);
+  const text = others.reduce(
+    (joint, other) => RED._('status.joint', { first: joint, second: textOf(other) }),
+    textOf(first),
+  );
+  return { ...first, text };
 }
 
 /**

@@ -98,12 +98,15 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await first.waitFor({ state: 'detached' });
   });
 
-  it('shows what nothing proved, checks it again with the current phrases, or lets it go', async () => {
+  it('shows what nothing proved, why, and what to do, checks it again with the current phrases, or lets it go', async () => {
     const forged = () => post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
     const row = editor.page.locator('.rvm-quarantine .rvm-row');
     assert.equal((await forged()).status, 401);
     await row.filter({ hasText: ': 1' }).waitFor();
-    assert.match(await row.innerText(), /\/remote-monitoring\/test[^]*127\.0\.0\.1/);
+    assert.match(
+      await row.innerText(),
+      /North[^]*its signature does not fit: enter the Shared Secret Phrase[^]*127\.0\.0\.1/,
+    );
     await row.locator('[data-action="verify"]').click();
     await editor.page.getByText('and accepted: 0').waitFor();
     await row.locator('[data-action="discard"]').click();
@@ -134,5 +137,41 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     const picture = editor.page.locator('.rvm-events .rvm-row .rvm-thumbnail').first();
     await picture.waitFor();
     await editor.page.waitForFunction(`$('.rvm-thumbnail')[0].naturalWidth > 100`);
+  });
+
+  it('shows what was refused and could not be kept, until a message is proven', async () => {
+    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, alarmMessage())).status, 401);
+    const row = editor.page.locator('.rvm-quarantine .rvm-row').filter({ hasText: 'without a signature' });
+    await row.waitFor();
+    assert.match(await row.innerText(), /North[^]*127\.0\.0\.1[^]*count: 1/);
+    await alarm();
+    await row.waitFor({ state: 'detached' });
+  });
+
+  it('counts as seen where somebody looks: the status of webhook in tells of it no more', async () => {
+    const statuses = (): string[] => editor.nodeRed.statuses('webhook');
+    const isTold = (): boolean =>
+      statuses().at(-1)?.includes('not proven') === true || statuses().at(-1) === 'status.notProven';
+    await editor.page.evaluate(`RED.sidebar.show('info')`);
+    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, alarmMessage())).status, 401);
+    await editor.nodeRed.until(isTold, 'the status');
+    await show(editor.page);
+    await editor.nodeRed.until(() => !isTold(), 'the end of it');
+    await editor.page
+      .locator('.rvm-quarantine .rvm-row')
+      .filter({ hasText: 'without a signature' })
+      .waitFor();
+    await alarm();
+  });
+
+  it('shows what is posted to a path that no webhook in has, with all that is strange escaped', async () => {
+    const path = '/remote-monitoring/%3Cb%3E"';
+    assert.equal((await post(`${editor.nodeRed.url}${path}`, alarmMessage(), PHRASE)).status, 404);
+    const row = editor.page.locator('.rvm-unknownPaths .rvm-row');
+    await row.waitFor();
+    assert.match(
+      await row.innerText(),
+      /\/remote-monitoring\/%3Cb%3E%22[^]*no webhook in has[^]*127\.0\.0\.1 · port \d+ · count: 1/,
+    );
   });
 });

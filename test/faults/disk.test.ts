@@ -93,7 +93,8 @@ describe('Node-RED on a disk that fails', () => {
     await arrivesOnce(message);
   });
 
-  it('C-125 spills alarms after 2 s where the disk is slow, and delivers them once', async () => {
+  it('C-125 spills alarms after 2 s where the disk is slow, delivers them once, and tells how long writing took', async () => {
+    const before = nodeRed.log.length;
     const messages = [alarmMessage(), alarmMessage()];
     await inject('fsync:delay_enter=3s');
     const from = performance.now();
@@ -106,6 +107,7 @@ describe('Node-RED on a disk that fails', () => {
     await eventually(() => messages.every(isTold), 'the word of output 3');
     await faults?.detach();
     await arrivesOnce(...messages);
+    await nodeRed.logged(/to store an alarm.* Writing to the disk took [1-9]\d*\.\d s of that/, before);
   });
 
   it('C-124 C-125 has everything after a restart', async () => {

@@ -11,7 +11,7 @@ describe('what is asked of the thread of a store', () => {
   beforeEach(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-thread-'));
     const ignore = (): void => undefined;
-    const news = { onOpened: ignore, onFault: ignore, onWarning: ignore };
+    const news = { onOpened: ignore, onFault: ignore, onWarning: ignore, onSlow: ignore };
     thread = new StoreThread(path.join(folder, 'inbox.sqlite'), news);
   });
   afterEach(async () => {

@@ -18,6 +18,7 @@ const WRITE = [
   'targets',
   'station-test',
   'webhook-test',
+  'problems-seen',
   'dead-letters',
   'quarantine',
   'sandbox-alarms',

@@ -135,6 +135,9 @@ describe('the page of the nodes', () => {
       'unproven',
       'accepted',
       'inbox',
+      'unknownPath',
+      'times',
+      'port',
     ];
     const texts = Object.entries(textsOf('rvm-sidebar')).filter(([key]) => !inPassing.includes(key));
     assert.deepEqual(

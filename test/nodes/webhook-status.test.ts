@@ -13,6 +13,8 @@ const GOOD: WebhookState = {
   isDurable: true,
   isInboxRefused: false,
   lacksSettler: false,
+  samePhrase: '',
+  isUnproven: false,
   unseenProblems: 0,
   backlog: 0,
   offlineSince: undefined,
@@ -22,8 +24,10 @@ const GOOD: WebhookState = {
 
 const OFFLINE_SINCE = new Date('2026-11-21T03:00:00Z');
 
+type Row = [what: string, Partial<WebhookState>, text: string];
+
 /** What is wrong, and the text by which it shows, from what keeps all alarms out to what is only to be known. */
-const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
+const LACKS: Row[] = [
   ['a path that another node has', { fault: 'pathInUse' }, 'status.pathInUse'],
   ['a variable that is not set', { unsetVariables: ['PHRASE'] }, 'status.variableNotSet PHRASE'],
   ['a server that does not listen', { serverStatus: { text: 'port in use' } }, 'port in use'],
@@ -33,6 +37,12 @@ const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
   ['an inbox that cannot store', { isDurable: false }, 'status.notDurable'],
   ['an inbox whose settings do not count', { isInboxRefused: true }, 'status.wrongSetting'],
   ['no node that settles its events', { lacksSettler: true }, 'status.noSettleEvent'],
+];
+
+/** What a person has to look at while alarms may come, most important first. */
+const CONCERNS: Row[] = [
+  ['a phrase that two have', { samePhrase: 'North, South' }, 'status.samePhrase North, South'],
+  ['messages that were refused', { isUnproven: true }, 'status.notProven'],
   ['problems that no flow has got', { unseenProblems: 3 }, 'status.problems 3'],
   ['events that wait', { backlog: 7 }, 'status.backlog 7'],
   [
@@ -45,20 +55,44 @@ const LACKS: [what: string, Partial<WebhookState>, text: string][] = [
 function shown(...lacks: Partial<WebhookState>[]): NodeStatus {
   // As the editor gets it: the key of the text, and what is put into it.
   const RED = {
-    _: (key: string, values: Record<string, unknown>) => [key, ...Object.values(values)].join(' '),
+    _: (key: string, values: Record<string, unknown> = {}) => [key, ...Object.values(values)].join(' '),
   } as NodeAPI;
   return webhookStatus(RED, Object.assign({}, GOOD, ...lacks.reverse()));
 }
 
 describe('the status of webhook in', () => {
-  for (const [index, [what, lack, text]] of LACKS.entries()) {
+  const all = [...LACKS, ...CONCERNS];
+  for (const [what, lack, text] of all) {
     it(`tells of ${what}`, () => assert.equal(shown(lack).text, text));
+  }
 
+  for (const [index, [what, lack, text]] of LACKS.entries()) {
+    // The phrase that two have is why they cannot be told apart.
+    const lesser = all.slice(index + 1).filter(([, other]) => !('mayJudge' in lack && 'samePhrase' in other));
     it(`tells of ${what} before all that matters less`, () => {
-      const lesser = LACKS.slice(index + 1).map(([, other]) => other);
-      assert.equal(shown(lack, ...lesser).text, text);
+      assert.equal(shown(lack, ...lesser.map(([, other]) => other)).text, text);
     });
   }
+
+  for (const [index, [what, concern, text]] of CONCERNS.entries()) {
+    for (const [otherWhat, other, otherText] of CONCERNS.slice(index + 1)) {
+      it(`tells of ${what} and of ${otherWhat}, with the look of the first`, () => {
+        const { text: joint, ...look } = shown(concern, other);
+        assert.equal(joint, `status.joint ${text} ${otherText}`);
+        const { text: _text, ...first } = shown(concern);
+        assert.deepEqual(look, first);
+      });
+    }
+  }
+
+  it('hides none of four concerns behind another', () => {
+    const { text = '' } = shown(...CONCERNS.map(([, concern]) => concern));
+    for (const [what, , part] of CONCERNS) assert.ok(text.includes(part), what);
+  });
+
+  it('names the phrase that two have where they cannot be told apart for it', () => {
+    assert.equal(shown({ mayJudge: false, samePhrase: 'A, B' }).text, 'status.samePhrase A, B');
+  });
 
   it('is empty where all is well and nothing has come in yet', () => {
     assert.deepEqual(shown(), {});

@@ -8,6 +8,8 @@ import type { FromStore, Reply, Request } from './thread-protocol';
 
 /** Requests after which the log is written into the file when there is time: few enough for a moment, and so many that a page which each of them changes is written once for all. */
 const SOME = 256;
+/** A batch that takes longer than this is told of, in milliseconds. */
+const LONG = 500;
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 
@@ -23,6 +25,8 @@ export class StoreServer {
   #fault = '';
   /** What kept bodies of the last batch from being read. */
   #readFault: unknown;
+  /** How long the syncs of the last batch took, in milliseconds. */
+  #synced = 0;
   /** Requests since the log was last written into the file. */
   #inLog = 0;
 
@@ -42,7 +46,10 @@ export class StoreServer {
 
   run(batch: readonly Request[]): void {
     if (this.#store === undefined) this.#open();
+    const begun = performance.now();
+    this.#synced = 0;
     const replies = this.#answer(batch);
+    this.#tellIfLong(performance.now() - begun);
     this.tell({ replies });
     this.#closeAfterReadFault();
     this.#inLog += batch.length;
@@ -74,6 +81,7 @@ export class StoreServer {
         file: this.file,
         resumed: this.#resumed,
         onReadFault: (error) => (this.#readFault = error),
+        onSynced: (ms) => (this.#synced += ms),
       });
     } catch (error) {
       this.#failed(error);
@@ -82,6 +90,11 @@ export class StoreServer {
     if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
+  }
+
+  #tellIfLong(took: number): void {
+    const sync = this.#synced;
+    if (took > LONG) this.tell({ slow: { work: took - sync, sync } });
   }
 
   #answer(batch: readonly Request[]): Reply[] {

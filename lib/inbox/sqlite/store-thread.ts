@@ -114,6 +114,7 @@ export class StoreThread implements StorePort {
       this.#wasOpen = true;
       this.news.onOpened(news.opened);
     } else if ('fault' in news) this.news.onFault(news.fault);
+    else if ('slow' in news) this.news.onSlow(news.slow);
     else this.news.onWarning(news.warning);
   }
 

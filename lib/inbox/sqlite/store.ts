@@ -21,6 +21,8 @@ export interface StoreOptions {
   steady?: () => number;
   /** Told of a fault of the disk that kept a body from being read, after the commit. */
   onReadFault?: (error: unknown) => void;
+  /** Told how long a commit took, most of which is its sync, in milliseconds; also one that failed. */
+  onSynced?: (ms: number) => void;
 }
 
 /**
@@ -38,9 +40,11 @@ export class Store {
   readonly #bodies: Bodies;
   readonly #steady: () => number;
   readonly #clockAtOpen: number;
+  readonly #onSynced: (ms: number) => void;
 
   /** @throws Error as `openDatabase` does */
-  constructor({ file, resumed, steady = () => performance.now(), onReadFault }: StoreOptions) {
+  constructor({ file, resumed, steady = () => performance.now(), onReadFault, onSynced }: StoreOptions) {
+    this.#onSynced = onSynced ?? (() => undefined);
     this.#database = openDatabase(file);
     try {
       this.#statements = prepareStatements(this.#database);
@@ -95,7 +99,7 @@ export class Store {
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       const result = work();
-      this.#database.exec('COMMIT');
+      this.#commit();
       this.#known.committed();
       return result;
     } catch (error) {
@@ -104,6 +108,15 @@ export class Store {
       this.#messages.forgetWork();
       this.#bodies.forget();
       throw error;
+    }
+  }
+
+  #commit(): void {
+    const begun = performance.now();
+    try {
+      this.#database.exec('COMMIT');
+    } finally {
+      this.#onSynced(performance.now() - begun);
     }
   }
 

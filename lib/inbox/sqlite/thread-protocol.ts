@@ -1,4 +1,4 @@
-import type { CallName, Opened, StoreCalls, StoreWarning } from '../store/protocol';
+import type { CallName, Opened, SlowBatch, StoreCalls, StoreWarning } from '../store/protocol';
 
 /** One call, on its way to the thread of a store. */
 export interface Request<Name extends CallName = CallName> {
@@ -22,4 +22,8 @@ export type ToStore = { batch: Request[] } | 'close';
 
 /** From the store. `opened` also after it was opened once more. */
 export type FromStore =
-  { opened: Opened } | { fault: string } | { warning: StoreWarning } | { replies: Reply[] };
+  | { opened: Opened }
+  | { fault: string }
+  | { warning: StoreWarning }
+  | { slow: SlowBatch }
+  | { replies: Reply[] };

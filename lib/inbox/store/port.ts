@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import type { CallName, Opened, StoreCalls, StoreWarning } from './protocol';
+import type { CallName, Opened, SlowBatch, StoreCalls, StoreWarning } from './protocol';
 
 /** Asks of the store. Calls take effect in the order in which they are made. */
 export interface StorePort {
@@ -22,6 +22,8 @@ export interface StoreNews {
   /** Told why it cannot store. */
   onFault(reason: string): void;
   onWarning(warning: StoreWarning): void;
+  /** Told of a batch that took long, before it is answered. */
+  onSlow(batch: SlowBatch): void;
 }
 
 const PREFIX = 'The inbox cannot store: ';

@@ -143,6 +143,12 @@ export interface Opened {
   restored: boolean;
 }
 
+/** What a batch that took long spent its time on, in milliseconds: the work on the file, and the sync that makes it durable. */
+export interface SlowBatch {
+  work: number;
+  sync: number;
+}
+
 export type StoreWarning =
   | { kind: 'volatile' | 'network'; fileSystem: string }
   | { kind: 'disk-low'; freeBytes: number }

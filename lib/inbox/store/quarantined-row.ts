@@ -4,7 +4,7 @@ import type { Quarantined, QuarantinedSum } from './protocol';
 /** What a quarantined message carries besides its columns. */
 type QuarantinedFacts = Pick<
   QuarantinedMessage,
-  'receivedTime' | 'remoteAddress' | 'authorization' | 'tokenDigest'
+  'receivedTime' | 'remoteAddress' | 'authorization' | 'tokenDigest' | 'reason'
 >;
 
 export function quarantinedRow({ endpointId, body, ...facts }: QuarantinedMessage): Quarantined {
@@ -26,12 +26,13 @@ export function messageOfRow({
 }
 
 export function quarantineSum({ endpoint, count, id, facts }: QuarantinedSum): QuarantineSum {
-  const { receivedTime, remoteAddress } = JSON.parse(facts) as QuarantinedFacts;
+  const { receivedTime, remoteAddress, reason } = JSON.parse(facts) as QuarantinedFacts;
   return {
     endpointId: endpoint,
     count,
     lastId: id,
     lastTime: receivedTime,
     ...(remoteAddress !== undefined && { lastAddress: remoteAddress }),
+    ...(reason !== undefined && { lastReason: reason }),
   };
 }

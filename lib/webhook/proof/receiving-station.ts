@@ -57,6 +57,16 @@ export function readyStations(stations: readonly ReceivingStation[] | undefined)
   return { ready, hasUnready: ready.length < listed.length };
 }
 
+/** Why stations of an endpoint cannot judge a message, for the log. */
+export function unreadyReason(stations: readonly ReceivingStation[] | undefined): string {
+  const usable = (stations ?? []).filter((station) => isUsablePhrase(station.secret));
+  const holders = holdersOf(usable.map(({ secret }) => [secret]));
+  const names = usable.filter(({ secret }) => holders.get(secret) !== 1).map(({ name }) => `"${name}"`);
+  return names.length > 0
+    ? `its Central Stations ${names.join(', ')} have the same Shared Secret Phrase: give each its own`
+    : 'a Central Station of its webhook node cannot judge yet: see the status of the node';
+}
+
 /** How many stations have a phrase, by phrase. */
 function holdersOf(phrasesOfEach: readonly (readonly string[])[]): Map<string, number> {
   const holders = new Map<string, number>();

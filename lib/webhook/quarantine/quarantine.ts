@@ -3,7 +3,7 @@ import { pause } from '../../concurrency/within';
 import { Allowance } from '../bounds/allowance';
 import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge, recordOf } from '../judge';
-import { authenticate, type RawMessage } from '../proof/authenticate';
+import { authenticate, type ProofReason, type RawMessage } from '../proof/authenticate';
 import type { ClockGuard } from '../clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
@@ -29,11 +29,17 @@ export class Quarantine {
   }
 
   /** Keeps a copy, where another phrase could prove it. Nobody waits for it: the sender has its answer already. */
-  keep(endpoint: Endpoint, raw: RawMessage, { received, remoteAddress }: RequestOrigin): void {
+  keep(
+    endpoint: Endpoint,
+    raw: RawMessage,
+    { received, remoteAddress }: RequestOrigin,
+    reason: ProofReason,
+  ): void {
     if (!this.#allowance.pass(endpoint.id)) return;
     const request = {
       endpointId: endpoint.id,
       receivedTime: received.toISOString(),
+      reason,
       ...(remoteAddress !== undefined && { remoteAddress }),
     };
     endpoint.inbox.quarantineKey().then(

@@ -14,7 +14,7 @@ import type { ReceivingStation } from '../proof/receiving-station';
  */
 export function quarantinedMessage(
   { body, authorization, json }: RawMessage,
-  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress'>,
+  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
   key: Uint8Array,
 ): QuarantinedMessage | undefined {
   if (body.byteLength > LARGE_BODY || !readEnvelope(json()).usable) return undefined;

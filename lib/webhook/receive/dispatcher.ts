@@ -9,6 +9,7 @@ import { Reporter } from '../reporter';
 import { matchingPath } from './path';
 import { PathWatchers } from './path-watchers';
 import { Receiver } from './receiver';
+import type { UnknownPaths } from './unknown-paths';
 
 export interface DispatcherOptions {
   /** Paths of the last run: held until the flows run, because no node is built yet. */
@@ -19,6 +20,8 @@ export interface DispatcherOptions {
   steady?: () => number;
   /** Told what an operator should know, at most one line of a kind in 10 s; nothing secret. */
   log?: (line: string) => void;
+  /** Told of posts to paths that begin like those of webhooks, and that nobody has. */
+  unknownPaths?: { begin: string; paths: UnknownPaths };
   /** Who sent a request. Default: the peers of the connections. */
   senders?: Senders;
   /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
@@ -58,12 +61,17 @@ export class Dispatcher {
   readonly #removedMs: number;
   readonly #receiver: Receiver;
   readonly #quarantine: Quarantine;
+  readonly #senders: Senders;
+  readonly #unknown: DispatcherOptions['unknownPaths'];
+  #hasStarted = false;
   #closed = false;
 
   constructor(options: DispatcherOptions = {}) {
     const now = options.now ?? Date.now;
     this.#steady = options.steady ?? (() => performance.now());
     this.#removedMs = options.removedMs ?? 60_000;
+    this.#senders = options.senders ?? new Senders();
+    this.#unknown = options.unknownPaths;
     this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
     const clockGuard = new ClockGuard(now, this.#steady);
     const reporter = new Reporter(this.#steady, options.log ?? (() => undefined));
@@ -77,7 +85,7 @@ export class Dispatcher {
       bodyDeadlineMs: options.bodyDeadlineMs ?? 10_000,
       capacity: options.capacity ?? 100,
       proofThread: options.proofThread ?? proofThread,
-      senders: options.senders ?? new Senders(),
+      senders: this.#senders,
       clockGuard,
       quarantine: this.#quarantine,
       reporter,
@@ -90,7 +98,10 @@ export class Dispatcher {
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
-    if (!this.#isOurs(path)) return false;
+    if (!this.#isOurs(path)) {
+      this.#watchUnknown(path, req, res);
+      return false;
+    }
     const endpoint = (): Endpoint | undefined => this.#live.get(path)?.endpoint;
     this.#receiver.receive(req, res, {
       path,
@@ -113,6 +124,7 @@ export class Dispatcher {
     const tell = (): void => this.#watchers.tell(path);
     this.#live.set(path, { endpoint, unwatch: endpoint.watch(tell) });
     this.#removed.delete(path);
+    this.#unknown?.paths.taken(path);
     tell();
     return true;
   }
@@ -129,6 +141,7 @@ export class Dispatcher {
 
   /** From now on only configured paths count, and those removed a moment ago. */
   flowsStarted(): void {
+    this.#hasStarted = true;
     this.#remembered.clear();
     for (const [path, until] of this.#removed) if (until <= this.#steady()) this.#removed.delete(path);
   }
@@ -152,6 +165,17 @@ export class Dispatcher {
     this.#closed = true;
     this.#receiver.close();
     this.#quarantine.close();
+  }
+
+  /** A node of another package may have the path: only what nobody answers is unknown. Before the flows run nobody can tell. */
+  #watchUnknown(path: string, req: IncomingMessage, res: ServerResponse): void {
+    const unknown = this.#unknown;
+    if (unknown === undefined || !this.#hasStarted || req.method !== 'POST') return;
+    if (!path.toLowerCase().startsWith(unknown.begin.toLowerCase())) return;
+    const post = { path, port: req.socket.localPort, remoteAddress: this.#senders.addressOf(req) };
+    res.once('finish', () => {
+      if (res.statusCode === 404) unknown.paths.posted(post);
+    });
   }
 
   #isOurs(path: string): boolean {

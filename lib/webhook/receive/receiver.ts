@@ -15,6 +15,7 @@ import { authorizationLines } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/large-body';
 import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
+import { unreadyReason } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
 import { answer, cut } from './answer';
@@ -167,8 +168,7 @@ export class Receiver {
     }
     const look = (): Ready | undefined => readyOf(target.endpoint());
     const found = look() ?? (await hold.until(look, target.watch));
-    if (found === undefined)
-      return this.#giveUp(req, 'its webhook node cannot judge yet: see the status of the node');
+    if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
     const { body } = request;
     const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
     return this.#judge({ message, ...found, ...request });
@@ -208,13 +208,12 @@ export class Receiver {
 
   #refuse(request: JudgeableRequest, { reason, burnt }: Judgement & { kind: 'unauthentic' }): void {
     const { req, res, body, endpoint, message, stations } = request;
-    if (stations.hasUnready)
-      return this.#giveUp(req, 'a station of its webhook node cannot judge yet: see the status of the node');
+    if (stations.hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
     answer(req, res, 'unauthentic');
     const origin = this.#originOf(request);
     this.options.reporter.unauthentic(endpoint, reason, { bytes: body.length, ...origin });
     if (burnt !== undefined) this.options.reporter.burnt(burnt);
-    this.options.quarantine.keep(endpoint, message, origin);
+    this.options.quarantine.keep(endpoint, message, origin, reason);
   }
 
   #originOf({ req, received }: CompleteRequest): RequestOrigin {

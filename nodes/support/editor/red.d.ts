@@ -77,6 +77,7 @@ declare const RED: {
     }): void;
     show(id: string): void;
   };
+  user: { hasPermission(permission: string): boolean };
   settings: { httpNodeRoot?: string | false };
   notify(text: string, options?: { type?: string; timeout?: number }): void;
   _(key: string, values?: Record<string, unknown>): string;

@@ -41,6 +41,7 @@ export class ServedStore implements StorePort {
     if ('opened' in told) this.news.onOpened(told.opened);
     else if ('fault' in told) this.news.onFault(told.fault);
     else if ('warning' in told) this.news.onWarning(told.warning);
+    else if ('slow' in told) this.news.onSlow(told.slow);
     else for (const { id, give, error } of told.replies) this.#answer(id, give, error);
   }
 

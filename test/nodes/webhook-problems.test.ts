@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import type { Problem } from '../../lib/webhook/problem';
+import type { Overview } from '../../nodes/rvm-sidebar/overview';
+import { act, look } from '../support/editor/editor-questions';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { eventually } from '../support/time/patience';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+
+const UNWIRED = { wires: [['alarms'], ['health'], []] };
+
+describe('a problem of webhook in', () => {
+  let nodeRed: NodeRed;
+  let url: string;
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+    url = nodeRed.url + PATH;
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  const shown = (): string => nodeRed.statuses('webhook').at(-1) ?? '';
+  const shows = (text: string | RegExp): Promise<void> =>
+    nodeRed.until(() => (typeof text === 'string' ? shown() === text : text.test(shown())), `${text}`);
+  const overview = async (): Promise<Overview> =>
+    (await look(nodeRed, 'overview')).body as unknown as Overview;
+  async function see(): Promise<void> {
+    const { lastProblem } = await overview();
+    assert.equal((await act(nodeRed, 'problems-seen', { lastProblem })).status, 200);
+  }
+  const forge = async (count = 1): Promise<void> => {
+    for (let i = 0; i < count; i += 1)
+      assert.equal((await post(url, alarmMessage(), 'another phrase')).status, 401);
+  };
+  const good = async (): Promise<void> => {
+    assert.equal((await post(url, alarmMessage(), PHRASE)).status, 200);
+  };
+
+  for (const [how, webhook] of [
+    ['wired', {}],
+    ['not wired', UNWIRED],
+  ] as const) {
+    it(`shows with output 3 ${how} that messages are refused, and once in the log what to do`, async () => {
+      await nodeRed.deploy([]);
+      await nodeRed.deploy(webhookFlow({ webhook }));
+      const from = nodeRed.log.length;
+      await forge(40);
+      await shows('status.notProven');
+      await nodeRed.logged(/enter the Shared Secret Phrase .*unauthentic bad-signature/, from);
+      assert.equal(nodeRed.log.slice(from).match(/bad-signature/g)?.length, 1);
+    });
+
+    it(`shows with output 3 ${how} no longer that messages are refused once one is proven`, async () => {
+      await good();
+      await shows(/^last \d/);
+    });
+  }
+
+  it('shows refused messages for each reason that a wrong phrase or scheme has', async () => {
+    for (const [scheme, message] of [
+      ['http', alarmMessage()],
+      ['https', alarmMessage({}, { authenticationToken: 'another phrase' })],
+    ] as const) {
+      await nodeRed.deploy([]);
+      await nodeRed.deploy(webhookFlow({ station: { scheme } }));
+      assert.equal((await post(url, message)).status, 401);
+      await shows('status.notProven');
+    }
+  });
+
+  it('says in a sentence what happened and what to do', async () => {
+    const { payload } = await nodeRed.message('problems');
+    const { text, reason, station } = payload as Problem & { text: string };
+    assert.match(text, /^A message was refused because its signature does not fit: enter .*\.$/);
+    assert.equal(reason, 'bad-signature');
+    assert.equal(station, 'north');
+  });
+
+  it('stays red over a deploy of its node, and over one of all', async () => {
+    await nodeRed.deploy(webhookFlow({ webhook: UNWIRED }));
+    await good();
+    await shows(/^last \d/);
+    assert.equal((await post(url, 'not JSON', PHRASE)).status, 200);
+    await shows('1 problems');
+    await nodeRed.deploy(webhookFlow({ webhook: { ...UNWIRED, name: 'changed' } }), 'nodes');
+    const from = nodeRed.seen.length;
+    await nodeRed.deploy(webhookFlow({ webhook: { ...UNWIRED, name: 'changed' } }));
+    await nodeRed.until(() => nodeRed.statuses('webhook', from).length > 0, 'a status of the new node');
+    assert.equal(shown(), '1 problems');
+  });
+
+  it('stays red while it is only asked for, and not once somebody has seen it', async () => {
+    const before = await overview();
+    assert.equal(before.hasUnseen, true);
+    assert.deepEqual(
+      before.problems.map(({ title, text, count }) => [title, text, count]),
+      [['changed', 'shared.problem.not-json', 1]],
+    );
+    await overview();
+    assert.equal(shown(), '1 problems');
+    await see();
+    await nodeRed.until(() => shown() !== '1 problems', 'the status of what was seen');
+    const { hasUnseen, problems } = await overview();
+    assert.equal(hasUnseen, false);
+    assert.equal(problems.length, 1);
+  });
+
+  it('stays red where it came after what somebody has seen', async () => {
+    const { lastProblem } = await overview();
+    await forge();
+    await act(nodeRed, 'problems-seen', { lastProblem });
+    await shows('status.notProven');
+    assert.equal((await overview()).hasUnseen, true);
+    await see();
+    await nodeRed.until(() => shown() !== 'status.notProven', 'the status of what was seen');
+  });
+
+  it('is listed as not proven by the name of the station, with the reason', async () => {
+    await nodeRed.deploy([]);
+    await nodeRed.deploy(webhookFlow());
+    await forge();
+    await eventually(
+      async () => (await overview()).quarantine.some(({ lastReason }) => lastReason === 'bad-signature'),
+      'the reason of what was kept',
+    );
+    const { quarantine, refused } = await overview();
+    assert.deepEqual(
+      quarantine.map(({ title, path }) => [title, path]),
+      [['North', PATH]],
+    );
+    assert.deepEqual(refused, []);
+  });
+
+  it('is listed as not proven also where the message was none that could be kept', async () => {
+    const flow = webhookFlow({ webhook: { id: 'other', name: 'Gate' } });
+    await nodeRed.deploy(flow);
+    assert.equal((await post(url, alarmMessage())).status, 401);
+    const { refused } = await overview();
+    assert.deepEqual(
+      refused.map(({ title, text, count, lastAddress }) => [title, text, count, lastAddress]),
+      [['Gate', 'shared.problem.no-signature', 1, '127.0.0.1']],
+    );
+  });
+
+  it('does not hide events that wait, nor refused messages', async () => {
+    const settle: FlowNode = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
+    const webhook = { id: 'full', ...UNWIRED, handledWhen: 'settled', maxInFlight: 1 };
+    await nodeRed.deploy(webhookFlow({ webhook }, settle));
+    const last = (): string => nodeRed.statuses('full').at(-1) ?? '';
+    await good();
+    await good();
+    await nodeRed.until(() => last() === '1 problems, backlog 1', 'both');
+    await forge();
+    await nodeRed.until(() => last() === 'not proven: check the phrase, 1 problems, backlog 1', 'all three');
+  });
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { UnknownPaths, type UnknownPath } from '../../lib/webhook/receive/unknown-paths';
+import { SERVERS, ReceiverUnderTest } from './receiver-under-test';
+
+const MINUTE = 60_000;
+
+describe('what is posted to paths that nobody has', () => {
+  let told: UnknownPath[];
+  let time: number;
+  let unknown: UnknownPaths;
+  beforeEach(() => {
+    told = [];
+    time = 0;
+    unknown = new UnknownPaths({
+      onFirst: (path) => told.push(path),
+      now: () => Date.UTC(2026, 0, 1) + time,
+      steady: () => time,
+    });
+  });
+  const post = (path: string, port = 1880): void =>
+    unknown.posted({ path, port, remoteAddress: '192.0.2.7' });
+
+  it('is told once for each path, and listed with its count, the newest first', () => {
+    for (const path of ['/remote-monitoring/a', '/remote-monitoring/a', '/remote-monitoring/b']) {
+      time += 1;
+      post(path);
+    }
+    assert.deepEqual(
+      told.map(({ path }) => path),
+      ['/remote-monitoring/a', '/remote-monitoring/b'],
+    );
+    assert.deepEqual(
+      unknown.all().map(({ path, port, count, lastAddress }) => [path, port, count, lastAddress]),
+      [
+        ['/remote-monitoring/b', 1880, 1, '192.0.2.7'],
+        ['/remote-monitoring/a', 1880, 2, '192.0.2.7'],
+      ],
+    );
+  });
+
+  it('keeps ports apart', () => {
+    post('/remote-monitoring/a', 1880);
+    post('/remote-monitoring/a', 8443);
+    assert.equal(told.length, 2);
+  });
+
+  it('is cut and escaped: a stranger writes neither the log nor the screen', () => {
+    post(`/remote-monitoring/<b>\u0000\n"é$t(key)__path__${'x'.repeat(5000)}`);
+    const [{ path } = assert.fail()] = unknown.all();
+    assert.match(path, /^\/remote-monitoring\/%3Cb%3E%00%0A%22%C3%A9%24t\(key\)__path__x+…$/);
+    assert.ok(path.length <= 121);
+  });
+
+  it('is bounded in number against scanners, who drive out nothing that comes again and again', () => {
+    for (let i = 0; i < 5; i += 1) post('/remote-monitoring/of-the-service');
+    for (let i = 0; i < 1000; i += 1) {
+      time += 1;
+      post(`/remote-monitoring/${i}`);
+    }
+    const paths = unknown.all().map(({ path }) => path);
+    assert.equal(paths.length, 20);
+    assert.ok(paths.includes('/remote-monitoring/of-the-service'));
+    assert.ok(paths.includes('/remote-monitoring/999'));
+  });
+
+  it('is ten lines of the log at once and one in ten minutes from then on', () => {
+    for (let i = 0; i < 50; i += 1) post(`/remote-monitoring/${i}`);
+    assert.equal(told.length, 10);
+    time += 9 * MINUTE;
+    post('/remote-monitoring/later');
+    assert.equal(told.length, 10);
+    time += 2 * MINUTE;
+    post('/remote-monitoring/later');
+    assert.deepEqual(
+      told.slice(10).map(({ path }) => path),
+      ['/remote-monitoring/later'],
+    );
+  });
+
+  it('is forgotten when an endpoint has the path, and a day after the last post', () => {
+    post('/remote-monitoring/a');
+    post('/remote-monitoring/b');
+    unknown.taken('/remote-monitoring/a/');
+    assert.deepEqual(
+      unknown.all().map(({ path }) => path),
+      ['/remote-monitoring/b'],
+    );
+    time += 25 * 60 * MINUTE;
+    assert.deepEqual(unknown.all(), []);
+  });
+
+  for (const [on, what] of SERVERS) {
+    describe(`on ${what}`, () => {
+      let receiver: ReceiverUnderTest;
+      beforeEach(async () => {
+        const unknownPaths = { begin: '/remote-monitoring/', paths: unknown };
+        receiver = await ReceiverUnderTest.start({ on, unknownPaths });
+      });
+      afterEach(() => receiver.close());
+      const statusOf = async (path: string, method = 'POST'): Promise<number> =>
+        (await receiver.post({ path, method, body: '{}' })).status;
+
+      it('is noted by path, without its query, and answered 404 as ever', async () => {
+        receiver.dispatcher.flowsStarted();
+        assert.equal(await statusOf('/remote-monitoring/typo?secret=1'), 404);
+        assert.deepEqual(
+          told.map(({ path, port }) => [path, port]),
+          [['/remote-monitoring/typo', receiver.port]],
+        );
+      });
+
+      it('is nothing that is asked by another method, or elsewhere', async () => {
+        receiver.dispatcher.flowsStarted();
+        assert.equal(await statusOf('/remote-monitoring/typo', 'GET'), 404);
+        assert.equal(await statusOf('/elsewhere'), 404);
+        assert.equal(await statusOf('/remote-monitoring'), 404);
+        assert.deepEqual(told, []);
+      });
+
+      it('is nothing before the flows run, when no path is known', async () => {
+        assert.equal(await statusOf('/remote-monitoring/early'), 404);
+        assert.deepEqual(told, []);
+      });
+
+      it('is nothing on the path of an endpoint', async () => {
+        receiver.dispatcher.flowsStarted();
+        assert.equal(await statusOf(receiver.endpoint.path), 401);
+        assert.deepEqual(told, []);
+      });
+    });
+  }
+});
