@@ -5,6 +5,13 @@ import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
 export interface CallOptions {
   /** Ends the call with CANCELLED, or with the `RvmError` that is its reason. */
   signal?: AbortSignal;
+  /**
+   * Milliseconds for the whole call: until then what fails in passing is tried again. 30 s unless said, a PTZ command 5 s.
+   * After it the call ends with the last failure, or with TIMEOUT.
+   */
+  deadlineMs?: number;
+  /** Nothing is tried again: somebody looks on, and can ask again. */
+  once?: boolean;
 }
 
 /** What happens with a camera that is not online: the specification's sequence, or the session is asked for all the same. */
@@ -14,8 +21,6 @@ interface RtspChoice {
   /** Free text; empty is `high`. */
   quality: string;
   whenOffline: WhenOffline;
-  /** Milliseconds for the whole call. */
-  deadlineMs?: number;
 }
 
 /** The recorded video of an event, some seconds before its start if wanted. */

@@ -8,3 +8,6 @@ export const REQUEST_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as cons
 export const LONGEST_PRE_ROLL = 86_400;
 /** Pixels. */
 export const WIDEST_SNAPSHOT = 10_000;
+/** Seconds that a message has in all, unless its node says otherwise; a PTZ command less. */
+export const DEADLINE_S = 30;
+export const PTZ_DEADLINE_S = 5;

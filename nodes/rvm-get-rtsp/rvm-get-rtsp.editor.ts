@@ -57,7 +57,7 @@ RED.nodes.registerType('rvm-get-rtsp', {
     },
     quality: { value: 'high' },
     whenOffline: { value: 'fail' },
-    deadline: { value: 15, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },
+    deadline: { value: 30, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },
   },
   paletteLabel() {
     return this._('rvm-get-rtsp.label.node');

@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
+import { DEADLINE_S } from '../../lib/cloud/choices';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json-record';
@@ -9,14 +10,14 @@ import { registerNode } from '../support/register';
 import { choiceOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import { placeOf, typedValue } from '../support/typed-input';
 
-const DEADLINE_S = 15;
 const TIME = { value: '', type: 'str' };
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
   serviceNode(RED, node, config, async (msg, client, signal) => {
-    const rtsp = await client.openRtsp(await wantedOf(RED, node, properties, msg), { signal });
+    const deadlineMs = strictNumberOf(properties, 'deadline', DEADLINE_S, 1) * 1000;
+    const rtsp = await client.openRtsp(await wantedOf(RED, node, properties, msg), { signal, deadlineMs });
     msg.payload = rtsp.url;
     msg.rtsp = rtsp;
   });
@@ -33,7 +34,6 @@ async function wantedOf(
   const choice = {
     quality: textOf(properties, 'quality').trim(),
     whenOffline: choiceOf(properties, 'whenOffline', ['fail', 'try']),
-    deadlineMs: strictNumberOf(properties, 'deadline', DEADLINE_S, 1) * 1000,
   };
   const preRoll = (): number => strictNumberOf(properties, 'preRoll', 0);
   switch (mode) {

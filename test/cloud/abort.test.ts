@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Abort } from '../../lib/concurrency/abort';
 import { Operation } from '../../lib/cloud/operation';
+import { SharedOperation } from '../../lib/cloud/shared-operation';
 import { RvmError } from '../../lib/error';
 
 const FIRST = new Error('first');
@@ -92,7 +93,7 @@ describe('an operation', () => {
   it('passes its end on to a hint, but not to what it shares with others', () => {
     const caller = new AbortController();
     const operation = new Operation({ signal: caller.signal });
-    const [hint, shared] = [operation.tryingOnce(), operation.shared()];
+    const [hint, shared] = [operation.tryingOnce(), new SharedOperation(operation)];
     caller.abort();
     assert.throws(() => hint.checkAlive(), { code: 'CANCELLED' });
     shared.checkAlive();

@@ -126,7 +126,7 @@ describe('failures of the service and the network', () => {
 
     it('end at their own time-out, those that wait in line, too', async () => {
       station.service.on('GET', '/picture', 'silence');
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1 });
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
       await Promise.all(takeMany(client, 'TIMEOUT'));
     });
   });

@@ -39,20 +39,20 @@ describe('trouble with one camera', () => {
   for (const [what, reply] of UNUSABLE) {
     it(`its own resource is a hint: with ${what} the video of an event is asked for by the id of the device`, async () => {
       withDetails(reply);
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1, probeMs: 60_000 });
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
       assert.equal((await rtspForEvent(client, NO_REMOTE_ID)).cameraRemoteId, GATE);
     });
 
     it(`its own resource is a hint: with ${what} a camera that is listed as offline is DEVICE_OFFLINE`, async () => {
       withDetails(reply, { status: 'offline' });
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1, probeMs: 60_000 });
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
       await failure(rtspForEvent(client, NO_REMOTE_ID), 'DEVICE_OFFLINE');
     });
   }
 
   it('its own resource that fails is not asked for with each message', async () => {
     withDetails({ status: 503 });
-    const client = station.client({}, { attempts: 1 });
+    const client = station.client();
     for (let turn = 0; turn < 3; turn += 1) await rtspForEvent(client, NO_REMOTE_ID);
     assert.equal(station.service.count('GET', '/details'), 1);
   });

@@ -118,7 +118,7 @@ describe('a proxy that misbehaves', () => {
   for (const [what, end] of ENDINGS) {
     it(`is NETWORK at once, after one try, where it ${what}`, async () => {
       proxy = await OddServer.raw((socket) => void socket.once('data', () => end(socket)));
-      const client = station.client({ ...through(proxy.url), tls }, { attempts: 1 });
+      const client = station.client({ ...through(proxy.url), tls });
       const { message, cause } = await failure(client.listDevices(), 'NETWORK');
       assert.match(message, new RegExp(`127\\.0\\.0\\.1:${proxy.port}`));
       assert.equal(cause.relation, 'system');

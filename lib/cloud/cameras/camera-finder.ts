@@ -98,7 +98,8 @@ export class CameraFinder {
   }
 
   async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
-    const inDetails = await orNothing(operation, this.#remoteIds.inDetails(operation, entry));
+    const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry));
+    const inDetails = await orNothing(operation, asked);
     return inDetails ?? this.#learned.get(entry.device.id) ?? entry.device.id;
   }
 
@@ -172,7 +173,8 @@ export class CameraFinder {
   }
 
   async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
-    const own = await orNothing(operation, this.#directory.askStatus(operation, entry));
+    const asked = operation.hint((hint) => this.#directory.askStatus(hint, entry));
+    const own = await orNothing(operation, asked);
     if (own !== undefined) return own;
     await this.#directory.refreshOnMiss(operation, 'unknown');
     const found = wanted.lookUp();

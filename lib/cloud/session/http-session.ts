@@ -1,10 +1,10 @@
 import { RvmError } from '../../error';
 import type { Answer } from '../http/answer';
-import { CookieRotation } from './cookie-rotation';
+import { Attempt } from '../http/attempt';
+import { CookieRotation, type Judged, type RotationMemory, type Tried } from './cookie-rotation';
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
-import type { Places } from '../../concurrency/places';
-import { withRetries } from '../http/retry';
+import type { Line } from '../../concurrency/places';
 import { SessionCookies } from '../http/session-cookies';
 import type { ServiceRequest, Transport } from '../http/transport';
 
@@ -18,17 +18,20 @@ export class HttpSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
   readonly #cookies = new SessionCookies();
-  readonly #rotation = new CookieRotation(() => this.#cookies.text);
+  readonly #memory: RotationMemory;
+  readonly #rotation: CookieRotation;
 
   /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
-  constructor(transport: Transport, origins: Origins) {
+  constructor(transport: Transport, origins: Origins, memory: RotationMemory) {
     this.#transport = transport;
     this.#origins = origins;
+    this.#memory = memory;
+    this.#rotation = new CookieRotation(() => this.#cookies.text, memory);
   }
 
   /** The same connections with an empty cookie jar. */
   fresh(): HttpSession {
-    return new HttpSession(this.#transport, this.#origins);
+    return new HttpSession(this.#transport, this.#origins, this.#memory);
   }
 
   get hasCookie(): boolean {
@@ -36,20 +39,27 @@ export class HttpSession {
   }
 
   /**
-   * Sends a request, with retries where they do no harm. Redirects of a GET are followed, and those of others that say they
-   * were not carried out, each hop only to an origin we trust; other answers are given back as they are.
+   * Sends a request. Redirects of a GET are followed, and those of others that say they were not carried out, each hop only to an
+   * origin we trust; other answers are given back as they are.
    * @throws RvmError UNTRUSTED_LINK as well
    */
-  exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    return withRetries(this.#transport, operation, wanted, (attempt) =>
-      this.#rotation.send((line) => this.#followRedirects(operation, wanted, { attempt, line })),
+  async exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    return (await this.try(operation, wanted, { attempt: new Attempt() })).answer;
+  }
+
+  /** The same as one of several attempts, and whether a refusal is certain. */
+  try(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
+    const { attempt } = tried;
+    const isLogin = wanted.kind === 'login';
+    return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>
+      this.#followRedirects(operation, wanted, { attempt, line }),
     );
   }
 
   async #followRedirects(
     operation: Operation,
     wanted: ServiceRequest,
-    { attempt, line }: { attempt: number; line: Places | undefined },
+    { attempt, line }: { attempt: Attempt; line: Line },
   ): Promise<Answer> {
     const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
@@ -65,7 +75,7 @@ export class HttpSession {
     throw new RvmError(
       'BAD_RESPONSE',
       'The service redirects without end; check the base URL of the cloud.',
-      { relation: wanted.relation, attempts: attempt },
+      { relation: wanted.relation, attempts: attempt.number },
     );
   }
 }
