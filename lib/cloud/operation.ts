@@ -1,7 +1,7 @@
 import { RvmError } from '../error';
 import { Abort } from '../concurrency/abort';
 import { asError } from '../concurrency/as-error';
-import type { Leave, Places } from '../concurrency/places';
+import type { Leave, Line, Places } from '../concurrency/places';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;
@@ -162,6 +162,11 @@ export class Operation {
   /** @throws Error why, if the caller has given up: CANCELLED, TIMEOUT, or what it has waited for in vain. */
   checkAlive(): void {
     if (this.#abort.reason !== undefined) throw this.#abort.reason;
+  }
+
+  /** Waits for a turn, but no longer than the caller does. */
+  takeTurn(line: Line): Promise<Leave> {
+    return line.take(this.#abort, 0);
   }
 
   /** Waits for shared work, but no longer than the caller does; the work itself goes on. */

@@ -80,6 +80,16 @@ export class CookieRotation {
     return second;
   }
 
+  /** Does work while no request of this session is under way. */
+  async whileQuiet<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
+    const leave = await operation.takeTurn(this.#turns.alone);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   async #sendOnce({ attempt, isLogin }: Tried, alone: boolean, send: Send): Promise<Judged> {
     attempt.hasChangedCookies = false;
     const sending = send(alone ? this.#turns.alone : this.#turns.together);

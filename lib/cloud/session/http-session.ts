@@ -56,6 +56,14 @@ export class HttpSession {
     );
   }
 
+  /**
+   * Does work while none of its requests is under way, where they go one at a time: a service that knows one cookie for a user
+   * would take the answer to the old session for the newest one.
+   */
+  whileQuiet<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
+    return this.#memory.isStrict ? this.#rotation.whileQuiet(operation, work) : work();
+  }
+
   async #followRedirects(
     operation: Operation,
     wanted: ServiceRequest,

@@ -38,6 +38,8 @@ export class SessionKeeper {
   readonly #health: ServiceHealth;
   readonly #sessions: Sessions<Session>;
   #current: Session | undefined;
+  /** Of the last login that has succeeded, also where it is not used any more. */
+  #latest: HttpSession | undefined;
   #noLoginUntil = 0;
   /** Why there is no login until then, where it is one that failed. */
   #loginError: RvmError | undefined;
@@ -191,8 +193,10 @@ export class SessionKeeper {
     this.#health.loggingIn();
     try {
       const http = new HttpSession(this.#transport, this.#origins, this.#sessions.memory);
-      const system = await logIn(operation, http, this.#origins, this.#options, this.#transport);
+      const work = () => logIn(operation, http, this.#origins, this.#options, this.#transport);
+      const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
       const session = { http, system, loggedInAt: performance.now() };
+      this.#latest = http;
       this.#current = session;
       this.#health.reachable(session.system.version);
       return session;
