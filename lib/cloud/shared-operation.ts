@@ -44,9 +44,11 @@ export class SharedOperation extends Operation {
   }
 
   override mayWait(error: RvmError, ms: number): boolean {
+    // Where it ends with this, those who wait hear of it by that: whoever comes then shall find no work that is about to fail.
+    if (!super.mayWait(error, ms)) return false;
     this.#failure = { error, againAt: performance.now() + ms };
     for (const operation of this.#joined) tell(operation, this.#failure);
-    return super.mayWait(error, ms);
+    return true;
   }
 
   override goesOn(): void {

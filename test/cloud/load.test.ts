@@ -95,7 +95,7 @@ describe('1,000 callers at once', () => {
   });
 
   it('refused login: one attempt for each step of the growing pause, however many wait and come anew', async () => {
-    const client = station.client({}, { probeMs: 200, longestProbeMs: 400 });
+    const client = station.client({}, { probeMs: 1_500, longestProbeMs: 3_000 });
     await client.openRtsp(wanted(0));
     service.sessions.clear();
     service.on('POST', '/login', { status: 401, json: { code: 'LoginFailed' } });
@@ -105,8 +105,8 @@ describe('1,000 callers at once', () => {
     assert.equal(service.count('POST', '/login'), 1);
     service.seen.length = 0;
 
-    // Steps of 200, 400, 400 … ms, of each of which up to a half is left out.
-    const end = performance.now() + 1_000;
+    // Steps of 1.5, 3, 3 … s, of each of which up to a half is left out.
+    const end = performance.now() + 6_000;
     while (performance.now() < end) {
       await Promise.all(openMany(client).map((call) => failure(call, 'LOGIN_FAILED')));
       await sleep(20);

@@ -6,6 +6,7 @@ import { eventually } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failure,
+  PATIENT,
   rtspForEvent,
   ScriptedStation,
   SHORT_TIMEOUT,
@@ -76,7 +77,7 @@ describe('trouble with one camera', () => {
       'Retry-After': new Date(Number(later) + 1_000).toUTCString(),
     };
     service.on('GET', '/devices', { status: 429, headers }, (request) => service.standard(request));
-    assert.equal((await station.client().listDevices()).length, 2);
+    assert.equal((await station.client({}, PATIENT).listDevices()).length, 2);
   });
 
   it('a multipart answer with a hostile boundary holds nobody up', async () => {

@@ -68,7 +68,9 @@ export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean
 
 /** Whether the service may let us in a moment later, without anybody's doing: what a login has failed with. */
 export function isOutage(error: RvmError): boolean {
-  return SENT_AGAIN[failureOf(error, true)].login === 'a probe';
+  const again = SENT_AGAIN[failureOf(error, true)].login;
+  const circuit = again === 'never' ? 'circuit open by what a person cures' : 'circuit open by an outage';
+  return SENT_AGAIN[circuit].login !== 'never';
 }
 
 function failureOfStatus(status: number): Failure {

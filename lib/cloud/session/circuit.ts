@@ -1,5 +1,5 @@
 import type { RvmError } from '../../error';
-import { isOutage, SENT_AGAIN } from '../http/sent-again';
+import { isOutage } from '../http/sent-again';
 import { closedError } from '../http/transport-error';
 import { Operation } from '../operation';
 import { growingPause, type StationTiming } from '../timing';
@@ -44,7 +44,10 @@ export class Circuit {
    * @throws RvmError what opened it, where the operation does not wait for that, or not until the next probe
    */
   whenClosed(operation: Operation): Promise<void> | undefined {
-    return this.#openedBy === undefined ? undefined : this.#wait(operation);
+    if (this.#openedBy === undefined) return undefined;
+    operation.checkAlive();
+    if (!isOutage(this.#openedBy)) throw this.#openedBy;
+    return this.#wait(operation);
   }
 
   /** The service has answered. */
@@ -91,21 +94,19 @@ export class Circuit {
 
   #wait(operation: Operation): Promise<void> {
     return new Promise((resolve, reject) => {
-      operation.checkAlive();
       const end = (settle: () => void): void => {
         this.#waiters.delete(look);
         stopListening();
         settle();
       };
       const look = (): void => {
-        if (!this.isOpen) return end(resolve);
         const fault = this.#faultFor(operation);
         if (fault !== undefined) end(() => reject(fault));
+        else if (!this.isOpen) end(resolve);
       };
-      let stopListening = (): void => undefined;
       this.#waiters.add(look);
-      stopListening = operation.onAbort((reason) => end(() => reject(reason)));
       if (this.#waiters.size === 1) this.#hurry();
+      const stopListening = operation.onAbort((reason) => end(() => reject(reason)));
       look();
     });
   }
@@ -115,8 +116,7 @@ export class Circuit {
     if (this.#closed) return closedError('');
     const error = this.#openedBy;
     if (error === undefined) return undefined;
-    const row = isOutage(error) ? 'circuit open by an outage' : 'circuit open by what a person cures';
-    if (SENT_AGAIN[row].GET === 'never') return error;
+    if (!isOutage(error)) return error;
     const ms = this.#probing ? 0 : Math.max(0, this.#probeAt - performance.now());
     return operation.mayWait(error, ms) ? undefined : error;
   }
