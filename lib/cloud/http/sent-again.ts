@@ -40,8 +40,8 @@ export const SENT_AGAIN: Readonly<Record<Failure, Readonly<Record<RequestKind, A
   'anything else': row('never', 'never', 'never', 'never'),
 };
 
-/** A version that the service does not have will not come by waiting. */
-const NOT_IMPLEMENTED = 501;
+/** What the service has not learned it will not learn by waiting. */
+const NOT_IMPLEMENTED: ReadonlySet<number> = new Set([501, 505]);
 
 /**
  * @param error of the attempt
@@ -75,7 +75,7 @@ export function isOutage(error: RvmError): boolean {
 
 function failureOfStatus(status: number): Failure {
   if (status === 408 || status === 429) return `${status}`;
-  return status >= 500 && status !== NOT_IMPLEMENTED ? '5xx' : 'anything else';
+  return status >= 500 && !NOT_IMPLEMENTED.has(status) ? '5xx' : 'anything else';
 }
 
 function row(get: Again, login: Again, rtsp: Again, command: Again): Readonly<Record<RequestKind, Again>> {
