@@ -107,7 +107,9 @@ export class StationClient {
    */
   ptz(camera: string, command: PtzCommand, options: CallOptions = {}): Promise<PtzAccepted> {
     const { ptzDeadlineMs: deadlineMs } = this.#timing;
-    return this.#run({ deadlineMs, ...options }, (operation, { ptz }) => ptz.send(operation, camera, command));
+    return this.#run({ deadlineMs, ...options }, (operation, { ptz }) =>
+      ptz.send(operation, camera, command),
+    );
   }
 
   /**

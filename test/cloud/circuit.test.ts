@@ -59,7 +59,13 @@ describe('circuit of a station', () => {
     });
 
     it(`after repeated ${what} the probe that succeeds wakes all who wait`, async () => {
-      const timing = { ...PATIENT, outages: 3, probeMs: 300, longestProbeMs: 300, longestAwaitedProbeMs: 300 };
+      const timing = {
+        ...PATIENT,
+        outages: 3,
+        probeMs: 300,
+        longestProbeMs: 300,
+        longestAwaitedProbeMs: 300,
+      };
       const client = station.client({ timeoutMs: SHORT_TIMEOUT }, timing);
       await rtspForEvent(client, EVENT_OF_GATE);
       all(reply);
@@ -123,7 +129,10 @@ describe('circuit of a station', () => {
   });
 
   it('one probe for each step of the growing pause, and no more for a hundred callers', async () => {
-    const client = station.client({}, { outages: 1, probeMs: 100, longestProbeMs: 400, longestAwaitedProbeMs: 400 });
+    const client = station.client(
+      {},
+      { outages: 1, probeMs: 100, longestProbeMs: 400, longestAwaitedProbeMs: 400 },
+    );
     await client.listDevices();
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');

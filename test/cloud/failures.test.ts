@@ -5,7 +5,13 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { Gate } from '../support/suite/gate';
 import { eventually, PATIENCE, soon } from '../support/time/patience';
-import { failure, PATIENT, rtspForEvent, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
+import {
+  failure,
+  PATIENT,
+  rtspForEvent,
+  ScriptedStation,
+  SHORT_TIMEOUT,
+} from '../support/service/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',

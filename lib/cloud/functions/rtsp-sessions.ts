@@ -59,7 +59,13 @@ export class RtspSessions {
           t === undefined
             ? liveRequest(cameraRemoteId, quality, this.#style.liveStyle)
             : recordedRequest(cameraRemoteId, quality, t);
-        const request = { kind: 'RTSP session', method: 'POST', url, relation, body: jsonBody(body) } as const;
+        const request = {
+          kind: 'RTSP session',
+          method: 'POST',
+          url,
+          relation,
+          body: jsonBody(body),
+        } as const;
         return { camera, cameraRemoteId, answer: await this.#session.follow(operation, request) };
       },
     );

@@ -51,7 +51,8 @@ export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean
   switch (code) {
     case 'NETWORK':
       // With a status it is the answer of a proxy: a wrong login that is repeated may lock a user out.
-      if (status !== undefined) return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
+      if (status !== undefined)
+        return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
       return isSent ? 'connection broke' : 'no connection';
     case 'TIMEOUT':
       return isSent ? 'time-out' : 'no connection';

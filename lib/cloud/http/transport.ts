@@ -204,7 +204,11 @@ export class Transport {
       const headers = this.#headers(wanted, cookies.headerFor(url));
       const path = url.pathname + url.search;
       const request = { origin: url.origin, path, method, headers, body: body?.bytes ?? null };
-      const received = roundTrip(this.#connections.dispatcher, request, abort, { onSent, onHead, onEnd: leave });
+      const received = roundTrip(this.#connections.dispatcher, request, abort, {
+        onSent,
+        onHead,
+        onEnd: leave,
+      });
       return received.then((answer) => ({ sent, ...answer }));
     } catch (error) {
       leave();

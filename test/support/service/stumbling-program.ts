@@ -2,7 +2,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gate } from '../suite/gate';
-import { ACCESS, CAMERAS, videoOf, type Order, type Report, type Seen, type Trouble } from './stumbling-service';
+import {
+  ACCESS,
+  CAMERAS,
+  videoOf,
+  type Order,
+  type Report,
+  type Seen,
+  type Trouble,
+} from './stumbling-service';
 
 /** Milliseconds: answers come in another order than their requests. */
 const SLOWEST = 12;
@@ -43,14 +51,18 @@ async function reply(request: IncomingMessage, body: string): Promise<Reply> {
   const loggedIn = isLoggedIn(request);
   const early = loggedIn && rotation?.when === 'request' ? newCookie() : undefined;
   await sleep(Math.random() * SLOWEST);
-  const answer = loggedIn || path === '/system' ? await resource(`${method} ${path}`, loggedIn, body) : refused();
+  const answer =
+    loggedIn || path === '/system' ? await resource(`${method} ${path}`, loggedIn, body) : refused();
   const late = loggedIn && rotation?.when === 'answer' ? newCookie() : undefined;
   const cookie = early ?? late;
   return cookie === undefined ? answer : { ...answer, headers: { ...answer.headers, 'Set-Cookie': cookie } };
 }
 
 function refused(): Reply {
-  return { status: 401, ...(rotation?.clears === true && { headers: { 'Set-Cookie': 'sid=; Path=/; Max-Age=0' } }) };
+  return {
+    status: 401,
+    ...(rotation?.clears === true && { headers: { 'Set-Cookie': 'sid=; Path=/; Max-Age=0' } }),
+  };
 }
 
 async function resource(route: string, loggedIn: boolean, body: string): Promise<Reply> {
@@ -66,7 +78,11 @@ function system(loggedIn: boolean): Reply {
   if (loggedIn && blind > 0) blind -= 1;
   return {
     status: 200,
-    json: { id: 's', _type: 'System', _links: isShown ? { 'rel/devices': '/devices' } : { 'rel/login': '/login' } },
+    json: {
+      id: 's',
+      _type: 'System',
+      _links: isShown ? { 'rel/devices': '/devices' } : { 'rel/login': '/login' },
+    },
   };
 }
 
