@@ -8,10 +8,10 @@ export type Failure =
   | 'no connection'
   | 'connection broke'
   | 'time-out'
-  | '401, 403, 431'
-  | '408'
-  | '429'
-  | '5xx'
+  | 'status 401, 403, 431'
+  | 'status 408'
+  | 'status 429'
+  | 'status 5xx'
   | 'camera busy'
   | 'circuit open by an outage'
   | 'circuit open by what a person cures'
@@ -30,10 +30,10 @@ export const SENT_AGAIN: Readonly<Record<Failure, Readonly<Record<RequestKind, A
   'no connection': row('a pause', 'a probe', 'a pause', 'a pause'),
   'connection broke': row('a pause', 'a probe', 'a pause', 'never'),
   'time-out': row('a pause', 'a probe', 'a pause', 'never'),
-  '401, 403, 431': row('a new login', 'never', 'a new login', 'a new login'),
-  '408': row('a pause', 'a probe', 'a pause', 'never'),
-  '429': row('a pause', 'a probe', 'a pause', 'a pause'),
-  '5xx': row('a pause', 'a probe', 'a pause', 'never'),
+  'status 401, 403, 431': row('a new login', 'never', 'a new login', 'a new login'),
+  'status 408': row('a pause', 'a probe', 'a pause', 'never'),
+  'status 429': row('a pause', 'a probe', 'a pause', 'a pause'),
+  'status 5xx': row('a pause', 'a probe', 'a pause', 'never'),
   'camera busy': row('a pause', 'never', 'a pause', 'never'),
   'circuit open by an outage': row('a probe', 'a probe', 'a probe', 'a probe'),
   'circuit open by what a person cures': row('never', 'never', 'never', 'never'),
@@ -57,7 +57,7 @@ export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean
     case 'TIMEOUT':
       return isSent ? 'time-out' : 'no connection';
     case 'RATE_LIMITED':
-      return '429';
+      return 'status 429';
     case 'CAMERA_BUSY':
       return 'camera busy';
     case 'HTTP_ERROR':
@@ -75,8 +75,8 @@ export function isOutage(error: RvmError): boolean {
 }
 
 function failureOfStatus(status: number): Failure {
-  if (status === 408 || status === 429) return `${status}`;
-  return status >= 500 && !NOT_IMPLEMENTED.has(status) ? '5xx' : 'anything else';
+  if (status === 408 || status === 429) return `status ${status}`;
+  return status >= 500 && !NOT_IMPLEMENTED.has(status) ? 'status 5xx' : 'anything else';
 }
 
 function row(get: Again, login: Again, rtsp: Again, command: Again): Readonly<Record<RequestKind, Again>> {

@@ -32,6 +32,8 @@ export class RotationMemory {
   #helped = 0;
   /** So many requests are under way of which it is not known why they were refused. */
   #doubts = 0;
+  /** Whether an answer has ever brought other cookies than its request had, but for those of a login. */
+  hasRotated = false;
 
   /** Whether sessions send one request at a time. */
   get isStrict(): boolean {
@@ -61,8 +63,10 @@ export class CookieRotation {
   readonly #underWay = new Map<Attempt, Promise<unknown>>();
   /** Whether an answer of this session has brought other cookies than its request had. */
   #rotates = false;
-  /** Whether the newest cookie here is surely the newest that the service has given. */
+  /** Whether the newest cookie here is the newest that has come. */
   #isInStep = true;
+  /** Whether an answer was never read: it may have brought a newer cookie, or may still do so at the service. */
+  #hasLostAnswers = false;
 
   /** @param cookies all cookies of the session as one text, empty where there is none */
   constructor(cookies: () => string, memory: RotationMemory) {
@@ -100,12 +104,11 @@ export class CookieRotation {
     try {
       const answer = await sending;
       // Where cookies stay as they are, a refusal is never that of an old one.
-      const isCertain = !this.#rotates || (alone && this.#isInStep);
+      const isCertain = !this.#memory.hasRotated || (alone && this.#isInStep && !this.#hasLostAnswers);
       if (!isLogin) this.#learn(attempt, alone, answer.refused);
       return { answer, isCertain };
     } catch (error) {
-      // An answer that nobody has read may have brought a newer cookie.
-      if (attempt.isSent && !attempt.isAnswered) this.#isInStep = false;
+      if (attempt.isSent && !attempt.isAnswered) this.#hasLostAnswers = true;
       throw error;
     } finally {
       this.#underWay.delete(attempt);
@@ -113,7 +116,10 @@ export class CookieRotation {
   }
 
   #learn(attempt: Attempt, alone: boolean, isRefused: boolean): void {
-    if (!isRefused && attempt.cookies !== '') this.#rotates ||= attempt.hasChangedCookies;
+    if (!isRefused && attempt.cookies !== '' && attempt.hasChangedCookies) {
+      this.#rotates = true;
+      this.#memory.hasRotated = true;
+    }
     if (alone && !isRefused) this.#isInStep = true;
     else if (attempt.hasChangedCookies && (isRefused || this.#othersAreOut(attempt))) this.#isInStep = false;
   }

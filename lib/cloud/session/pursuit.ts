@@ -99,7 +99,7 @@ export class Pursuit<Session> {
     if (isCertain && this.#refusedBy !== undefined && this.#refusedBy !== session) {
       throw this.#sessions.denied(session, answer);
     }
-    if (SENT_AGAIN['401, 403, 431'][requestKind(this.#wanted)] === 'never') throw answer.statusError();
+    if (SENT_AGAIN['status 401, 403, 431'][requestKind(this.#wanted)] === 'never') throw answer.statusError();
     if (!isCertain) await this.#doubt(answer);
     this.#refusedBy ??= session;
     try {
