@@ -48,23 +48,12 @@ const NOT_IMPLEMENTED: ReadonlySet<number> = new Set([501, 505]);
  * @param isSent whether a connection had taken it
  */
 export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean): Failure {
-  switch (code) {
-    case 'NETWORK':
-      // With a status it is the answer of a proxy: a wrong login that is repeated may lock a user out.
-      if (status !== undefined)
-        return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
-      return isSent ? 'connection broke' : 'no connection';
-    case 'TIMEOUT':
-      return isSent ? 'time-out' : 'no connection';
-    case 'RATE_LIMITED':
-      return 'status 429';
-    case 'CAMERA_BUSY':
-      return 'camera busy';
-    case 'HTTP_ERROR':
-      return failureOfStatus(status ?? 0);
-    default:
-      return 'anything else';
-  }
+  if (code === 'NETWORK' && status !== undefined) return failureOfProxy(status);
+  if (code === 'NETWORK') return isSent ? 'connection broke' : 'no connection';
+  if (code === 'TIMEOUT') return isSent ? 'time-out' : 'no connection';
+  if (code === 'HTTP_ERROR') return failureOfStatus(status ?? 0);
+  if (code === 'RATE_LIMITED') return 'status 429';
+  return code === 'CAMERA_BUSY' ? 'camera busy' : 'anything else';
 }
 
 /** Whether the service may let us in a moment later, without anybody's doing: what a login has failed with. */
@@ -72,6 +61,11 @@ export function isOutage(error: RvmError): boolean {
   const again = SENT_AGAIN[failureOf(error, true)].login;
   const circuit = again === 'never' ? 'circuit open by what a person cures' : 'circuit open by an outage';
   return SENT_AGAIN[circuit].login !== 'never';
+}
+
+/** It gives no connection: for a while, or because of what it was told, and a wrong login that is repeated may lock a user out. */
+function failureOfProxy(status: number): Failure {
+  return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
 }
 
 function failureOfStatus(status: number): Failure {

@@ -122,3 +122,11 @@ export class Pursuit<Session> {
     return requestKind(this.#wanted) === 'command';
   }
 }
+
+/** The error of a refusal that is a question of rights. */
+export function permissionDenied(answer: Answer): RvmError {
+  return answer.error(
+    'PERMISSION_DENIED',
+    `The service refuses ${answer.relation} to this Agent User; check its rights and what the customer has granted.`,
+  );
+}

@@ -9,7 +9,7 @@ import { HttpSession } from './http-session';
 import { logIn, systemRequest, type LoginOptions } from './login';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
-import { Pursuit, type Sessions } from './pursuit';
+import { permissionDenied, Pursuit, type Sessions } from './pursuit';
 import { isSignOfLife, ServiceHealth } from './service-health';
 import { SingleFlight } from '../single-flight';
 import type { StateBoard } from './station-state';
@@ -297,10 +297,3 @@ export class SessionKeeper {
 const STALE = new RvmError('CANCELLED', 'The session was renewed before the request was sent.');
 /** Ends a request that waited in line while the service went out of reach: it goes out once that is back. */
 const HELD_UP = new RvmError('CANCELLED', 'The service was out of reach before the request was sent.');
-
-function permissionDenied(answer: Answer): RvmError {
-  return answer.error(
-    'PERMISSION_DENIED',
-    `The service refuses ${answer.relation} to this Agent User; check its rights and what the customer has granted.`,
-  );
-}
