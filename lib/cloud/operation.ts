@@ -16,7 +16,6 @@ export interface OperationOptions {
 /** What an operation has in common with those that work for it. */
 interface Inherited {
   readonly tally: { requests: number };
-  readonly abort?: Abort;
   readonly of?: Operation;
 }
 
@@ -31,7 +30,7 @@ const HINT = 1 / 3;
 export class Operation {
   readonly #once: boolean;
   readonly #tally: { requests: number };
-  readonly #abort: Abort;
+  readonly #abort = new Abort();
   /** Whose hint it works for. */
   readonly #of: Operation | undefined;
   readonly #startedAt = performance.now();
@@ -50,7 +49,6 @@ export class Operation {
     this.#once = once;
     this.#room = room;
     this.#tally = inherited.tally;
-    this.#abort = inherited.abort ?? new Abort();
     this.#of = inherited.of;
     this.#until = deadlineMs === undefined ? Infinity : this.#startedAt + deadlineMs;
     if (signal !== undefined) {
@@ -89,16 +87,14 @@ export class Operation {
     return this.#tally;
   }
 
-  /** The same, for what is a hint alone: nothing is tried more than once. */
-  tryingOnce(): Operation {
-    return new Operation({ once: true }, { tally: this.#tally, abort: this.#abort });
-  }
-
-  /** Does work that is a hint alone: it may take a part of the time that is left, so that it keeps nobody from the rest. */
-  async hint<T>(work: (hint: Operation) => Promise<T>): Promise<T> {
+  /**
+   * Does work that is a hint alone: it may take a part of the time that is left, so that it keeps nobody from the rest.
+   * @param once nothing is tried more than once
+   */
+  async hint<T>(work: (hint: Operation) => Promise<T>, once = this.once): Promise<T> {
     const left = Math.max(0, this.until - performance.now());
     const deadlineMs = left === Infinity ? undefined : left * HINT;
-    const hint = new Operation({ deadlineMs, once: this.once }, { tally: this.#tally, of: this });
+    const hint = new Operation({ deadlineMs, once }, { tally: this.#tally, of: this });
     const stopListening = this.onAbort((reason) => hint.abandon(reason));
     try {
       return await work(hint);

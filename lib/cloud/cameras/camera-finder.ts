@@ -165,7 +165,7 @@ export class CameraFinder {
   /** With only a remote id, the details of the cameras whose records show none are the last resort. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
-      const asked = this.#remoteIds.inDetails(operation.tryingOnce(), entry);
+      const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
       const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }

@@ -14,8 +14,6 @@ export interface Sessions<Session> {
   readonly memory: RotationMemory;
   /** Whether nothing is sent at present. */
   isOut: () => boolean;
-  /** A refusal now is taken as one of rights at once. */
-  isSettled: () => boolean;
   /** The session of the moment, once something may be sent. */
   open: (operation: Operation) => Session | Promise<Session>;
   /** Undefined where it was not sent, because the session has been renewed or nothing is sent any more. */
@@ -73,7 +71,7 @@ export class Pursuit<Session> {
   async #try(session: Session): Promise<Answer | undefined> {
     const attempt = this.#tries.next(this.#attempt);
     this.#attempt = attempt;
-    const isLast = this.#refusedBy !== undefined || this.#sessions.isSettled();
+    const isLast = this.#refusedBy !== undefined;
     const sending = this.#sessions.send(this.#operation, session, this.#wanted, { attempt, isLast });
     const outcome = await sending.catch(asError);
     if (outcome === undefined) return undefined;

@@ -59,7 +59,6 @@ export class SessionKeeper {
     this.#sessions = {
       memory: new RotationMemory(),
       isOut: () => this.#health.isOut,
-      isSettled: () => performance.now() < this.#noLoginUntil,
       open: (operation) => this.#open(operation),
       send: (...request) => this.#send(...request),
       renew: (...refusal) => this.#renew(...refusal),
