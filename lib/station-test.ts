@@ -71,7 +71,7 @@ function marked({ unaskedVersion }: StationClient, steps: TestResult[]): TestRes
 }
 
 async function walk(client: StationClient, found: Map<TestStep, string>): Promise<void> {
-  const devices = await client.listDevices({ fresh: true });
+  const devices = await client.listDevices({ fresh: true, once: true });
   const { state } = client;
   for (const step of ['settings', 'reachable', 'key', 'login'] as const) found.set(step, '');
   found.set('version', state.kind === 'connected' ? (state.version ?? '') : '');
@@ -79,13 +79,10 @@ async function walk(client: StationClient, found: Map<TestStep, string>): Promis
   found.set('cameras', `${online.length} / ${devices.length}`);
   const camera = online[0] ?? devices[0];
   if (camera === undefined) return;
-  const session = await client.openRtsp({
-    mode: 'live',
-    camera: camera.id,
-    quality: 'high',
-    whenOffline: 'try',
-    deadlineMs: SESSION_DEADLINE,
-  });
+  const session = await client.openRtsp(
+    { mode: 'live', camera: camera.id, quality: 'high', whenOffline: 'try' },
+    { deadlineMs: SESSION_DEADLINE, once: true },
+  );
   const { scheme, host, port } = session.relay;
   found.set('data-sources', camera.name || camera.id);
   found.set('rtsp', `${scheme}://${host}:${port}`);

@@ -10,6 +10,8 @@ export interface CallOptions {
    * After it the call ends with the last failure, or with TIMEOUT.
    */
   deadlineMs?: number;
+  /** Nothing is tried again: somebody looks on, and can ask again. */
+  once?: boolean;
 }
 
 /** What happens with a camera that is not online: the specification's sequence, or the session is asked for all the same. */
@@ -19,8 +21,6 @@ interface RtspChoice {
   /** Free text; empty is `high`. */
   quality: string;
   whenOffline: WhenOffline;
-  /** Milliseconds for the whole call. */
-  deadlineMs?: number;
 }
 
 /** The recorded video of an event, some seconds before its start if wanted. */

@@ -18,6 +18,7 @@ import { StateBoard, type StateListener, type StationState } from './session/sta
 import type { StationClientOptions } from './station-options';
 import { makeParts, type Parts } from './station-parts';
 import { STATION_TIMING, type StationTiming } from './timing';
+import { Places } from '../concurrency/places';
 import { timerMs } from '../concurrency/timer-limit';
 
 export type { StationState } from './session/station-state';
@@ -28,6 +29,8 @@ export class StationClient {
   readonly #options: StationClientOptions;
   readonly #timing: StationTiming;
   readonly #board = new StateBoard();
+  /** Of those who wait for something that has failed. */
+  readonly #room: Places;
   #parts: Parts | undefined;
   #refreshTimer: NodeJS.Timeout | undefined;
   #tellRefresh: (error: RvmError | undefined) => void = () => undefined;
@@ -36,6 +39,7 @@ export class StationClient {
   constructor(options: StationClientOptions, timing: StationTiming = STATION_TIMING) {
     this.#options = options;
     this.#timing = timing;
+    this.#room = new Places(timing.longestQueue);
   }
 
   get state(): StationState {
@@ -94,11 +98,10 @@ export class StationClient {
    * An RTSP session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
    * this is one request, the one that opens the session.
    * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
-   *   LINK_NOT_OFFERED, BAD_RESPONSE, TIMEOUT at the deadline, and those of session and transport
+   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of session and transport
    */
   openRtsp(wanted: RtspWanted, options: CallOptions = {}): Promise<RtspSession> {
-    const { deadlineMs = options.deadlineMs } = wanted;
-    return this.#run({ ...options, deadlineMs }, (operation, { rtsp }) => rtsp.open(operation, wanted));
+    return this.#run(options, (operation, { rtsp }) => rtsp.open(operation, wanted));
   }
 
   /**
@@ -110,12 +113,16 @@ export class StationClient {
   }
 
   /**
-   * Sends a PTZ command, never twice. Commands to one camera go out in the order of the calls.
+   * Sends a PTZ command, again only where it was surely not carried out. Commands to one camera go out in the order of the
+   * calls.
    * @throws RvmError TARGET_NOT_FOUND, CAMERA_BUSY, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and
    *   those of session and transport
    */
   ptz(camera: string, command: PtzCommand, options: CallOptions = {}): Promise<PtzAccepted> {
-    return this.#run(options, (operation, { ptz }) => ptz.send(operation, camera, command));
+    const { ptzDeadlineMs: deadlineMs } = this.#timing;
+    return this.#run({ deadlineMs, ...options }, (operation, { ptz }) =>
+      ptz.send(operation, camera, command),
+    );
   }
 
   /**
@@ -158,10 +165,11 @@ export class StationClient {
   }
 
   async #run<T>(
-    { signal, deadlineMs }: OperationOptions,
+    { signal, deadlineMs = this.#timing.deadlineMs, once }: OperationOptions,
     work: (operation: Operation, parts: Parts) => Promise<T>,
   ): Promise<T> {
-    const operation = new Operation({ signal, deadlineMs: deadlineMs && timerMs(deadlineMs) });
+    const room = this.#room;
+    const operation = new Operation({ signal, deadlineMs: timerMs(deadlineMs), once, room });
     try {
       return await work(operation, this.#open(operation));
     } finally {
@@ -188,11 +196,13 @@ export class StationClient {
   #startRefreshing({ directory }: Parts): void {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
     const refresh = (): void => {
-      // Where it fails, the devices known so far stay.
-      directory.refresh(new Operation()).then(
+      const operation = new Operation({ deadlineMs: timerMs(this.#timing.deadlineMs) });
+      const told = directory.refresh(operation).then(
         () => this.#tellRefresh(undefined),
+        // The devices known so far stay.
         (error: unknown) => this.#tellRefresh(error instanceof RvmError ? error : undefined),
       );
+      void told.finally(() => operation.end());
     };
     this.#refreshTimer = setInterval(refresh, timerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();

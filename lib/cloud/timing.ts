@@ -1,17 +1,27 @@
+import { DEADLINE_S, PTZ_DEADLINE_S } from './choices';
+
 /** Pauses and counts of the client, times in milliseconds. Tests shorten them; nobody else sets them. */
 export interface StationTiming {
-  /** A GET is sent so often in all before its failure counts. */
-  attempts: number;
-  /** Before the second attempt; each further pause is twice as long. */
+  /** A call has so long in all, unless it says otherwise … */
+  deadlineMs: number;
+  /** … and a PTZ command: one that comes late moves a camera that somebody may look through by then. */
+  ptzDeadlineMs: number;
+  /** So many calls wait for something that has failed; more fail at once. */
+  longestQueue: number;
+  /** Before a request is sent again; each further pause is twice as long … */
   retryMs: number;
-  /** A `Retry-After` up to here is waited for; a longer one fails the call at once. */
-  longestWaitMs: number;
+  /** … but no longer than this. */
+  longestRetryMs: number;
+  /** So long after a login `/system` is asked again where it does not show it yet. */
+  loginSettlesMs: number;
   /** So many outages in a row open the circuit. */
   outages: number;
   /** Before the first probe of a service that is out of reach; each further pause is twice as long … */
   probeMs: number;
-  /** … but no longer than this. */
+  /** … but no longer than this … */
   longestProbeMs: number;
+  /** … and than this while a call waits for the service. */
+  longestAwaitedProbeMs: number;
   /** After a link was refused right after a fresh login no further login is made for so long. */
   refusalMs: number;
   /** A camera that is not in the directory causes at most one refresh of it in this time. */
@@ -19,12 +29,16 @@ export interface StationTiming {
 }
 
 export const STATION_TIMING: Readonly<StationTiming> = {
-  attempts: 3,
+  deadlineMs: DEADLINE_S * 1000,
+  ptzDeadlineMs: PTZ_DEADLINE_S * 1000,
+  longestQueue: 1000,
   retryMs: 250,
-  longestWaitMs: 5_000,
+  longestRetryMs: 4_000,
+  loginSettlesMs: 2_000,
   outages: 5,
   probeMs: 1_000,
   longestProbeMs: 15_000,
+  longestAwaitedProbeMs: 2_000,
   refusalMs: 60_000,
   missRefreshMs: 30_000,
 };

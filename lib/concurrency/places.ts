@@ -3,12 +3,20 @@ import type { Abort } from './abort';
 /** What gives a place back, to be called once. */
 export type Leave = () => void;
 
+/** Where one may have to wait before it goes to work. */
+export interface Line {
+  /** Goes to work at once where nobody needs to be waited for; else undefined. */
+  takeFree: (rank: number) => Leave | undefined;
+  /** Waits for the turn, or for the abort, whose reason it is rejected with. */
+  take: (abort: Abort, rank: number) => Promise<Leave>;
+}
+
 /**
  * Bounds how many are at work at a time. The others wait in line, in the order in which they came; those of a lower rank go
  * before all of a higher one. Some places may be kept free for lower ranks, so that what may take long keeps nobody out for whom
  * it counts.
  */
-export class Places {
+export class Places implements Line {
   readonly #all: number;
   readonly #kept: readonly number[];
   /** By rank. Not sets: what has left one of those from its front is collected late. */
@@ -82,7 +90,7 @@ export class Places {
 }
 
 /** Takes a place of each if all are free now, else none. */
-export function takeAllFree(all: readonly Places[], rank: number): Leave | undefined {
+export function takeAllFree(all: readonly Line[], rank: number): Leave | undefined {
   const taken: Leave[] = [];
   for (const places of all) {
     const place = places.takeFree(rank);
@@ -96,7 +104,7 @@ export function takeAllFree(all: readonly Places[], rank: number): Leave | undef
 }
 
 /** Takes a place of each, one after the other; gives all back where one cannot be had. */
-export async function takeAll(all: readonly Places[], rank: number, abort: Abort): Promise<Leave> {
+export async function takeAll(all: readonly Line[], rank: number, abort: Abort): Promise<Leave> {
   const taken: Leave[] = [];
   try {
     for (const places of all) taken.push(await places.take(abort, rank));

@@ -36,14 +36,14 @@ export function addStationRoutes(RED: NodeAPI): void {
 }
 
 async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ devices: PickedDevice[] }> {
-  const devices = await client.listDevices({ fresh: asked.fresh === 'true' });
+  const devices = await client.listDevices({ fresh: asked.fresh === 'true', once: true });
   return {
     devices: devices.map(({ id, name, site, status, online }) => ({ id, name, site, status, online })),
   };
 }
 
 async function targetsOf(client: StationClient, asked: JsonRecord): Promise<{ targets: PickedTarget[] }> {
-  const targets = await client.ptzTargets(textOf(asked, 'camera'), listIn(asked));
+  const targets = await client.ptzTargets(textOf(asked, 'camera'), listIn(asked), { once: true });
   return { targets: targets.map(({ id, name }) => ({ id: String(id), name })) };
 }
 

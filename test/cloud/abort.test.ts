@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Abort } from '../../lib/concurrency/abort';
 import { Operation } from '../../lib/cloud/operation';
+import { SharedOperation } from '../../lib/cloud/shared-operation';
 import { RvmError } from '../../lib/error';
 
 const FIRST = new Error('first');
@@ -89,12 +90,42 @@ describe('an operation', () => {
     assert.throws(() => operation.checkAlive(), reason);
   });
 
-  it('passes its end on to a hint, but not to what it shares with others', () => {
+  it('passes its end on to a hint, but not to what it shares with others', async () => {
     const caller = new AbortController();
     const operation = new Operation({ signal: caller.signal });
-    const [hint, shared] = [operation.tryingOnce(), operation.shared()];
-    caller.abort();
-    assert.throws(() => hint.checkAlive(), { code: 'CANCELLED' });
+    const shared = new SharedOperation(operation);
+    await operation.hint((hint) => {
+      caller.abort();
+      assert.throws(() => hint.checkAlive(), { code: 'CANCELLED' });
+      return Promise.resolve();
+    });
     shared.checkAlive();
+  });
+
+  it('goes on where its hint has no time left, or is not tried again', async () => {
+    const operation = new Operation({ deadlineMs: 60_000 });
+    const passing = new RvmError('NETWORK', 'It may pass.');
+    for (const once of [false, true]) {
+      const hinting = operation.hint((hint) => {
+        const shared = new SharedOperation(new Operation());
+        const joined = shared.join(hint, new Promise(() => undefined));
+        assert.equal(shared.mayWait(passing, 30_000), true);
+        return joined;
+      }, once);
+      await assert.rejects(hinting, passing);
+      operation.checkAlive();
+    }
+    operation.end();
+  });
+
+  it('ends at its deadline with what it has waited for, if anything has failed', async () => {
+    const passing = new RvmError('NETWORK', 'It may pass.');
+    for (const failure of [undefined, passing]) {
+      const operation = new Operation({ deadlineMs: 20 });
+      if (failure !== undefined) assert.equal(operation.mayWait(failure, 1), true);
+      const reason = await new Promise((resolve) => operation.onAbort(resolve));
+      if (failure === undefined) assert.ok(reason instanceof RvmError && reason.code === 'TIMEOUT');
+      else assert.equal(reason, failure);
+    }
   });
 });

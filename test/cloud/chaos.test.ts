@@ -8,6 +8,7 @@ import type { RvmErrorCode } from '../../lib/error';
 import { ChaosRun, type Outcome } from '../support/chaos/chaos-run';
 import { ChaosWorld } from '../support/chaos/chaos-world';
 import { CONNECT_FAULTS, EXCHANGE_FAULTS } from '../support/chaos/faulty-proxy';
+import { GATEWAY_FAULTS } from '../support/chaos/stumbling-gateway';
 import { eventually, soon } from '../support/time/patience';
 import { failure } from '../support/service/scripted-station';
 import { TimerWatch } from '../support/time/timer-watch';
@@ -18,9 +19,18 @@ const CALLS = Number(process.env['RVM_CHAOS_CALLS'] ?? 2000);
 const SEED = Number(process.env['RVM_CHAOS_SEED'] ?? randomInt(1_000_000));
 /** Calls with faults, and as many without, in turn. */
 const PHASE = 200;
-const TIMING = { ...STATION_TIMING, retryMs: 20, probeMs: 100, longestProbeMs: 500 };
-/** What faults of the network explain. */
-const EXPLAINED: readonly RvmErrorCode[] = ['NETWORK', 'TIMEOUT'];
+/** The same where requests go one at a time. */
+const ROTATING = 60;
+const TIMING = {
+  ...STATION_TIMING,
+  retryMs: 20,
+  longestRetryMs: 500,
+  probeMs: 100,
+  longestProbeMs: 500,
+  longestAwaitedProbeMs: 500,
+};
+/** What faults of the network and of a gateway explain. */
+const EXPLAINED: readonly RvmErrorCode[] = ['NETWORK', 'TIMEOUT', 'HTTP_ERROR', 'RATE_LIMITED'];
 
 describe(`chaos between client and service (seed ${SEED})`, () => {
   describe(`${CALLS} calls of all kinds through a network full of faults`, () => {
@@ -46,10 +56,10 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
       world = await ChaosWorld.start({ seed: SEED, timing: TIMING, settings: { deviceRefreshMs: 300 } });
       run = await ChaosRun.of(world, SEED);
       for (let done = 0; done < CALLS; done += 2 * PHASE) {
-        world.proxy.disturb();
+        world.disturb();
         await world.loseSession();
         noteDisturbed(await run.many(PHASE, true));
-        world.proxy.calm();
+        await world.calm();
         // In the turns that follow the client learns which of its connections were reset.
         for (let turn = 0; turn < 5; turn += 1) await nextTurn();
         await eventually(() => world.client.state.kind === 'connected', 'the client to recover by itself');
@@ -93,22 +103,23 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
       assert.deepEqual(strange, []);
     });
 
-    it('many succeed all the same', () => {
-      // On a quiet machine more than half; a busy one adds time-outs of its own.
-      assert.ok(successes > disturbed / 10, `${successes} of ${disturbed}`);
+    it('most succeed all the same', () => {
+      // On a quiet machine nine of ten; a busy one adds time-outs of its own.
+      assert.ok(successes > disturbed / 2, `${successes} of ${disturbed}`);
     });
 
     it('without faults all succeed, from the moment on at which the client has recovered by itself', () => {
       assert.deepEqual(undisturbed, []);
     });
 
-    it('no POST to a camera or for a session reaches the service more often than it was called for', () => {
+    it('no command reaches the service more often than it was called for, and what succeeds has reached it', () => {
       assert.deepEqual(run.miscounted, []);
     });
 
     it('there was a fault of each kind', () => {
       for (const fault of [...CONNECT_FAULTS, ...EXCHANGE_FAULTS])
         assert.ok(world.proxy.counts[fault] > 0, fault);
+      for (const fault of GATEWAY_FAULTS) assert.ok(world.gateway.counts[fault] > 0, fault);
     });
 
     it('memory does not grow with the number of calls', () => {
@@ -132,6 +143,26 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
     });
   });
 
+  it('cookies that rotate are no question of rights, whatever becomes of the answers', async function () {
+    this.timeout(600_000);
+    const rotating = { seed: SEED, timing: TIMING, settings: {}, rotates: true };
+    const world = await ChaosWorld.start(rotating);
+    try {
+      const run = await ChaosRun.of(world, SEED);
+      world.disturb();
+      const disturbed = await run.many(ROTATING, false);
+      await world.calm();
+      await eventually(() => world.client.state.kind === 'connected', 'the client to recover by itself');
+      const undisturbed = await run.many(ROTATING, false);
+      const strange = disturbed.filter((outcome) => !isRight(outcome) && !isExplained(outcome));
+      const failed = undisturbed.filter((outcome) => !isRight(outcome));
+      assert.deepEqual([...strange, ...failed].map(described), []);
+      assert.deepEqual([...run.wrong, ...run.miscounted], []);
+    } finally {
+      await world.close();
+    }
+  });
+
   it('close in the middle of it ends every call at once and leaves nothing behind', async () => {
     const watch = new TimerWatch();
     watch.start();
@@ -139,7 +170,7 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
     try {
       const run = await ChaosRun.of(world, SEED);
       await run.many(40, false);
-      world.proxy.disturb();
+      world.disturb();
       const under = Promise.all(Array.from({ length: 200 }, () => run.one(false)));
       await sleep(150);
       const outcomes = await soon(world.client.close().then(() => under));

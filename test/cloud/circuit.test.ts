@@ -7,16 +7,17 @@ import {
   EVENT_OF_GATE,
   failsSoon,
   failure,
+  PATIENT,
   rtspForEvent,
   ScriptedStation,
   SHORT_TIMEOUT,
 } from '../support/service/scripted-station';
 import type { Reply, Route, ScriptedService } from '../support/service/scripted-service';
 
-/** Probes that no test meets. */
-const NO_PROBES = { probeMs: 600_000, longestProbeMs: 600_000 };
-/** Pauses that a test can wait for. */
-const QUICK = { retryMs: 40, probeMs: 100, longestProbeMs: 200 };
+/** Probes that a test can wait for; what fails in passing fails at once, but where the circuit is open. */
+const QUICK = { probeMs: 100, longestProbeMs: 200, longestAwaitedProbeMs: 200 };
+/** Nothing is tried again: so a call ends at once, though its circuit is open. */
+const ONCE = { fresh: true, once: true };
 
 describe('circuit of a station', () => {
   let station: ScriptedStation;
@@ -43,43 +44,104 @@ describe('circuit of a station', () => {
     ['502 by the gateway', { status: 502 }, 'HTTP_ERROR'],
     ['silence', 'silence', 'TIMEOUT'],
   ] as [string, Reply, RvmErrorCode][]) {
-    it(`after repeated ${what} calls fail at once with ${code}, and nothing is sent for them`, async () => {
-      const client = station.client(
-        { timeoutMs: SHORT_TIMEOUT },
-        { ...QUICK, ...NO_PROBES, attempts: 1, outages: 3 },
-      );
+    it(`after repeated ${what} nothing is sent for calls that wait, and they end with ${code} at their deadline`, async () => {
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { outages: 3 });
       await rtspForEvent(client, EVENT_OF_GATE);
       all(reply);
-      for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices({ fresh: true }), code);
+      for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
       const sent = service.seen.length;
-      const callOften = async (): Promise<void> => {
-        for (let turn = 0; turn < 100; turn += 1) {
-          await failure(rtspForEvent(client, EVENT_OF_GATE), code);
-          await failure(client.listDevices({ fresh: true }), code);
-        }
-      };
-      await soon(callOften());
+      const ended = Array.from({ length: 100 }, () => [
+        failure(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 200 }), code),
+        failure(client.listDevices({ fresh: true, deadlineMs: 200 }), code),
+      ]);
+      await soon(Promise.all(ended.flat()));
       assert.equal(service.seen.length, sent);
+    });
+
+    it(`after repeated ${what} the probe that succeeds wakes all who wait`, async () => {
+      const timing = {
+        ...PATIENT,
+        outages: 3,
+        probeMs: 300,
+        longestProbeMs: 300,
+        longestAwaitedProbeMs: 300,
+      };
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, timing);
+      await rtspForEvent(client, EVENT_OF_GATE);
+      all(reply);
+      for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
+      service.seen.length = 0;
+      const waiting = Array.from({ length: 100 }, () => rtspForEvent(client, EVENT_OF_GATE));
+      await eventually(() => service.count('GET', '/system') >= 2, 'probes');
+      assert.equal(service.count('POST', '/rtsp/Gate'), 0);
+      all(usual);
+      await Promise.all(waiting);
+      assert.equal(service.count('POST', '/rtsp/Gate'), 100);
     });
   }
 
-  it('what is known without asking is still told', async () => {
-    const client = station.client({}, { ...QUICK, ...NO_PROBES, outages: 1 });
+  it('what a refused login has opened fails calls at once, also those that wait by then', async () => {
+    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, outages: 1 });
+    await rtspForEvent(client, EVENT_OF_GATE);
+    all('reset');
+    await failure(client.listDevices(ONCE), 'NETWORK');
+    const waiting = failure(rtspForEvent(client, EVENT_OF_GATE), 'LOGIN_FAILED');
+    service.sessions.clear();
+    all(usual);
+    service.on('POST', '/login', { status: 403 });
+    await waiting;
+    await failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'LOGIN_FAILED');
+  });
+
+  it('1,000 calls wait, and more fail at once with what they would have waited for', async () => {
+    const client = station.client({}, { ...PATIENT, outages: 1 });
+    await rtspForEvent(client, EVENT_OF_GATE);
+    all({ status: 503 });
+    await failure(client.listDevices(ONCE), 'HTTP_ERROR');
+    const waiting = Array.from({ length: 1000 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    await Promise.all(
+      Array.from({ length: 50 }, () => failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR')),
+    );
+    all(usual);
+    await Promise.all(waiting);
+    const again = Array.from({ length: 1000 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    await Promise.all(again);
+  });
+
+  it('a call that comes in a long pause between probes shortens it', async () => {
+    const timing = { ...PATIENT, outages: 1, probeMs: 600_000, longestProbeMs: 600_000 };
+    const client = station.client({}, timing);
     await client.listDevices();
     all('reset');
-    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    await failure(client.listDevices(ONCE), 'NETWORK');
+    service.seen.length = 0;
+    all(usual);
+    await rtspForEvent(client, EVENT_OF_GATE);
+    assert.equal(service.seen[0]?.path, '/system');
+  });
+
+  it('what is known without asking is still told', async () => {
+    const client = station.client({}, { outages: 1 });
+    await client.listDevices();
+    all('reset');
+    await failure(client.listDevices(ONCE), 'NETWORK');
     assert.equal((await client.listDevices()).length, 2);
   });
 
   it('one probe for each step of the growing pause, and no more for a hundred callers', async () => {
-    const client = station.client({}, { attempts: 1, outages: 1, probeMs: 100, longestProbeMs: 400 });
+    const client = station.client(
+      {},
+      { outages: 1, probeMs: 100, longestProbeMs: 400, longestAwaitedProbeMs: 400 },
+    );
     await client.listDevices();
     all('reset');
-    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    await failure(client.listDevices(ONCE), 'NETWORK');
     service.seen.length = 0;
     const callers = async (): Promise<boolean> => {
       await Promise.all(
-        Array.from({ length: 100 }, () => failure(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')),
+        Array.from({ length: 100 }, () =>
+          failure(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 20 }), 'NETWORK'),
+        ),
       );
       return service.seen.length >= 4;
     };
@@ -92,12 +154,12 @@ describe('circuit of a station', () => {
   });
 
   it('the state is offline since the first failure, without a flicker, and recovers without a call', async () => {
-    const client = station.client({}, { ...QUICK, attempts: 1, outages: 2 });
+    const client = station.client({}, { ...QUICK, outages: 2 });
     await client.listDevices();
     const heard: StationState['kind'][] = [];
     client.onState(({ kind }) => heard.push(kind));
     all('reset');
-    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    await failure(client.listDevices(ONCE), 'NETWORK');
     const first = client.state;
     await eventually(() => service.count('GET', '/system') >= 2 + 3, 'three probes');
     assert.ok(first.kind === 'offline' && client.state.kind === 'offline');
@@ -110,10 +172,10 @@ describe('circuit of a station', () => {
   });
 
   it('a session that was lost meanwhile is made anew by the probe', async () => {
-    const client = station.client({}, { ...QUICK, attempts: 1, outages: 1 });
+    const client = station.client({}, { ...QUICK, outages: 1 });
     await client.listDevices();
     all('reset');
-    await failure(client.listDevices({ fresh: true }), 'NETWORK');
+    await failure(client.listDevices(ONCE), 'NETWORK');
     service.sessions.clear();
     all(usual);
     await eventually(
@@ -143,11 +205,12 @@ describe('circuit of a station', () => {
     await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
     await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
     const sent = service.count('POST', '/rtsp/Gate');
-    await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
+    await failure(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 100 }), 'TIMEOUT');
     assert.equal(service.count('POST', '/rtsp/Gate'), sent);
+    const waiting = rtspForEvent(client, EVENT_OF_GATE);
     all(usual);
-    await eventually(() => client.state.kind === 'connected', 'the recovery');
-    await rtspForEvent(client, EVENT_OF_GATE);
+    await waiting;
+    assert.equal(client.state.kind, 'connected');
   });
 
   it('a camera that does not answer leaves the station connected: the service is asked, and lives', async () => {
@@ -164,18 +227,19 @@ describe('circuit of a station', () => {
   });
 
   it('of 1,000 calls in line to a service that is gone most are not sent any more once the circuit is open', async () => {
-    const client = station.client({}, { ...QUICK, probeMs: 10, longestProbeMs: 60_000 });
+    const client = station.client({}, { ...PATIENT, retryMs: 1_000, longestRetryMs: 1_000 });
     await rtspForEvent(client, EVENT_OF_GATE);
     all('reset');
     const before = service.seen.length;
-    await Promise.all(
-      Array.from({ length: 1000 }, () => failure(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK')),
-    );
+    const calls = Array.from({ length: 1000 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
+    await eventually(() => service.count('GET', '/system') >= 2 + 6, 'further probes');
     const sent = service.seen.length - before;
     assert.ok(sent < 900, `${sent} requests`);
     const asked = service.count('POST', '/rtsp/Gate');
-    await failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'NETWORK');
-    assert.equal(service.count('POST', '/rtsp/Gate'), asked);
+    all(usual);
+    await Promise.all(calls);
+    assert.ok(service.count('POST', '/rtsp/Gate') - asked <= 1000);
   });
 
   it('a /system that cannot be used shows as what it is, and is probed after growing pauses', async () => {

@@ -38,7 +38,7 @@ function goTo(station: ScriptedStation, target: string): Promise<unknown> {
 
 function afterGet(station: ScriptedStation, where: string, reply: Reply | ((request: SeenRequest) => Reply)) {
   station.service.on('GET', where, reply);
-  return station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1 }).listDevices();
+  return station.client({ timeoutMs: SHORT_TIMEOUT }).listDevices();
 }
 
 function afterPost(

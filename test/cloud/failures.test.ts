@@ -5,7 +5,13 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { Gate } from '../support/suite/gate';
 import { eventually, PATIENCE, soon } from '../support/time/patience';
-import { failure, rtspForEvent, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
+import {
+  failure,
+  PATIENT,
+  rtspForEvent,
+  ScriptedStation,
+  SHORT_TIMEOUT,
+} from '../support/service/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
@@ -126,7 +132,7 @@ describe('failures of the service and the network', () => {
 
     it('end at their own time-out, those that wait in line, too', async () => {
       station.service.on('GET', '/picture', 'silence');
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1 });
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
       await Promise.all(takeMany(client, 'TIMEOUT'));
     });
   });
@@ -145,13 +151,10 @@ describe('failures of the service and the network', () => {
     });
   });
 
-  it('a failed login is tried again by itself where the service was only out of reach', async () => {
+  it('a login that fails because the service is out of reach is waited for', async () => {
     const { service } = station;
     service.on('POST', '/login', { status: 502 }, (request) => service.logIn(request));
-    const client = station.client({}, { probeMs: 50 });
-    const first = await failure(client.listDevices(), 'HTTP_ERROR');
-    assert.equal(await failure(client.listDevices(), 'HTTP_ERROR'), first);
-    await eventually(() => client.state.kind === 'connected', 'the next login');
+    const client = station.client({}, PATIENT);
     assert.equal((await client.listDevices()).length, 2);
     assert.equal(service.count('POST', '/login'), 2);
   });

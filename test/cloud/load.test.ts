@@ -95,7 +95,7 @@ describe('1,000 callers at once', () => {
   });
 
   it('refused login: one attempt for each step of the growing pause, however many wait and come anew', async () => {
-    const client = station.client({}, { probeMs: 200, longestProbeMs: 400 });
+    const client = station.client({}, { probeMs: 1_500, longestProbeMs: 3_000 });
     await client.openRtsp(wanted(0));
     service.sessions.clear();
     service.on('POST', '/login', { status: 401, json: { code: 'LoginFailed' } });

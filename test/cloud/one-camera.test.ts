@@ -6,6 +6,7 @@ import { eventually } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
   failure,
+  PATIENT,
   rtspForEvent,
   ScriptedStation,
   SHORT_TIMEOUT,
@@ -39,20 +40,20 @@ describe('trouble with one camera', () => {
   for (const [what, reply] of UNUSABLE) {
     it(`its own resource is a hint: with ${what} the video of an event is asked for by the id of the device`, async () => {
       withDetails(reply);
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1, probeMs: 60_000 });
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
       assert.equal((await rtspForEvent(client, NO_REMOTE_ID)).cameraRemoteId, GATE);
     });
 
     it(`its own resource is a hint: with ${what} a camera that is listed as offline is DEVICE_OFFLINE`, async () => {
       withDetails(reply, { status: 'offline' });
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { attempts: 1, probeMs: 60_000 });
+      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
       await failure(rtspForEvent(client, NO_REMOTE_ID), 'DEVICE_OFFLINE');
     });
   }
 
   it('its own resource that fails is not asked for with each message', async () => {
     withDetails({ status: 503 });
-    const client = station.client({}, { attempts: 1 });
+    const client = station.client();
     for (let turn = 0; turn < 3; turn += 1) await rtspForEvent(client, NO_REMOTE_ID);
     assert.equal(station.service.count('GET', '/details'), 1);
   });
@@ -76,7 +77,7 @@ describe('trouble with one camera', () => {
       'Retry-After': new Date(Number(later) + 1_000).toUTCString(),
     };
     service.on('GET', '/devices', { status: 429, headers }, (request) => service.standard(request));
-    assert.equal((await station.client().listDevices()).length, 2);
+    assert.equal((await station.client({}, PATIENT).listDevices()).length, 2);
   });
 
   it('a multipart answer with a hostile boundary holds nobody up', async () => {

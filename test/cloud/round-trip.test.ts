@@ -30,7 +30,7 @@ async function receive(): Promise<void> {
   const agent = new Agent();
   let most = 0;
   const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().heapUsed)), 20);
-  const listeners = { onHead: () => undefined, onEnd: () => undefined };
+  const listeners = { onSent: () => undefined, onHead: () => undefined, onEnd: () => undefined };
   const request = { origin, path: '/', method: 'GET' } as const;
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;

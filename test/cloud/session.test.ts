@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Gate } from '../support/suite/gate';
 import { eventually } from '../support/time/patience';
-import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';
+import { failure, rtspForEvent, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
 
 const EVENT = {
   cameraId: '0e9f0c1a-0000-e911-8000-000000000001',
@@ -153,6 +153,24 @@ describe('session of a central station', () => {
       await Promise.all(Array.from({ length: 10 }, () => rtspForEvent(client, EVENT, QUALITY)));
     }
     assert.equal(service.count('POST', '/login'), 1);
+  });
+
+  it('T-05 takes no refusal as one of rights where the answer with the newest cookie was never read', async () => {
+    const { service } = station;
+    let valid = '';
+    let lost = 0;
+    service.behaviour = (request) => {
+      const isOld = valid !== '' && request.path !== '/login' && !request.headers.cookie?.includes(valid);
+      if (isOld && request.path !== '/system') return { status: 401, json: { code: 'AuthExpired' } };
+      const reply = isOld ? { json: { _links: { 'rel/login': '/login' } } } : service.standard(request);
+      valid = service.newSession();
+      if (request.path.startsWith('/rtsp') && (lost += 1) <= 3) return 'silence';
+      return { ...asReply(reply), headers: { 'Set-Cookie': `sid=${valid}; Path=/` } };
+    };
+    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { retryMs: 10, longestRetryMs: 10 });
+    await client.listDevices();
+    await rtspForEvent(client, EVENT, QUALITY);
+    assert.equal(lost, 4);
   });
 
   it('T-21 asks /system anew where the address of the devices is gone', async () => {

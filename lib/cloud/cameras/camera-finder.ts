@@ -91,7 +91,8 @@ export class CameraFinder {
   }
 
   async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
-    const inDetails = await orNothing(operation, this.#remoteIds.inDetails(operation, entry));
+    const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry));
+    const inDetails = await orNothing(operation, asked);
     const { id } = entry.device;
     return inDetails ?? this.#learned.get(id) ?? (await this.#ofLastRun(id)) ?? id;
   }
@@ -176,7 +177,7 @@ export class CameraFinder {
   /** With only a remote id, the details of the cameras whose records show none are the last resort. */
   async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
     for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
-      const asked = this.#remoteIds.inDetails(operation.tryingOnce(), entry);
+      const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
       const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
       if (inDetails !== undefined && inDetails === remoteId) return entry;
     }
@@ -184,7 +185,8 @@ export class CameraFinder {
   }
 
   async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
-    const own = await orNothing(operation, this.#directory.askStatus(operation, entry));
+    const asked = operation.hint((hint) => this.#directory.askStatus(hint, entry));
+    const own = await orNothing(operation, asked);
     if (own !== undefined) return own;
     await this.#directory.refreshOnMiss(operation, 'unknown');
     const found = wanted.lookUp();

@@ -89,7 +89,9 @@ export class LastRun {
     if (url === undefined) return undefined;
     const first = await this.#session.link(operation, devices);
     if (first.href === url.href) return undefined;
-    const asked = this.#asking.run(url.href, operation, (shared) => this.#page(shared.tryingOnce(), url));
+    const asked = this.#asking.run(url.href, operation, (shared) =>
+      shared.hint((once) => this.#page(once, url), true),
+    );
     const found = (await orNothing(operation, asked))?.find(({ device }) => device.id === id);
     if (found !== undefined) this.#directory.loadBehind();
     return found;

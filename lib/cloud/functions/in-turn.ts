@@ -23,7 +23,9 @@ export class InTurn {
     void ended.then(() => {
       if (this.#last.get(key) === ended) this.#last.delete(key);
     });
-    return operation.waitFor(mine);
+    await operation.waitFor(before);
+    // From here on the work itself heeds its operation, and knows best what becomes of it.
+    return mine;
   }
 }
 

@@ -117,7 +117,8 @@ export class RtspSessions {
     const hint = await this.#lastRun.video(operation, ids);
     if (hint === undefined || ids.remoteId === undefined) return undefined;
     const { entry, ...openedAt } = hint;
-    const asked = this.#post(operation.tryingOnce(), entry, openedAt, ids.remoteId, bodyFor);
+    const { remoteId } = ids;
+    const asked = operation.hint((once) => this.#post(once, entry, openedAt, remoteId, bodyFor), true);
     const granted = await orNothing(operation, asked);
     if (granted === undefined) this.#lastRun.forgetVideo(entry.device.id);
     else this.#lastRun.follow();
@@ -132,7 +133,8 @@ export class RtspSessions {
     bodyFor: BodyFor,
   ): Promise<Granted> {
     const body = jsonBody(bodyFor(cameraRemoteId));
-    const answer = await this.#session.follow(operation, { ...openedAt, method: 'POST', body });
+    const request = { kind: 'RTSP session', method: 'POST', ...openedAt, body } as const;
+    const answer = await this.#session.follow(operation, request);
     return { camera, cameraRemoteId, openedAt, ...rtspUrlOf(answer) };
   }
 

@@ -1,29 +1,28 @@
 import { RvmError } from '../../error';
-import { DIALECT } from '../dialect';
 import { TOO_LARGE } from './content-coding';
 import { ProxyFault } from './connection/proxy-fault';
 import { tlsFault } from './connection/tls-fault';
+import type { RequestKind } from './sent-again';
 
 const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
 const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
 const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
 
-/** What a POST to these asks for may be asked for again. */
-const ASK_ONLY: ReadonlySet<string> = new Set([DIALECT.relations.login, DIALECT.relations.rtsp]);
-
 /** What was asked for. */
 interface Asked {
+  kind?: RequestKind;
   method: string;
   relation: string;
 }
 
 /** The error of a request that got no complete answer, from what undici or the system reported. */
-export function transportError(error: unknown, { method, relation }: Asked, attempts: number): RvmError {
+export function transportError(error: unknown, asked: Asked, attempts: number): RvmError {
+  const { relation } = asked;
   if (error instanceof RvmError) return error;
   const code = codeOf(error);
   const cause = { relation, attempts };
   if (error instanceof ProxyFault) return error.toRvmError(cause);
-  if (TIMEOUTS.has(code)) return timeoutError({ method, relation }, attempts);
+  if (TIMEOUTS.has(code)) return timeoutError(asked, attempts);
   if (CLOSED.has(code)) return closedError(relation);
   const tls = error instanceof Error ? tlsFault(code, error.message, 'service') : undefined;
   if (tls !== undefined) return new RvmError('TLS', tls, cause);
@@ -42,9 +41,9 @@ export function transportError(error: unknown, { method, relation }: Asked, atte
 }
 
 /** Of a command nobody knows whether it was carried out. */
-export function timeoutError({ method, relation }: Asked, attempts: number): RvmError {
+export function timeoutError({ kind, method, relation }: Asked, attempts: number): RvmError {
   const advice =
-    method === 'GET' || ASK_ONLY.has(relation)
+    method === 'GET' || kind !== undefined
       ? 'try again, or allow more time in the cloud'
       : 'whether it has done what was asked is not known: look before you try again';
   return new RvmError('TIMEOUT', `The service did not answer in time; ${advice}.`, { relation, attempts });

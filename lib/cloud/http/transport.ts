@@ -1,14 +1,16 @@
 import type { RvmError } from '../../error';
 import { Abort } from '../../concurrency/abort';
 import { Answer, type Headers } from './answer';
+import type { Attempt } from './attempt';
 import { READABLE_CODINGS, unpacked, type UnreadableBody } from './content-coding';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
 import { roundTrip, type RawAnswer } from './connection/round-trip';
 import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { TrustedUrl } from './origin';
-import { Places, takeAll, takeAllFree } from '../../concurrency/places';
+import { Places, takeAll, takeAllFree, type Line } from '../../concurrency/places';
 import { RateLimits } from './rate-limits';
+import type { RequestKind } from './sent-again';
 import type { SessionCookies } from './session-cookies';
 import type { StationTiming } from '../timing';
 import { closedError, notSent, timeoutError, transportError } from './transport-error';
@@ -23,6 +25,8 @@ export interface TransportOptions extends ConnectionOptions {
 }
 
 export interface ServiceRequest {
+  /** What it does that is not seen from its method: a POST is a command unless said. */
+  kind?: Exclude<RequestKind, 'command'>;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   url: TrustedUrl;
   /** What is being followed, for errors. */
@@ -33,6 +37,10 @@ export interface ServiceRequest {
   otherMethod?: 'POST';
   /** Called when its turn to be sent has come: throws where it shall not be any more. */
   admit?: () => void;
+}
+
+export function requestKind({ kind, method }: ServiceRequest): RequestKind {
+  return kind ?? (method === 'GET' ? 'GET' : 'command');
 }
 
 export interface RequestBody {
@@ -65,10 +73,11 @@ interface Exchanged extends Omit<RawAnswer, 'body'> {
 
 /** How a session wants a request sent. */
 interface Via {
-  attempt: number;
+  /** Notes how far it comes. */
+  attempt: Attempt;
   cookies: SessionCookies;
-  /** Where the session sends one request at a time. */
-  line: Places | undefined;
+  /** Those of the session, of whom some go alone. */
+  line: Line;
 }
 
 /** The connections to the service, shared by all sessions of one Central Station. */
@@ -96,26 +105,30 @@ export class Transport {
 
   /**
    * Sends one request and reads the whole answer, whatever its status.
-   * @throws RvmError NETWORK, TIMEOUT, TLS, BAD_RESPONSE, CANCELLED
+   * @throws RvmError NETWORK, TIMEOUT, TLS, BAD_RESPONSE, CANCELLED; RATE_LIMITED where the service has asked to be left alone
    */
   async send(operation: Operation, wanted: ServiceRequest, via: Via): Promise<Answer> {
     const { abort, end } = this.#begin(operation, wanted.relation);
     try {
+      via.attempt.begin(via.cookies.text);
+      this.#checkLimits(wanted);
       const received = await this.#exchange(operation, wanted, via, abort);
       const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
       if (fault !== undefined) throw fault;
-      return new Answer({
+      const answer = new Answer({
         status: received.status,
         headers: received.headers,
         body: received.body,
         url: wanted.url,
         relation: wanted.relation,
-        attempt: via.attempt,
+        attempt: via.attempt.number,
         // It may repeat the cookies of its request and bring others.
         secrets: () => this.#secrets(received.sent, via.cookies),
       });
+      this.limits.note(answer);
+      return answer;
     } catch (error) {
-      throw transportError(error, wanted, via.attempt);
+      throw transportError(error, wanted, via.attempt.number);
     } finally {
       end();
     }
@@ -159,15 +172,15 @@ export class Transport {
   }
 
   async #exchange(operation: Operation, wanted: ServiceRequest, via: Via, abort: Abort): Promise<Exchanged> {
-    const places = via.line === undefined ? [this.#places] : [via.line, this.#places];
+    const places = [via.line, this.#places];
     const leave = takeAllFree(places, rankOf(wanted)) ?? (await this.#wait(wanted, places, abort));
     return abortAfter(this.#options.timeoutMs, abort, {
-      late: () => timeoutError(wanted, via.attempt),
-      work: () => this.#request(operation, wanted, via.cookies, { abort, leave }),
+      late: () => timeoutError(wanted, via.attempt.number),
+      work: () => this.#request(operation, wanted, via, { abort, leave }),
     });
   }
 
-  #wait(wanted: ServiceRequest, places: readonly Places[], abort: Abort): Promise<() => void> {
+  #wait(wanted: ServiceRequest, places: readonly Line[], abort: Abort): Promise<() => void> {
     return abortAfter(PATIENCE * this.#options.timeoutMs, abort, {
       late: () => notSent(wanted),
       work: () => takeAll(places, rankOf(wanted), abort),
@@ -178,15 +191,23 @@ export class Transport {
   #request(
     operation: Operation,
     wanted: ServiceRequest,
-    cookies: SessionCookies,
+    { attempt, cookies }: Via,
     { abort, leave }: { abort: Abort; leave: () => void },
   ): Promise<Exchanged> {
     const { admit, url, method, body } = wanted;
+    const onSent = (): void => void (attempt.isSent = true);
     const onHead = ({ 'set-cookie': setCookie }: Headers): void => {
-      if (setCookie !== undefined) cookies.keep(setCookie, url);
+      attempt.isAnswered = true;
+      if (setCookie === undefined) return;
+      const before = cookies.text;
+      cookies.keep(setCookie, url);
+      attempt.hasChangedCookies ||= cookies.text !== before;
     };
     try {
       admit?.();
+      // Asked for again: the answer that limits it may have come while this one waited in line.
+      this.#checkLimits(wanted);
+      attempt.begin(cookies.text);
       // Not before: one that its session left behind in the line, or that nobody waits for any more, never goes out.
       operation.countRequest();
       this.#lastSentAt = performance.now();
@@ -194,7 +215,11 @@ export class Transport {
       const headers = this.#headers(wanted, cookies.headerFor(url));
       const path = url.pathname + url.search;
       const request = { origin: url.origin, path, method, headers, body: body?.bytes ?? null };
-      const received = roundTrip(this.#connections.dispatcher, request, abort, { onHead, onEnd: leave });
+      const received = roundTrip(this.#connections.dispatcher, request, abort, {
+        onSent,
+        onHead,
+        onEnd: leave,
+      });
       return received.then(async (answer) => {
         const coding = answer.headers['content-encoding'];
         const body = await unpacked(answer.body, coding, () => this.#secrets(sent, cookies));
@@ -209,6 +234,12 @@ export class Transport {
   /** What an answer must not repeat to anybody. */
   #secrets(sent: readonly string[], cookies: SessionCookies): string[] {
     return [...this.#options.secrets, ...sent, ...cookies.values];
+  }
+
+  /** @throws RvmError RATE_LIMITED */
+  #checkLimits(wanted: ServiceRequest): void {
+    const limit = this.limits.against(wanted);
+    if (limit !== undefined) throw limit.error;
   }
 
   #headers(wanted: ServiceRequest, cookie: string): Record<string, string> {

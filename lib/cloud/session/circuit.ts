@@ -1,20 +1,29 @@
 import type { RvmError } from '../../error';
+import { isOutage } from '../http/sent-again';
+import { closedError } from '../http/transport-error';
 import { Operation } from '../operation';
 import { growingPause, type StationTiming } from '../timing';
 
+/** Looks whether its wait is over. */
+type Waiter = () => void;
+
 /**
- * The circuit breaker of one Central Station. It opens after some outages in a row, and at once when a login fails. While
- * it is open every call fails at once with the error that opened it; one probe per step of a growing pause, and nothing
- * else, tries whether the service is back. So the load on a service in trouble does not depend on the number of messages,
- * and a station recovers without any.
+ * The circuit breaker of one Central Station. It opens after some outages in a row, and at once when a login fails. While it is
+ * open nothing is sent but one probe per step of a growing pause, which tries whether the service is back. What an outage has
+ * opened is waited for, and the probe that succeeds wakes all who wait; what only a person can cure fails them at once. So the
+ * load on a service in trouble does not depend on the number of messages, and a station recovers without any.
  */
 export class Circuit {
   readonly #timing: StationTiming;
   readonly #probe: (operation: Operation) => Promise<void>;
+  readonly #waiters = new Set<Waiter>();
   #outages = 0;
   #steps = 0;
   #openedBy: RvmError | undefined;
   #notBefore = 0;
+  /** When the pause before the next probe began, and when that comes. */
+  #restsSince = 0;
+  #probeAt = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #probing = false;
   #closed = false;
@@ -25,9 +34,20 @@ export class Circuit {
     this.#probe = probe;
   }
 
-  /** @throws RvmError the last error, at once, while the circuit is open: also while it is being probed */
-  check(): void {
-    if (this.#openedBy !== undefined) throw this.#openedBy;
+  /** Whether nothing is to be sent: also while it is being probed. */
+  get isOpen(): boolean {
+    return this.#openedBy !== undefined;
+  }
+
+  /**
+   * Waits until something may be sent: undefined where it may now.
+   * @throws RvmError what opened it, where the operation does not wait for that, or not until the next probe
+   */
+  whenClosed(operation: Operation): Promise<void> | undefined {
+    if (this.#openedBy === undefined) return undefined;
+    operation.checkAlive();
+    if (!isOutage(this.#openedBy)) throw this.#openedBy;
+    return this.#wait(operation);
   }
 
   /** The service has answered. */
@@ -35,8 +55,8 @@ export class Circuit {
     this.#outages = 0;
     this.#steps = 0;
     this.#openedBy = undefined;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopTimer();
+    this.#tellWaiters();
   }
 
   /** The service was out of reach: the first time calls still pass, but it is probed already. */
@@ -65,20 +85,76 @@ export class Circuit {
     this.#probeLater();
   }
 
-  /** Ends probing. */
+  /** Ends probing, and all waiting with CANCELLED. */
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
+    this.#tellWaiters();
+  }
+
+  #wait(operation: Operation): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        this.#waiters.delete(look);
+        stopListening();
+        settle();
+      };
+      const look = (): void => {
+        const fault = this.#faultFor(operation);
+        if (fault !== undefined) end(() => reject(fault));
+        else if (!this.isOpen) end(resolve);
+      };
+      this.#waiters.add(look);
+      if (this.#waiters.size === 1) this.#hurry();
+      const stopListening = operation.onAbort((reason) => end(() => reject(reason)));
+      look();
+    });
+  }
+
+  /** Why the operation is not to wait any longer, if so. */
+  #faultFor(operation: Operation): Error | undefined {
+    if (this.#closed) return closedError('');
+    const error = this.#openedBy;
+    if (error === undefined) return undefined;
+    if (!isOutage(error)) return error;
+    const ms = this.#probing ? 0 : Math.max(0, this.#probeAt - performance.now());
+    return operation.mayWait(error, ms) ? undefined : error;
+  }
+
+  #tellWaiters(): void {
+    for (const look of this.#waiters) look();
+  }
+
+  /** Somebody waits now: the next probe comes when it would have come for them. */
+  #hurry(): void {
+    if (this.#timer === undefined) return;
+    this.#stopTimer();
+    this.#startTimer();
   }
 
   #probeLater(): void {
-    if (this.#closed || this.#timer !== undefined || this.#probing) return;
-    this.#steps += 1;
-    const { probeMs, longestProbeMs } = this.#timing;
-    const asked = this.#notBefore - performance.now();
-    const pause = Math.max(growingPause(this.#steps, probeMs, longestProbeMs), asked);
-    this.#timer = setTimeout(() => void this.#probeNow(), pause);
+    if (!this.#closed && this.#timer === undefined && !this.#probing) {
+      this.#steps += 1;
+      this.#restsSince = performance.now();
+      this.#probeAt = Infinity;
+      this.#startTimer();
+    }
+    this.#tellWaiters();
+  }
+
+  /** Later than it was said already it does not come, but for what the service asks for. */
+  #startTimer(): void {
+    const { probeMs, longestProbeMs, longestAwaitedProbeMs } = this.#timing;
+    const longest = this.#waiters.size > 0 ? Math.min(longestProbeMs, longestAwaitedProbeMs) : longestProbeMs;
+    const at = this.#restsSince + growingPause(this.#steps, probeMs, longest);
+    this.#probeAt = Math.max(Math.min(at, this.#probeAt), this.#notBefore);
+    this.#timer = setTimeout(() => void this.#probeNow(), Math.max(0, this.#probeAt - performance.now()));
     this.#timer.unref();
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   async #probeNow(): Promise<void> {

@@ -1,10 +1,10 @@
 import { RvmError } from '../../error';
 import type { Answer } from '../http/answer';
-import { CookieRotation } from './cookie-rotation';
+import { Attempt } from '../http/attempt';
+import { CookieRotation, type Judged, type RotationMemory, type Tried } from './cookie-rotation';
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
-import type { Places } from '../../concurrency/places';
-import { withRetries } from '../http/retry';
+import type { Line } from '../../concurrency/places';
 import { SessionCookies } from '../http/session-cookies';
 import type { ServiceRequest, Transport } from '../http/transport';
 
@@ -19,17 +19,20 @@ export class HttpSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
   readonly #cookies = new SessionCookies();
-  readonly #rotation = new CookieRotation(() => this.#cookies.text);
+  readonly #memory: RotationMemory;
+  readonly #rotation: CookieRotation;
 
   /** With an empty jar: a late answer to an old session cannot spoil the cookies of the new one. */
-  constructor(transport: Transport, origins: Origins) {
+  constructor(transport: Transport, origins: Origins, memory: RotationMemory) {
     this.#transport = transport;
     this.#origins = origins;
+    this.#memory = memory;
+    this.#rotation = new CookieRotation(() => this.#cookies.text, memory);
   }
 
   /** The same connections with an empty cookie jar. */
   fresh(): HttpSession {
-    return new HttpSession(this.#transport, this.#origins);
+    return new HttpSession(this.#transport, this.#origins, this.#memory);
   }
 
   get hasCookie(): boolean {
@@ -37,29 +40,45 @@ export class HttpSession {
   }
 
   /**
-   * Sends a request, with retries where they do no harm. Redirects of a GET are followed, and those of others that say they
-   * were not carried out, each hop only to an origin we trust; one that names its other method in a 405 is sent once with
-   * that. Other answers are given back as they are.
+   * Sends a request. Redirects of a GET are followed, and those of others that say they were not carried out, each hop only to an
+   * origin we trust; one that names its other method in a 405 is sent once with that. Other answers are given back as they are.
    * @throws RvmError UNTRUSTED_LINK as well
    */
-  async exchange(operation: Operation, { otherMethod, ...wanted }: ServiceRequest): Promise<Answer> {
-    const answer = await this.#send(operation, wanted);
-    if (otherMethod === undefined || !names(answer, otherMethod)) return answer;
-    // Redirects may have led to where it was refused.
-    const url = this.#origins.resolve(answer.url.href, answer.url, wanted.relation);
-    return this.#send(operation, { ...wanted, url, method: otherMethod });
+  async exchange(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    return (await this.try(operation, wanted, { attempt: new Attempt() })).answer;
   }
 
-  #send(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    return withRetries(this.#transport, operation, wanted, (attempt) =>
-      this.#rotation.send((line) => this.#followRedirects(operation, wanted, { attempt, line })),
+  /** The same as one of several attempts, and whether a refusal is certain. */
+  async try(operation: Operation, { otherMethod, ...wanted }: ServiceRequest, tried: Tried): Promise<Judged> {
+    const judged = await this.#send(operation, wanted, tried);
+    const { answer } = judged;
+    if (otherMethod === undefined || !names(answer, otherMethod)) return judged;
+    // Redirects may have led to where it was refused.
+    const url = this.#origins.resolve(answer.url.href, answer.url, wanted.relation);
+    // It asks for no more than the first did.
+    return this.#send(operation, { kind: 'GET', ...wanted, url, method: otherMethod }, tried);
+  }
+
+  #send(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
+    const { attempt } = tried;
+    const isLogin = wanted.kind === 'login';
+    return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>
+      this.#followRedirects(operation, wanted, { attempt, line }),
     );
+  }
+
+  /**
+   * Does work while none of its requests is under way, where they go one at a time: a service that knows one cookie for a user
+   * would take the answer to the old session for the newest one.
+   */
+  whileQuiet<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
+    return this.#memory.isStrict ? this.#rotation.whileQuiet(operation, work) : work();
   }
 
   async #followRedirects(
     operation: Operation,
     wanted: ServiceRequest,
-    { attempt, line }: { attempt: number; line: Places | undefined },
+    { attempt, line }: { attempt: Attempt; line: Line },
   ): Promise<Answer> {
     const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
@@ -75,7 +94,7 @@ export class HttpSession {
     throw new RvmError(
       'BAD_RESPONSE',
       'The service redirects without end; check the base URL of the cloud.',
-      { relation: wanted.relation, attempts: attempt },
+      { relation: wanted.relation, attempts: attempt.number },
     );
   }
 }

@@ -6,7 +6,8 @@ import { acceptVersions } from '../http/media-type';
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
 import { SystemResource } from './system-resource';
-import { jsonBody, type ServiceRequest } from '../http/transport';
+import { growingPause } from '../timing';
+import { jsonBody, type ServiceRequest, type Transport } from '../http/transport';
 
 export interface LoginOptions {
   versionLow: string;
@@ -21,6 +22,9 @@ export interface LoginOptions {
 }
 
 const { relations } = DIALECT;
+/** Milliseconds, between looks whether the login is seen. */
+const FIRST_LOOK = 100;
+const LONGEST_LOOK = 500;
 
 /**
  * The login of the specification (section 5): `GET /system`, POST to `rel/login`, and `GET /system` again, which
@@ -34,6 +38,7 @@ export async function logIn(
   http: HttpSession,
   origins: Origins,
   options: LoginOptions,
+  transport: Transport,
 ): Promise<SystemResource> {
   const before = await http.exchange(operation, systemRequest(origins, options));
   if (before.refused) throw keyRejected(before);
@@ -41,6 +46,7 @@ export async function logIn(
   if (system.link(relations.devices) !== undefined) return system;
 
   const answer = await http.exchange(operation, {
+    kind: 'login',
     method: 'POST',
     url: system.requireLink(relations.login),
     relation: relations.login,
@@ -56,11 +62,31 @@ export async function logIn(
     );
   }
 
-  const after = await http.exchange(operation, systemRequest(origins, options));
-  if (after.refused) throw await explainRefusal(operation, origins, options, http, after);
-  const loggedIn = SystemResource.from(after, origins);
-  if (loggedIn.link(relations.devices) !== undefined) return loggedIn;
-  throw after.error(
+  return seen(operation, http, origins, options, transport);
+}
+
+/** A service of several machines may show the login not at once on all of them: it is asked again for a while. */
+async function seen(
+  operation: Operation,
+  http: HttpSession,
+  origins: Origins,
+  options: LoginOptions,
+  transport: Transport,
+): Promise<SystemResource> {
+  const until = performance.now() + transport.timing.loginSettlesMs;
+  for (let step = 1; ; step += 1) {
+    const after = await http.exchange(operation, systemRequest(origins, options));
+    const loggedIn = after.refused ? undefined : SystemResource.from(after, origins);
+    if (loggedIn?.link(relations.devices) !== undefined) return loggedIn;
+    const pause = growingPause(step, FIRST_LOOK, LONGEST_LOOK);
+    if (performance.now() + pause < until) await transport.pause(operation, 'system', pause);
+    else if (after.refused) throw await explainRefusal(operation, origins, options, http, after);
+    else throw withoutEffect(after);
+  }
+}
+
+function withoutEffect(answer: Answer): RvmError {
+  return answer.error(
     'LOGIN_FAILED',
     'The login had no effect: the service offers no cameras after it; check name and password of the Agent User.',
   );

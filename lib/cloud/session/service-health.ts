@@ -46,9 +46,17 @@ export class ServiceHealth {
     this.#circuit = new Circuit(timing, probe);
   }
 
-  /** @throws RvmError at once while the circuit is open: what opened it */
-  check(): void {
-    this.#circuit.check();
+  /** Whether nothing is to be sent but probes. */
+  get isOut(): boolean {
+    return this.#circuit.isOpen;
+  }
+
+  /**
+   * Waits until something may be sent: undefined where it may now.
+   * @throws RvmError what stands against it, where that is not waited for
+   */
+  whenBack(operation: Operation): Promise<void> | undefined {
+    return this.#circuit.whenClosed(operation);
   }
 
   loggingIn(): void {

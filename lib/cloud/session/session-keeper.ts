@@ -1,10 +1,15 @@
 import { RvmError } from '../../error';
 import type { Answer } from '../http/answer';
+import { Attempt } from '../http/attempt';
+import { isOutage } from '../http/sent-again';
+import { Tries } from '../http/tries';
+import { RotationMemory, type Judged, type Tried } from './cookie-rotation';
 import { DIALECT } from '../dialect';
 import { HttpSession } from './http-session';
 import { logIn, systemRequest, type LoginOptions } from './login';
 import { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
+import { permissionDenied, Pursuit, type Sessions } from './pursuit';
 import { isSignOfLife, ServiceHealth } from './service-health';
 import { SingleFlight } from '../single-flight';
 import type { StateBoard } from './station-state';
@@ -18,16 +23,10 @@ interface Session {
   readonly loggedInAt: number;
 }
 
-/** An answer, and the session that it was given to. */
-interface Sent {
-  readonly session: Session;
-  readonly answer: Answer;
-}
-
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
- * request is sent once more after one new login, and never again. While the circuit of the service is open, all calls fail
- * at once.
+ * request is sent once more after one new login, and what is refused then is a question of rights. What fails in passing is sent
+ * again as `SENT_AGAIN` says, until the deadline of its operation; while the circuit of the service is open nothing is.
  */
 export class SessionKeeper {
   readonly #transport: Transport;
@@ -37,7 +36,10 @@ export class SessionKeeper {
   readonly #login = new SingleFlight<Session>();
   readonly #reread = new SingleFlight<void>();
   readonly #health: ServiceHealth;
+  readonly #sessions: Sessions<Session>;
   #current: Session | undefined;
+  /** Of the last login that has succeeded, also where it is not used any more. */
+  #latest: HttpSession | undefined;
   #noLoginUntil = 0;
   /** Why there is no login until then, where it is one that failed. */
   #loginError: RvmError | undefined;
@@ -54,6 +56,14 @@ export class SessionKeeper {
     this.#options = options;
     this.#timing = timing;
     this.#health = new ServiceHealth(board, transport.limits, timing, (operation) => this.#probe(operation));
+    this.#sessions = {
+      memory: new RotationMemory(),
+      isOut: () => this.#health.isOut,
+      open: (operation) => this.#open(operation),
+      send: (...request) => this.#send(...request),
+      renew: (...refusal) => this.#renew(...refusal),
+      denied: (...refusal) => this.#denied(...refusal),
+    };
   }
 
   /**
@@ -71,15 +81,8 @@ export class SessionKeeper {
    * @returns an answer with a status of success
    * @throws RvmError PERMISSION_DENIED, RATE_LIMITED, HTTP_ERROR, and those of the login and the transport
    */
-  async follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
-    const first = await this.#send(operation, wanted);
-    if (!first.answer.refused) return succeeded(first.answer, 0);
-    await this.#renew(operation, first);
-    const second = await this.#send(operation, wanted);
-    if (!second.answer.refused) return succeeded(second.answer, 1);
-    this.#noLoginUntil = second.session.loggedInAt + this.#timing.refusalMs;
-    this.#loginError = undefined;
-    throw permissionDenied(second.answer, 1);
+  follow(operation: Operation, wanted: ServiceRequest): Promise<Answer> {
+    return new Pursuit(this.#sessions, this.#transport, operation, wanted).answer();
   }
 
   /**
@@ -87,10 +90,24 @@ export class SessionKeeper {
    * the devices is dropped.
    */
   rereadSystem(operation: Operation): Promise<void> {
-    return this.#reread.run(operation, async (shared) => {
-      const session = this.#current;
-      if (session !== undefined) await this.#lookAt(shared, session);
-    });
+    return this.#reread.run(operation, (shared) => this.#lookAgain(shared));
+  }
+
+  async #lookAgain(operation: Operation): Promise<void> {
+    const tries = new Tries(this.#transport, operation, systemRequest(this.#origins, this.#options));
+    for (;;) {
+      await this.#health.whenBack(operation);
+      if (this.#current === undefined) return;
+      try {
+        await this.#lookAt(operation, this.#current);
+        return;
+      } catch (error) {
+        if (error === HELD_UP) continue;
+        operation.checkAlive();
+        if (!(error instanceof RvmError)) throw error;
+        await tries.waitAfter(error, tries.next(), this.#sessions.isOut);
+      }
+    }
   }
 
   /**
@@ -109,11 +126,11 @@ export class SessionKeeper {
   }
 
   /**
-   * Asks for a sign of life, in one attempt. While the circuit is open it is probed for already.
+   * Asks for a sign of life, in one attempt; while the circuit is open it is probed for already.
    * @throws RvmError where there is none; the state tells it
    */
   async askForLife(): Promise<void> {
-    this.#health.check();
+    if (this.#health.isOut) return;
     await this.#probe(new Operation({ once: true }));
   }
 
@@ -128,39 +145,66 @@ export class SessionKeeper {
   }
 
   #open(operation: Operation): Session | Promise<Session> {
-    this.#health.check();
-    return this.#current ?? this.#login.run(operation, (shared) => this.#logIn(shared));
+    if (this.#current !== undefined && !this.#health.isOut) return this.#current;
+    return this.#openInTime(operation);
   }
 
-  /** With the session of the moment; one that is renewed while the request waits in line is replaced. */
-  async #send(operation: Operation, wanted: ServiceRequest): Promise<Sent> {
-    const session = await this.#open(operation);
-    try {
-      return { session, answer: await this.#exchange(operation, session, wanted) };
-    } catch (error) {
-      if (error !== STALE) throw error;
-      return this.#send(operation, wanted);
+  /** A login that fails in passing opens the circuit: the next one is that of a probe. */
+  async #openInTime(operation: Operation): Promise<Session> {
+    for (;;) {
+      await this.#health.whenBack(operation);
+      if (this.#current !== undefined) return this.#current;
+      try {
+        return await this.#login.run(operation, (shared) => this.#logIn(shared));
+      } catch (error) {
+        operation.checkAlive();
+        if (operation.once || !(error instanceof RvmError) || !isOutage(error)) throw error;
+      }
     }
   }
 
-  /** Sees to another session in place of one that was refused. */
-  async #renew(operation: Operation, { session, answer }: Sent): Promise<void> {
+  /** With the session of the moment: undefined where that was renewed while the request waited in line, or nothing is sent. */
+  async #send(
+    operation: Operation,
+    session: Session,
+    wanted: ServiceRequest,
+    tried: Tried,
+  ): Promise<Judged | undefined> {
+    try {
+      return await this.#exchange(operation, session, wanted, tried);
+    } catch (error) {
+      if (error === STALE || error === HELD_UP) return undefined;
+      throw error;
+    }
+  }
+
+  /** Sees to another session in place of one that has refused something. */
+  async #renew(operation: Operation, session: Session, { answer, isCertain }: Judged): Promise<void> {
     if (this.#current !== session) return;
     if (performance.now() < this.#noLoginUntil) {
       await this.rereadSystem(operation);
-      if (this.#current === session) throw this.#loginError ?? permissionDenied(answer, 0);
+      if (this.#current === session && isCertain) throw this.#loginError ?? permissionDenied(answer);
       if (this.#current !== undefined) return;
     }
     await this.#login.run(operation, (shared) => this.#logIn(shared, session));
+  }
+
+  /** Refused right after a fresh login: for a while no further one is made. */
+  #denied(session: Session, refusal: Answer): RvmError {
+    this.#noLoginUntil = session.loggedInAt + this.#timing.refusalMs;
+    this.#loginError = undefined;
+    return permissionDenied(refusal);
   }
 
   /** @param old a session that was refused something */
   async #logIn(operation: Operation, old?: Session): Promise<Session> {
     this.#health.loggingIn();
     try {
-      const http = new HttpSession(this.#transport, this.#origins);
-      const system = await logIn(operation, http, this.#origins, this.#options);
+      const http = new HttpSession(this.#transport, this.#origins, this.#sessions.memory);
+      const work = () => logIn(operation, http, this.#origins, this.#options, this.#transport);
+      const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
       const session = { http, system, loggedInAt: performance.now() };
+      this.#latest = http;
       this.#current = session;
       this.#health.reachable(session.system.version);
       return session;
@@ -177,12 +221,19 @@ export class SessionKeeper {
       return;
     }
     if (old !== undefined && (await this.#isGood(operation, old))) {
-      this.#noLoginUntil = performance.now() + this.#timing.refusalMs;
+      this.#noLoginUntil = performance.now() + this.#pauseAfter(error);
       this.#loginError = error;
       return;
     }
     this.#current = undefined;
     this.#health.giveUp(error);
+  }
+
+  /** Milliseconds without a further login, where the old session is good. */
+  #pauseAfter(error: RvmError): number {
+    const { probeMs, refusalMs } = this.#timing;
+    const asked = this.#transport.limits.against({ relation: error.cause.relation ?? '' })?.ms ?? 0;
+    return Math.max(asked, isOutage(error) ? probeMs : refusalMs);
   }
 
   async #isGood(operation: Operation, session: Session): Promise<boolean> {
@@ -219,27 +270,32 @@ export class SessionKeeper {
   }
 
   async #renewSystem(operation: Operation, session: Session): Promise<void> {
-    const answer = await this.#exchange(operation, session, systemRequest(this.#origins, this.#options));
+    const wanted = systemRequest(this.#origins, this.#options);
+    const { answer } = await this.#exchange(operation, session, wanted, { attempt: new Attempt() });
     const system = answer.refused ? undefined : SystemResource.from(answer, this.#origins);
     if (system?.link(DIALECT.relations.devices) !== undefined) session.system = system;
     else if (this.#current === session) this.#current = undefined;
   }
 
-  async #exchange(operation: Operation, session: Session, wanted: ServiceRequest): Promise<Answer> {
-    let isSent = operation.once;
+  async #exchange(
+    operation: Operation,
+    session: Session,
+    wanted: ServiceRequest,
+    tried: Tried,
+  ): Promise<Judged> {
     const admit = (): void => {
-      this.#health.check();
+      if (this.#health.isOut) throw HELD_UP;
       if (this.#current !== undefined && this.#current !== session) throw STALE;
-      isSent = true;
     };
     try {
-      const answer = await session.http.exchange(operation, operation.once ? wanted : { ...wanted, admit });
+      const judged = await session.http.try(operation, operation.once ? wanted : { ...wanted, admit }, tried);
       // Whether a System resource can be used shows when it is read.
-      const isProof = this.#health.answered(wanted, answer) && wanted.relation !== 'system';
+      const isProof = this.#health.answered(wanted, judged.answer) && wanted.relation !== 'system';
       if (isProof && this.#current === session) this.#health.reachable(session.system.version);
-      return answer;
+      return judged;
     } catch (error) {
-      if (isSent) this.#health.failed(wanted, error);
+      // Who has given up in line says nothing of the service.
+      if (!operation.isOver || tried.attempt.isSent) this.#health.failed(wanted, error);
       throw error;
     }
   }
@@ -247,17 +303,5 @@ export class SessionKeeper {
 
 /** Ends a request that waited in line while its session was renewed: it goes out with the new one. */
 const STALE = new RvmError('CANCELLED', 'The session was renewed before the request was sent.');
-
-/** @param before attempts that went before */
-function succeeded(answer: Answer, before: number): Answer {
-  if (answer.ok) return answer;
-  throw answer.statusError(before);
-}
-
-function permissionDenied(answer: Answer, before: number): RvmError {
-  return answer.error(
-    'PERMISSION_DENIED',
-    `The service refuses ${answer.relation} to this Agent User; check its rights and what the customer has granted.`,
-    before,
-  );
-}
+/** Ends a request that waited in line while the service went out of reach: it goes out once that is back. */
+const HELD_UP = new RvmError('CANCELLED', 'The service was out of reach before the request was sent.');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DIALECT } from '../../../lib/cloud/dialect';
+import { SENT_AGAIN } from '../../../lib/cloud/http/sent-again';
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 
@@ -40,6 +41,23 @@ describe('the page of the service', () => {
     assert.deepEqual(
       wanted.filter((rule) => !listed.includes(rule)),
       [],
+    );
+  });
+
+  it('says what is sent again, as the client has it', () => {
+    const [, section = ''] = /### What is sent again\n(.*?)\n## /s.exec(page) ?? [];
+    const [, , ...rows] = [...section.matchAll(/^\|(.*)\|$/gm)].map(([, row = '']) =>
+      row.split('|').map((cell) => cell.trim()),
+    );
+    assert.deepEqual(
+      rows,
+      Object.entries(SENT_AGAIN).map(([failure, again]) => [
+        failure,
+        again.GET,
+        again.login,
+        again['RTSP session'],
+        again.command,
+      ]),
     );
   });
 

@@ -213,7 +213,7 @@ export class ChaosDeeds {
       // Only a moment tells two of one camera apart.
       ...(t === undefined ? { lane: post } : {}),
       act: async (client, options) => {
-        const session = await client.openRtsp({ ...wanted, ...deadline }, options);
+        const session = await client.openRtsp(wanted, { ...options, ...deadline });
         return () => this.#checkSession(session, camera, post, wanted);
       },
     };

@@ -1,8 +1,10 @@
 import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import type { StationTiming } from '../../../lib/cloud/timing';
 import { Sandbox } from '../../../sandbox';
 import { FaultyProxy } from './faulty-proxy';
+import { StumblingGateway } from './stumbling-gateway';
 import { PATIENCE } from '../time/patience';
 import { RecordingForwarder } from '../rtsp/recording-forwarder';
 import { settingsOf } from '../service/scripted-station';
@@ -28,12 +30,18 @@ interface SandboxState {
 
 export interface ChaosOptions {
   seed: number;
+  /** Each answer brings a cookie that makes the one before invalid. */
+  rotates?: boolean;
   settings: Partial<StationClientOptions>;
   timing: StationTiming;
 }
 
+/** Time-outs that a call has in all, and a command. */
+const CALL = 10;
+const COMMAND = 5;
+
 /**
- * client -> faulty proxy -> forwarder that notes what arrives -> sandbox. The forwarder passes on whole requests only, so
+ * client -> faulty proxy -> gateway that answers in the place of the service now and then -> forwarder that notes what arrives -> sandbox. The forwarder passes on whole requests only, so
  * what it has noted is what the sandbox was asked for.
  */
 export class ChaosWorld {
@@ -43,13 +51,31 @@ export class ChaosWorld {
   private constructor(
     readonly sandbox: Sandbox,
     readonly forwarder: RecordingForwarder,
+    readonly gateway: StumblingGateway,
     readonly proxy: FaultyProxy,
     access: StationClientOptions,
     /** Milliseconds that the service has for one answer: many times what it needs, on a busy machine, too. */
     readonly timeoutMs: number,
     { settings, timing }: ChaosOptions,
   ) {
-    this.client = new StationClient({ ...access, timeoutMs, ...settings }, timing);
+    const deadlines = { deadlineMs: CALL * timeoutMs, ptzDeadlineMs: COMMAND * timeoutMs };
+    this.client = new StationClient({ ...access, timeoutMs, ...settings }, { ...timing, ...deadlines });
+  }
+
+  /** Milliseconds that a call has, and a command. */
+  deadline(isCommand: boolean): number {
+    return (isCommand ? COMMAND : CALL) * this.timeoutMs;
+  }
+
+  disturb(): void {
+    this.proxy.disturb();
+    this.gateway.disturb();
+  }
+
+  /** Ends when all is passed on again and every pause is over that was asked for. */
+  async calm(): Promise<void> {
+    this.proxy.calm();
+    await sleep(this.gateway.calm());
   }
 
   static async start(options: ChaosOptions): Promise<ChaosWorld> {
@@ -57,10 +83,13 @@ export class ChaosWorld {
     const credentials = sandbox.setStation('a', { scheme: 'http' });
     const forwarder = await RecordingForwarder.start(sandbox.url);
     const chances = { seed: options.seed, connectFaults: 10, exchangeFaults: 10, latencyMs: 200 };
-    const proxy = await FaultyProxy.start(forwarder.url, chances);
+    const { seed, rotates = false } = options;
+    const faults = { seed, outages: 3, limits: 10, longestOutageMs: 2_000, rotates };
+    const gateway = await StumblingGateway.start(forwarder.url, faults);
+    const proxy = await FaultyProxy.start(gateway.url, chances);
     const access = settingsOf({ ...credentials, apiKey: sandbox.apiKey, url: proxy.url });
     const timeoutMs = Math.max(1_000, 10 * (await millisecondsForMany(access)));
-    return new ChaosWorld(sandbox, forwarder, proxy, access, timeoutMs, options);
+    return new ChaosWorld(sandbox, forwarder, gateway, proxy, access, timeoutMs, options);
   }
 
   /** A second call changes nothing. */
@@ -69,6 +98,7 @@ export class ChaosWorld {
     this.#closed = true;
     await this.client.close();
     await this.proxy.close();
+    this.gateway.close();
     this.forwarder.close();
     await this.sandbox.close();
   }

@@ -79,10 +79,13 @@ export class ScriptedService {
     });
   }
 
-  /** @param tls makes it an https service */
-  static async start(tls?: ServerOptions): Promise<ScriptedService> {
+  /**
+   * @param tls makes it an https service
+   * @param port any that is free, unless said
+   */
+  static async start(tls?: ServerOptions, port = 0): Promise<ScriptedService> {
     const server = tls === undefined ? createServer() : createTlsServer(tls);
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return new ScriptedService(server, tls === undefined ? 'http' : 'https');
   }
@@ -142,6 +145,7 @@ export class ScriptedService {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');

@@ -1,6 +1,6 @@
 import type { ServerOptions } from 'node:https';
 import type { ProxySettings } from '../../../lib/cloud/http/connection/proxy-settings';
-import type { RtspSession, RtspWanted } from '../../../lib/cloud/calls';
+import type { CallOptions, RtspSession, RtspWanted } from '../../../lib/cloud/calls';
 import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import type { RelationNames } from '../../../lib/cloud/station-options';
@@ -11,6 +11,26 @@ import { ScriptedService } from './scripted-service';
 
 /** A time-out, in milliseconds, that a test can wait for and that an answer meets on a busy machine, too. */
 export const SHORT_TIMEOUT = 1_000;
+
+/** Longer than any call has time, in milliseconds. */
+const FAR_OFF = 600_000;
+/** With these what fails in passing fails at once, for no call has the time to wait for it: for tests of the failure itself. */
+export const IMPATIENT: Partial<StationTiming> = {
+  retryMs: FAR_OFF,
+  longestRetryMs: FAR_OFF,
+  loginSettlesMs: 0,
+  probeMs: FAR_OFF,
+  longestProbeMs: FAR_OFF,
+  longestAwaitedProbeMs: FAR_OFF,
+};
+/** Pauses that a test can wait for. */
+export const PATIENT: Partial<StationTiming> = {
+  retryMs: 10,
+  longestRetryMs: 100,
+  probeMs: 20,
+  longestProbeMs: 100,
+  longestAwaitedProbeMs: 100,
+};
 
 /** The services and clients of one test; `close` ends them all. */
 export class ScriptedStation {
@@ -33,10 +53,11 @@ export class ScriptedStation {
     return service;
   }
 
+  /** Unless its timing says otherwise it is impatient. */
   client(options: Partial<StationClientOptions> = {}, timing: Partial<StationTiming> = {}): StationClient {
     const client = new StationClient(
       { ...settingsOf(this.service), ...options },
-      { ...STATION_TIMING, ...timing },
+      { ...STATION_TIMING, ...IMPATIENT, ...timing },
     );
     this.#clients.push(client);
     return client;
@@ -101,10 +122,11 @@ export const EVENT_OF_GATE: RvmEvent = {
 export function rtspForEvent(
   client: StationClient,
   event: RvmEvent,
-  { signal, ...wanted }: Partial<RtspWanted> & { signal?: AbortSignal } = {},
+  { signal, deadlineMs, ...wanted }: Partial<RtspWanted> & CallOptions = {},
 ): Promise<RtspSession> {
   const defaults = { mode: 'event', event, preRoll: 0, quality: 'high', whenOffline: 'fail' } as const;
-  return client.openRtsp({ ...defaults, ...wanted } as RtspWanted, signal === undefined ? {} : { signal });
+  const options = { ...(signal && { signal }), ...(deadlineMs !== undefined && { deadlineMs }) };
+  return client.openRtsp({ ...defaults, ...wanted } as RtspWanted, options);
 }
 
 /** The setting of a proxy. */

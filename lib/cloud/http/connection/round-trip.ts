@@ -14,6 +14,8 @@ export interface RawAnswer {
 
 /** Who hears of a request before its answer is complete. */
 export interface RoundTripListeners {
+  /** A connection has taken the request. */
+  onSent: () => void;
   /** The head of the answer is there. */
   onHead: (headers: AnswerHeaders) => void;
   /** The request no longer holds a connection. */
@@ -60,7 +62,8 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#aborted !== undefined) controller.abort(this.#aborted);
+    if (this.#aborted === undefined) this.listeners.onSent();
+    else controller.abort(this.#aborted);
   }
 
   onResponseStart(_controller: unknown, status: number, headers: AnswerHeaders): void {

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { Abort } from '../../lib/concurrency/abort';
+import { Turns } from '../../lib/concurrency/turns';
+import { endOfTurn } from '../support/time/end-of-turn';
+
+/** Waits for turns under names, which are noted when they come; gives them back when told. */
+class Table {
+  readonly came: string[] = [];
+  readonly turns = new Turns();
+  readonly #leave = new Map<string, () => void>();
+
+  wait(name: string, how: 'together' | 'alone', rank = 0, abort = new Abort()): void {
+    this.turns[how].take(abort, rank).then(
+      (leave) => {
+        this.came.push(name);
+        this.#leave.set(name, leave);
+      },
+      () => this.came.push(`not ${name}`),
+    );
+  }
+
+  async leave(...names: string[]): Promise<void> {
+    for (const name of names) this.#leave.get(name)?.();
+    await endOfTurn();
+  }
+}
+
+describe('turns', () => {
+  let table: Table;
+
+  beforeEach(() => {
+    table = new Table();
+  });
+
+  it('let all go together who do not want to be alone', async () => {
+    for (const name of ['one', 'two', 'three']) table.wait(name, 'together');
+    await endOfTurn();
+    assert.deepEqual(table.came, ['one', 'two', 'three']);
+  });
+
+  it('let one go alone when the others have left, before those who came later', async () => {
+    for (const name of ['one', 'two']) table.wait(name, 'together');
+    table.wait('alone', 'alone');
+    table.wait('later', 'together');
+    await table.leave();
+    assert.deepEqual(table.came, ['one', 'two']);
+    await table.leave('one');
+    assert.deepEqual(table.came, ['one', 'two']);
+    await table.leave('two');
+    assert.deepEqual(table.came, ['one', 'two', 'alone']);
+    await table.leave('alone');
+    assert.deepEqual(table.came, ['one', 'two', 'alone', 'later']);
+  });
+
+  it('are given at once only where nobody waits', async () => {
+    const { together, alone } = table.turns;
+    const leave = together.takeFree(0);
+    assert.notEqual(leave, undefined);
+    assert.equal(alone.takeFree(0), undefined);
+    table.wait('alone', 'alone');
+    assert.equal(together.takeFree(0), undefined);
+    leave?.();
+    await endOfTurn();
+    assert.deepEqual(table.came, ['alone']);
+    assert.equal(together.takeFree(0), undefined);
+    await table.leave('alone');
+    assert.notEqual(alone.takeFree(0), undefined);
+  });
+
+  it('are given to lower ranks first', async () => {
+    table.wait('first', 'alone');
+    table.wait('other', 'alone', 2);
+    table.wait('session', 'alone', 0);
+    table.wait('urgent', 'alone', 1);
+    await endOfTurn();
+    for (const name of ['first', 'session', 'urgent']) await table.leave(name);
+    assert.deepEqual(table.came, ['first', 'session', 'urgent', 'other']);
+  });
+
+  it('pass on where one that wanted to be alone gives up', async () => {
+    const abort = new Abort();
+    table.wait('one', 'together');
+    table.wait('alone', 'alone', 0, abort);
+    table.wait('later', 'together');
+    await endOfTurn();
+    abort.abort(new Error('given up'));
+    await endOfTurn();
+    assert.deepEqual(table.came, ['one', 'not alone', 'later']);
+  });
+});

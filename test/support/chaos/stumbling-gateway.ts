@@ -1,0 +1,173 @@
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer,
+  request,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SeededChoice } from '../../../sandbox/world/seeded';
+
+/** What a gateway does in the place of the service behind it. */
+export const GATEWAY_FAULTS = [
+  /** For a while all requests are answered 503, some with a pause that is asked for. */
+  'outage',
+  /** 429 with a pause that is asked for. */
+  'limit',
+  /** The first `/system` after a login does not show it yet. */
+  'blind',
+] as const;
+type GatewayFault = (typeof GATEWAY_FAULTS)[number];
+
+export interface GatewayOptions {
+  seed: number;
+  /** Of a thousand requests so many begin an outage, and so many are limited. */
+  outages: number;
+  limits: number;
+  /** Milliseconds of an outage, at the most. */
+  longestOutageMs: number;
+  /** Each answer of a session brings a cookie that makes the one before invalid. */
+  rotates: boolean;
+}
+
+interface Answered {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+}
+
+const PAUSE = { 'Retry-After': '1' };
+/** Milliseconds: that, and what a client adds to it. */
+const LONGEST_PAUSE = 1_500;
+
+/** Stands in front of a service and answers in its place now and then, by chance but repeatably. What it answers goes no further. */
+export class StumblingGateway {
+  /** How often each fault has happened. */
+  readonly counts: Record<GatewayFault, number> = { outage: 0, limit: 0, blind: 0 };
+  readonly #server: Server;
+  readonly #target: URL;
+  readonly #options: GatewayOptions;
+  readonly #choice: SeededChoice;
+  readonly #agent = new Agent({ keepAlive: true });
+  /** The cookie of the service, by the one that a client has instead; with rotation the newest alone. */
+  readonly #cookies = new Map<string, string>();
+  /** Sessions whose login has not been seen yet. */
+  readonly #unseen = new Set<string>();
+  #turn = 0;
+  #isDisturbing = false;
+  #outUntil = 0;
+  #askedUntil = 0;
+
+  private constructor(server: Server, target: URL, options: GatewayOptions) {
+    this.#server = server;
+    this.#target = target;
+    this.#options = options;
+    this.#choice = new SeededChoice(options.seed);
+    server.on('request', (incoming: IncomingMessage, response: ServerResponse) => {
+      // One that is cut off by either side has no answer.
+      this.#serve(incoming, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(target: string, options: GatewayOptions): Promise<StumblingGateway> {
+    const server = createServer();
+    const gateway = new StumblingGateway(server, new URL(target), options);
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return gateway;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  disturb(): void {
+    this.#isDisturbing = true;
+  }
+
+  /** @returns the milliseconds until the last pause is over that was asked for */
+  calm(): number {
+    this.#isDisturbing = false;
+    this.#outUntil = 0;
+    return Math.max(0, this.#askedUntil - performance.now());
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    this.#agent.destroy();
+  }
+
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const fault = this.#draw();
+    if (fault !== undefined) {
+      response.writeHead(fault.status, fault.headers).end();
+      return;
+    }
+    const own = /sid=([^;]*)/.exec(incoming.headers.cookie ?? '')?.[1] ?? '';
+    const answer = await this.#forward(incoming, this.#cookies.get(own), Buffer.concat(chunks));
+    const session = this.#sessionAfter(answer, own);
+    const body = this.#bodyFor(incoming, answer, own);
+    const { 'set-cookie': _cookie, 'content-length': _length, ...headers } = answer.headers;
+    if (session !== own) headers['set-cookie'] = [`sid=${session}; Path=/`];
+    response.writeHead(answer.status, { ...headers, 'content-length': body.length }).end(body);
+  }
+
+  #draw(): { status: number; headers: Record<string, string> } | undefined {
+    if (!this.#isDisturbing) return undefined;
+    const { outages, limits, longestOutageMs } = this.#options;
+    const now = performance.now();
+    if (now > this.#outUntil && this.#choice.below(1_000) < outages) {
+      this.counts.outage += 1;
+      this.#outUntil = now + 1 + this.#choice.below(longestOutageMs);
+    }
+    if (now < this.#outUntil) return { status: 503, headers: this.#choice.below(4) === 0 ? PAUSE : {} };
+    if (this.#choice.below(1_000) >= limits) return undefined;
+    this.counts.limit += 1;
+    this.#askedUntil = now + LONGEST_PAUSE;
+    return { status: 429, headers: PAUSE };
+  }
+
+  #forward(incoming: IncomingMessage, cookie: string | undefined, body: Buffer): Promise<Answered> {
+    const { hostname, port, host } = this.#target;
+    const { method, url: path } = incoming;
+    const { cookie: _own, ...others } = incoming.headers;
+    const headers = { ...others, host, ...(cookie !== undefined && { cookie }) };
+    return new Promise((resolve, reject) => {
+      const onward = request({ hostname, port, path, method, headers, agent: this.#agent }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 502, headers: answer.headers, body: Buffer.concat(chunks) }),
+        );
+      });
+      onward.on('error', reject);
+      onward.end(body);
+    });
+  }
+
+  /** The cookie that the client has from now on, as it was where none is new. */
+  #sessionAfter({ headers }: Answered, own: string): string {
+    const [given] = headers['set-cookie'] ?? [];
+    const real = given === undefined ? undefined : given.slice(0, given.search(/;|$/));
+    const kept = this.#cookies.get(own);
+    if (real === undefined && !(this.#options.rotates && kept !== undefined)) return own;
+    if (real === undefined) this.#cookies.delete(own);
+    this.#turn += 1;
+    const session = `turn-${this.#turn}`;
+    this.#cookies.set(session, real ?? kept ?? '');
+    if (real !== undefined) this.#unseen.add(session);
+    return session;
+  }
+
+  #bodyFor({ url }: IncomingMessage, { body }: Answered, own: string): Buffer {
+    const isUnseen = url?.endsWith('/system') === true && this.#unseen.delete(own);
+    if (!isUnseen || !this.#isDisturbing) return body;
+    this.counts.blind += 1;
+    return Buffer.from(body.toString('utf8').replace('"rel/devices"', '"rel/hidden"'));
+  }
+}
