@@ -145,7 +145,7 @@ describe('an inbox whose store answers late', () => {
       late.news.onSlow({ work: 30, sync: 5 });
       late.release();
       await eventually(() => inbox.state().durable === true, 'the end of it');
-      const spell = news.find(({ kind }) => kind === 'slow') as SlowSpell;
+      const spell = news.find((each) => each.kind === 'slow') ?? assert.fail();
       assert.deepEqual([spell.cause, spell.work, spell.sync], ['busy', 30, 5]);
       assert.ok(spell.took >= 20);
       assert.equal(
