@@ -6,6 +6,7 @@ import { jsonOf } from '../../lib/message/json-reading';
 import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { StationOrder } from '../../lib/webhook/proof/station-order';
+import { ReadyEndpoints } from '../../lib/webhook/receive/ready';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, envelope, station } from './sample';
 
@@ -206,5 +207,23 @@ describe('a path of many stations', () => {
     } finally {
       await receiver.close();
     }
+  });
+});
+
+describe('which stations can judge', () => {
+  it('is found out anew where one differs in anything, and only then', async () => {
+    const one = station();
+    const others = Object.keys(one).map((name) => [{ ...one, [name]: 'another' }]);
+    const lists: ReceivingStation[][] = [[one], [{ ...one }], ...others];
+    const receiver = await ReceiverUnderTest.start();
+    const { endpoint } = receiver;
+    const ready = new ReadyEndpoints();
+    const [first, same, ...found] = lists.map((stations) => {
+      receiver.stations = stations;
+      return ready.of(endpoint)?.stations;
+    });
+    await receiver.close();
+    assert.equal(first, same);
+    assert.equal(new Set([first, ...found]).size, 1 + others.length);
   });
 });

@@ -37,7 +37,9 @@ export class StationOrder {
     const [named] = seemingTexts(body.subarray(0, LARGE_BODY), 'agentUserId', 1);
     if (named === undefined || named === '') return undefined;
     const id = named.toLowerCase();
-    const configured = stations.find(({ agentUserId }) => agentUserId.toLowerCase() === id);
+    const configured = stations.find(
+      ({ agentUserId }) => agentUserId.length === id.length && agentUserId.toLowerCase() === id,
+    );
     if (configured !== undefined) return configured;
     const learned = this.#learned.get(id);
     return learned === undefined ? undefined : stations.find(({ key }) => key === learned);

@@ -23,7 +23,7 @@ import { ConnectionEnds } from './connection-ends';
 import { Hold } from './hold';
 import { Proofs, type LargeFault } from './proofs';
 import { readRawBody } from './raw-body';
-import { readyOf, type Ready } from './ready';
+import { ReadyEndpoints, type Ready } from './ready';
 import { runMiddleware } from './run-middleware';
 import type { CompleteRequest, JudgeableRequest, Target, WebhookRequest } from './webhook-request';
 
@@ -66,6 +66,7 @@ export class Receiver {
   readonly #unfinished: UnfinishedRequests;
   readonly #largeBodies: Allowance;
   readonly #proofs: Proofs;
+  readonly #ready = new ReadyEndpoints();
 
   constructor(private readonly options: ReceiverOptions) {
     this.#admissions = new Admissions(options.capacity, BODY_BYTES);
@@ -166,7 +167,7 @@ export class Receiver {
       if (outcome === 'answered') return;
       if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
     }
-    const look = (): Ready | undefined => readyOf(target.endpoint());
+    const look = (): Ready | undefined => this.#ready.of(target.endpoint());
     const found = look() ?? (await hold.until(look, target.watch));
     if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
     const { body } = request;
