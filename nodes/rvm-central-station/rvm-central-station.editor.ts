@@ -94,7 +94,8 @@ RED.nodes.registerType('rvm-central-station', {
     };
     const credentials = ['username', 'password', 'secret'].map((name) => `#node-config-input-${name}`);
     $(credentials.join(', ')).on('input change', showTips);
-    $('#node-config-input-cloud').on('change', showTips);
+    // What may be empty depends on the cloud; Node-RED 4.1 looks at a field only when that changes.
+    $('#node-config-input-cloud').on('change', () => $(credentials.join(', ')).trigger('change'));
     $('#node-config-input-name').on('input', () => {
       const proposal = keyFromName(String($('#node-config-input-name').val()));
       const placeholder = proposal || this._('rvm-central-station.placeholder.key');

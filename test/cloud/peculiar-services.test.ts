@@ -4,7 +4,8 @@ import type { PtzCommand } from '../../lib/cloud/calls';
 import { JPEG } from '../support/service/foreign/picture';
 import { ForkedServices, type Access } from '../support/service/forked-services';
 import type { PeculiarityName } from '../support/service/peculiar/peculiarities';
-import { failure, NO_RELATIONS, settingsOf } from '../support/service/scripted-station';
+import { STATION_TIMING } from '../../lib/cloud/timing';
+import { failure, IMPATIENT, NO_RELATIONS, settingsOf } from '../support/service/scripted-station';
 
 const DOOR: PtzCommand = { action: 'goto-preset', target: 'Door' };
 
@@ -19,7 +20,10 @@ describe('services with peculiarities', () => {
   after(() => services.kill());
 
   function clientOf(access: Access, options: Partial<StationClientOptions> = {}): StationClient {
-    const client = new StationClient({ ...settingsOf(access), ...options });
+    const client = new StationClient(
+      { ...settingsOf(access), ...options },
+      { ...STATION_TIMING, ...IMPATIENT },
+    );
     clients.push(client);
     return client;
   }

@@ -59,7 +59,7 @@ describe('planted secrets', () => {
         webhook: { wires: [['alarms'], ['health'], ['problems']] },
       },
       { id: 'list', type: 'rvm-list-devices', wires: [['listed'], ['failed']], ...uses },
-      { id: 'rtsp', type: 'rvm-get-rtsp', wires: [['video'], ['failed']], ...uses },
+      { id: 'rtsp', type: 'rvm-get-rtsp', deadline: 2, wires: [['video'], ['failed']], ...uses },
       { id: 'device', type: 'rvm-get-device', wires: [['called'], ['failed']], ...uses },
       { id: 'ptz', type: 'rvm-ptz', action: 'goto-home', wires: [['called'], ['failed']], ...uses },
       { id: 'snapshot', type: 'rvm-snapshot', wires: [['called'], ['failed']], ...uses },
@@ -122,7 +122,7 @@ describe('planted secrets', () => {
     assert.ok(nodeRed.at('called').length >= 3);
 
     const failures = nodeRed.at('failed').length;
-    await control('faults', { kind: 'status', status: 500, count: 2 });
+    await control('faults', { kind: 'status', status: 500, relation: 'rel/rtsp' });
     await inject(nodeRed, 'event', {
       event: { cameraId: camera?.id, eventStartTime: '2026-03-04T05:06:07' },
     });

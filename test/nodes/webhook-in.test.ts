@@ -398,7 +398,7 @@ describe('webhook in that is not set up', () => {
     const twin = station({ id: 'twin-node', name: 'Twin', credentials: { secret: 'another phrase' } });
     await nodeRed.deploy(webhookFlow({}, twin));
     await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notConfigured', 'the status');
-    await nodeRed.logged(/The key "north" belongs to "Twin" too/);
+    await nodeRed.logged(/The short name "north" belongs to "Twin" too/);
     assert.ok(await isCut());
   });
 

@@ -7,7 +7,9 @@ import type { Endpoint } from '../../lib/webhook/endpoint';
 import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { Listener } from '../../lib/webhook/listener/listener';
 import type { Problem } from '../../lib/webhook/problem';
+import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { Abort } from '../../lib/concurrency/abort';
 import { Watchers } from '../../lib/concurrency/watchers';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually, PATIENCE } from '../support/time/patience';
@@ -33,6 +35,17 @@ export interface Post {
   path?: string;
   method?: string;
 }
+
+/** The thread in which large bodies are proven, for as long as a busy machine may need for that. */
+class PatientThread extends ProofThread {
+  override prove(
+    message: Parameters<ProofThread['prove']>[0],
+    stations: readonly ReceivingStation[],
+  ): ReturnType<ProofThread['prove']> {
+    return super.prove(message, stations, new Abort());
+  }
+}
+const patientThread = new PatientThread();
 
 /** The servers that a webhook may be on: one as Node-RED has it, with the dispatcher in front; and a listener. */
 export type ServerKind = 'node-red' | 'listener';
@@ -186,7 +199,7 @@ export class ReceiverUnderTest {
     const start = on === 'listener' ? ownListener : likeNodeRed;
     const receiver = new ReceiverUnderTest(
       start,
-      { holdMs: 150, commitMs: PATIENCE, ...dispatcherOptions },
+      { holdMs: 150, commitMs: PATIENCE, proofThread: patientThread, ...dispatcherOptions },
       inbox,
       endpoint,
     );
