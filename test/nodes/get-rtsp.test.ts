@@ -144,6 +144,8 @@ for (const version of NODE_RED_VERSIONS) {
       it('asks for the time of the event as it came, with one request once it is warm', async () => {
         await flow.deploy(getRtsp());
         await rtsp({ event: event() });
+        // The first may have gone by what was learned before the deploy, and the second finds the way anew.
+        await rtsp({ event: event() });
         const { t, requests } = await rtsp({ event: event() });
         assert.equal(t, '2026-03-04T05:06:07.0000000');
         assert.equal(requests, 1);
