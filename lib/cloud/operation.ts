@@ -9,6 +9,8 @@ export interface OperationOptions {
   deadlineMs?: number | undefined;
   /** Nothing is tried more than once: it is asked again by other means. */
   once?: boolean | undefined;
+  /** It asks whether the service is back, so it is sent while nothing else is. */
+  isProbe?: boolean | undefined;
   /** Bounds how many operations wait for something that has failed; nothing does unless said. */
   room?: Places | undefined;
 }
@@ -29,6 +31,7 @@ const HINT = 1 / 3;
  */
 export class Operation {
   readonly #once: boolean;
+  readonly isProbe: boolean;
   readonly #tally: { requests: number };
   readonly #abort = new Abort();
   /** Whose hint it works for. */
@@ -43,10 +46,11 @@ export class Operation {
   #stopListening: () => void = () => undefined;
 
   constructor(
-    { signal, deadlineMs, once = false, room }: OperationOptions = {},
+    { signal, deadlineMs, once = false, isProbe = false, room }: OperationOptions = {},
     inherited: Inherited = { tally: { requests: 0 } },
   ) {
     this.#once = once;
+    this.isProbe = isProbe;
     this.#room = room;
     this.#tally = inherited.tally;
     this.#of = inherited.of;

@@ -17,7 +17,7 @@ export class SharedOperation extends Operation {
 
   /** @param starter its requests are counted for this one */
   constructor(starter: Operation) {
-    super({}, { tally: starter.tally });
+    super({ isProbe: starter.isProbe }, { tally: starter.tally });
     this.#isPatient = !starter.once;
     this.#until = starter.until;
   }

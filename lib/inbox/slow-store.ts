@@ -55,7 +55,7 @@ export class SlowStore {
 
   /** The store has measured a batch that took long. */
   measured({ work, sync }: SlowBatch): void {
-    if (sync >= SLOW_SYNC) this.#slowSyncs.push(this.steady());
+    if (sync >= SLOW_SYNC) this.#slowSyncs = [...this.#recentSyncs(), this.steady()];
     const spell = this.#spell;
     if (spell === undefined) return;
     spell.work = Math.max(spell.work, work);
@@ -72,9 +72,7 @@ export class SlowStore {
     const spell = this.#spell;
     this.forget();
     if (spell === undefined || spell.took === 0) return;
-    const since = this.steady() - HOUR;
-    this.#slowSyncs = this.#slowSyncs.filter((at) => at >= since);
-    const slowSyncs = this.#slowSyncs.length;
+    const slowSyncs = this.#recentSyncs().length;
     const cause = causeOf(spell.sync, slowSyncs);
     if (this.#isNews(cause)) this.log({ kind: 'slow', cause, ...spell, slowSyncs });
   }
@@ -83,6 +81,11 @@ export class SlowStore {
   forget(): void {
     clearTimeout(this.#hanging);
     this.#spell = undefined;
+  }
+
+  #recentSyncs(): number[] {
+    const since = this.steady() - HOUR;
+    return this.#slowSyncs.filter((at) => at >= since);
   }
 
   #isNews(cause: SlowSpell['cause']): boolean {

@@ -6,6 +6,7 @@ import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { Inboxes, type InboxClaim, type OpenInbox } from '../../lib/inbox/inboxes';
 import { makeFolder } from '../../lib/make-folder';
 import { onFlows } from '../support/flow-run';
+import { ownFolder } from '../support/own-folder';
 import { logForgotten, logNews } from './inbox-log';
 
 type InboxModule = typeof import('../../lib/inbox/durable-inbox');
@@ -64,7 +65,8 @@ function inboxesOf(RED: NodeAPI): Inboxes {
 
 /** One name for one folder, whatever links lead to it. */
 function realFolder(RED: NodeAPI, setting: string): string {
-  const folder = path.resolve(RED.settings.userDir ?? process.cwd(), setting || 'remote-monitoring');
+  const folder =
+    setting === '' ? ownFolder(RED) : path.resolve(RED.settings.userDir ?? process.cwd(), setting);
   try {
     makeFolder(folder);
     return fs.realpathSync(folder);

@@ -111,6 +111,14 @@ describe('answers of a service that compresses', () => {
     assert.match((await failure(client.snapshot('Gate'), 'BAD_RESPONSE')).message, /too large/);
   });
 
+  it('T-29 unpacks few at a time, however many bombs come', async () => {
+    const client = await clientFor('bombing', 'br /picture');
+    const { most } = await watchingMemory(() =>
+      Promise.all(Array.from({ length: 12 }, () => failure(client.snapshot('Gate'), 'BAD_RESPONSE'))),
+    );
+    assert.ok(most < BOMB, `${Math.round(most / MIB)} MiB at most`);
+  });
+
   it('T-29 holds JSON to its own limit once it is unpacked', async () => {
     const error = await failure((await clientFor('muchJson')).listDevices(), 'BAD_RESPONSE');
     assert.match(error.message, /more JSON than can be read/);

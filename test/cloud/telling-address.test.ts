@@ -28,6 +28,7 @@ describe('an address that is to be used again after a restart', () => {
     ['has a part of the id only', `/rtsp/${ID.slice(0, 8)}`],
     ['has the remote id in other letters', `/rtsp/${REMOTE.toLowerCase()}`],
     ['has a parameter that is no id', `/rtsp/${ID}?ticket=1`],
+    ['has a session in its path', `/s/5f0e7c9ab2d14c33aa/cameras/${ID}/rtsp`],
     ['has a parameter within its path', `/rtsp/${ID};session=1`],
     ['cannot be read', `/rtsp/${ID}/%ff`],
   ] as const) {

@@ -104,7 +104,11 @@ export class DeviceDirectory {
 
   /** Loads the directory if that has not been done yet, and nobody waits for it: where it fails, the next one who needs it asks again. */
   loadBehind(): void {
-    if (this.#index === undefined) this.refresh(new Operation()).catch(() => undefined);
+    if (this.#index !== undefined) return;
+    const operation = new Operation({ deadlineMs: this.#timing.deadlineMs });
+    void this.refresh(operation)
+      .catch(() => undefined)
+      .finally(() => operation.end());
   }
 
   /**

@@ -85,7 +85,7 @@ export class Ptz {
   }
 
   /**
-   * Sends a command, once: the service accepts it, and whether the camera has moved it does not say.
+   * Has a command carried out, at most once: the service accepts it, and whether the camera has moved it does not say.
    * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT, CAMERA_BUSY, and as `targets`
    */
   async send(operation: Operation, camera: string, { action, target }: PtzCommand): Promise<PtzAccepted> {

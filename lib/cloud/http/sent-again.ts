@@ -23,8 +23,8 @@ export type Again = 'a pause' | 'a new login' | 'a probe' | 'never';
 /**
  * The one place that says what may be sent again, until the deadline of the call. A command, of PTZ or any other, goes out
  * again only where it was surely not carried out; what the others do may be done twice. A login waits for the next probe of the
- * service, which logs in. Probes, and what is a hint alone, are sent once, but for the new login. The same table stands in
- * docs/service.md, "What is sent again".
+ * service, which logs in. Probes, questions of the editor and hints of the last run are sent once, but for the new login. The same
+ * table stands in docs/service.md, "What is sent again".
  */
 export const SENT_AGAIN: Readonly<Record<Failure, Readonly<Record<RequestKind, Again>>>> = {
   'no connection': row('a pause', 'a probe', 'a pause', 'a pause'),

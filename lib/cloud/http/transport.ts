@@ -9,6 +9,7 @@ import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { TrustedUrl } from './origin';
 import { Places, takeAll, takeAllFree, type Line } from '../../concurrency/places';
+import { unless } from '../../concurrency/unless';
 import { RateLimits } from './rate-limits';
 import type { RequestKind } from './sent-again';
 import type { SessionCookies } from './session-cookies';
@@ -62,6 +63,8 @@ const SESSION: ReadonlySet<string> = new Set(['system', login]);
 const RANKS = { session: 0, urgent: 1, other: 2 } as const;
 /** By rank. Others leave some places free: snapshots of cameras that do not answer keep no alarm from its video. */
 const KEPT = [0, 0, 8];
+/** Answers that are unpacked at a time. */
+const UNPACKED_AT_A_TIME = 2;
 /** A request waits in line for so many times as long as it may take. */
 const PATIENCE = 3;
 
@@ -87,6 +90,7 @@ export class Transport {
   readonly #connections: Connections;
   readonly #closing = new Abort();
   readonly #places = new Places(MAX_CONNECTIONS, KEPT);
+  readonly #unpackings = new Places(UNPACKED_AT_A_TIME);
   /** Shared by all sessions, for the service counts by client. */
   readonly limits = new RateLimits();
   #lastSentAt = -Infinity;
@@ -221,14 +225,25 @@ export class Transport {
         onEnd: leave,
       });
       return received.then(async (answer) => {
-        const coding = answer.headers['content-encoding'];
-        const body = await unpacked(answer.body, coding, () => this.#secrets(sent, cookies));
+        const body = await this.#unpacked(answer, abort, () => this.#secrets(sent, cookies));
         return { ...answer, body, sent };
       });
     } catch (error) {
       leave();
       throw error;
     }
+  }
+
+  /** Few at a time: a body of some bytes may be one of 32 MiB. One that is given up is unpacked to its end, in its place. */
+  async #unpacked(
+    { headers, body }: RawAnswer,
+    abort: Abort,
+    secrets: () => readonly string[],
+  ): Promise<Exchanged['body']> {
+    const coding = headers['content-encoding'];
+    if (coding === undefined) return body;
+    const leave = this.#unpackings.takeFree() ?? (await this.#unpackings.take(abort));
+    return unless(abort, Promise.resolve(unpacked(body, coding, secrets)).finally(leave));
   }
 
   /** What an answer must not repeat to anybody. */

@@ -161,7 +161,7 @@ export class Circuit {
     this.#timer = undefined;
     this.#probing = true;
     // What a failed probe says of the service has been told by whoever sent its requests.
-    const isAlive = await this.#probe(new Operation({ once: true })).then(
+    const isAlive = await this.#probe(new Operation({ once: true, isProbe: true })).then(
       () => true,
       () => false,
     );

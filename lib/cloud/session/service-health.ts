@@ -94,6 +94,11 @@ export class ServiceHealth {
     this.#unanswered(wanted, error);
   }
 
+  /** Hears that nobody waits any more for the answer to a request that was sent: a probe tells what that means. */
+  doubted(error: unknown): void {
+    if (error instanceof RvmError && NO_ANSWER.has(error.code)) this.#circuit.doubted(error);
+  }
+
   /** Hears why the System resource could not be had: one that cannot be used opens the circuit at once. */
   systemFailed(error: RvmError): void {
     if (UNUSABLE.has(error.code)) this.giveUp(error);

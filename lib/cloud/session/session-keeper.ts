@@ -131,7 +131,7 @@ export class SessionKeeper {
    */
   async askForLife(): Promise<void> {
     if (this.#health.isOut) return;
-    await this.#probe(new Operation({ once: true }));
+    await this.#probe(new Operation({ once: true, isProbe: true }));
   }
 
   /** When the session was opened, as of `performance.now()`. */
@@ -206,6 +206,8 @@ export class SessionKeeper {
       const session = { http, system, loggedInAt: performance.now() };
       this.#latest = http;
       this.#current = session;
+      this.#noLoginUntil = 0;
+      this.#loginError = undefined;
       this.#health.reachable(session.system.version);
       return session;
     } catch (error) {
@@ -288,14 +290,19 @@ export class SessionKeeper {
       if (this.#current !== undefined && this.#current !== session) throw STALE;
     };
     try {
-      const judged = await session.http.try(operation, operation.once ? wanted : { ...wanted, admit }, tried);
+      const judged = await session.http.try(
+        operation,
+        operation.isProbe ? wanted : { ...wanted, admit },
+        tried,
+      );
       // Whether a System resource can be used shows when it is read.
       const isProof = this.#health.answered(wanted, judged.answer) && wanted.relation !== 'system';
       if (isProof && this.#current === session) this.#health.reachable(session.system.version);
       return judged;
     } catch (error) {
-      // Who has given up in line says nothing of the service.
-      if (!operation.isOver || tried.attempt.isSent) this.#health.failed(wanted, error);
+      // Who has given up in line says nothing of the service, and who had little time for the answer not much.
+      if (!operation.isOver) this.#health.failed(wanted, error);
+      else if (tried.attempt.isSent) this.#health.doubted(error);
       throw error;
     }
   }

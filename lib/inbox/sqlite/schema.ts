@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { alarmKey, messageKey } from './key';
+import { rollBack } from './roll-back';
 
 /** Steps from one schema version to the next; the version of a file is `user_version`. Steps are only ever added. */
 export const MIGRATIONS: readonly string[] = [
@@ -162,7 +163,7 @@ function takeSteps(database: DatabaseSync, steps: readonly string[], version: nu
     database.exec(`PRAGMA user_version = ${steps.length}`);
     database.exec('COMMIT');
   } catch (error) {
-    database.exec('ROLLBACK');
+    rollBack(database);
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
 import { prepareStatements, type Statements } from './statements';
+import { rollBack } from './roll-back';
 
 type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
@@ -103,7 +104,7 @@ export class Store {
       this.#known.committed();
       return result;
     } catch (error) {
-      this.#rollBack();
+      rollBack(this.#database);
       this.#known.rolledBack();
       this.#messages.forgetWork();
       this.#bodies.forget();
@@ -117,15 +118,6 @@ export class Store {
       this.#database.exec('COMMIT');
     } finally {
       this.#onSynced(performance.now() - begun);
-    }
-  }
-
-  /** A failed commit may have ended the transaction by itself; `isTransaction` comes with Node.js 22.16. */
-  #rollBack(): void {
-    try {
-      this.#database.exec('ROLLBACK');
-    } catch {
-      // There is none.
     }
   }
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Abort } from '../../concurrency/abort';
 import { Places } from '../../concurrency/places';
+import { unless } from '../../concurrency/unless';
 import type { Authentication, RawMessage } from './authenticate';
 import type { ReceivingStation } from './receiving-station';
 import { withStations, type FoundProof, type ProofJob } from './thread-protocol';
@@ -69,14 +70,6 @@ export class ProofThread {
 
 /** The thread of this process: there is work for one. */
 export const proofThread = new ProofThread();
-
-/** The outcome of work that goes on all the same. @throws the reason of the ending, where that comes before */
-function unless<Result>(ending: Abort, work: Promise<Result>): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    const stopListening = ending.onAbort(reject);
-    work.then(resolve, reject).finally(stopListening);
-  });
-}
 
 function stationAt(stations: readonly ReceivingStation[], place: number): ReceivingStation {
   const station = stations[place];

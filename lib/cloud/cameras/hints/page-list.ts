@@ -1,8 +1,10 @@
 import { eachInSlices } from '../../../concurrency/slices';
 import type { DeviceEntry } from '../device-index';
+import { isPlainPath } from './telling-address';
 
 /** A page is named by numbers and short words: a longer one may be anything, a session or a token too. */
 const PLAIN_VALUE = /^(?:\d{1,12}|[A-Za-z_-]{0,12})$/;
+const PLAIN_NAME = /^[\w$.[\]-]{1,24}$/;
 
 /**
  * On which page each camera stands, as a text in which one camera is found without reading all: the addresses of the pages as
@@ -56,6 +58,7 @@ export async function isListedAlike(
 
 function isPlain(url: URL): boolean {
   return (
-    !url.pathname.includes(';') && [...url.searchParams.values()].every((value) => PLAIN_VALUE.test(value))
+    isPlainPath(url.pathname) &&
+    [...url.searchParams].every(([name, value]) => PLAIN_NAME.test(name) && PLAIN_VALUE.test(value))
   );
 }

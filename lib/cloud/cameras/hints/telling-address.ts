@@ -28,6 +28,8 @@ const COMMON: ReadonlySet<string> = new Set([
   'videos',
 ]);
 const VERSION = /^v\d+(?:\.\d+)?$/;
+/** What is longer may be a session or a token, but for words and ids. */
+const PLAIN_STEP = /^(?:[\w-]{1,12}|[A-Za-z_-]{1,24}|v\d+\.\d+)$/;
 /** An id that is as short and as plain may be a place in a list, which is another camera's once one is removed. */
 const MAY_BE_A_PLACE = /^\d{0,7}$/;
 
@@ -41,9 +43,19 @@ export function isTelling(address: URL, ids: readonly string[], system: URL): bo
   const words = wordsOf(address.pathname);
   const asked = [...address.searchParams.values()];
   if (words === undefined || !asked.every((value) => isOneOf(value, ids))) return false;
+  if (!words.every((word) => isPlainStep(word) || isOneOf(word, ids))) return false;
   if ([...words, ...asked].some((word) => isOneOf(word, ids))) return true;
   const fixed = wordsOf(system.pathname) ?? [];
   return words.every((word) => fixed.includes(word) || COMMON.has(word.toLowerCase()) || VERSION.test(word));
+}
+
+/** Whether no step of a path can be a secret. */
+export function isPlainPath(path: string): boolean {
+  return wordsOf(path)?.every(isPlainStep) === true;
+}
+
+function isPlainStep(word: string): boolean {
+  return PLAIN_STEP.test(word) || guidForm(word) !== undefined;
 }
 
 /** The steps of a path; undefined for one with parameters of its own, which may be those of a session. */
