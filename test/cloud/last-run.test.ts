@@ -5,13 +5,16 @@ import { camera, type SeenRequest } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,
   failure,
+  PATIENT,
   rtspForEvent,
   ScriptedStation,
   settingsOf,
 } from '../support/service/scripted-station';
 import { Runs } from '../support/service/runs';
 import { Gate } from '../support/suite/gate';
-import { eventually } from '../support/time/patience';
+import { MovableClock } from '../support/time/movable-clock';
+import { eventually, soon } from '../support/time/patience';
+import { TimerWatch } from '../support/time/timer-watch';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const YARD = '0e9f0c1a-0000-e911-8000-000000000002';
@@ -61,6 +64,28 @@ describe('after a restart', () => {
   function requests(): string[] {
     return station.service.seen.map(({ method, path }) => `${method} ${path}`);
   }
+
+  it('the list behind an alarm is given up where the service does not give it', async () => {
+    await lastRun(EVENT_OF_GATE);
+    const client = await runs.next({}, { ...PATIENT, deadlineMs: 300, outages: 1_000 });
+    const { service } = station;
+    service.on('GET', '/devices', { status: 500 });
+    const clock = new MovableClock();
+    const watch = new TimerWatch();
+    clock.start();
+    watch.start();
+    try {
+      await rtspForEvent(client, EVENT_OF_GATE);
+      await eventually(() => service.count('GET', '/devices') > 2, 'further attempts');
+      clock.advance(10);
+      // What was learned is written down a while later.
+      const ofTheList = (): string[] => watch.pending.filter((caller) => !caller.includes('hints'));
+      await soon(eventually(() => ofTheList().length === 0, 'the end of it'));
+    } finally {
+      watch.stop();
+      clock.stop();
+    }
+  });
 
   it('the first alarm of a camera costs the login and the session alone', async () => {
     await lastRun(EVENT_OF_GATE);

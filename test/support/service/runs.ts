@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
+import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
 
 /** The runs of a client, one after the other, that keep what they have learned in one folder. */
 export class Runs {
@@ -13,10 +14,16 @@ export class Runs {
   constructor(private readonly settings: () => StationClientOptions) {}
 
   /** Ends the run before, and begins another one. */
-  async next(options: Partial<StationClientOptions> = {}): Promise<StationClient> {
+  async next(
+    options: Partial<StationClientOptions> = {},
+    timing: Partial<StationTiming> = {},
+  ): Promise<StationClient> {
     await this.end();
     const hints = { folder: this.folder, onFault: (error: Error) => void this.faults.push(error) };
-    this.#client = new StationClient({ ...this.settings(), hints, ...options });
+    this.#client = new StationClient(
+      { ...this.settings(), hints, ...options },
+      { ...STATION_TIMING, ...timing },
+    );
     return this.#client;
   }
 
