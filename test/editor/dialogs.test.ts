@@ -196,12 +196,12 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     ] as const) {
       const field = `#node-config-input-${name}`;
       await editor.page.waitForSelector(`${field}:not(.input-error)`);
-      assert.equal(await editor.page.locator(tip).isVisible(), false);
+      await editor.page.locator(tip).waitFor({ state: 'hidden' });
       const before = await editor.page.inputValue(field);
       await editor.page.fill(field, '');
       await editor.page.locator(field).blur();
       await editor.page.waitForSelector(`${field}.input-error`);
-      assert.match(await editor.page.locator(tip).innerText(), reason);
+      await editor.page.locator(tip, { hasText: reason }).waitFor();
       await editor.page.fill(field, before);
     }
     assert.equal(await editor.page.locator('#node-config-input-previousSecret.input-error').count(), 0);
