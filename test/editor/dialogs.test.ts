@@ -168,8 +168,18 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     assert.equal(await key.inputValue(), before);
   });
 
+  /** The editor asks for what is stored when the dialog opens: before it has come, a field seems empty. */
+  async function credentialsCame(...names: string[]): Promise<void> {
+    for (const name of names)
+      await eventually(
+        async () => (await editor.page.inputValue(`#node-config-input-${name}`)) !== '',
+        `the stored ${name}`,
+      );
+  }
+
   it('of the cloud marks an empty API key of a real service, and none of the sandbox or of a variable', async () => {
     await openDialog(editor.page, 'cloud');
+    await credentialsCame('apiKey');
     const key = '#node-config-input-apiKey';
     await editor.page.waitForSelector(`${key}:not(.input-error)`);
     await editor.page.fill(key, '');
@@ -187,18 +197,9 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     await editor.page.waitForSelector(`${key}:not(.input-error)`);
   });
 
-  /** The editor asks for what is stored when the dialog opens: before it has come, a field seems empty. */
-  async function credentialsCame(): Promise<void> {
-    for (const name of ['username', 'password', 'secret'])
-      await eventually(
-        async () => (await editor.page.inputValue(`#node-config-input-${name}`)) !== '',
-        `the stored ${name}`,
-      );
-  }
-
   it('of the station marks an empty Agent User and phrase, and says what does not work without', async () => {
     await openDialog(editor.page, 'station');
-    await credentialsCame();
+    await credentialsCame('username', 'password', 'secret');
     const tips = { agentUser: '#rvm-agent-user-tip', secret: '#rvm-secret-tip' };
     for (const [name, tip, reason] of [
       ['username', tips.agentUser, /can only receive/],
@@ -221,7 +222,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   it('of a station of the sandbox marks no empty credential, for the sandbox has its own', async () => {
     await editor.page.evaluate(`RED.nodes.node('cloud').url = 'sandbox'`);
     await openDialog(editor.page, 'station');
-    await credentialsCame();
+    await credentialsCame('username', 'password', 'secret');
     for (const name of ['username', 'password', 'secret']) {
       await editor.page.fill(`#node-config-input-${name}`, '');
       await editor.page.waitForSelector(`#node-config-input-${name}:not(.input-error)`);
