@@ -5,7 +5,6 @@ import { closeDialog, loadEditor, openDialog } from '../support/editor/browser';
 import { webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
 import { ROOT, type FlowNode } from '../support/node-red/node-red';
-import { eventually } from '../support/time/patience';
 
 const DIALOGS: Record<string, string[]> = {
   webhook: ['#node-input-path', '#node-input-listener', '#node-input-publicUrl', '#rvm-webhook-url'],
@@ -168,18 +167,8 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     assert.equal(await key.inputValue(), before);
   });
 
-  /** The editor asks for what is stored when the dialog opens: before it has come, a field seems empty. */
-  async function credentialsCame(...names: string[]): Promise<void> {
-    for (const name of names)
-      await eventually(
-        async () => (await editor.page.inputValue(`#node-config-input-${name}`)) !== '',
-        `the stored ${name}`,
-      );
-  }
-
   it('of the cloud marks an empty API key of a real service, and none of the sandbox or of a variable', async () => {
     await openDialog(editor.page, 'cloud');
-    await credentialsCame('apiKey');
     const key = '#node-config-input-apiKey';
     await editor.page.waitForSelector(`${key}:not(.input-error)`);
     await editor.page.fill(key, '');
@@ -199,7 +188,6 @@ describeInEditor('the dialogs', { flow }, (editor) => {
 
   it('of the station marks an empty Agent User and phrase, and says what does not work without', async () => {
     await openDialog(editor.page, 'station');
-    await credentialsCame('username', 'password', 'secret');
     const tips = { agentUser: '#rvm-agent-user-tip', secret: '#rvm-secret-tip' };
     for (const [name, tip, reason] of [
       ['username', tips.agentUser, /can only receive/],
@@ -222,7 +210,6 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   it('of a station of the sandbox marks no empty credential, for the sandbox has its own', async () => {
     await editor.page.evaluate(`RED.nodes.node('cloud').url = 'sandbox'`);
     await openDialog(editor.page, 'station');
-    await credentialsCame('username', 'password', 'secret');
     for (const name of ['username', 'password', 'secret']) {
       await editor.page.fill(`#node-config-input-${name}`, '');
       await editor.page.waitForSelector(`#node-config-input-${name}:not(.input-error)`);

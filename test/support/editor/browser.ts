@@ -96,15 +96,19 @@ export async function speak(page: Page, language: string): Promise<void> {
   await session.send('Network.setUserAgentOverride', { userAgent, acceptLanguage: language });
 }
 
-/** Runs in the page, again and again: true once the dialog has not moved between two looks. */
-const TRAY_STANDS_STILL = `(() => {
-  const { left, width } = $('.red-ui-tray').last()[0].getBoundingClientRect();
+/** Runs in the page, again and again: true once the dialog has not moved between two looks, and has taken the focus. */
+const TRAY_IS_OPEN = `(() => {
+  const tray = $('.red-ui-tray').last()[0];
+  const { left, width } = tray.getBoundingClientRect();
   const before = window.rvmTray;
   window.rvmTray = left + ' ' + width;
-  return before === window.rvmTray;
+  return before === window.rvmTray && tray.contains(document.activeElement);
 })()`;
 
-/** Opens the dialog of a node or config node and waits until it stands still. */
+/**
+ * Opens the dialog of a node or config node and waits until it is open. The editor gives a dialog the focus last of all: a field
+ * that is filled before may lose it to the first one amid the filling.
+ */
 export async function openDialog(page: Page, id: string): Promise<void> {
   await page.evaluate(`(() => {
     const node = RED.nodes.node(${JSON.stringify(id)});
@@ -112,7 +116,7 @@ export async function openDialog(page: Page, id: string): Promise<void> {
     else RED.editor.edit(node);
   })()`);
   await page.waitForSelector('.red-ui-tray:last-child .red-ui-tray-body form');
-  await page.waitForFunction(TRAY_STANDS_STILL, undefined, { polling: 100 });
+  await page.waitForFunction(TRAY_IS_OPEN, undefined, { polling: 100 });
 }
 
 export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<void> {
