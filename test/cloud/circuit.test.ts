@@ -93,6 +93,29 @@ describe('circuit of a station', () => {
     await failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'LOGIN_FAILED');
   });
 
+  it('no call passes it that tries once, as those of the dialogs do: it fails with what opened the circuit', async () => {
+    const client = station.client({}, { outages: 1 });
+    await client.listDevices();
+    all('reset');
+    await failure(client.listDevices(ONCE), 'NETWORK');
+    all(usual);
+    service.seen.length = 0;
+    await failsSoon(client.listDevices(ONCE), 'NETWORK');
+    assert.deepEqual(service.seen, []);
+  });
+
+  it('a call that gives up before the answer came opens nothing: only a probe tells what that means', async () => {
+    const client = station.client({}, { ...PATIENT, outages: 1 });
+    await client.listDevices();
+    service.on('GET', '/system', 'silence', usual);
+    const states: string[] = [];
+    client.onState(({ kind }) => states.push(kind));
+    const asked = { start: 'system', rels: [], method: 'GET' } as const;
+    await failure(client.request(asked, { deadlineMs: 200 }), 'TIMEOUT');
+    await rtspForEvent(client, EVENT_OF_GATE);
+    assert.ok(!states.includes('offline'), states.join());
+  });
+
   it('1,000 calls wait, and more fail at once with what they would have waited for', async () => {
     const client = station.client({}, { ...PATIENT, outages: 1 });
     await rtspForEvent(client, EVENT_OF_GATE);

@@ -17,8 +17,8 @@ describe('what is posted to paths that nobody has', () => {
       steady: () => time,
     });
   });
-  const post = (path: string, port = 1880): void =>
-    unknown.posted({ path, port, remoteAddress: '192.0.2.7' });
+  const post = (path: string, port = 1880, remoteAddress = '192.0.2.7'): void =>
+    unknown.posted({ path, port, remoteAddress });
 
   it('is told once for each path, and listed with its count, the newest first', () => {
     for (const path of ['/remote-monitoring/a', '/remote-monitoring/a', '/remote-monitoring/b']) {
@@ -47,7 +47,7 @@ describe('what is posted to paths that nobody has', () => {
   it('is cut and escaped: a stranger writes neither the log nor the screen', () => {
     post(`/remote-monitoring/<b>\u0000\n"é$t(key)__path__${'x'.repeat(5000)}`);
     const [{ path } = assert.fail()] = unknown.all();
-    assert.match(path, /^\/remote-monitoring\/%3Cb%3E%00%0A%22%C3%A9%24t\(key\)__path__x+…$/);
+    assert.match(path, /^\/remote-monitoring\/%3Cb%3E%00%0A%22%C3%A9%24t\(key\)%5F%5Fpath%5F%5Fx+…$/);
     assert.ok(path.length <= 121);
   });
 
@@ -61,6 +61,15 @@ describe('what is posted to paths that nobody has', () => {
     assert.equal(paths.length, 20);
     assert.ok(paths.includes('/remote-monitoring/of-the-service'));
     assert.ok(paths.includes('/remote-monitoring/999'));
+  });
+
+  it('is shared among the senders: one who posts again and again to many paths drives out his own alone', () => {
+    post('/remote-monitoring/of-the-service');
+    for (let i = 0; i < 100; i += 1)
+      for (let again = 0; again < 5; again += 1) post(`/remote-monitoring/${i}`, 1880, '203.0.113.1');
+    const paths = unknown.all().map(({ path }) => path);
+    assert.equal(paths.length, 20);
+    assert.ok(paths.includes('/remote-monitoring/of-the-service'));
   });
 
   it('is ten lines of the log at once and one in ten minutes from then on', () => {

@@ -1,12 +1,12 @@
 import type { Abort } from '../../concurrency/abort';
 import { Places, type Leave } from '../../concurrency/places';
 
-/** Of those at work, so many times as many wait. */
+/** Of those at work, so many times as many wait unless said. */
 const WAITING_FOR_EACH = 4;
 
 /**
- * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, four
- * times as many wait in front, in the order in which they came, and the bodies of both together take at most `maxBytes`. Each
+ * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, `maxWaiting`
+ * wait in front, in the order in which they came, and the bodies of both together take at most `maxBytes`. Each
  * path has its own, so that one that cannot judge, and holds what comes, keeps nothing of another out.
  */
 export class Admission {
@@ -15,8 +15,9 @@ export class Admission {
   #bytes = 0;
 
   constructor(
-    private readonly capacity: number,
+    capacity: number,
     private readonly maxBytes: number,
+    private readonly maxWaiting = capacity * WAITING_FOR_EACH,
   ) {
     this.#places = new Places(capacity);
   }
@@ -48,7 +49,7 @@ export class Admission {
   }
 
   async #wait(ending: () => Abort): Promise<Leave | undefined> {
-    if (this.#places.waiting >= this.capacity * WAITING_FOR_EACH) return undefined;
+    if (this.#places.waiting >= this.maxWaiting) return undefined;
     return this.#places.take(ending()).catch(() => undefined);
   }
 }

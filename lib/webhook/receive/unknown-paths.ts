@@ -1,6 +1,6 @@
 import { matchingPath } from './path';
 
-/** Paths that are kept; of more the one with the fewest posts gives way, and of those the oldest. */
+/** Paths that are kept; of more one of the sender with the most gives way: its path with the fewest posts, and of those the oldest. */
 const MOST = 20;
 /** Characters of a path that are kept and shown. */
 const LONGEST = 120;
@@ -10,8 +10,8 @@ const LINE_EVERY = 10 * 60 * 1000;
 /** How long a path to which nothing more is posted stays, in milliseconds. */
 const KEPT_FOR = 24 * 60 * 60 * 1000;
 
-/** All that a path of ours can have, but for `$`, which means something in texts: the rest is a stranger's, and is escaped. */
-const UNUSUAL = /[^A-Za-z0-9._~!&'()*+,;=:@/%-]/gu;
+/** All that a path of ours can have, but for `$` and `__`, which mean something in texts: the rest is a stranger's, and is escaped. */
+const UNUSUAL = /[^A-Za-z0-9._~!&'()*+,;=:@/%-]|__/gu;
 
 /** A post to a path that nobody has. */
 export interface UnknownPost {
@@ -92,12 +92,16 @@ export class UnknownPaths {
     for (const [key, entry] of this.#entries) if (entry.path === shown) this.#entries.delete(key);
   }
 
-  /** What comes once never drives out what comes again and again, as the service does. */
+  /** One who invents paths drives out his own, and what comes once never what comes again and again, as the service does. */
   #makeRoom(): void {
     this.#forgetOld();
     if (this.#entries.size < MOST) return;
+    const ofSender = new Map<string | undefined, number>();
+    const paths = ({ lastAddress }: Entry): number => ofSender.get(lastAddress) ?? 0;
+    for (const entry of this.#entries.values()) ofSender.set(entry.lastAddress, paths(entry) + 1);
     const [least] = [...this.#entries].sort(
-      ([, one], [, other]) => one.count - other.count || one.lastAt - other.lastAt,
+      ([, one], [, other]) =>
+        paths(other) - paths(one) || one.count - other.count || one.lastAt - other.lastAt,
     );
     if (least !== undefined) this.#entries.delete(least[0]);
   }
