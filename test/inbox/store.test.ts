@@ -253,6 +253,14 @@ describe('the store of the inbox, in its thread', () => {
     assert.throws(() => migrate(database), /newer version/);
   });
 
+  it('C-135 says why that failed also where it ended the transaction by itself, as a full disk may', () => {
+    const database = new DatabaseSync(':memory:');
+    migrate(database);
+    const step = `CREATE TABLE more (one INTEGER UNIQUE); INSERT OR ROLLBACK INTO more VALUES (1), (1)`;
+    assert.throws(() => migrate(database, [...MIGRATIONS, step]), /UNIQUE/);
+    assert.throws(() => database.prepare('SELECT one FROM more'));
+  });
+
   it('C-77 warns where an older copy of its file was put back', async () => {
     await inbox.accept(proven());
     await inbox.close();
