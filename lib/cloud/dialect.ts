@@ -103,6 +103,8 @@ export const DIALECT = {
     maxPages: 1000,
     /** A list with more elements is refused. */
     maxRecords: 100_000,
+    /** So is a longer one, all its pages together: 100,000 cameras are less. */
+    maxBytes: 128 * 1024 * 1024,
     /** Pages of the presets or tours of one camera. */
     maxTargetPages: 20,
     /** Data sources of one camera; more are passed over. */

@@ -40,7 +40,7 @@ type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
 
 /**
  * @param board hears of every change of state
- * @throws RvmError CONFIG_MISSING for settings that cannot be used
+ * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
  */
 export function makeParts(options: StationClientOptions, timing: StationTiming, board: StateBoard): Parts {
   const secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];

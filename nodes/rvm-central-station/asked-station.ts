@@ -1,4 +1,5 @@
 import type { NodeAPI } from 'node-red';
+import { proxyLogins } from '../../lib/cloud/http/connection/proxy-settings';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json-record';
@@ -50,7 +51,7 @@ export async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Us
     const { apiKey = '', username = '', password = '' } = draft.credentials;
     const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
     const { tls, proxy, ...connection } = serviceConnection(RED, draft.cloud, { apiKey, loginExtra });
-    if (hasStoredLogin(proxy)) throw storedSecret('The login of the proxy node');
+    if (proxyLogins(proxy).length > 0) throw storedSecret('The login of the proxy');
     return withClient({ ...connection, tls: withoutKey(tls), proxy, username, password }, use);
   }
   return withSandbox(RED, draft, use);
@@ -101,12 +102,6 @@ function withoutKey(tls: CloudConnection['tls']): CloudConnection['tls'] {
   if (tls === undefined) return undefined;
   if (tls.key !== undefined || tls.pfx !== undefined) throw storedSecret('The key of the TLS node');
   return tls;
-}
-
-function hasStoredLogin(proxy: CloudConnection['proxy']): boolean {
-  if (proxy.kind !== 'proxy') return false;
-  const { username, password } = URL.parse(proxy.url) ?? proxy;
-  return [proxy.username, proxy.password, username, password].some((part) => (part ?? '') !== '');
 }
 
 function storedSecret(what: string): RvmError {

@@ -116,6 +116,23 @@ describe('circuit of a station', () => {
     assert.ok(!states.includes('offline'), states.join());
   });
 
+  it('a probe that may not be sent, because the service asks for fewer requests, is no sign of life', async () => {
+    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, outages: 1 });
+    await client.listDevices();
+    service.on('GET', '/system', { status: 429, headers: { 'Retry-After': '600' } });
+    await client.askForLife();
+    all('reset');
+    await failure(client.listDevices(ONCE), 'NETWORK');
+    const states: string[] = [];
+    client.onState(({ kind }) => states.push(kind));
+    const asked = service.count('GET', '/devices');
+    await eventually(async () => {
+      await failure(client.listDevices(ONCE), 'NETWORK');
+      return service.count('GET', '/devices') > asked;
+    }, 'a call that tries for itself');
+    assert.ok(!states.includes('connected'), states.join());
+  });
+
   it('1,000 calls wait, and more fail at once with what they would have waited for', async () => {
     const client = station.client({}, { ...PATIENT, outages: 1 });
     await rtspForEvent(client, EVENT_OF_GATE);

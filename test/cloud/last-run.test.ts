@@ -293,6 +293,15 @@ describe('after a restart', () => {
       assert.equal((await rtspForEvent(await runs.next(), withoutRemoteId)).cameraRemoteId, GATE);
     });
 
+    it('is not what finds the camera any more once an event has told another one of it', async () => {
+      const client = await runs.next();
+      await rtspForEvent(client, EVENT_OF_GATE);
+      await rtspForEvent(client, { ...EVENT_OF_GATE, cameraRemoteId: 'other' });
+      const { cameraId: _gate, ...byRemoteId } = EVENT_OF_GATE;
+      await failure(rtspForEvent(client, byRemoteId), 'DEVICE_NOT_FOUND');
+      assert.equal((await rtspForEvent(client, { ...byRemoteId, cameraRemoteId: 'other' })).cameraId, GATE);
+    });
+
     it('counts no more in the same run, either, where another event has told it of another camera', async () => {
       const client = await runs.next();
       await rtspForEvent(client, EVENT_OF_GATE);

@@ -125,6 +125,16 @@ describe('resilience of the client', () => {
         }
         assert.equal(service.count('POST', '/home'), 2);
       });
+
+      it(`${stage} that holds for a command that had to wait before it was sent, too`, async () => {
+        const client = station.client({ timeoutMs: 30_000 }, QUICK);
+        service.on('GET', '/sources/Gate', { json: { _links: { 'rel/ptz_home': '/home' } } });
+        service.on('POST', '/home', { status: 429 }, reply);
+        const moving = client.ptz('Gate', { action: 'goto-home' }, { deadlineMs: SHORT_TIMEOUT });
+        const { message } = await soon(failure(moving, 'TIMEOUT'));
+        assert.match(message, /look before you try again/);
+        assert.equal(service.count('POST', '/home'), 2);
+      });
     }
   });
 

@@ -35,6 +35,14 @@ describe('an address that is to be used again after a restart', () => {
     it(`${what}: it may not be`, () => assert.equal(tells(address), false));
   }
 
+  it('has steps in it that are those of the base URL, whatever they look like: it may be', () => {
+    const system = new URL('https://service.example/remote-monitoring-2024/rest.svc/system');
+    const address = new URL('/remote-monitoring-2024/rest.svc/rtsp', system);
+    assert.equal(isTelling(address, [ID], system), true);
+    assert.equal(isTelling(new URL(`${address.href}/${ID}`), [ID], system), true);
+    assert.equal(isTelling(new URL('/remote-monitoring-2025/rtsp', system), [ID], system), false);
+  });
+
   it('has an id that is a small number: it may not be, for that may be a place in a list', () => {
     assert.equal(tells('/cameras/17/rtsp', ['17']), false);
     assert.equal(tells('/cameras/19038417/rtsp', ['19038417']), true);

@@ -59,6 +59,19 @@ describe('links to other origins', () => {
     await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
   });
 
+  it('T-02 refuses an address of another scheme around one of its own', async () => {
+    const { service } = station;
+    const within = `blob:${service.url}\\@${new URL(foreign.url).host}/devices`;
+    service.on('GET', '/system', { json: { _links: { 'rel/devices': within } } });
+    await failure(station.client().listDevices(), 'UNTRUSTED_LINK');
+  });
+
+  it('a trusted origin that is none is BAD_INPUT, and shows as a refusal, not as a service out of reach', async () => {
+    const client = station.client({ trustedOrigins: ['video.example.com'] });
+    await failure(client.listDevices(), 'BAD_INPUT');
+    assert.equal(client.state.kind, 'refused');
+  });
+
   it('quotes of a foreign host 100 characters at most', async () => {
     const link = `https://${'x'.repeat(500)}.example/devices`;
     station.service.on('GET', '/system', { json: { _links: { 'rel/devices': link } } });

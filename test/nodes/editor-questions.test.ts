@@ -218,11 +218,13 @@ describe('questions of the editor', () => {
             noproxy: [],
             credentials: { username: 'u', password: 'p' },
           },
+          { id: 'bare', type: 'http proxy', name: '', url: 'u:p@127.0.0.1:9', noproxy: [] },
         ];
         await flow.deployFlows([...flow.flows({}), ...nodes]);
         for (const [reach, what] of [
           [{ tls: 'tls' }, /key of the TLS node/],
-          [{ proxy: 'proxy' }, /login of the proxy node/],
+          [{ proxy: 'proxy' }, /login of the proxy/],
+          [{ proxy: 'bare' }, /login of the proxy/],
         ] as const) {
           const asked = { station: {}, cloud: { url: 'http://127.0.0.1:9', ...reach }, credentials: {} };
           const { status, body } = await act(flow.nodeRed, 'devices', asked);

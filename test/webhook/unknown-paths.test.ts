@@ -72,6 +72,14 @@ describe('what is posted to paths that nobody has', () => {
     assert.ok(paths.includes('/remote-monitoring/of-the-service'));
   });
 
+  it('is shared so that a sender of a few paths keeps them, however many others there are', () => {
+    for (let again = 0; again < 5; again += 1)
+      for (const path of ['one', 'two']) post(`/remote-monitoring/${path}`);
+    for (let i = 0; i < 100; i += 1) post(`/remote-monitoring/${i}`, 1880, `203.0.113.${i}`);
+    const paths = unknown.all().map(({ path }) => path);
+    assert.ok(paths.includes('/remote-monitoring/one') && paths.includes('/remote-monitoring/two'));
+  });
+
   it('is ten lines of the log at once and one in ten minutes from then on', () => {
     for (let i = 0; i < 50; i += 1) post(`/remote-monitoring/${i}`);
     assert.equal(told.length, 10);

@@ -107,10 +107,14 @@ export class CameraFinder {
   /** Remembers what an event has shown; called once the service has accepted it. */
   learn(entry: DeviceEntry, remoteId: string | undefined): void {
     if (remoteId === undefined) return;
+    const { id } = entry.device;
     const former = this.#learnedDevices.get(remoteId);
-    if (former !== undefined && former !== entry.device.id) this.#learned.delete(former);
-    this.#learned.set(entry.device.id, remoteId);
-    this.#learnedDevices.set(remoteId, entry.device.id);
+    if (former !== undefined && former !== id) this.#learned.delete(former);
+    const before = this.#learned.get(id);
+    // Another camera may have it by now.
+    if (before !== undefined && before !== remoteId) this.#learnedDevices.delete(before);
+    this.#learned.set(id, remoteId);
+    this.#learnedDevices.set(remoteId, id);
   }
 
   /** Keeps what was learned no larger than the directory. */

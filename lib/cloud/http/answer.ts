@@ -16,6 +16,9 @@ const MAX_DEPTH = 64;
 /** Bytes: 20,000 cameras on one page are less. */
 const MAX_JSON = 16 * 1024 * 1024;
 
+/** Bytes that are looked at for what they say of an error: more than is read of it as JSON. */
+const LONGEST_ERROR = 256 * 1024;
+
 const TOO_LARGE_HEAD = 431;
 const SYSTEM = 'system';
 const UTF8 = new TextDecoder();
@@ -165,9 +168,9 @@ export class Answer {
     );
   }
 
-  /** What can be read of the body, for what it says of an error. */
+  /** What can be read of the body, for what it says of an error: of a long one the beginning. */
   get #text(): string {
-    return this.#body instanceof UnreadableBody ? '' : this.#body.toString('utf8');
+    return this.#body instanceof UnreadableBody ? '' : this.#body.toString('utf8', 0, LONGEST_ERROR);
   }
 
   #says(codes: readonly string[]): boolean {

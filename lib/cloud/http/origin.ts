@@ -51,7 +51,7 @@ export class Origins {
       throw new RvmError('BAD_RESPONSE', 'The service sent a link that is not an address.', { relation });
     }
     const url = new TrustedUrl(link, resource.href);
-    if (!this.#trusted.has(url.origin)) {
+    if (!isWeb(url) || !this.#trusted.has(url.origin)) {
       throw new RvmError(
         'UNTRUSTED_LINK',
         `A link points to ${this.#quote(url)}; if that is right, add it to the trusted origins of the cloud.`,
@@ -71,6 +71,11 @@ export class Origins {
   }
 }
 
+/** An address such as `blob:https://…` has the origin of the one within. */
+function isWeb({ protocol }: URL): boolean {
+  return protocol === 'https:' || protocol === 'http:';
+}
+
 function withoutClosingSlashes(path: string): string {
   let end = path.length;
   while (path[end - 1] === '/') end -= 1;
@@ -79,6 +84,6 @@ function withoutClosingSlashes(path: string): string {
 
 function parseWeb(text: string, what: string, code: RvmErrorCode = 'CONFIG_MISSING'): URL {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  if (url !== undefined && (url.protocol === 'https:' || url.protocol === 'http:')) return url;
+  if (url !== undefined && isWeb(url)) return url;
   throw new RvmError(code, `${what} must be an address that starts with https:// or http://.`);
 }

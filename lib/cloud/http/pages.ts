@@ -26,10 +26,12 @@ export async function* pagesFrom(
   const seen = new Set([first.url.href]);
   let answer = first;
   let count = 0;
+  let bytes = 0;
   while (seen.size <= maxPages) {
     const { records, next } = readPage(answer.empty ? {} : answer.json(), names);
     count += records.length;
-    if (count > DIALECT.collection.maxRecords) {
+    bytes += answer.body.length;
+    if (count > DIALECT.collection.maxRecords || bytes > DIALECT.collection.maxBytes) {
       throw answer.error(
         'BAD_RESPONSE',
         'The service lists more than can be kept; report it to the service.',

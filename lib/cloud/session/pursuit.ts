@@ -84,8 +84,9 @@ export class Pursuit<Session> {
 
   async #failed(error: Error): Promise<void> {
     if (!(error instanceof RvmError)) throw error;
-    // Of a command that is on its way when the time is over, nobody knows whether it is carried out.
-    if (error.code === 'TIMEOUT' && this.#operation.isOver && this.#isCommand && this.#attempt.isSent) {
+    // Of a command that is on its way when the time is over, nobody knows whether it is carried out; whatever was waited for before.
+    const isLate = this.#operation.isOver && error.code !== 'CANCELLED';
+    if (isLate && this.#isCommand && this.#attempt.isSent) {
       throw timeoutError(this.#wanted, this.#attempt.number);
     }
     this.#operation.checkAlive();

@@ -258,11 +258,14 @@ export class SessionKeeper {
   }
 
   async #lookAt(operation: Operation, session: Session): Promise<void> {
+    const attempt = new Attempt();
     try {
-      await this.#renewSystem(operation, session);
+      await this.#renewSystem(operation, session, attempt);
     } catch (error) {
       if (error === STALE) return;
       if (!(error instanceof RvmError)) throw error;
+      // The service has asked for fewer requests: nothing is known of it then.
+      if (error.code === 'RATE_LIMITED' && !attempt.isSent) return;
       if (!isSignOfLife(error)) {
         this.#health.systemFailed(error);
         throw error;
@@ -271,9 +274,9 @@ export class SessionKeeper {
     if (this.#current === session) this.#health.reachable(session.system.version);
   }
 
-  async #renewSystem(operation: Operation, session: Session): Promise<void> {
+  async #renewSystem(operation: Operation, session: Session, attempt: Attempt): Promise<void> {
     const wanted = systemRequest(this.#origins, this.#options);
-    const { answer } = await this.#exchange(operation, session, wanted, { attempt: new Attempt() });
+    const { answer } = await this.#exchange(operation, session, wanted, { attempt });
     const system = answer.refused ? undefined : SystemResource.from(answer, this.#origins);
     if (system?.link(DIALECT.relations.devices) !== undefined) session.system = system;
     else if (this.#current === session) this.#current = undefined;

@@ -15,6 +15,7 @@ export type StateListener = (state: StationState) => void;
 /** Codes that only the user can cure; all others are a service that is out of reach. */
 const REFUSALS: ReadonlySet<RvmErrorCode> = new Set<RvmErrorCode>([
   'CONFIG_MISSING',
+  'BAD_INPUT',
   'API_KEY_REJECTED',
   'LOGIN_FAILED',
   'INCOMPATIBLE_VERSION',

@@ -1,12 +1,12 @@
 import type { Abort } from '../../concurrency/abort';
 import { Places, type Leave } from '../../concurrency/places';
 
-/** Of those at work, so many times as many wait unless said. */
+/** Of those at work, so many times as many wait. */
 const WAITING_FOR_EACH = 4;
 
 /**
- * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, `maxWaiting`
- * wait in front, in the order in which they came, and the bodies of both together take at most `maxBytes`. Each
+ * Bounds the work under way for one path: at most `capacity` complete requests are judged and stored at a time, four
+ * times as many wait in front, in the order in which they came, and the bodies of both together take at most `maxBytes`. Each
  * path has its own, so that one that cannot judge, and holds what comes, keeps nothing of another out.
  */
 export class Admission {
@@ -15,9 +15,8 @@ export class Admission {
   #bytes = 0;
 
   constructor(
-    capacity: number,
+    private readonly capacity: number,
     private readonly maxBytes: number,
-    private readonly maxWaiting = capacity * WAITING_FOR_EACH,
   ) {
     this.#places = new Places(capacity);
   }
@@ -49,7 +48,7 @@ export class Admission {
   }
 
   async #wait(ending: () => Abort): Promise<Leave | undefined> {
-    if (this.#places.waiting >= this.maxWaiting) return undefined;
+    if (this.#places.waiting >= this.capacity * WAITING_FOR_EACH) return undefined;
     return this.#places.take(ending()).catch(() => undefined);
   }
 }

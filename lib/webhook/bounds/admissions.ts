@@ -5,16 +5,15 @@ import { Admission } from './admission';
 export class Admissions {
   readonly #ofPath = new Map<string, Admission>();
 
-  /** All for each path, as in `Admission`. */
+  /** Both for each path, as in `Admission`. */
   constructor(
     private readonly capacity: number,
     private readonly maxBytes: number,
-    private readonly maxWaiting?: number,
   ) {}
 
   /** As `Admission.admit`, at a path. */
   async admit(path: string, bytes: number, ending: () => Abort, work: () => Promise<void>): Promise<boolean> {
-    const admission = this.#ofPath.get(path) ?? new Admission(this.capacity, this.maxBytes, this.maxWaiting);
+    const admission = this.#ofPath.get(path) ?? new Admission(this.capacity, this.maxBytes);
     this.#ofPath.set(path, admission);
     try {
       return await admission.admit(bytes, ending, work);

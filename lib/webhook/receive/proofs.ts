@@ -26,18 +26,9 @@ export type LargeProof = ({ authentication: Authentication } | { fault: LargeFau
   decided: () => void;
 };
 
-/** Of one line so many wait for the thread itself. */
+/** Of one line so many wait for the thread itself, four times as many behind them, and all their bodies take at most so many bytes. */
 const AT_THREAD = 4;
-
-/** What waits behind them. */
-export interface LineBounds {
-  /** Messages of one line. */
-  waiting: number;
-  /** Of the bodies of one line, those at the thread among them. */
-  bytes: number;
-}
-
-const BOUNDS: LineBounds = { waiting: 4 * AT_THREAD, bytes: 8 * 1024 * 1024 };
+const LINE_BYTES = 8 * 1024 * 1024;
 
 /**
  * How a receiver proves messages: those of ordinary length at once, large ones in a thread, and the events of one alarm in the
@@ -47,14 +38,9 @@ const BOUNDS: LineBounds = { waiting: 4 * AT_THREAD, bytes: 8 * 1024 * 1024 };
 export class Proofs {
   readonly #stations = new StationOrder();
   readonly #alarms = new AlarmOrder();
-  readonly #lines: Admissions;
+  readonly #lines = new Admissions(AT_THREAD, LINE_BYTES);
 
-  constructor(
-    private readonly thread: ProofThread,
-    { waiting, bytes } = BOUNDS,
-  ) {
-    this.#lines = new Admissions(AT_THREAD, bytes, waiting);
-  }
+  constructor(private readonly thread: ProofThread) {}
 
   /** At once: for bodies of up to `LARGE_BODY` bytes, and where there is no thread to be had. */
   prove(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {

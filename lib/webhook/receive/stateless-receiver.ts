@@ -12,7 +12,7 @@ import { proofThread, type ProofThread } from '../proof/proof-thread';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
 import type { AnswerName } from './answer';
-import { Proofs, type LineBounds } from './proofs';
+import { Proofs } from './proofs';
 
 /** A request that somebody else has received. */
 export interface RequestParts {
@@ -46,9 +46,6 @@ export interface StatelessReceiverOptions {
   proofThread?: ProofThread;
 }
 
-/** Whoever has received the requests holds their bodies anyway, and nothing can be cut here. */
-const UNBOUNDED: LineBounds = { waiting: Infinity, bytes: Infinity };
-
 /**
  * The receiver without an inbox, for requests that somebody else has received and answers: it goes by the same rules, and keeps
  * nothing. Of its parts `Proofs` says who sent the bytes, and `judge` what message they are.
@@ -59,7 +56,7 @@ export class StatelessReceiver {
 
   constructor(private readonly options: StatelessReceiverOptions) {
     this.#clockGuard = new ClockGuard(options.now, options.steady);
-    this.#proofs = new Proofs(options.proofThread ?? proofThread, UNBOUNDED);
+    this.#proofs = new Proofs(options.proofThread ?? proofThread);
   }
 
   /**
@@ -84,7 +81,7 @@ export class StatelessReceiver {
     if (body.length <= LARGE_BODY) return this.#decide(posted, this.#proofs.prove(message, stations));
     const { id: line } = this.options;
     const proof = await this.#proofs.proveLarge({ line, message, stations, ending: new Abort() });
-    // Without the thread it holds up others. Without a proof it would be lost.
+    // Without the thread it takes longer. Nothing could be cut here, so that without a proof it would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
     // In a later turn of the event loop, when whoever asked has this one: what waited comes behind it.
     return this.#decide(posted, authentication).finally(() => setImmediate(proof.decided));

@@ -1,7 +1,9 @@
 import { matchingPath } from './path';
 
-/** Paths that are kept; of more one of the sender with the most gives way: its path with the fewest posts, and of those the oldest. */
+/** Paths that are kept; of more the one with the fewest posts gives way, and of those the oldest; first those of a sender with many. */
 const MOST = 20;
+/** So many paths a sender has before its own give way first: the service has one or two. */
+const MANY = 5;
 /** Characters of a path that are kept and shown. */
 const LONGEST = 120;
 /** Lines of the log without a pause; after them one in each period, in milliseconds. */
@@ -97,11 +99,12 @@ export class UnknownPaths {
     this.#forgetOld();
     if (this.#entries.size < MOST) return;
     const ofSender = new Map<string | undefined, number>();
-    const paths = ({ lastAddress }: Entry): number => ofSender.get(lastAddress) ?? 0;
-    for (const entry of this.#entries.values()) ofSender.set(entry.lastAddress, paths(entry) + 1);
+    for (const { lastAddress } of this.#entries.values())
+      ofSender.set(lastAddress, (ofSender.get(lastAddress) ?? 0) + 1);
+    const isOfMany = ({ lastAddress }: Entry): number => Number((ofSender.get(lastAddress) ?? 0) >= MANY);
     const [least] = [...this.#entries].sort(
       ([, one], [, other]) =>
-        paths(other) - paths(one) || one.count - other.count || one.lastAt - other.lastAt,
+        isOfMany(other) - isOfMany(one) || one.count - other.count || one.lastAt - other.lastAt,
     );
     if (least !== undefined) this.#entries.delete(least[0]);
   }

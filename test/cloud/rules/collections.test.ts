@@ -137,6 +137,17 @@ describe('versions, collections, records and ids of any service', () => {
     assert.equal((await station.client().listDevices()).length, 1000);
   });
 
+  it('T-11 refuses a list of huge records, whose memory would end Node-RED, before it has all of it', async () => {
+    const huge = 'x'.repeat(12 * 1024 * 1024);
+    let page = 0;
+    service.on('GET', '/devices', () => {
+      page += 1;
+      return { json: { devices: [camera(`${page}`, 'x', { huge })], next: `?p=${page}` } };
+    });
+    await failure(station.client().listDevices(), 'BAD_RESPONSE');
+    assert.ok(page <= 11, `${page} pages`);
+  });
+
   it('T-11 stops at a link that a redirect leads back from', async () => {
     service.on('GET', '/devices', { json: { devices: service.devices, next: '/more' } });
     service.on('GET', '/more', { status: 302, headers: { Location: '/devices' } });

@@ -199,7 +199,10 @@ export class CameraHints {
     const isListed = await isListedAlike(entries, this.#listed);
     // Also where it is alike: the former records need not be kept any longer.
     this.#listed = entries;
-    if (!isListed) await this.#pageFile?.write(await pagesText(entries, (text) => this.#isClean(text)));
+    if (!isListed)
+      await this.#pageFile?.write(
+        await pagesText(entries, { isKept: (text) => this.#isClean(text), system: this.#owner.system }),
+      );
   }
 
   /** Shows that these files are in use, and removes those that are not. */

@@ -2,6 +2,14 @@ import { eachInSlices } from '../../../concurrency/slices';
 import type { DeviceEntry } from '../device-index';
 import { isPlainPath } from './telling-address';
 
+/** What of an address may be written down. */
+export interface KeptAddresses {
+  /** Whether it may be at all. */
+  isKept: (address: string) => boolean;
+  /** The one address that is fixed. */
+  system: URL;
+}
+
 /** A page is named by numbers and short words: a longer one may be anything, a session or a token too. */
 const PLAIN_VALUE = /^(?:\d{1,12}|[A-Za-z_-]{0,12})$/;
 const PLAIN_NAME = /^[\w$.[\]-]{1,24}$/;
@@ -9,11 +17,10 @@ const PLAIN_NAME = /^[\w$.[\]-]{1,24}$/;
 /**
  * On which page each camera stands, as a text in which one camera is found without reading all: the addresses of the pages as
  * JSON, and below them a line `["id",page]` for each camera.
- * @param isKept whether an address may be written down
  */
 export async function pagesText(
   entries: readonly DeviceEntry[],
-  isKept: (address: string) => boolean,
+  { isKept, system }: KeptAddresses,
 ): Promise<string> {
   const numbers = new Map<string, number>();
   const pages: string[] = [];
@@ -22,7 +29,7 @@ export async function pagesText(
     const number = numbers.get(url.href) ?? pages.length;
     if (number === pages.length) {
       numbers.set(url.href, number);
-      pages.push(isPlain(url) && isKept(url.href) ? url.href : '');
+      pages.push(isPlain(url, system) && isKept(url.href) ? url.href : '');
     }
     if (pages[number] !== '') lines.push(`[${JSON.stringify(device.id)},${number}]\n`);
   });
@@ -56,9 +63,9 @@ export async function isListedAlike(
   return isAlike;
 }
 
-function isPlain(url: URL): boolean {
+function isPlain(url: URL, system: URL): boolean {
   return (
-    isPlainPath(url.pathname) &&
+    isPlainPath(url.pathname, system) &&
     [...url.searchParams].every(([name, value]) => PLAIN_NAME.test(name) && PLAIN_VALUE.test(value))
   );
 }

@@ -43,15 +43,19 @@ export function isTelling(address: URL, ids: readonly string[], system: URL): bo
   const words = wordsOf(address.pathname);
   const asked = [...address.searchParams.values()];
   if (words === undefined || !asked.every((value) => isOneOf(value, ids))) return false;
-  if (!words.every((word) => isPlainStep(word) || isOneOf(word, ids))) return false;
-  if ([...words, ...asked].some((word) => isOneOf(word, ids))) return true;
   const fixed = wordsOf(system.pathname) ?? [];
+  if (!words.every((word) => isPlainStep(word) || isOneOf(word, ids) || fixed.includes(word))) return false;
+  if ([...words, ...asked].some((word) => isOneOf(word, ids))) return true;
   return words.every((word) => fixed.includes(word) || COMMON.has(word.toLowerCase()) || VERSION.test(word));
 }
 
-/** Whether no step of a path can be a secret. */
-export function isPlainPath(path: string): boolean {
-  return wordsOf(path)?.every(isPlainStep) === true;
+/**
+ * Whether no step of a path can be a secret of the service.
+ * @param system what leads to it is from the user's own settings
+ */
+export function isPlainPath(path: string, system: URL): boolean {
+  const fixed = wordsOf(system.pathname) ?? [];
+  return wordsOf(path)?.every((word) => isPlainStep(word) || fixed.includes(word)) === true;
 }
 
 function isPlainStep(word: string): boolean {

@@ -60,17 +60,20 @@ export function proxyChoice(settings: ProxySettings): ProxyChoice {
 
 /** What no error may repeat: passwords of proxies, alone and together with their user. */
 export function proxySecrets(settings: ProxySettings): string[] {
+  const secrets = proxyLogins(settings).flatMap(({ username, password }) =>
+    password === '' ? [] : [password, `${username}:${password}`],
+  );
+  return [...new Set(secrets)];
+}
+
+/** All that may be shown to a proxy. */
+export function proxyLogins(settings: ProxySettings): Login[] {
   if (settings.kind === 'none') return [];
   const addresses =
     settings.kind === 'proxy' ? [settings.url] : ['http:', 'https:'].map((scheme) => variable(scheme).value);
   const logins = addresses.map((address) => loginIn(address));
   if (settings.kind === 'proxy') logins.push(loginOf(settings));
-  const secrets = logins.flatMap((login) =>
-    login === undefined || login.password === ''
-      ? []
-      : [login.password, `${login.username}:${login.password}`],
-  );
-  return [...new Set(secrets)];
+  return logins.filter((login) => login !== undefined);
 }
 
 /** Each scheme has a variable of its own, as for other programs: http_proxy says nothing about https://. */
