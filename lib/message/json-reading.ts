@@ -1,8 +1,9 @@
 import { scan as removeForbiddenKeys } from 'secure-json-parse';
-import { type JsonScan, type Span, scanJson } from './json-scan';
+import { scanJson } from './json-scan';
+import { NO_TOKEN, scanToken, type Span, type TokenReading } from './token-scan';
 
 /** Why a body cannot be read as one well-formed, unambiguous JSON document. */
-export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-deep' | 'duplicate-key';
+export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-large' | 'too-deep' | 'duplicate-key';
 
 /** A body read as JSON, as far as it goes. Made before anything is proven, so nothing of it may be trusted. */
 export interface JsonReading {
@@ -19,17 +20,7 @@ export interface JsonReading {
   text?: string;
 }
 
-/** The token fields of the outermost object: the specification's name, or with a capital first letter. */
-export interface TokenReading {
-  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text. */
-  kind: 'absent' | 'unusable' | 'text';
-  text?: string;
-  /** Where token values stand in the text, to blank them before the body is kept. */
-  spans: readonly Span[];
-}
-
 const BYTE_ORDER_MARK = '\uFEFF';
-const TOKEN_NAMES: readonly string[] = ['authenticationToken', 'AuthenticationToken'];
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** A body, read as JSON when that is first asked for: what nothing proves need not be read. */
@@ -40,13 +31,14 @@ export function jsonOf(body: Uint8Array): () => JsonReading {
 
 /** Reads a body as JSON under the bounds of the receiver. Never throws; no text of the body leaves in an error. */
 export function readJson(body: Uint8Array): JsonReading {
-  const decoded = decodeUtf8(body);
-  if (decoded === undefined) return unreadable('not-utf8', { kind: 'absent', spans: [] });
-  const text = decoded.startsWith(BYTE_ORDER_MARK) ? decoded.slice(1) : decoded;
+  const text = textOf(body);
+  if (text === undefined) return unreadable('not-utf8', NO_TOKEN);
+  const token = scanToken(text);
   const scan = scanJson(text);
+  // Whether it is well formed only its token depends on: it is delivered to no flow.
+  if (scan.tooLarge) return { ...unreadable(scan.tooDeep ? 'too-deep' : 'too-large', token), text };
   const parsed = parse(text);
-  if (parsed === undefined) return { ...unreadable('not-json', readToken(text, scan, false)), text };
-  const token = readToken(text, scan, true);
+  if (parsed === undefined) return { ...unreadable('not-json', inBrokenText(token)), text };
   if (scan.tooDeep) return { ...unreadable('too-deep', token), text };
   if (scan.duplicateKey) return { ...unreadable('duplicate-key', token), text };
   return new Document(text, token, scan.inexactNumbers, parsed);
@@ -100,12 +92,33 @@ function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading
   return { problem, token, keysStripped: false, numberAsText: false };
 }
 
-function decodeUtf8(body: Uint8Array): string | undefined {
+/**
+ * What seems to be the token of a body that nothing has proved: it is that where the body is well-formed JSON. Nothing is parsed
+ * or built for it, so a stranger's body costs little more than its hash.
+ */
+export function seemingToken(body: Uint8Array): TokenReading {
+  const text = textOf(body);
+  return text === undefined ? NO_TOKEN : scanToken(text);
+}
+
+/** A token counts only in a well-formed document: where it is not, parsers differ about what it says. */
+function inBrokenText({ spans }: TokenReading): TokenReading {
+  return { kind: spans.length === 0 ? 'absent' : 'unusable', spans };
+}
+
+/** Without a byte-order mark; undefined where the bytes are not UTF-8. */
+function textOf(body: Uint8Array): string | undefined {
   try {
-    return utf8.decode(body);
+    const text = utf8.decode(body);
+    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
   } catch {
     return undefined;
   }
+}
+
+/** Whether a text is well-formed JSON, however large. */
+export function isJson(text: string): boolean {
+  return parse(text) !== undefined;
 }
 
 /** Undefined where the text is not JSON, for no JSON text stands for that value. */
@@ -116,19 +129,6 @@ function parse(text: string): unknown {
     // The parser's own message quotes the input, which may hold the phrase.
     return undefined;
   }
-}
-
-/** A token counts only in a well-formed document: where it is not, parsers differ about what it says. */
-function readToken(text: string, scan: JsonScan, wellFormed: boolean): TokenReading {
-  const spans = scan.topLevel.filter(({ key }) => TOKEN_NAMES.includes(key)).map(({ value }) => value);
-  const [span, ...others] = spans;
-  if (span === undefined) return { kind: 'absent', spans };
-  if (!wellFormed || others.length > 0) return { kind: 'unusable', spans };
-  const literal = text.slice(span.start, span.end);
-  if (literal === 'null' || literal === '""') return { kind: 'absent', spans };
-  // Of a nested value the scan shows its first character alone.
-  const token: unknown = literal.startsWith('"') ? JSON.parse(literal) : undefined;
-  return typeof token === 'string' ? { kind: 'text', text: token, spans } : { kind: 'unusable', spans };
 }
 
 /** Puts quotes around the numbers that JavaScript cannot hold, so that they stay what was sent: as text. */

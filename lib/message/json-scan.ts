@@ -1,30 +1,21 @@
+import { endOfString, type Span } from './token-scan';
+
 /** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
 const MAX_DEPTH = 32;
-
-/** A piece of the scanned text: start (inclusive) and end (exclusive), in UTF-16 units. */
-export interface Span {
-  start: number;
-  end: number;
-}
-
-/** A value at the top level of the outermost object. */
-export interface TopLevelField {
-  key: string;
-  value: Span;
-}
+/** Most values that are read, those in lists included: a message has some thirty. What builds objects takes time for each. */
+const MAX_VALUES = 1_000;
 
 /** What one pass over a JSON text shows, without building anything from it. */
 export interface JsonScan {
+  /** It has too many values; the rest was not looked at. */
+  tooLarge: boolean;
   tooDeep: boolean;
   duplicateKey: boolean;
   /** Numbers that JavaScript cannot hold: too large, too small, or integers beyond 2^53. */
   inexactNumbers: Span[];
-  /** Members of the outermost object, repeated ones too; of a nested value only its first character. */
-  topLevel: TopLevelField[];
 }
 
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
-const WORD = /[A-Za-z]+/y;
 
 /**
  * Scans a text that may be JSON. Says nothing about whether it is well formed: that is for `JSON.parse`.
@@ -36,51 +27,54 @@ export function scanJson(text: string): JsonScan {
 
 class Scanner {
   readonly #result: JsonScan = {
+    tooLarge: false,
     tooDeep: false,
     duplicateKey: false,
     inexactNumbers: [],
-    topLevel: [],
   };
   /** Keys seen in each open container; `undefined` for an array. */
   readonly #open: (Set<string> | undefined)[] = [];
   #depth = 0;
   #position = 0;
-  #pendingKey: string | undefined;
+  #values = 0;
 
   constructor(private readonly text: string) {}
 
   run(): JsonScan {
-    while (this.#position < this.text.length) this.#step();
+    while (this.#position < this.text.length && !this.#result.tooLarge) this.#step();
     return this.#result;
   }
 
   #step(): void {
     const character = this.text[this.#position] ?? '';
     if (character === '"') return this.#readString();
-    if (character === ',' || isSpace(character)) return void this.#position++;
+    if (isSpace(character)) return void this.#position++;
+    if (character === ',') return this.#count();
     if (character === '{' || character === '[') return this.#enter(character === '{');
     if (character === '}' || character === ']') return this.#leave();
     const number = this.#match(NUMBER);
     if (number !== undefined) return this.#readNumber(number);
-    const word = this.#match(WORD);
-    if (word !== undefined) return this.#readWord(word);
+    this.#position++;
+  }
+
+  /** Of each list and object there is one value more than there are commas. */
+  #count(): void {
+    this.#values += 1;
+    this.#result.tooLarge ||= this.#values > MAX_VALUES;
     this.#position++;
   }
 
   #enter(isObject: boolean): void {
-    this.#noteTopLevelValue(this.#position, this.#position + 1);
     this.#depth++;
     if (this.#depth > MAX_DEPTH) this.#result.tooDeep = true;
     else this.#open.push(isObject ? new Set() : undefined);
-    this.#position++;
+    this.#count();
   }
 
   #leave(): void {
     if (this.#depth > 0 && this.#depth <= MAX_DEPTH) this.#open.pop();
     this.#depth = Math.max(0, this.#depth - 1);
     this.#position++;
-    const last = this.#result.topLevel.at(-1);
-    if (this.#depth === 1 && last !== undefined) last.value.end = this.#position;
   }
 
   #readString(): void {
@@ -88,7 +82,6 @@ class Scanner {
     const end = endOfString(this.text, start);
     this.#position = end;
     if (this.#skipColon()) this.#noteKey(start, end);
-    else this.#noteTopLevelValue(start, end);
   }
 
   /** Moves behind the colon that makes a string a key; false, and no move, where there is none. */
@@ -106,14 +99,6 @@ class Scanner {
     const key = nameOf(this.text.slice(start, end));
     if (keys.has(key)) this.#result.duplicateKey = true;
     keys.add(key);
-    this.#pendingKey = this.#depth === 1 ? key : undefined;
-  }
-
-  #noteTopLevelValue(start: number, end: number): void {
-    if (this.#depth === 1 && this.#pendingKey !== undefined) {
-      this.#result.topLevel.push({ key: this.#pendingKey, value: { start, end } });
-    }
-    this.#pendingKey = undefined;
   }
 
   #match(pattern: RegExp): Span | undefined {
@@ -121,34 +106,10 @@ class Scanner {
     return pattern.test(this.text) ? { start: this.#position, end: pattern.lastIndex } : undefined;
   }
 
-  #readWord(span: Span): void {
-    this.#noteTopLevelValue(span.start, span.end);
-    this.#position = span.end;
-  }
-
   #readNumber(span: Span): void {
-    this.#noteTopLevelValue(span.start, span.end);
     if (!isExact(this.text.slice(span.start, span.end))) this.#result.inexactNumbers.push(span);
     this.#position = span.end;
   }
-}
-
-/** End of the string literal that begins at `start`; the end of the text where it is not closed. */
-function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  for (;;) {
-    const quote = text.indexOf('"', at);
-    if (quote < 0) return text.length;
-    if (!isEscaped(text, quote, at)) return quote + 1;
-    at = quote + 1;
-  }
-}
-
-/** True where an odd number of backslashes stands before a character, none of them before `from`. */
-function isEscaped(text: string, at: number, from: number): boolean {
-  let backslash = at - 1;
-  while (backslash >= from && text[backslash] === '\\') backslash--;
-  return (at - backslash) % 2 === 0;
 }
 
 /** Longest literal that is decoded: a name of the service with every character escaped is shorter. */

@@ -40,4 +40,11 @@ export interface DeadLetter extends MessageRecord {
 }
 
 export type DeadLetterReason =
-  'not-json' | 'not-utf8' | 'too-deep' | 'duplicate-key' | 'no-message-id' | 'agent-user' | 'too-old';
+  | 'not-json'
+  | 'not-utf8'
+  | 'too-large'
+  | 'too-deep'
+  | 'duplicate-key'
+  | 'no-message-id'
+  | 'agent-user'
+  | 'too-old';

@@ -17,6 +17,7 @@ const REASONS: Record<ProblemReason, ProblemKind> = {
   large: 'unauthentic',
   'not-json': 'dead-letter',
   'not-utf8': 'dead-letter',
+  'too-large': 'dead-letter',
   'too-deep': 'dead-letter',
   'duplicate-key': 'dead-letter',
   'no-message-id': 'dead-letter',

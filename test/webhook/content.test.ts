@@ -83,6 +83,21 @@ describe('content of a proven message', () => {
     ['C-112 nesting of 10,000 levels', '['.repeat(10_000) + ']'.repeat(10_000), 'too-deep'],
     ['C-112 nesting of 500,000 levels', '['.repeat(500_000) + ']'.repeat(500_000), 'too-deep'],
     [
+      'C-109 more than a thousand values',
+      JSON.stringify(envelope({ more: Array(1_001).fill(0) })),
+      'too-large',
+    ],
+    [
+      'C-109 a thousand empty objects',
+      JSON.stringify(envelope({ more: Array(1_001).fill({}) })),
+      'too-large',
+    ],
+    [
+      'C-109 a thousand fields',
+      JSON.stringify(envelope({ more: Object.fromEntries(Array.from({ length: 1_001 }, (_, n) => [n, 0])) })),
+      'too-large',
+    ],
+    [
       'C-115 the byte FF',
       Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff]), Buffer.from('"}')]),
       'not-utf8',

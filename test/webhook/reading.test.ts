@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { fingerprintOfValue } from '../../lib/message/fingerprint';
-import { readJson } from '../../lib/message/json-reading';
+import { readJson, seemingToken } from '../../lib/message/json-reading';
 import { matchingPath } from '../../lib/webhook/receive/path';
 import { summaryText } from '../../lib/message/summary-text';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
@@ -112,6 +112,47 @@ describe('reading of JSON before it is trusted', () => {
       assert.ok(ofLong < 4, `${ofLong} s`);
     });
   }
+
+  it('finds the token that the parser finds, however its name is written, and no other', () => {
+    const names = fc.constantFrom(
+      'authenticationToken',
+      'AuthenticationToken',
+      'authenticationtoken',
+      'other',
+    );
+    const values = fc.oneof(fc.string(), fc.constantFrom('', 'a phrase'), fc.jsonValue({ maxDepth: 2 }));
+    const members = fc.array(fc.tuple(names, values), { maxLength: 4 });
+    const escaped = (name: string, from: number): string =>
+      [...name]
+        .map((letter, place) =>
+          place >= from && place < from + 3
+            ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+            : letter,
+        )
+        .join('');
+    fc.assert(
+      fc.property(members, fc.nat(22), fc.constantFrom('', ' ', '\n\t'), (all, from, space) => {
+        const written = all.map(
+          ([name, value]) => `"${escaped(name, from)}"${space}:${space}${JSON.stringify(value)}`,
+        );
+        const text = `${space}{"nested":{"authenticationToken":"x"},"list":["authenticationToken",1]${['', ...written].join(`${space},`)}}`;
+        const tokens = all
+          .filter(([name]) => /^[aA]uthenticationToken$/.test(name))
+          .map(([, value]) => value);
+        const { kind, text: token, spans } = seemingToken(Buffer.from(text));
+        assert.deepEqual(
+          spans.map(({ start, end }) => JSON.parse(text.slice(start, end)) as unknown),
+          tokens,
+        );
+        const [only] = tokens;
+        if (tokens.length > 1) assert.equal(kind, 'unusable');
+        else if (only === undefined || only === null || only === '') assert.equal(kind, 'absent');
+        else if (typeof only === 'string') assert.deepEqual([kind, token], ['text', only]);
+        else assert.equal(kind, 'unusable');
+      }),
+      { numRuns: 2000 },
+    );
+  });
 
   it('finds a name twice however it is escaped', () => {
     for (const text of ['{"a":1,"\\u0061":2}', '{"x":{"\\u0062":1,"b":2}}', '{"\\\\":1,"\\u005c":2}'])

@@ -1,15 +1,17 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { JsonReading, TokenReading } from '../../message/json-reading';
+import { isJson, seemingToken, type JsonReading } from '../../message/json-reading';
+import type { TokenReading } from '../../message/token-scan';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';
-import { LARGE_BODY } from './large-body';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
 
-/** A message as it came: exact bytes and header lines, and the bytes read as JSON, for the token alone, where one counts. */
+/** A message as it came: exact bytes and header lines, and the bytes read as JSON, once somebody knows a phrase. */
 export interface RawMessage {
   body: Uint8Array;
   /** Values of all `Authorization` lines. */
   authorization: readonly string[];
   json: () => JsonReading;
+  /** What the token was, where it stands in the body no more. */
+  token?: TokenReading;
 }
 
 export type ProofReason = 'no-signature' | 'bad-signature' | 'bad-token';
@@ -45,56 +47,53 @@ const PROCESS_KEY = randomBytes(32);
  * the same work at every station, and that of all of them; only who knows a phrase can see where it ended.
  *
  * At an `http` station only the signature counts. At an `https` station the token decides where there is one;
- * without a token a right signature, the stronger proof, counts too.
+ * without a token a right signature, the stronger proof, counts too. As JSON a body is read only where it brings a phrase or a
+ * right signature: a stranger's may be made to cost time.
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
   const header = readAuthorization(message.authorization);
+  const token = message.token ?? seemingToken(message.body);
   for (const station of stations) {
     const signed = signedWith(station, message.body, header);
-    const proven = provenBy(station, signed, message.json);
+    const proven = provenBy(station, { signed, token, json: message.json });
     if (proven !== undefined) return proven;
   }
-  const token = mayReadToken(message.body, stations) ? message.json().token : NO_TOKEN;
   // All of them, also behind the one that it is: each costs the same.
   const sent = stations
     .filter(({ scheme }) => scheme === 'http')
     .map((station) => ({ station, slot: tokenOf(station, token) }));
-  const burnt = sent.find(({ slot }) => slot !== undefined)?.station;
+  const named = sent.find(({ slot }) => slot !== undefined)?.station;
+  const burnt = named !== undefined && isToken(message) ? named : undefined;
   const reason = reasonOf(header, token, stations);
   return { proven: false, reason, ...(burnt && { burnt }) };
 }
 
-const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
-const TOKEN_NAME = Buffer.from('uthenticationToken');
-
-/**
- * Where only a signature counts, the JSON of a body that nobody signed is not read: it is a stranger's, and may be made
- * to cost time. A short one is, where it names a token, for that phrase may be burnt.
- */
-function mayReadToken(body: Uint8Array, stations: readonly ReceivingStation[]): boolean {
-  if (stations.some(({ scheme }) => scheme === 'https')) return true;
-  return (
-    body.length <= LARGE_BODY && Buffer.from(body.buffer, body.byteOffset, body.length).includes(TOKEN_NAME)
-  );
+/** What may prove a message. */
+interface Evidence {
+  /** Which of the phrases of the station signed the bytes. */
+  signed: Slot | undefined;
+  /** As it seems. */
+  token: TokenReading;
+  json: RawMessage['json'];
 }
 
-/** @param signed which of its phrases signed the bytes */
-function provenBy(
-  station: ReceivingStation,
-  signed: Slot | undefined,
-  json: RawMessage['json'],
-): Authentication | undefined {
+/** Whether what seems to be the token is one: it counts in a well-formed document alone. */
+function isToken({ json }: Pick<RawMessage, 'json'>): boolean {
+  const { token, problem, text = '' } = json();
+  return token.kind === 'text' && (problem === undefined || isJson(text));
+}
+
+function provenBy(station: ReceivingStation, { signed, token, json }: Evidence): Authentication | undefined {
   if (station.scheme === 'http') {
     if (signed === undefined) return undefined;
     const oddScheme = json().token.kind !== 'absent';
     return { proven: true, station, proof: 'hmac', secret: signed, oddScheme };
   }
-  const { token } = json();
-  if (token.kind !== 'absent') {
-    const named = tokenOf(station, token);
-    return named && { proven: true, station, proof: 'token', secret: named, oddScheme: false };
-  }
-  return signed && { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };
+  const named = tokenOf(station, token);
+  if (named !== undefined && isToken({ json }))
+    return { proven: true, station, proof: 'token', secret: named, oddScheme: false };
+  if (signed === undefined || json().token.kind !== 'absent') return undefined;
+  return { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };
 }
 
 /** The phrase that signed the bytes. A sender that works on text signs without the byte-order mark it sends. */

@@ -2,7 +2,8 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../../inbox/inbox';
 import { blankedBody } from '../../message/blanked-body';
 import { readEnvelope } from '../../message/envelope';
-import { jsonOf, withToken, type TokenReading } from '../../message/json-reading';
+import { jsonOf, withToken, type JsonReading } from '../../message/json-reading';
+import type { TokenReading } from '../../message/token-scan';
 import type { RawMessage } from '../proof/authenticate';
 import { isSignatureText, readAuthorization } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/large-body';
@@ -40,12 +41,11 @@ export function receivedAgain(
   const phrases = stations.flatMap(({ secret, previousSecret }) => [secret, previousSecret]);
   const phrase = phrases.find((candidate) => digestOf(candidate, key) === tokenDigest);
   const read = jsonOf(body);
-  const token = (spans: TokenReading['spans']): TokenReading =>
-    tokenDigest === undefined
-      ? { kind: 'absent', spans }
-      : // What stands in the kept body must prove nothing.
-        { kind: 'text', text: phrase ?? randomUUID(), spans };
-  return { body, authorization, json: () => withToken(read(), token(read().token.spans)) };
+  // What stands in the kept body must prove nothing.
+  const token: Omit<TokenReading, 'spans'> =
+    tokenDigest === undefined ? { kind: 'absent' } : { kind: 'text', text: phrase ?? randomUUID() };
+  const json = (): JsonReading => withToken(read(), { ...token, spans: read().token.spans });
+  return { body, authorization, json, token: { ...token, spans: [] } };
 }
 
 function digestOf(token: string, key: Uint8Array): string {

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { jsonOf } from '../../lib/message/json-reading';
+import { authenticate } from '../../lib/webhook/proof/authenticate';
+import { LARGE_BODY } from '../../lib/webhook/proof/large-body';
+import { cpuSeconds } from '../support/time/cpu-time';
+import { station } from './sample';
+
+/** Times of the hash of a body that a refusal may take, the hash not counted: a millisecond where that takes a twentieth. */
+const MOST = 60;
+/** So many in one measurement, for one is too short for the clock. */
+const RUNS = 20;
+
+/** How each shape begins, and what comes again and again; or the piece of each number. */
+const SHAPES: Record<string, [start: string, piece: string | ((n: number) => string)]> = {
+  'keys that some releases of Node.js hash alike': ['{', (n) => `"${n * 16_384}":0,`],
+  'keys that are numbers': ['{', (n) => `"${n}":0,`],
+  'short keys': ['{', '"a":1,'],
+  'short keys, all different': ['{', (n) => `"${n.toString(36)}":1,`],
+  'keys in escapes': ['{', '"\\u0061":1,'],
+  'keys with broken escapes': ['{', '"\\q":1,'],
+  'keys of a raw tab': ['{', '"\t":1,'],
+  'keys without values': ['{', '"a":'],
+  'empty keys': ['{', '"":0,'],
+  'forbidden keys': ['{', '"__proto__":{},'],
+  'token fields': ['{', '"authenticationToken":1,'],
+  'token fields of texts': ['{', '"authenticationToken":"x",'],
+  'token fields in escapes': ['{', '"\\u0061uthenticationToken":1,'],
+  'names that are nearly that of the token': ['{', '"authenticationTokem":1,'],
+  'names that are nearly that of the token, in escapes': [
+    '{',
+    `"${[...'authenticationTokem'].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('')}":1,`,
+  ],
+  'one long token': ['{"authenticationToken":"', 'x'],
+  'one long token of escapes': ['{"authenticationToken":"', '\\u0041'],
+  'a nested token': ['{"authenticationToken":[', '[],'],
+  'texts in a list': ['[', '"a",'],
+  'lists in lists': ['', '['],
+  'objects in objects': ['', '{"a":'],
+  'closing brackets': ['', ']'],
+  quotes: ['', '"'],
+  backslashes: ['"', '\\'],
+  blanks: ['', ' '],
+  'blanks before a colon': ['{', '"a"          '],
+  'numbers out of range': ['[', '1e400,'],
+  'digits of one number': ['[', '9'],
+  'letters of two bytes': ['"', 'é'],
+  'bytes that are no UTF-8': ['"', '\xff'],
+};
+
+function bodyOf(shape: string): Buffer {
+  const [start, piece] = SHAPES[shape] ?? assert.fail(shape);
+  let text = start;
+  for (let n = 0; text.length < LARGE_BODY; n += 1) text += typeof piece === 'string' ? piece : piece(n);
+  return Buffer.from(text, shape.includes('no UTF-8') ? 'latin1' : 'utf8').subarray(0, LARGE_BODY);
+}
+
+/** The cheapest of three, which is the one least disturbed. */
+async function least(work: () => unknown): Promise<number> {
+  const all = async (): Promise<number> =>
+    cpuSeconds(() => {
+      for (let run = 0; run < RUNS; run += 1) work();
+    });
+  return Math.min(await all(), await all(), await all());
+}
+
+describe('a body of 64 KiB that nothing proves', () => {
+  for (const shape of Object.keys(SHAPES))
+    it(`costs no more than others of its length, also of ${shape}`, async () => {
+      const body = bodyOf(shape);
+      const stations = [station({ scheme: 'https' })];
+      const refused = await least(() =>
+        authenticate({ body, authorization: [], json: jsonOf(body) }, stations),
+      );
+      const hashed = await least(() => createHmac('sha256', 'key').update(body).digest());
+      assert.ok(refused < MOST * hashed, `${(refused / hashed).toFixed(1)} times the hash`);
+    });
+
+  it('is not read as JSON, whichever way its station proves messages', () => {
+    const body = bodyOf('token fields of texts');
+    const json = (): never => assert.fail('it was read');
+    for (const scheme of ['http', 'https'] as const)
+      authenticate({ body, authorization: ['sharedsecret AAAA'], json }, [station({ scheme })]);
+  });
+});
