@@ -8,7 +8,9 @@ const path = require('path');
 const { fetchNode, npmProgram } = require('./fetch-node');
 
 const ROOT = path.join(__dirname, '..');
-const NODE_FLOOR = [22, 13];
+const NEEDED = require('../package.json').engines.node;
+/** The first release of each line that will do. */
+const FLOORS = NEEDED.split('||').map((line) => releaseOf(line.replace(/[^\d.]/g, '')));
 const FETCHED_NODE = '24';
 const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench', 'coverage'];
 /** Packages of others that the example flows name; apart, or Node-RED would load them always. */
@@ -20,19 +22,24 @@ function fail(message) {
   process.exit(1);
 }
 
+function releaseOf(version) {
+  return version.split('.').map(Number);
+}
+
 function isNewEnough(version) {
-  const parts = version.split('.').map(Number);
-  return parts[0] > NODE_FLOOR[0] || (parts[0] === NODE_FLOOR[0] && parts[1] >= NODE_FLOOR[1]);
+  const [major, minor, patch] = releaseOf(version);
+  const floor = FLOORS.find(([line]) => line === major);
+  if (floor === undefined) return major > Math.max(...FLOORS.map(([line]) => line));
+  return minor > floor[1] || (minor === floor[1] && patch >= floor[2]);
 }
 
 function fetchedNode() {
-  const needs = NODE_FLOOR.join('.');
   // Not among the output of the task, which another program may read.
   process.stderr.write(
-    `Node ${process.versions.node} is too old (needs ${needs}): using Node ${FETCHED_NODE} in .node\n`,
+    `Node ${process.versions.node} is too old (needs ${NEEDED}): using Node ${FETCHED_NODE} in .node\n`,
   );
-  const found = fetchNode(FETCHED_NODE, path.join(ROOT, '.node'));
-  return found || fail(`No newer Node could be fetched: install Node.js ${needs} or newer and try again.`);
+  const found = fetchNode(FETCHED_NODE, path.join(ROOT, '.node'), isNewEnough);
+  return found || fail(`No newer Node could be fetched: install Node.js ${NEEDED} and try again.`);
 }
 
 /** @param how words of npm that install what the lock file of the folder names, and leave that as it is */

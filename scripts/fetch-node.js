@@ -17,13 +17,14 @@ function npmProgram() {
 
 /**
  * A Node binary of a version such as `24` or `22.13.0`, kept in `folder`. The npm packages named node-<platform>-<arch>
- * carry it as it is, so no install script runs. Undefined where it cannot be had.
+ * carry it as it is, so no install script runs. Undefined where it cannot be had. One that is there already is fetched anew
+ * where its version will not do.
  */
-function fetchNode(version, folder) {
+function fetchNode(version, folder, isGood = () => true) {
   const isWindows = process.platform === 'win32';
   const name = `node-${isWindows ? 'win' : process.platform}-${process.arch}`;
   const binary = path.join(folder, 'node_modules', name, 'bin', isWindows ? 'node.exe' : 'node');
-  if (fs.existsSync(binary)) return binary;
+  if (fs.existsSync(binary) && isGood(versionOf(binary))) return binary;
 
   const npm = npmProgram();
   if (npm === undefined) return undefined;
@@ -34,6 +35,11 @@ function fetchNode(version, folder) {
   if (!fs.existsSync(binary)) return undefined;
   fs.chmodSync(binary, 0o755);
   return binary;
+}
+
+/** As the package says that carries it. */
+function versionOf(binary) {
+  return JSON.parse(fs.readFileSync(path.join(binary, '..', '..', 'package.json'), 'utf8')).version;
 }
 
 module.exports = { fetchNode, npmProgram };

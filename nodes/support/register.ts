@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { NEEDED_NODE, nodeIsNewEnough } from './node-version';
+import { neededNode, nodeIsNewEnough } from './node-version';
 import { showFromStart, status } from './status';
 
 interface Credentials {
@@ -31,13 +31,13 @@ export function registerNode<N extends Node, D extends NodeDef>(
 }
 
 function refuseOldNode(RED: NodeAPI, node: Node): void {
-  showFromStart(RED, node, () => status(RED, 'needsNode', { version: NEEDED_NODE }));
+  showFromStart(RED, node, () => status(RED, 'needsNode', { version: neededNode() }));
   node.on('input', (_msg, _send, done) => {
     const running = process.versions.node;
     done(
       new RvmError(
         'CONFIG_MISSING',
-        `This node needs Node.js ${NEEDED_NODE} or newer, and runs on ${running}: update Node.js.`,
+        `This node needs Node.js ${neededNode()} or newer, and runs on ${running}: update Node.js.`,
       ),
     );
   });

@@ -312,7 +312,7 @@ describe('the store of the inbox, in its thread', () => {
   });
 
   slowIt('rolls back a transaction that failed, and goes on, on the oldest Node.js too', function () {
-    const node = otherNode(this, '22.13.0');
+    const node = otherNode(this, '22.22.2');
     const script = `
       const { Store } = require('${path.join(ROOT, 'dist', 'lib', 'inbox', 'sqlite', 'store.js')}');
       const store = new Store({ file: process.argv[1], resumed: false });

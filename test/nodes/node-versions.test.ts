@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { neededNode, nodeIsNewEnough } from '../../nodes/support/node-version';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { NodeRed, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
+import { NodeRed, ROOT, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
 import { otherNode } from '../support/node-red/other-node';
 
 function list(): FlowNode {
   return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };
 }
 
-describe('the package on the oldest supported Node.js, 22.13.0', () => {
+describe('the package on the oldest supported Node.js, 22.22.2', () => {
   for (const version of NODE_RED_VERSIONS) {
     it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
-      const node = otherNode(this, '22.13.0');
+      const node = otherNode(this, '22.22.2');
       const nodeRed = await NodeRed.start({ version, node });
       try {
         await nodeRed.deploy(webhookFlow());
@@ -26,6 +29,26 @@ describe('the package on the oldest supported Node.js, 22.13.0', () => {
 });
 
 describe('the package on a Node.js that is too old', () => {
+  it('goes by the releases that package.json names, in its nodes and in its scripts', () => {
+    const { engines } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+      engines: { node: string };
+    };
+    const named = engines.node.split('||').map((line) => line.replaceAll(/[^\d.]/g, ''));
+    for (const release of named) {
+      const [major = 0, minor = 0, patch = 0] = release.split('.').map(Number);
+      assert.ok(nodeIsNewEnough(release), release);
+      assert.ok(nodeIsNewEnough(`${major}.${minor + 1}.0`));
+      assert.equal(nodeIsNewEnough(`${major}.${minor}.${patch - 1}`), false);
+      assert.equal(nodeIsNewEnough(`${major}.${minor - 1}.9`), false);
+      assert.equal(neededNode(`${major}.0.0`), release);
+    }
+    assert.deepEqual(
+      ['20.20.2', '23.11.1', '26.0.0', '30.1.2'].map((version) => nodeIsNewEnough(version)),
+      [false, false, true, true],
+    );
+    assert.equal(neededNode('23.11.1'), '24.14.1');
+  });
+
   it('cuts nothing for a webhook in without a path', async function () {
     const node = otherNode(this, '20.20.2');
     const nodeRed = await NodeRed.start({ version: '4.1', node, settings: "httpNodeRoot: '/api'," });
@@ -37,7 +60,11 @@ describe('the package on a Node.js that is too old', () => {
     }
   });
 
-  for (const old of ['20.20.2', '22.12.0']) {
+  for (const [old, needed] of [
+    ['20.20.2', '22.22.2'],
+    ['22.22.1', '22.22.2'],
+    ['24.14.0', '24.14.1'],
+  ] as const) {
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
       const node = otherNode(this, old);
       const nodeRed = await NodeRed.start({ version: '4.1', node, env: { RVM_TEST_PATH: PATH } });
@@ -46,7 +73,7 @@ describe('the package on a Node.js that is too old', () => {
         await nodeRed.deploy(webhookFlow({ webhook }, list(), ...entrance('in', 'list')));
         for (const id of ['webhook', 'list']) {
           await nodeRed.until(
-            () => nodeRed.statuses(id).at(-1) === 'needs Node.js 22.13',
+            () => nodeRed.statuses(id).at(-1) === `needs Node.js ${needed}`,
             `the status of ${id}`,
           );
         }

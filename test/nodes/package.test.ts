@@ -117,8 +117,8 @@ describe('the package that npm pack makes', function () {
   const places: [NodeRedVersion, string | undefined][] = [
     ['4.1', undefined],
     ['5', undefined],
-    ['4.1', '22.13.0'],
-    ['5', '22.13.0'],
+    ['4.1', '22.22.2'],
+    ['5', '22.22.2'],
   ];
   for (const [version, nodeVersion] of places) {
     it(`installs by upload in the palette manager of Node-RED ${version} on Node.js ${nodeVersion ?? process.version}, and an alarm gets through`, async function () {
