@@ -30,6 +30,8 @@ export interface StationClientOptions extends Credentials {
   /** Without it the certificate authorities of the machine vouch for the service. */
   tls?: TlsSettings;
   proxy: ProxySettings;
+  /** Nothing that an answer says of an error is repeated: it may come from an address that nobody has vouched for yet. */
+  quotesNothing?: boolean;
   /** Where what was learned of the cameras is kept for the next run; undefined keeps nothing. */
   hints?: HintOptions;
 }

@@ -52,7 +52,8 @@ export async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Us
     const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
     const { tls, proxy, ...connection } = serviceConnection(RED, draft.cloud, { apiKey, loginExtra });
     if (proxyLogins(proxy).length > 0) throw storedSecret('The login of the proxy');
-    return withClient({ ...connection, tls: withoutKey(tls), proxy, username, password }, use);
+    const access = { tls: withoutKey(tls), proxy, username, password };
+    return withClient({ ...connection, ...access }, use);
   }
   return withSandbox(RED, draft, use);
 }
@@ -84,7 +85,12 @@ async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<R
 
 async function withClient<Result>(connection: CloudConnection & Access, use: Use<Result>): Promise<Result> {
   const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
-  const client = new StationClient({ ...connection, deviceRefreshMs: 0, signOfLifeMs: 0 });
+  const client = new StationClient({
+    ...connection,
+    deviceRefreshMs: 0,
+    signOfLifeMs: 0,
+    quotesNothing: true,
+  });
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new RvmError('TIMEOUT', TOO_LATE)), DEADLINE);

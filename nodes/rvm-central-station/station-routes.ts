@@ -9,11 +9,14 @@ import type { PickedDevice, PickedTarget } from '../support/picker-data';
 import { textOf } from '../support/settings';
 import { withDraft, withStation } from './asked-station';
 
+/** The permission of Node-RED to deploy: who has it can have the runtime ask any address. */
+const TO_DEPLOY = 'flows.write';
+
 type TestModule = typeof import('../../lib/station-test');
 
 /**
  * What the dialogs ask of a Central Station: its cameras, and the presets and tours of one. A deployed station is asked by its
- * id; for one that is not, all that is needed comes with the question, which only those may ask who may change things.
+ * id; for one that is not, all that is needed comes with the question, the address too: only those may ask it who may deploy.
  */
 export function addStationRoutes(RED: NodeAPI): void {
   const both = (
@@ -21,18 +24,33 @@ export function addStationRoutes(RED: NodeAPI): void {
     answer: (client: StationClient, asked: JsonRecord) => Promise<object>,
   ): void => {
     readRoute(RED, path, (asked) => withStation(RED, asked.station, (client) => answer(client, asked)));
-    writeRoute(RED, path, (asked) => withDraft(RED, asked, (client) => answer(client, asked)));
+    writeRoute(
+      RED,
+      path,
+      (asked) => withDraft(RED, asked, (client) => answer(client, asked)),
+      () => TO_DEPLOY,
+    );
   };
   both('devices', devicesOf);
   both('targets', targetsOf);
-  writeRoute(RED, 'station-test', async (asked) => {
-    const { testStation } = require('../../lib/station-test') as TestModule;
-    const steps = (client: StationClient): Promise<TestResult[]> => testStation(client);
-    const isDeployed = typeof asked.station === 'string';
-    return {
-      steps: await (isDeployed ? withStation(RED, asked.station, steps) : withDraft(RED, asked, steps)),
-    };
-  });
+  writeRoute(
+    RED,
+    'station-test',
+    async (asked) => {
+      const { testStation } = require('../../lib/station-test') as TestModule;
+      const steps = (client: StationClient): Promise<TestResult[]> => testStation(client);
+      return {
+        steps: await (isDeployed(asked)
+          ? withStation(RED, asked.station, steps)
+          : withDraft(RED, asked, steps)),
+      };
+    },
+    (asked) => (isDeployed(asked) ? undefined : TO_DEPLOY),
+  );
+}
+
+function isDeployed({ station }: JsonRecord): boolean {
+  return typeof station === 'string';
 }
 
 async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ devices: PickedDevice[] }> {

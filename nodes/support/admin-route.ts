@@ -27,12 +27,27 @@ export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
 /**
  * What only users who may change things can ask for: `POST rvm/<path>`, with the permission `rvm.write`. Only JSON is
  * taken: the form of another web page, which a browser sends without asking, is none.
+ * @param alsoNeeds a further permission that what is asked needs, if any
  */
-export function writeRoute(RED: NodeAPI, path: string, answer: Answer): void {
-  RED.httpAdmin.post(`/rvm/${path}`, RED.auth.needsPermission('rvm.write'), (req, res) => {
+export function writeRoute(
+  RED: NodeAPI,
+  path: string,
+  answer: Answer,
+  alsoNeeds: (asked: JsonRecord) => string | undefined = () => undefined,
+): void {
+  RED.httpAdmin.post(`/rvm/${path}`, RED.auth.needsPermission('rvm.write'), (req, res, next) => {
     const body = jsonOf(req);
-    if (body === undefined) res.status(415).json({ code: 'BAD_INPUT', message: 'Send a JSON object.' });
-    else reply(RED, path, res, () => answer(body));
+    if (body === undefined) {
+      res.status(415).json({ code: 'BAD_INPUT', message: 'Send a JSON object.' });
+      return;
+    }
+    const permission = alsoNeeds(body);
+    const answered = (): void => reply(RED, path, res, () => answer(body));
+    if (permission === undefined) answered();
+    else
+      void RED.auth.needsPermission(permission)(req, res, (error) =>
+        error === undefined ? answered() : next(error),
+      );
   });
 }
 

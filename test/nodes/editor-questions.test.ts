@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { act, look, tokenOf, TWO_USERS } from '../support/editor/editor-questions';
+import { act, look, tokenOf, USERS, type User } from '../support/editor/editor-questions';
 import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { freePort, NodeRed, ROOT, watched } from '../support/node-red/node-red';
@@ -39,6 +39,8 @@ function draft(url: string, credentials: Record<string, string> = {}): object {
   return { station: { name: 'New', scheme: 'https' }, cloud: { url }, credentials };
 }
 
+const TYPED = { apiKey: 'key', username: 'agent', password: 'word' };
+
 describe('questions of the editor', () => {
   it('all come through one door, where the permission is checked', () => {
     const files = fs.readdirSync(path.join(ROOT, 'nodes'), { recursive: true, encoding: 'utf8' });
@@ -51,11 +53,14 @@ describe('questions of the editor', () => {
   for (const version of NODE_RED_VERSIONS) {
     describe(`to Node-RED ${version} with users`, () => {
       let nodeRed: NodeRed;
-      let tokens: Record<'admin' | 'reader', string>;
+      let tokens: Record<User, string>;
 
       before(async () => {
-        nodeRed = await NodeRed.start({ version, settings: TWO_USERS });
-        tokens = { admin: await tokenOf(nodeRed, 'admin'), reader: await tokenOf(nodeRed, 'reader') };
+        nodeRed = await NodeRed.start({ version, settings: USERS });
+        const [admin = '', operator = '', reader = ''] = await Promise.all(
+          (['admin', 'operator', 'reader'] as const).map((user) => tokenOf(nodeRed, user)),
+        );
+        tokens = { admin, operator, reader };
       });
       after(() => nodeRed.stopAndRemove());
 
@@ -66,6 +71,18 @@ describe('questions of the editor', () => {
           assert.notEqual((await look(nodeRed, question, tokens.admin)).status, 401);
         });
       }
+
+      for (const question of ['devices', 'targets', 'station-test']) {
+        it(`what is asked of an address that is not deployed, ${question}, needs a login that may deploy`, async () => {
+          assert.equal((await act(nodeRed, question, {}, tokens.operator)).status, 401);
+          assert.equal((await act(nodeRed, question, {}, tokens.admin)).status, 422);
+        });
+      }
+
+      it('the test of what is deployed needs no login that may deploy', async () => {
+        const asked = { station: 'nobody' };
+        assert.equal((await act(nodeRed, 'station-test', asked, tokens.operator)).status, 422);
+      });
 
       for (const question of WRITE) {
         it(`what is done, ${question}, needs a login that may change things`, async () => {
@@ -115,6 +132,19 @@ describe('questions of the editor', () => {
       const second = await act(flow.nodeRed, 'devices', draft('sandbox'));
       assert.equal((first.body.devices as unknown[]).length, 24);
       assert.deepEqual(first.body, second.body);
+    });
+
+    it('repeats nothing of what an address says that is not deployed', async () => {
+      const scripted = await ScriptedStation.start();
+      try {
+        const { service } = scripted;
+        service.on('GET', '/system', { status: 500, json: { code: 'Inner', message: 'root:x:0:0' } });
+        const { status, body } = await act(flow.nodeRed, 'devices', draft(service.url, TYPED));
+        assert.deepEqual([status, body.code], [422, 'HTTP_ERROR']);
+        assert.doesNotMatch(JSON.stringify(body), /root|Inner/);
+      } finally {
+        await scripted.close();
+      }
     });
 
     it('lists the cameras of a service with what was typed, and no deploy', async () => {

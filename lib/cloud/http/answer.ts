@@ -37,6 +37,8 @@ export interface AnswerParts {
   attempt: number;
   /** What must not be repeated from the answer: the API key, the password, the cookies. */
   secrets: () => readonly string[];
+  /** What it says of an error is not repeated at all. */
+  quotesNothing: boolean;
 }
 
 /** One complete answer of the service. */
@@ -48,6 +50,7 @@ export class Answer {
   readonly #body: Buffer | UnreadableBody;
   readonly #attempt: number;
   readonly #secrets: () => readonly string[];
+  readonly #quotesNothing: boolean;
 
   constructor(parts: AnswerParts) {
     this.status = parts.status;
@@ -57,6 +60,7 @@ export class Answer {
     this.#body = parts.body;
     this.#attempt = parts.attempt;
     this.#secrets = parts.secrets;
+    this.#quotesNothing = parts.quotesNothing;
   }
 
   get ok(): boolean {
@@ -179,7 +183,7 @@ export class Answer {
   }
 
   #cause(before: number): RvmErrorCause {
-    const details = readErrorBody(this.#text, this.#secrets());
+    const details = this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
     return { status: this.status, relation: this.relation, attempts: before + this.#attempt, ...details };
   }
 }

@@ -23,6 +23,8 @@ export interface TransportOptions extends ConnectionOptions {
   timeoutMs: number;
   /** Texts that no error may repeat: the API key, the password and the like. */
   secrets: readonly string[];
+  /** Nothing that an answer says of an error is repeated. */
+  quotesNothing?: boolean;
 }
 
 export interface ServiceRequest {
@@ -128,6 +130,7 @@ export class Transport {
         attempt: via.attempt.number,
         // It may repeat the cookies of its request and bring others.
         secrets: () => this.#secrets(received.sent, via.cookies),
+        quotesNothing: this.#options.quotesNothing === true,
       });
       this.limits.note(answer);
       return answer;

@@ -1,23 +1,31 @@
 import type { NodeRed } from '../node-red/node-red';
 
-/** Settings of a Node-RED with two users: `admin` may do all, `reader` may look. */
-export const TWO_USERS = `adminAuth: {
-  type: 'credentials',
-  users: async (username) =>
-    ({ admin: { username, permissions: '*' }, reader: { username, permissions: 'read' } })[username] ?? null,
-  authenticate: async (username, password) =>
-    password !== 'right' ? null
-      : ({ admin: { username, permissions: '*' }, reader: { username, permissions: 'read' } })[username] ?? null,
-},`;
+const SCOPES = { admin: '*', operator: 'read rvm.write', reader: 'read' } as const;
+export type User = keyof typeof SCOPES;
+
+const PERMISSIONS = JSON.stringify(
+  Object.fromEntries(Object.entries(SCOPES).map(([username, scope]) => [username, scope.split(' ')])),
+);
+
+/** Settings of a Node-RED with users: `admin` may do all, `operator` all but deploy, `reader` may look. */
+export const USERS = `adminAuth: (() => {
+  const all = ${PERMISSIONS};
+  const user = async (username) => username in all ? { username, permissions: all[username] } : null;
+  return {
+    type: 'credentials',
+    users: user,
+    authenticate: async (username, password) => (password === 'right' ? user(username) : null),
+  };
+})(),`;
 
 export interface Reply {
   status: number;
   body: Record<string, unknown>;
 }
 
-/** The token of a user of `TWO_USERS`. */
-export async function tokenOf(nodeRed: NodeRed, username: 'admin' | 'reader', root = ''): Promise<string> {
-  const scope = username === 'admin' ? '*' : 'read';
+/** The token of a user of `USERS`. */
+export async function tokenOf(nodeRed: NodeRed, username: User, root = ''): Promise<string> {
+  const scope = SCOPES[username];
   const login = { client_id: 'node-red-admin', grant_type: 'password', scope, username, password: 'right' };
   const response = await fetch(`${nodeRed.url}${root}/auth/token`, {
     method: 'POST',

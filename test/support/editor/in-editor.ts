@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { closeDialog, openBrowser, openEditor } from './browser';
-import { tokenOf, TWO_USERS } from './editor-questions';
+import { tokenOf, USERS } from './editor-questions';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
 import { needs } from '../suite/programs';
@@ -44,7 +44,7 @@ export function describeInEditor(
 
       before(async function () {
         needs(this, 'chromium');
-        const settings = secured ? `${LIGHT} ${TWO_USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
+        const settings = secured ? `${LIGHT} ${USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });
         const token = secured ? await tokenOf(editor.nodeRed, 'admin', root) : '';
