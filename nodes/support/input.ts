@@ -1,8 +1,11 @@
 import type { Node, NodeMessage, NodeMessageInFlow } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { throwsWhenRead } from './odd-message';
 import { isWired } from './wires';
 
 const FAILED_OUTPUT = 1;
+/** Where not even Catch nodes can be given a message. */
+const UNTOLD = 'BAD_INPUT: a message cannot be used, nor passed on: it throws when it is read.';
 
 type Send = (msg: NodeMessage | (NodeMessage | null)[]) => void;
 type Done = (error?: Error) => void;
@@ -52,7 +55,7 @@ export function onInput(
       if (typeof outcome === 'number') leave([...Array<null>(outcome).fill(null), msg], send);
       else for await (const each of outcome) if (!leave(each, send)) break;
     } catch (error) {
-      const failure = asRvmError(error);
+      const failure = asRvmError(error, msg);
       tell(failure);
       return fail(node, failure, { msg, send, done });
     }
@@ -60,7 +63,10 @@ export function onInput(
     done();
   };
 
-  node.on('input', (msg, send, done) => void handle(msg, send, done));
+  node.on('input', (msg, send, done) => {
+    // A message that throws does so in Node-RED as well, which would end with it.
+    handle(msg, send, done).catch(() => node.error(UNTOLD));
+  });
   node.on('close', (_removed: boolean, done: () => void) => {
     closing.abort();
     done();
@@ -70,9 +76,10 @@ export function onInput(
 /** Output 2 where it is wired, else Catch nodes; those too if the message itself cannot be sent on. */
 function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): void {
   const { message, code, cause } = failure;
-  msg.error = { message, code, cause: { ...cause } } satisfies MessageError;
-  if (!isWired(node, FAILED_OUTPUT)) return done(failure);
+  const error = { message, code, cause: { ...cause } } satisfies MessageError;
   try {
+    msg.error = error;
+    if (!isWired(node, FAILED_OUTPUT)) return done(failure);
     send([null, msg]);
   } catch {
     return done(failure);
@@ -80,9 +87,15 @@ function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): vo
   done();
 }
 
-/** An error that is not ours is a fault in our code: its text may hold anything, so only its kind is passed on. */
-function asRvmError(error: unknown): RvmError {
+/** An error that is not ours is one of the message, or a fault in our code: its text may hold anything, so only its kind is passed on. */
+function asRvmError(error: unknown, msg: NodeMessageInFlow): RvmError {
   if (error instanceof RvmError) return error;
+  if (throwsWhenRead(msg)) {
+    return new RvmError(
+      'BAD_INPUT',
+      'Something in this message throws when it is read: pass on plain values, no getters and no Proxy.',
+    );
+  }
   const kind = error instanceof Error ? error.name : typeof error;
   return new RvmError('BAD_RESPONSE', `Unexpected ${kind} while the message was handled: please report it.`);
 }

@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { throwsWhenRead } from './odd-message';
 import { textOf, unsetTogether, unsetVariableError, type Properties } from './settings';
 
 /** A property of a node whose type stands in `<name>Type`. */
@@ -26,8 +27,8 @@ export async function typedValue(
   if (type === 'num' && value.trim() === '') return undefined;
   return new Promise((resolve, reject) => {
     const failed = (reason: string): void => {
-      // What should hold the property is not in the message.
-      if (type === 'msg') resolve(undefined);
+      // What should hold the property is not in the message; unless that throws whenever it is read.
+      if (type === 'msg' && !throwsWhenRead(msg)) resolve(undefined);
       else
         reject(
           new RvmError(
