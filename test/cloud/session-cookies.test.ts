@@ -77,6 +77,36 @@ describe('the cookies of a session', () => {
     }
   });
 
+  it('are at most 64, of which those of the login stay, and of the others the newest', () => {
+    cookies.keep(['sid=1; Path=/', 'route=7; Path=/'], at('/login'), true);
+    for (let n = 0; n < 1000; n += 1) cookies.keep(`c${n}=${n}; Path=/`, SERVICE);
+    const sent = cookies.headerFor(SERVICE).split('; ');
+    assert.equal(sent.length, 64);
+    assert.equal(cookies.values.length, 64);
+    for (const cookie of ['sid=1', 'route=7', 'c999=999']) assert.ok(sent.includes(cookie), cookie);
+    assert.ok(!sent.includes('c0=0'));
+  });
+
+  it('take at most 16 KiB, also where the login alone sets more', () => {
+    cookies.keep(
+      Array.from({ length: 60 }, (_, n) => `own${n}=${'x'.repeat(1000)}; Path=/`),
+      at('/login'),
+      true,
+    );
+    assert.ok(cookies.headerFor(SERVICE).length < 17 * 1024);
+    cookies.keep(`big=${'x'.repeat(20_000)}; Path=/`, SERVICE);
+    assert.ok(cookies.headerFor(SERVICE).length < 17 * 1024);
+  });
+
+  it('count once where they come again, and no more once they have ended', () => {
+    for (let n = 0; n < 1000; n += 1) cookies.keep('sid=1; Path=/', SERVICE);
+    for (let n = 0; n < 63; n += 1) cookies.keep(`c${n}=1; Path=/`, SERVICE);
+    cookies.keep('c0=; Path=/; Max-Age=0', SERVICE);
+    cookies.keep('c63=1; Path=/', SERVICE);
+    assert.ok(cookies.headerFor(SERVICE).includes('sid=1'));
+    assert.equal(cookies.values.length, 64);
+  });
+
   it('ignore what is no cookie', () => {
     cookies.keep(['', ';', 'sid=1; Domain=other.example'], SERVICE);
     assert.equal(cookies.headerFor(SERVICE), '');

@@ -138,6 +138,17 @@ describe('session of a central station', () => {
     assert.equal(service.count('POST', '/login'), 2);
   });
 
+  it('T-05 a head that is too large with a new session, too, is HTTP_ERROR: of rights that says nothing', async () => {
+    const { service } = station;
+    const client = station.client();
+    await client.listDevices();
+    service.on('GET', '/devices', { status: 431 });
+    await failure(client.listDevices({ fresh: true }), 'HTTP_ERROR');
+    await failure(client.listDevices({ fresh: true }), 'HTTP_ERROR');
+    assert.equal(service.count('POST', '/login'), 2, 'one login in a while');
+    await rtspForEvent(client, EVENT, QUALITY);
+  });
+
   it('T-05 needs one login for calls at once, again and again, where each answer makes the cookie before invalid', async () => {
     const { service } = station;
     let valid = '';

@@ -72,12 +72,16 @@ export class Answer {
    * camera or its video. The System resource may refuse a key with 400, and say so.
    */
   get refused(): boolean {
-    // What is too much in the head of a request are cookies, which a new session has not.
-    if (this.status === TOO_LARGE_HEAD) return true;
+    if (this.isHeadTooLarge) return true;
     if (this.status === DIALECT.apiKey.refusal) return this.relation === SYSTEM && namesApiKey(this.#text);
     if (this.status !== 401 && this.status !== 403) return false;
     const { cameraOffline, cameraBusy: busy, noVideo } = DIALECT.error;
     return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
+  }
+
+  /** What is too much in the head of a request may be cookies, which a new session has not. Of rights it says nothing. */
+  get isHeadTooLarge(): boolean {
+    return this.status === TOO_LARGE_HEAD;
   }
 
   /**

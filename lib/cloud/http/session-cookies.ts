@@ -1,7 +1,8 @@
-import { Cookie, CookieJar } from 'tough-cookie';
+import { Cookie, CookieJar, MemoryCookieStore } from 'tough-cookie';
 
-/** Of more than these no service tells a session. */
-const MAX_VALUES = 50;
+/** Cookies that are kept, and bytes of their names and values: of more than these no service tells a session. */
+const MAX_COOKIES = 64;
+const MAX_BYTES = 16 * 1024;
 /** Headers of so many addresses are kept, and of none that is longer than that together with its header. */
 const MAX_KEPT = 1000;
 const MAX_LENGTH = 8192;
@@ -14,9 +15,23 @@ interface Header {
   readonly until: number;
 }
 
-/** The cookies of one session. What the jar says is kept until it changes: to ask it costs as much as a request. */
+interface Kept {
+  readonly cookie: Cookie;
+  readonly bytes: number;
+  /** The login has set it. */
+  readonly isOwn: boolean;
+}
+
+/**
+ * The cookies of one session. What the jar says is kept until it changes: to ask it costs as much as a request. A service that
+ * sets more and more of them drives out the oldest, and those that the login has set last of all.
+ */
 export class SessionCookies {
-  readonly #jar = new CookieJar();
+  readonly #store = new MemoryCookieStore();
+  readonly #jar = new CookieJar(this.#store);
+  /** By place and name, the oldest first. */
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
   #text = '';
@@ -42,16 +57,43 @@ export class SessionCookies {
     return header.text;
   }
 
-  /** Keeps what an answer sets. */
-  keep(setCookie: string | readonly string[], { href }: URL): void {
+  /**
+   * Keeps what an answer sets.
+   * @param isOwn it is the answer to a login
+   */
+  keep(setCookie: string | readonly string[], { href }: URL, isOwn = false): void {
     for (const text of [setCookie].flat()) {
-      const cookie = Cookie.parse(text);
-      if (cookie !== undefined) this.#jar.setCookieSync(endingOnTime(cookie), href, { ignoreError: true });
+      const parsed = Cookie.parse(text);
+      const cookie = parsed && this.#jar.setCookieSync(endingOnTime(parsed), href, { ignoreError: true });
+      if (cookie !== undefined) this.#note(cookie, isOwn);
+      while (this.#kept.size > MAX_COOKIES || this.#bytes > MAX_BYTES) this.#driveOut();
     }
     this.#headers.clear();
-    const { cookies = [] } = this.#jar.serializeSync() ?? {};
-    this.#values = cookies.slice(0, MAX_VALUES).map(({ value = '' }) => value ?? '');
+    this.#values = [...this.#kept.values()].map(({ cookie }) => cookie.value);
     this.#text = this.#values.join('\n');
+  }
+
+  #note(cookie: Cookie, isOwn: boolean): void {
+    const place = placeOf(cookie);
+    const before = this.#kept.get(place);
+    this.#bytes -= before?.bytes ?? 0;
+    if ((cookie.expiryTime() ?? Infinity) <= Date.now()) {
+      this.#kept.delete(place);
+      return;
+    }
+    const bytes = cookie.key.length + cookie.value.length;
+    this.#kept.set(place, { cookie, bytes, isOwn: isOwn || before?.isOwn === true });
+    this.#bytes += bytes;
+  }
+
+  #driveOut(): void {
+    const all = [...this.#kept.values()];
+    const oldest = all.find(({ isOwn }) => !isOwn) ?? all[0];
+    if (oldest === undefined) return;
+    const { cookie, bytes } = oldest;
+    this.#kept.delete(placeOf(cookie));
+    this.#bytes -= bytes;
+    this.#store.removeCookie(cookie.domain ?? '', cookie.path ?? '', cookie.key, () => undefined);
   }
 
   #ask(href: string): Header {
@@ -61,6 +103,11 @@ export class SessionCookies {
       until: Math.min(...cookies.map((cookie) => cookie.expiryTime() ?? Infinity)),
     };
   }
+}
+
+/** What tells a cookie: one more of the same place and name takes its place. */
+function placeOf({ domain, path, key }: Cookie): string {
+  return JSON.stringify([domain, path, key]);
 }
 
 /** An age counts from when the cookie came; the jar counts it from when it was last asked for, again and again. */

@@ -207,7 +207,7 @@ export class Transport {
       attempt.isAnswered = true;
       if (setCookie === undefined) return;
       const before = cookies.text;
-      cookies.keep(setCookie, url);
+      cookies.keep(setCookie, url, wanted.kind === 'login');
       attempt.hasChangedCookies ||= cookies.text !== before;
     };
     try {

@@ -96,7 +96,7 @@ export class Pursuit<Session> {
   async #refused(session: Session, refusal: Judged): Promise<void> {
     const { answer, isCertain } = refusal;
     if (isCertain && this.#refusedBy !== undefined && this.#refusedBy !== session) {
-      throw this.#sessions.denied(session, answer);
+      throw answer.isHeadTooLarge ? answer.statusError() : this.#sessions.denied(session, answer);
     }
     if (SENT_AGAIN['status 401, 403, 431'][requestKind(this.#wanted)] === 'never') throw answer.statusError();
     if (!isCertain) await this.#doubt(answer);

@@ -41,6 +41,8 @@ export class SessionKeeper {
   /** Of the last login that has succeeded, also where it is not used any more. */
   #latest: HttpSession | undefined;
   #noLoginUntil = 0;
+  /** No login because of cookies that have grown. */
+  #noJarDroppedUntil = 0;
   /** Why there is no login until then, where it is one that failed. */
   #loginError: RvmError | undefined;
 
@@ -181,7 +183,11 @@ export class SessionKeeper {
   /** Sees to another session in place of one that has refused something. */
   async #renew(operation: Operation, session: Session, { answer, isCertain }: Judged): Promise<void> {
     if (this.#current !== session) return;
-    if (performance.now() < this.#noLoginUntil) {
+    if (answer.isHeadTooLarge) {
+      // Where a new session has just not helped it is no cookies, but an address that is too long.
+      if (performance.now() < this.#noJarDroppedUntil) throw answer.statusError();
+      this.#noJarDroppedUntil = performance.now() + this.#timing.refusalMs;
+    } else if (performance.now() < this.#noLoginUntil) {
       await this.rereadSystem(operation);
       if (this.#current === session && isCertain) throw this.#loginError ?? permissionDenied(answer);
       if (this.#current !== undefined) return;
