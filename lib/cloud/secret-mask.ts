@@ -3,20 +3,24 @@ const RTSP_URL = /rtsps?:\/\/[^\s"'<>`]+/gi;
 
 /** Secrets shorter than this are not looked for: they would blank out ordinary text and protect nothing. */
 const SHORTEST = 3;
+/** Of shorter ones the letters count as they are: in capitals they may be ordinary words. */
+const SHORTEST_FOLDED = 6;
 
-/** The most that one character takes up where it is escaped, such as `&#x0001f600;`. */
-const LONGEST_ESCAPE = 12;
+/** The most that one character takes up where it is escaped, such as `&#x0001f600;`, or escaped again. */
+const LONGEST_ESCAPE = 24;
+/** So often a text may have been escaped, in whatever ways. */
+const ROUNDS = 3;
 
-/**
- * The ways in which an answer may escape a text: what an escape looks like, and what it stands for. The order
- * matters: a `+` must not become a space before the other ways have been tried.
- */
-const ESCAPES: readonly (readonly [RegExp, (escape: string) => string])[] = [
+type Escape = readonly [looks: RegExp, standsFor: (escape: string) => string];
+
+/** The ways in which an answer may escape a text. */
+const ESCAPES: readonly Escape[] = [
   [/&(?:#\d{1,9}|#x[\da-f]{1,8}|amp|lt|gt|quot|apos);/gi, fromHtml],
   [/\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g, (escape) => String(JSON.parse(`"${escape}"`))],
   [/(?:%[\da-f]{2})+/gi, fromPercent],
-  [/(?:%[\da-f]{2})+|\+/gi, (escape) => (escape === '+' ? ' ' : fromPercent(escape))],
 ];
+/** As a form does it. Apart, for elsewhere a `+` stands for itself. */
+const FORM: Escape = [/(?:%[\da-f]{2})+|\+/gi, (escape) => (escape === '+' ? ' ' : fromPercent(escape))];
 
 const HTML_NAMES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
@@ -27,44 +31,66 @@ const HTML_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The beginning of a text of the service, at most `length` characters, without our secrets and RTSP URLs. They are
- * taken out before the text is cut, so that no half of one stands at its end. However long the text is, the work is
- * bounded by `length` and the secrets.
+ * The beginning of a text of the service, at most `length` characters, without RTSP URLs; `***` alone where one of our secrets is
+ * in it, however it is spelled: who repeats one way may repeat others. However long the text is, the work is bounded by `length`
+ * and the secrets.
  */
 export function maskedStart(text: string, secrets: readonly string[], length: number): string {
   const spellings = spellingsOf(secrets);
-  const margin = LONGEST_ESCAPE * (spellings[0]?.length ?? 0);
+  const margin = LONGEST_ESCAPE * Math.max(0, ...spellings.map(({ text: spelling }) => spelling.length));
   const read = text.slice(0, length + margin);
-  const masked = maskEscaped(mask(read, spellings), spellings);
+  if (holdsOne(read, spellings)) return MASK;
+  const masked = withoutUrls(read);
   // At the end of what was read a secret may be cut and so not be found; its half is no longer than the margin.
   const sure = read.length < text.length ? Math.max(0, masked.length - margin) : masked.length;
   return masked.slice(0, Math.min(length, sure));
 }
 
-/** A secret as it is, and as it stands in the header of a basic login. */
-function spellingsOf(secrets: readonly string[]): string[] {
-  const spellings = secrets
+/** One way to write a secret. */
+interface Spelling {
+  readonly text: string;
+  /** Capitals or not: then `text` is in small letters. */
+  readonly isFolded: boolean;
+}
+
+/** A secret as it is, as it stands in the header of a basic login, and its bytes in hexadecimal digits. */
+function spellingsOf(secrets: readonly string[]): Spelling[] {
+  return secrets
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => {
       const bytes = Buffer.from(secret, 'utf8');
-      return [secret, bytes.toString('base64'), bytes.toString('base64url')];
+      return [secret, bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
+    })
+    .map((text) => {
+      const isFolded = text.length >= SHORTEST_FOLDED;
+      return { text: isFolded ? text.toLowerCase() : text, isFolded };
     });
-  // Longest first: a secret that contains another one must not leave its rest behind.
-  return spellings.sort((a, b) => b.length - a.length);
 }
 
-function mask(text: string, spellings: readonly string[]): string {
-  let masked = text.replace(RTSP_URL, MASK);
-  for (const spelling of spellings) masked = masked.replaceAll(spelling, MASK);
-  return masked;
+/** True where a text holds one of them, as it is or after some of the escapes were undone. */
+function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
+  if (spellings.length === 0) return false;
+  const stages = new Set([text]);
+  let stage = text;
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const [escapes, decode] of ESCAPES) {
+      stages.add(stage.replace(...FORM));
+      stages.add((stage = stage.replace(escapes, decode)));
+    }
+  for (const each of stages) {
+    const folded = each.toLowerCase();
+    if (spellings.some(({ text: spelling, isFolded }) => (isFolded ? folded : each).includes(spelling)))
+      return true;
+  }
+  return false;
 }
 
-/** A text in which an escaped secret is found is shown without the escapes. */
-function maskEscaped(text: string, spellings: readonly string[]): string {
-  let shown = text;
-  for (const [escapes, decode] of ESCAPES) {
+/** A text in which an escaped URL is found is shown without the escapes. */
+function withoutUrls(text: string): string {
+  let shown = text.replace(RTSP_URL, MASK);
+  for (const [escapes, decode] of [...ESCAPES, FORM]) {
     const decoded = shown.replace(escapes, decode);
-    const masked = mask(decoded, spellings);
+    const masked = decoded.replace(RTSP_URL, MASK);
     if (masked !== decoded) shown = masked;
   }
   return shown;

@@ -220,7 +220,7 @@ describe('failures of the service and the network', () => {
     const client = station.client({ loginExtra: { nested: { token: 'extra-token', pin: 4711 } } });
     const error = await failure(rtspForEvent(client, EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(error.cause.serverCode, '***');
-    assert.equal(error.cause.serverMessage, '*** sid=*** *** *** *** ***');
+    assert.equal(error.cause.serverMessage, '***');
   });
 
   it('repeats no user and password that the service echoes as a basic login', async () => {
@@ -228,6 +228,6 @@ describe('failures of the service and the network', () => {
     const basic = Buffer.from(`${service.username}:${service.password}`).toString('base64');
     service.on('POST', '/rtsp/Gate', { status: 400, json: { message: `Basic ${basic} is wrong` } });
     const error = await failure(rtspForEvent(station.client(), EVENT, QUALITY), 'HTTP_ERROR');
-    assert.equal(error.cause.serverMessage, 'Basic *** is wrong');
+    assert.equal(error.cause.serverMessage, '***');
   });
 });

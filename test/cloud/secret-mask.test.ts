@@ -23,17 +23,25 @@ describe('masking of secrets', () => {
     ['in base64', Buffer.from(SECRET).toString('base64')],
     ['in base64 of URLs', Buffer.from(SECRET).toString('base64url')],
     ['in base64, percent-encoded', encodeURIComponent(Buffer.from(SECRET).toString('base64'))],
+    ['in capitals', SECRET.toUpperCase()],
+    ['in small letters', SECRET.toLowerCase()],
+    ['in hexadecimal digits', Buffer.from(SECRET).toString('hex')],
+    ['in hexadecimal capitals', Buffer.from(SECRET).toString('hex').toUpperCase()],
+    ['percent-encoded twice', encodeURIComponent(encodeURIComponent(SECRET))],
+    ['percent-encoded three times', [1, 2, 3].reduce((text) => encodeURIComponent(text), SECRET)],
+    ['percent-encoded, in JSON of ASCII only', encodeURIComponent(SECRET).replaceAll('%', '\\u0025')],
+    ['in capitals, in HTML', SECRET.toUpperCase().replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
   ];
   for (const [name, echo] of echoes) {
     it(`finds a secret ${name}`, () => {
-      assert.equal(maskedStart(`<${echo}> and ${echo}`, [SECRET], 1000), '<***> and ***');
+      assert.equal(maskedStart(`<${echo}> and more`, [SECRET], 1000), '***');
     });
 
     it(`finds a secret ${name} wherever the cut goes through it`, () => {
       const text = `${'-'.repeat(50)}${echo}${echo}${'-'.repeat(50)}`;
       for (let length = 45; length < 55 + echo.length; length += 1) {
         const start = maskedStart(text, [SECRET], length);
-        assert.ok(start.length <= length && /^-+(?:\*{0,6}|\*{6}-*)$/.test(start), start);
+        assert.ok(/^(?:-{0,50}|\*{3})$/.test(start), start);
       }
     });
   }
@@ -43,12 +51,14 @@ describe('masking of secrets', () => {
     assert.equal(maskedStart(text, [SECRET], 1000), text);
   });
 
-  it('finds several secrets, a long one before the one that it contains', () => {
-    assert.equal(maskedStart('abc abcdef a%20c', ['abc', 'abcdef', 'a c'], 1000), '*** *** ***');
+  it('finds each of several secrets', () => {
+    for (const text of ['is abc', 'is abcdef', 'is a%20c'])
+      assert.equal(maskedStart(text, ['abc', 'abcdef', 'a c'], 1000), '***');
   });
 
   it('finds secrets that are escaped in different ways', () => {
-    assert.equal(maskedStart('a&amp;c a%26c a\\u0026c a&c', ['a&c'], 1000), '*** *** *** ***');
+    for (const text of ['a&amp;c', 'a%26c', 'a\\u0026c', 'a&c'])
+      assert.equal(maskedStart(`is ${text}`, ['a&c'], 1000), '***');
   });
 
   it('leaves ordinary words alone: secrets of one or two characters, and other letters', () => {
@@ -82,8 +92,8 @@ describe('masking of secrets', () => {
 
   it('takes entities that are no characters as they are', () => {
     assert.equal(
-      maskedStart('&#999999999; %ff &none; a&amp;c', ['a&c'], 1000),
-      '&#999999999; %ff &none; ***',
+      maskedStart('&#999999999; %ff &none; a&amp;c', ['a&d'], 1000),
+      '&#999999999; %ff &none; a&amp;c',
     );
   });
 
