@@ -52,6 +52,11 @@ export class Connection implements Peer {
     return this.#channels.size === 0 && this.#steady() - this.#lastSign > seconds * 1000;
   }
 
+  /** When the client has last asked for something, by the steady clock. */
+  get lastSign(): number {
+    return this.#lastSign;
+  }
+
   close(): void {
     this.socket.destroy();
   }

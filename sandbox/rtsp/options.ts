@@ -37,7 +37,7 @@ export interface RtspServerOptions {
   recordingSeconds?: number;
   /** RTSP sessions of one owner at once, else 503. Default 8. */
   maxSessions?: number;
-  /** Connections at once; more are closed at once. Default 64. */
+  /** Connections at once; for one more, the one goes that has been idle for the longest time. Default 64. */
   maxConnections?: number;
   /** Seconds without a sign of life after which a session ends. Default 60. */
   sessionTimeoutSeconds?: number;

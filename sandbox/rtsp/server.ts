@@ -25,19 +25,21 @@ export class RtspServer {
   readonly #connections = new Set<Connection>();
   readonly #sockets = new Set<Socket>();
   readonly #steady: () => number;
+  readonly #maxConnections: number;
   readonly #sweep: NodeJS.Timeout;
 
   private constructor(listener: Server, options: EffectiveOptions) {
     const { sessionTimeoutSeconds: timeout } = options;
     this.#listener = listener;
     this.#steady = options.steady;
+    this.#maxConnections = options.maxConnections;
     this.port = portOf(listener);
     this.url = `${scheme(options)}://${urlHost(options.host)}:${this.port}`;
     this.#service = new RtspService(options, (grant) => this.#urlOf(grant, options));
     listener.on('connection', (socket: Socket) => this.#track(socket));
-    listener.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
-      this.#serve(socket),
-    );
+    listener.on(options.tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      if (!socket.destroyed) this.#serve(socket);
+    });
     // Such as too many open files: the connection is lost, the server goes on.
     listener.on('error', () => undefined);
     this.#sweep = setInterval(() => this.#endSilent(timeout), Math.min(1000, timeout * 250));
@@ -84,8 +86,23 @@ export class RtspServer {
 
   // Encrypted connections are known here before their handshake, so that none can outlive the server.
   #track(socket: Socket): void {
+    if (this.#sockets.size >= this.#maxConnections && !this.#makeRoom()) {
+      socket.destroy();
+      return;
+    }
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  /** Who plays keeps his place; who only holds one makes room. False where all play. */
+  #makeRoom(): boolean {
+    const idle = [...this.#connections].filter((connection) => connection.idleFor(0));
+    const [longest] = idle.toSorted((one, other) => one.lastSign - other.lastSign);
+    if (longest === undefined) return false;
+    longest.close();
+    this.#connections.delete(longest);
+    this.#sockets.delete(longest.socket);
+    return true;
   }
 
   #serve(socket: Socket): void {
@@ -117,9 +134,8 @@ async function listen(options: EffectiveOptions): Promise<Server> {
   }
 }
 
-async function listenAt({ host, tls, maxConnections }: EffectiveOptions, port: number): Promise<Server> {
+async function listenAt({ host, tls }: EffectiveOptions, port: number): Promise<Server> {
   const server = tls === undefined ? createServer() : createTlsServer(tls);
-  server.maxConnections = maxConnections;
   server.listen({ host, port, exclusive: true });
   await once(server, 'listening');
   return server;

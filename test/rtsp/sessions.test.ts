@@ -195,12 +195,26 @@ describe('the life of RTSP sessions', () => {
     }
   });
 
-  it('connections beyond the limit are closed at once', async () => {
+  it('connections beyond the limit are closed at once where all others play', async () => {
     const server = await under.start({ maxConnections: 1 });
-    const first = await under.connect(server.url);
+    const player = await under.readyPlayer(server.grant(live()));
+    await player.play();
     const second = await under.connect(server.url);
     await second.closing();
-    assert.equal((await first.request('OPTIONS', '*')).status, 200);
+    assert.equal((await player.connection.request('OPTIONS', '*')).status, 200);
+  });
+
+  it('one connection more than there may be ends the one that has been idle for the longest time, so that none is shut out', async () => {
+    let time = 0;
+    const server = await under.start({ maxConnections: 3, steady: () => (time += 1) });
+    const player = await under.readyPlayer(server.grant(live()));
+    const idle = await under.connect(server.url);
+    const newer = await under.connect(server.url);
+    assert.equal((await newer.request('OPTIONS', '*')).status, 200);
+    const other = await under.readyPlayer(server.grant(live()));
+    await idle.closing();
+    for (const { connection } of [player, other, { connection: newer }])
+      assert.equal((await connection.request('OPTIONS', '*')).status, 200);
   });
 
   it('a server that was started and closed leaves no handle', async () => {
