@@ -52,7 +52,9 @@ const PROCESS_KEY = randomBytes(32);
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
   const header = readAuthorization(message.authorization);
-  const token = message.token ?? seemingToken(message.body);
+  let read = message.token;
+  // Of a message that is signed nobody asks for it here.
+  const token = (): TokenReading => (read ??= seemingToken(message.body));
   for (const station of stations) {
     const signed = signedWith(station, message.body, header);
     const proven = provenBy(station, { signed, token, json: message.json });
@@ -61,10 +63,10 @@ export function authenticate(message: RawMessage, stations: readonly ReceivingSt
   // All of them, also behind the one that it is: each costs the same.
   const sent = stations
     .filter(({ scheme }) => scheme === 'http')
-    .map((station) => ({ station, slot: tokenOf(station, token) }));
+    .map((station) => ({ station, slot: tokenOf(station, token()) }));
   const named = sent.find(({ slot }) => slot !== undefined)?.station;
   const burnt = named !== undefined && isToken(message) ? named : undefined;
-  const reason = reasonOf(header, token, stations);
+  const reason = reasonOf(header, token(), stations);
   return { proven: false, reason, ...(burnt && { burnt }) };
 }
 
@@ -73,7 +75,7 @@ interface Evidence {
   /** Which of the phrases of the station signed the bytes. */
   signed: Slot | undefined;
   /** As it seems. */
-  token: TokenReading;
+  token: () => TokenReading;
   json: RawMessage['json'];
 }
 
@@ -89,7 +91,7 @@ function provenBy(station: ReceivingStation, { signed, token, json }: Evidence):
     const oddScheme = json().token.kind !== 'absent';
     return { proven: true, station, proof: 'hmac', secret: signed, oddScheme };
   }
-  const named = tokenOf(station, token);
+  const named = tokenOf(station, token());
   if (named !== undefined && isToken({ json }))
     return { proven: true, station, proof: 'token', secret: named, oddScheme: false };
   if (signed === undefined || json().token.kind !== 'absent') return undefined;
