@@ -45,7 +45,7 @@ export function writeRoute(
     const answered = (): void => reply(RED, path, res, () => answer(body));
     if (permission === undefined) answered();
     else
-      void RED.auth.needsPermission(permission)(req, res, (error) =>
+      RED.auth.needsPermission(permission)(req, res, (error) =>
         error === undefined ? answered() : next(error),
       );
   });

@@ -89,7 +89,7 @@ describe('content of a proven message', () => {
     ],
     [
       'C-109 a thousand empty objects',
-      JSON.stringify(envelope({ more: Array(1_001).fill({}) })),
+      JSON.stringify(envelope({ more: Array.from({ length: 1_001 }, () => ({})) })),
       'too-large',
     ],
     [

@@ -29,7 +29,10 @@ const SHAPES: Record<string, [start: string, piece: string | ((n: number) => str
   'names that are nearly that of the token': ['{', '"authenticationTokem":1,'],
   'names that are nearly that of the token, in escapes': [
     '{',
-    `"${[...'authenticationTokem'].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('')}":1,`,
+    `"${'authenticationTokem'
+      .split('')
+      .map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
+      .join('')}":1,`,
   ],
   'one long token': ['{"authenticationToken":"', 'x'],
   'one long token of escapes': ['{"authenticationToken":"', '\\u0041'],
