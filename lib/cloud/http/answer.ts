@@ -1,20 +1,14 @@
-import sjson from 'secure-json-parse';
 import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../../error';
 import { cameraBusy, cameraUnreachable } from './camera-errors';
 import { UnreadableBody } from './content-coding';
 import { DIALECT } from '../dialect';
 import { readErrorBody } from './error-body';
+import { parseSafely } from '../../json/sliced-json';
 import { nestsDeeperThan } from './json-depth';
+import { MAX_DEPTH, MAX_JSON } from './json-limits';
+import type { LargeJson } from './large-json';
 import { namesApiKey } from './key-refusal';
 import { retryAfterMs } from './retry-after';
-
-/**
- * Deepest nesting of an answer that is read: far above any resource, far below what overflows the stack where
- * Node-RED copies messages.
- */
-const MAX_DEPTH = 64;
-/** Bytes: 20,000 cameras on one page are less. */
-const MAX_JSON = 16 * 1024 * 1024;
 
 /** Bytes that are looked at for what they say of an error: more than is read of it as JSON. */
 const LONGEST_ERROR = 256 * 1024;
@@ -33,6 +27,8 @@ export interface AnswerParts {
   /** Names in lower case. */
   headers: Headers;
   body: Buffer | UnreadableBody;
+  /** The same as JSON, where it is long. */
+  largeJson?: LargeJson | undefined;
   /** Which attempt it is the answer to, counted from 1. */
   attempt: number;
   /** What must not be repeated from the answer: the API key, the password, the cookies. */
@@ -48,6 +44,7 @@ export class Answer {
   readonly relation: string;
   readonly headers: Headers;
   readonly #body: Buffer | UnreadableBody;
+  readonly #largeJson: LargeJson | undefined;
   readonly #attempt: number;
   readonly #secrets: () => readonly string[];
   readonly #quotesNothing: boolean;
@@ -58,6 +55,7 @@ export class Answer {
     this.relation = parts.relation;
     this.headers = parts.headers;
     this.#body = parts.body;
+    this.#largeJson = parts.largeJson;
     this.#attempt = parts.attempt;
     this.#secrets = parts.secrets;
     this.#quotesNothing = parts.quotesNothing;
@@ -128,26 +126,9 @@ export class Answer {
         'The service answered with more JSON than can be read; report it to the service.',
       );
     }
-    if (nestsDeeperThan(MAX_DEPTH, this.body)) {
-      throw this.error(
-        'BAD_RESPONSE',
-        'The service answered with JSON that is nested too deep to be used; report it to the service.',
-      );
-    }
-    try {
-      // Takes off a byte order mark, which JSON does not allow but some frameworks write.
-      const text = UTF8.decode(this.body);
-      const parsed: unknown = sjson.parse(text, undefined, {
-        protoAction: 'remove',
-        constructorAction: 'remove',
-      });
-      return parsed;
-    } catch {
-      throw this.error(
-        'BAD_RESPONSE',
-        'The service answered with something else than JSON; check the base URL of the cloud.',
-      );
-    }
+    const json = this.#largeJson ?? readJson(this.body);
+    if ('value' in json) return json.value;
+    throw this.error('BAD_RESPONSE', FAULTS[json.fault]);
   }
 
   /**
@@ -189,5 +170,20 @@ export class Answer {
   #cause(before: number): RvmErrorCause {
     const details = this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
     return { status: this.status, relation: this.relation, attempts: before + this.#attempt, ...details };
+  }
+}
+
+const FAULTS = {
+  'too deep': 'The service answered with JSON that is nested too deep to be used; report it to the service.',
+  'no JSON': 'The service answered with something else than JSON; check the base URL of the cloud.',
+} as const;
+
+function readJson(body: Buffer): LargeJson {
+  if (nestsDeeperThan(MAX_DEPTH, body)) return { fault: 'too deep' };
+  try {
+    // Takes off a byte order mark, which JSON does not allow but some frameworks write.
+    return { value: parseSafely(UTF8.decode(body)) };
+  } catch {
+    return { fault: 'no JSON' };
   }
 }

@@ -2,7 +2,8 @@ import type { RvmError } from '../../error';
 import { Abort } from '../../concurrency/abort';
 import { Answer, type Headers } from './answer';
 import type { Attempt } from './attempt';
-import { READABLE_CODINGS, unpacked, type UnreadableBody } from './content-coding';
+import { READABLE_CODINGS, unpacked, UnreadableBody } from './content-coding';
+import { readLargeJson, type LargeJson } from './large-json';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
 import { roundTrip, type RawAnswer } from './connection/round-trip';
 import { DIALECT } from '../dialect';
@@ -122,6 +123,7 @@ export class Transport {
       const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
       if (fault !== undefined) throw fault;
       const answer = new Answer({
+        largeJson: await largeJsonIn(received.body),
         status: received.status,
         headers: received.headers,
         body: received.body,
@@ -290,4 +292,8 @@ async function abortAfter<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+async function largeJsonIn(body: Exchanged['body']): Promise<LargeJson | undefined> {
+  return body instanceof UnreadableBody ? undefined : readLargeJson(body);
 }
