@@ -13,10 +13,11 @@ import type {
   Snapshot,
 } from './calls';
 import { isWithin } from './http/media-type';
+import { fitToTell } from './fit-to-tell';
 import { Operation, type OperationOptions } from './operation';
 import { StateBoard, type StateListener, type StationState } from './session/station-state';
 import type { StationClientOptions } from './station-options';
-import { makeParts, type Parts } from './station-parts';
+import { allSecretsOf, makeParts, type Parts } from './station-parts';
 import { STATION_TIMING, type StationTiming } from './timing';
 import { Places } from '../concurrency/places';
 import { timerMs } from '../concurrency/timer-limit';
@@ -28,7 +29,8 @@ export type { StationClientOptions } from './station-options';
 export class StationClient {
   readonly #options: StationClientOptions;
   readonly #timing: StationTiming;
-  readonly #board = new StateBoard();
+  readonly #secrets: readonly string[];
+  readonly #board = new StateBoard((error) => this.#fitToTell(error));
   /** Of those who wait for something that has failed. */
   readonly #room: Places;
   #parts: Parts | undefined;
@@ -38,6 +40,7 @@ export class StationClient {
 
   constructor(options: StationClientOptions, timing: StationTiming = STATION_TIMING) {
     this.#options = options;
+    this.#secrets = allSecretsOf(options);
     this.#timing = timing;
     this.#room = new Places(timing.longestQueue);
   }
@@ -172,6 +175,8 @@ export class StationClient {
     const operation = new Operation({ signal, deadlineMs: timerMs(deadlineMs), once, room });
     try {
       return await work(operation, this.#open(operation));
+    } catch (error) {
+      throw error instanceof RvmError ? this.#fitToTell(error) : error;
     } finally {
       operation.end();
     }
@@ -193,6 +198,10 @@ export class StationClient {
     return this.#parts;
   }
 
+  #fitToTell(error: RvmError): RvmError {
+    return fitToTell(error, this.#secrets);
+  }
+
   #startRefreshing({ directory }: Parts): void {
     if (this.#options.deviceRefreshMs <= 0 || this.#refreshTimer !== undefined) return;
     const refresh = (): void => {
@@ -200,7 +209,7 @@ export class StationClient {
       const told = directory.refresh(operation).then(
         () => this.#tellRefresh(undefined),
         // The devices known so far stay.
-        (error: unknown) => this.#tellRefresh(error instanceof RvmError ? error : undefined),
+        (error: unknown) => this.#tellRefresh(error instanceof RvmError ? this.#fitToTell(error) : undefined),
       );
       void told.finally(() => operation.end());
     };

@@ -43,7 +43,7 @@ type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
  * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
  */
 export function makeParts(options: StationClientOptions, timing: StationTiming, board: StateBoard): Parts {
-  const secrets = [...secretsOf(options), ...proxySecrets(options.proxy)];
+  const secrets = allSecretsOf(options);
   const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
   const apiKey = usableKey(options.apiKey);
   requireAgentUser(options);
@@ -89,6 +89,11 @@ export function makeParts(options: StationClientOptions, timing: StationTiming, 
     snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
     free: new FreeRequests(session, directory, finder, links, origins),
   };
+}
+
+/** What no error may repeat. */
+export function allSecretsOf(options: StationClientOptions): string[] {
+  return [...secretsOf(options), ...proxySecrets(options.proxy)];
 }
 
 /** What the user names is looked for first, then what is likely. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
+import { camera } from '../support/service/scripted-service';
 import { Gate } from '../support/suite/gate';
 import { eventually, PATIENCE, soon } from '../support/time/patience';
 import {
@@ -221,6 +222,20 @@ describe('failures of the service and the network', () => {
     const error = await failure(rtspForEvent(client, EVENT, QUALITY), 'HTTP_ERROR');
     assert.equal(error.cause.serverCode, '***');
     assert.equal(error.cause.serverMessage, '***');
+  });
+
+  it('repeats no secret that the service gives as the name of a camera, or of what it offers', async () => {
+    const { service } = station;
+    const { apiKey, password } = service;
+    service.devices.push(camera('echo', password, { status: 'offline' }));
+    service.on('GET', '/sources/Gate', { json: { _links: { [apiKey.toUpperCase()]: '/x' } } });
+    const client = station.client();
+    const offline = await failure(rtspForEvent(client, { ...EVENT, cameraId: 'echo' }), 'DEVICE_OFFLINE');
+    const lacking = await failure(rtspForEvent(client, EVENT), 'LINK_NOT_OFFERED');
+    for (const { message, code } of [offline, lacking]) {
+      assert.match(message, new RegExp(`look up its code, ${code}`));
+      assert.doesNotMatch(message.toLowerCase(), new RegExp(`${password}|${apiKey}`));
+    }
   });
 
   it('repeats no user and password that the service echoes as a basic login', async () => {

@@ -34,6 +34,9 @@ export class StateBoard {
   #state: StationState = { kind: 'idle' };
   readonly #listeners = new Set<StateListener>();
 
+  /** @param fitToTell an error as it may be told */
+  constructor(private readonly fitToTell: (error: RvmError) => RvmError = (error) => error) {}
+
   get state(): StationState {
     return this.#state;
   }
@@ -60,7 +63,8 @@ export class StateBoard {
   }
 
   /** `offlineSince` keeps the first moment over the attempts in between. */
-  failed(error: RvmError, offlineSince: Date): void {
+  failed(failure: RvmError, offlineSince: Date): void {
+    const error = this.fitToTell(failure);
     this.#set(
       isRefusal(error) ? { kind: 'refused', error } : { kind: 'offline', since: offlineSince, error },
     );
