@@ -69,6 +69,11 @@ describe('a service behind TLS of its own', () => {
     return { tls: { ca: authority.cert, ...more } };
   }
 
+  it('is spoken to in HTTP/1.1, also where it offers HTTP/2', async () => {
+    const station = await serve({ ALPNProtocols: ['h2', 'http/1.1'] });
+    assert.equal((await station.client(trusting()).listDevices()).length, 2);
+  });
+
   it('is accepted with its certificate authority', async () => {
     const station = await serve();
     assert.equal((await station.client(trusting()).listDevices()).length, 2);

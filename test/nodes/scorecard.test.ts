@@ -20,7 +20,7 @@ function packageIn(folder: string): Package {
   return JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as Package;
 }
 
-/** The rules of the Node-RED scorecard that need no network. Known exceptions: P07, for releases before Node.js 22.22.2 hash keys that strangers can foretell, and D03, for undici is a version behind. */
+/** The rules of the Node-RED scorecard that need no network. Known exception: P07, for releases before Node.js 22.22.2 hash keys so that a stranger can foretell it. */
 describe('the Node-RED scorecard', () => {
   const own = packageIn(ROOT);
 

@@ -26,6 +26,7 @@ const LIMITS = {
   headersTimeout: 0,
   bodyTimeout: 0,
   maxResponseSize: MAX_ANSWER_BYTES,
+  allowH2: false,
 };
 
 /** The connections of one Central Station: straight to the service, or through a proxy. */

@@ -10,7 +10,8 @@ type Connector = buildConnector.connector;
  * @param timeoutMs until the TLS handshake is over
  */
 export function connector(tls: TlsOptions, timeoutMs: number): Connector {
-  const connect = buildConnector({ ...tls, timeout: timeoutMs });
+  // One request at a time on each connection: the limits and the order of requests count on it.
+  const connect = buildConnector({ ...tls, timeout: timeoutMs, allowH2: false });
   return (target, callback) => {
     connect(target, (...[error, socket]) => {
       if (error !== null) {
@@ -27,7 +28,7 @@ export function connector(tls: TlsOptions, timeoutMs: number): Connector {
 
 /** Connects to a proxy, which the certificate authorities of this machine vouch for. */
 export function proxyConnector(proxy: Proxy, timeoutMs: number): Connector {
-  const connect = buildConnector({ timeout: timeoutMs });
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   return ({ servername: _ofTheService, ...target }, callback) => {
     connect(target, (...[error, socket]) => {
       if (error === null) callback(null, socket);
