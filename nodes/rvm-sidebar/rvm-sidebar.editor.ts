@@ -17,9 +17,17 @@ import { own, present, rowOf, said } from './row.editor';
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
 const EVERY = 1000;
 
-/** What needs hands stands above the events, where there is any. */
-const LISTS = ['stations', 'pending', 'problems', 'quarantine', 'unknownPaths', 'dead', 'events'] as const;
+/** What needs hands stands first, where there is any: the sidebar may be a few lines high. */
+const LISTS = ['problems', 'quarantine', 'unknownPaths', 'dead', 'stations', 'pending', 'events'] as const;
 type List = (typeof LISTS)[number];
+
+/** Whether the first row of a list can be seen; true for one without rows. */
+function isInSight(list: JQuery): boolean {
+  const [row] = list.children().get();
+  if (row === undefined) return true;
+  const { left, top, width, height } = row.getBoundingClientRect();
+  return row.contains(document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 10)));
+}
 
 /** The sidebar "Remote monitoring": what the inbox has, and what the stations do. */
 class Sidebar {
@@ -64,9 +72,14 @@ class Sidebar {
     }
   }
 
-  /** Only where a person is there: not by a window in the background, nor by one that hangs on a wall for those who may not act. */
+  /**
+   * Only where a person is there, and what there is to see is in sight: not by a window in the background, nor by one that hangs on
+   * a wall for those who may not act, nor where it would have to be scrolled to.
+   */
   async #tellSeen({ hasUnseen, lastProblem }: Overview): Promise<void> {
     if (!hasUnseen || !document.hasFocus() || !RED.user.hasPermission('rvm.write')) return;
+    const { problems, quarantine } = this.#lists;
+    if (![problems, quarantine].every(isInSight)) return;
     await post(said, 'problems-seen', { lastProblem });
   }
 

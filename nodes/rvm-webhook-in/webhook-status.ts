@@ -51,12 +51,18 @@ export function webhookStatus(RED: NodeAPI, state: WebhookState): NodeStatus {
   if (state.unsetVariables !== undefined) return unsetStatus(RED, state.unsetVariables);
   if (state.serverStatus !== undefined) return state.serverStatus;
   if (!state.hasStations) return status(RED, 'notConfigured');
-  if (state.stationStatus !== undefined) return state.stationStatus;
+  if (state.stationStatus !== undefined) return withSamePhrase(RED, state, state.stationStatus);
   if (!state.mayJudge) return samePhraseOf(RED, state) ?? status(RED, 'notConfigured');
   if (!state.isDurable) return status(RED, 'notDurable');
   if (state.isInboxRefused) return status(RED, 'wrongSetting');
   if (state.lacksSettler) return status(RED, 'noSettleEvent');
   return jointStatus(RED, concerns(RED, state)) ?? lastAlarmStatus(RED, state.lastAt, state.isSandbox);
+}
+
+/** That two stations have one phrase keeps alarms out as well. */
+function withSamePhrase(RED: NodeAPI, state: WebhookState, first: NodeStatus): NodeStatus {
+  const second = samePhraseOf(RED, state);
+  return (second && jointStatus(RED, [first, second])) ?? first;
 }
 
 /** None hides another. */

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { neededNode, nodeIsNewEnough } from './node-version';
+import { unsetVariableError, unsetVariables } from './settings';
 import { showFromStart, status } from './status';
 
 interface Credentials {
@@ -21,13 +22,21 @@ export function registerNode<N extends Node, D extends NodeDef>(
 ): void {
   function RvmNode(this: N, config: D): void {
     RED.nodes.createNode(this, config);
-    if (nodeIsNewEnough()) build(this, config);
-    else {
+    if (nodeIsNewEnough()) {
+      warnOfUnset(this, config);
+      build(this, config);
+    } else {
       refuseOldNode(RED, this);
       onOldNode(this, config);
     }
   }
   RED.nodes.registerType(type, RvmNode, credentials === undefined ? {} : { credentials });
+}
+
+/** In the log too, for a status says what lacks and no more. */
+function warnOfUnset(node: Node, config: NodeDef): void {
+  const unset = unsetVariables(config, node.credentials);
+  if (unset !== undefined) node.warn(unsetVariableError(unset).message);
 }
 
 function refuseOldNode(RED: NodeAPI, node: Node): void {

@@ -155,12 +155,17 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await editor.page.evaluate(`RED.sidebar.show('info')`);
     assert.equal((await post(`${editor.nodeRed.url}${PATH}`, alarmMessage())).status, 401);
     await editor.nodeRed.until(isTold, 'the status');
+    // In a sidebar that is a few lines high it may lie out of sight: that is not seen.
+    await editor.page.evaluate(`$('.rvm-sidebar').css({ height: '1px', overflow: 'hidden' })`);
     await show(editor.page);
+    const row = editor.page.locator('.rvm-quarantine .rvm-row').filter({ hasText: 'without a signature' });
+    await row.waitFor({ state: 'attached' });
+    for (let look = 0; look < 2; look += 1)
+      await editor.page.waitForResponse((response) => response.url().includes('rvm/overview'));
+    assert.ok(isTold());
+    await editor.page.evaluate(`$('.rvm-sidebar').css({ height: '', overflow: '' })`);
     await editor.nodeRed.until(() => !isTold(), 'the end of it');
-    await editor.page
-      .locator('.rvm-quarantine .rvm-row')
-      .filter({ hasText: 'without a signature' })
-      .waitFor();
+    await row.waitFor();
     await alarm();
   });
 

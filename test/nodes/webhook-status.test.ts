@@ -67,8 +67,9 @@ describe('the status of webhook in', () => {
   }
 
   for (const [index, [what, lack, text]] of LACKS.entries()) {
-    // The phrase that two have is why they cannot be told apart.
-    const lesser = all.slice(index + 1).filter(([, other]) => !('mayJudge' in lack && 'samePhrase' in other));
+    // The phrase that two have is why they cannot be told apart, and keeps out alarms beside what a station lacks.
+    const isBeside = 'mayJudge' in lack || 'stationStatus' in lack;
+    const lesser = all.slice(index + 1).filter(([, other]) => !(isBeside && 'samePhrase' in other));
     it(`tells of ${what} before all that matters less`, () => {
       assert.equal(shown(lack, ...lesser.map(([, other]) => other)).text, text);
     });
@@ -92,6 +93,11 @@ describe('the status of webhook in', () => {
 
   it('names the phrase that two have where they cannot be told apart for it', () => {
     assert.equal(shown({ mayJudge: false, samePhrase: 'A, B' }).text, 'status.samePhrase A, B');
+  });
+
+  it('names it beside what a Central Station lacks, too', () => {
+    const text = shown({ stationStatus: { text: 'no secret' }, samePhrase: 'A, B' }).text;
+    assert.equal(text, 'status.joint no secret status.samePhrase A, B');
   });
 
   it('is empty where all is well and nothing has come in yet', () => {

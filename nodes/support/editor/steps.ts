@@ -21,4 +21,7 @@ export function showSteps(list: JQuery, steps: readonly Step[]): void {
     return detail === '' ? row : row.append($('<div class="rvm-step-detail">').text(detail));
   });
   list.empty().append(rows);
+  // Below the button that was clicked there may be no room: first of all what has failed is to be seen, else the end.
+  const looked = rows.find((row) => row.attr('data-outcome') === 'failed') ?? rows.at(-1);
+  looked?.get(0)?.scrollIntoView({ block: 'nearest' });
 }
