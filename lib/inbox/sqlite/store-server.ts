@@ -108,11 +108,20 @@ export class StoreServer {
         return this.#answer(batch);
       }
       if (isBroken(error)) this.#close(error);
-      else if (isFull(error)) this.#failed(error);
+      else if (isFull(error)) {
+        this.#failed(error);
+        if (batch.length > 1) return batch.map((request) => this.#readFromFull(request, error));
+      }
       // What the store refuses for its own sake keeps no other out.
       else if (batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
       return batch.map(({ id }) => ({ id, error: faultText(error) }));
     }
+  }
+
+  /** A full disk can be read. */
+  #readFromFull(request: Request, error: unknown): Reply {
+    const [read] = request.name === 'look' ? this.#answer([request]) : [];
+    return read ?? { id: request.id, error: faultText(error) };
   }
 
   #commit(store: Store, batch: readonly Request[]): Reply[] {

@@ -143,6 +143,8 @@ export class Store {
       dismiss: (take) => messages.dismiss(take),
       stateOf: (take) => messages.stateOf(take),
       list: (take) => messages.list(take),
+      bring: (take) => messages.bring(take),
+      look: (take) => messages.look(take),
       quarantine: (take) => quarantine.add(take),
       quarantined: (take) => quarantine.ofEndpoint(take),
       quarantinedSums: () => quarantine.sums(),

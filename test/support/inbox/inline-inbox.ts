@@ -16,6 +16,8 @@ class InlineStore implements StorePort {
   readonly store: Store;
   /** True = it fails whatever is asked of it. */
   fails = false;
+  /** True = it can be read all the same. */
+  isReadable = false;
 
   constructor(
     private readonly folder: string,
@@ -31,7 +33,7 @@ class InlineStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.fails) throw storeFailed('the disk is gone');
+    if (this.fails && !(this.isReadable && name === 'look')) throw storeFailed('the disk is gone');
     return this.store.transaction(() => this.store.work[name](take));
   }
 
@@ -78,6 +80,10 @@ export class InlineInbox extends DurableInbox {
 
   set fails(fails: boolean) {
     this.#port.fails = fails;
+  }
+
+  set isReadable(isReadable: boolean) {
+    this.#port.isReadable = isReadable;
   }
 
   /** Dead letters, stale messages and conflicts, oldest first. */
