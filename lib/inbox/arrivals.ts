@@ -21,6 +21,8 @@ export interface ArrivalsOptions {
   spillAfter: number;
   /** True once nothing is accepted any more. */
   isClosed: () => boolean;
+  /** True while ids may be lost that a repeat could have. */
+  mayRepeat: () => boolean;
 }
 
 /** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
@@ -40,7 +42,8 @@ export class Arrivals {
   constructor(private readonly options: ArrivalsOptions) {}
 
   /** @throws RvmError STORE_FAILED */
-  async accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
+  async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    const record = this.#marked(arrived);
     const message = newMessage(record);
     const { spilling, spillAfter, health } = this.options;
     // What was spilled goes first, or the end of an alarm would come before its beginning.
@@ -61,6 +64,11 @@ export class Arrivals {
     }
     health.works();
     return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
+  }
+
+  #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
+    const isEvent = record.kind === 'event';
+    return isEvent && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
   }
 
   #failed(error: unknown): 'failed' {

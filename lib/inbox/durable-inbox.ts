@@ -64,6 +64,8 @@ export class DurableInbox implements Inbox {
   readonly #tidying: Tidying;
   #quarantineKey: Promise<Uint8Array> | undefined;
   #closed = false;
+  /** When ids were lost with a part of the file, as `performance.now()` has it. */
+  #idsLostAt = -Infinity;
 
   constructor(options: DurableInboxOptions) {
     this.#log = options.log ?? (() => undefined);
@@ -95,6 +97,7 @@ export class DurableInbox implements Inbox {
       health: this.#health,
       spillAfter,
       isClosed: () => this.#closed,
+      mayRepeat: () => performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
     });
     this.#settling = new Settling(this.#both, this.#queues);
     this.#tidying = new Tidying(this.#store, options.keep);
@@ -257,7 +260,8 @@ export class DurableInbox implements Inbox {
     this.#watchers.tell();
   }
 
-  #opened({ waiting, restored }: Opened): void {
+  #opened({ waiting, restored, idsLostSince = Infinity }: Opened): void {
+    this.#idsLostAt = performance.now() - idsLostSince;
     if (restored) this.#log({ kind: 'restored' });
     this.#queues.storeOpened(waiting);
     this.#health.recover().catch(() => undefined);

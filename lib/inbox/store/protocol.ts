@@ -199,6 +199,17 @@ export interface Opened {
   waiting: Record<string, number>;
   /** True where the file is older than one that was open here before: a backup was put back. */
   restored: boolean;
+  /** Milliseconds since ids were lost with a part of the file, by its clock; absent where none were. */
+  idsLostSince?: number;
+}
+
+/** What was salvaged of a damaged file: so many open events, ids of others, and bodies of those. */
+export interface Salvaged {
+  open: number;
+  ids: number;
+  rest: number;
+  /** Under which name the damaged file is kept. */
+  file: string;
 }
 
 /** What a batch that took long spent its time on, in milliseconds: the work on the file, and the sync that makes it durable. */
@@ -210,4 +221,5 @@ export interface SlowBatch {
 export type StoreWarning =
   | { kind: 'volatile' | 'network'; fileSystem: string }
   | { kind: 'disk-low'; freeBytes: number }
-  | { kind: 'reserve-used' };
+  | { kind: 'reserve-used' }
+  | ({ kind: 'salvaged' } & Salvaged);

@@ -107,8 +107,8 @@ export function deliveryOf(stored: LeasedMessage): Delivery | undefined {
 
 /** The message with more that is odd about it. */
 export function withWarnings(message: ProvenMessage, warnings: readonly Warning[]): ProvenMessage {
-  if (warnings.length === 0) return message;
-  return { ...message, warnings: [...message.warnings, ...warnings] };
+  const more = warnings.filter((warning) => !message.warnings.includes(warning));
+  return more.length === 0 ? message : { ...message, warnings: [...message.warnings, ...more] };
 }
 
 function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
