@@ -43,11 +43,13 @@ export class Arrivals {
 
   /** @throws RvmError STORE_FAILED */
   async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    const record = this.#marked(arrived);
-    const message = newMessage(record);
     const { spilling, spillAfter, health } = this.options;
     // What was spilled goes first, or the end of an alarm would come before its beginning.
-    if (spilling.mayHold && !(await this.#isAllInside())) return this.#spill(record, message);
+    const isSpilled = spilling.mayHold && !(await this.#isAllInside());
+    // Only now: a store that was just opened has told what it lacks.
+    const record = this.#marked(arrived);
+    const message = newMessage(record);
+    if (isSpilled) return this.#spill(record, message);
     const begun = performance.now();
     const { storing, giveUp } = this.#enter(record, message);
     const accepted = await within(storing, spillAfter).catch((error: unknown) => this.#failed(error));
