@@ -1,34 +1,18 @@
-import { isHealth } from '../../message/phase';
 import type { ProvenMessage } from '../../message/record';
 import type { Consumer, Delivery } from '../inbox';
 import type { StorePort } from '../store/port';
-import type { AcceptedAnywhere, GivenBack, LeasedMessage, StoreCalls } from '../store/protocol';
-import { alarmOf } from '../spill/spilled-message';
+import type { AcceptedAnywhere, GivenBack, LeasedMessage } from '../store/protocol';
 import { deliveryOf } from '../store/stored-message';
 import { ASK_AGAIN_AFTER } from './back-off';
 import { Backlog } from './backlog';
-import { SpilledBacklog, type SpilledSource } from './spilled-backlog';
-import { DeliveryWindow } from './delivery-window';
+import type { QueueStores } from './queue-stores';
+import { SpilledBacklog } from './spilled-backlog';
+import { DeliveryWindow, type WishedLease } from './delivery-window';
 import { HandOver } from './hand-over';
 import type { Held } from './held';
 import { Leases } from './leases';
 import { Returns } from './returns';
 import { UnreadEvents } from './unread-events';
-
-/** Where a queue has its events. */
-export interface QueueStores {
-  /** The inbox. */
-  main: StorePort;
-  /** What waits beside it. */
-  spilled: SpilledSource;
-  /** Both: asked of an event where it is. */
-  both: StorePort;
-  /** False while the inbox cannot store, and until all that is spilled has entered it: nothing of it can be leased. */
-  canLease: () => boolean;
-}
-
-/** How an event is to be leased as it is accepted. */
-export type WishedLease = StoreCalls['accept']['take']['lease'];
 
 /** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
@@ -134,13 +118,7 @@ export class EventQueue {
 
   /** Alarms, as `alarmOf` names them, of which the flow has an event at work. */
   alarmsAtWork(): Set<string> {
-    const alarms = new Set<string>();
-    for (const { isStuck, delivery } of this.#window.all()) {
-      const { event } = delivery.message;
-      if (isStuck !== true && typeof event.alarmId === 'string')
-        alarms.add(alarmOf(delivery.message.stationKey, event.alarmId));
-    }
-    return alarms;
+    return this.#window.alarmsAtWork();
   }
 
   attach(consumer: Consumer): void {
@@ -185,14 +163,14 @@ export class EventQueue {
 
   /** How the store should take the next event: leased at once where there is room. */
   lease(message: ProvenMessage): WishedLease {
-    const lease = this.#mayLease ? this.#wish(message) : 'no';
+    const lease = this.#mayLease ? this.#window.reserveFor(message) : 'no';
     if (lease === 'no') this.#backlog.mayHoldMore();
     return lease;
   }
 
   /** And how what is spilled. */
   leaseBeside(message: ProvenMessage): WishedLease {
-    return this.#running ? this.#wish(message) : 'no';
+    return this.#running ? this.#window.reserveFor(message) : 'no';
   }
 
   /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
@@ -253,13 +231,6 @@ export class EventQueue {
 
   get #mayLease(): boolean {
     return this.#running && !this.#returns.isUnsure && this.stores.canLease();
-  }
-
-  #wish({ event }: ProvenMessage): WishedLease {
-    const hasRoom = this.#window.room > 0 && (!isHealth(event) || this.#window.roomForHealth > 0);
-    if (!hasRoom) return 'no';
-    this.#window.reserve(1);
-    return this.#window.isOrdered ? 'ordered' : 'any';
   }
 
   #takeAccepted(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {

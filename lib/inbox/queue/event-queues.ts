@@ -1,4 +1,5 @@
-import { EventQueue, type QueueStores } from './event-queue';
+import { EventQueue } from './event-queue';
+import type { QueueStores } from './queue-stores';
 
 /** The queues of an inbox, one for each endpoint. */
 export class EventQueues {
