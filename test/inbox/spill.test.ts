@@ -226,4 +226,26 @@ describe('an inbox whose store fails', () => {
     assert.equal(rows().length, 1);
     assert.deepEqual(taker.ids, [message.envelope.messageId]);
   });
+
+  for (const handledWhen of ['sent', 'settled'] as const) {
+    it(`delivers once what the store has taken, and answered too late, and has it once, with events that are ${handledWhen}`, async () => {
+      await inbox.close();
+      inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, spillAfter: 30 });
+      const taker = new Taker(inbox, { handledWhen });
+      await eventually(() => inbox.state().durable === true, 'the store to be open');
+      // So that the next one is leased as it is stored.
+      const first = await inbox.accept(proven());
+      await eventually(() => taker.ids.length === 1, 'the first');
+      await inbox.settle(first.deliveryId, { action: 'done' });
+      const late = inbox.answersLate();
+      const { outcome, deliveryId } = await inbox.accept(proven());
+      assert.equal(outcome, 'new');
+      await eventually(() => taker.ids.length === 2, 'the event');
+      late.answer();
+      await eventually(() => inbox.state().durable === true && isEmpty(), 'its end');
+      assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+      await eventually(() => rows().every(({ state }) => state === 'delivered'), 'the end of both');
+      assert.deepEqual([rows().length, taker.ids.length, inbox.waiting('webhook-in')], [2, 2, 0]);
+    });
+  }
 });

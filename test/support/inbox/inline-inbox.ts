@@ -18,6 +18,9 @@ class InlineStore implements StorePort {
   fails = false;
   /** True = it can be read all the same. */
   isReadable = false;
+  /** True = what it is asked is done at once, and answered later. */
+  answersLate = false;
+  #late: (() => void)[] = [];
 
   constructor(
     private readonly folder: string,
@@ -34,7 +37,14 @@ class InlineStore implements StorePort {
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
     if (this.fails && !(this.isReadable && name === 'look')) throw storeFailed('the disk is gone');
-    return this.store.transaction(() => this.store.work[name](take));
+    const give = this.store.transaction(() => this.store.work[name](take));
+    if (this.answersLate) await new Promise<void>((resolve) => this.#late.push(resolve));
+    return give;
+  }
+
+  answer(): void {
+    this.answersLate = false;
+    for (const answer of this.#late.splice(0)) answer();
   }
 
   async close(): Promise<void> {
@@ -84,6 +94,12 @@ export class InlineInbox extends DurableInbox {
 
   set isReadable(isReadable: boolean) {
     this.#port.isReadable = isReadable;
+  }
+
+  /** From now on the store answers late; `answer` ends that. */
+  answersLate(): { answer: () => void } {
+    this.#port.answersLate = true;
+    return { answer: () => this.#port.answer() };
   }
 
   /** Dead letters, stale messages and conflicts, oldest first. */
