@@ -161,7 +161,7 @@ function consumeAll(inbox: DurableInbox): void {
       deliver: () => true,
       onDead: () => undefined,
       onBlocked: () => undefined,
-      onReadBack: () => undefined,
+      onSpilled: () => undefined,
     })
     .resume();
 }

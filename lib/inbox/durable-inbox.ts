@@ -13,17 +13,20 @@ import type {
 } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Watchers } from '../concurrency/watchers';
-import { within } from '../concurrency/within';
+import { Arrivals } from './arrivals';
 import { EventQueues } from './queue/event-queues';
 import { Settling } from './settling';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';
+import { BothStores } from './spill/both-stores';
+import { Bringing } from './spill/bringing';
+import { Spells } from './spill/spells';
 import { Spilling } from './spill/spilling';
 import { StoreHealth, type InboxNews } from './store-health';
 import { fileSystemWarning } from './file-system';
-import type { Accepted, NewMessage, Opened } from './store/protocol';
+import type { Opened } from './store/protocol';
 import { StoreThread } from './sqlite/store-thread';
-import { reasonOf, storeFailed, type StoreNews, type StorePort } from './store/port';
-import { acceptedMessage, listed, newMessage } from './store/stored-message';
+import type { StoreNews, StorePort } from './store/port';
+import { listed } from './store/stored-message';
 import { Tidying, type RetentionPeriods } from './tidying';
 
 export interface DurableInboxOptions {
@@ -48,52 +51,62 @@ export interface DurableInboxOptions {
  */
 export class DurableInbox implements Inbox {
   readonly #store: StorePort;
+  readonly #both: BothStores;
   readonly #spilling: Spilling;
+  readonly #spells: Spells;
+  readonly #bringing: Bringing;
   readonly #queues: EventQueues;
   readonly #watchers = new Watchers();
   readonly #log: (news: InboxNews) => void;
-  readonly #spillAfter: number;
   readonly #health: StoreHealth;
+  readonly #arrivals: Arrivals;
   readonly #settling: Settling;
   readonly #tidying: Tidying;
   #quarantineKey: Promise<Uint8Array> | undefined;
   #closed = false;
+  /** When ids were lost with a part of the file, as `performance.now()` has it. */
+  #idsLostAt = -Infinity;
 
   constructor(options: DurableInboxOptions) {
     this.#log = options.log ?? (() => undefined);
-    this.#spillAfter = options.spillAfter ?? 2000;
+    const spillAfter = options.spillAfter ?? 2000;
     this.#health = new StoreHealth({
       lookAgain: options.lookAgain ?? 5000,
       recover: () => this.#tryToRecover(),
-      changed: () => this.#watchers.tell(),
+      changed: () => this.#healthChanged(),
       log: this.#log,
     });
-    this.#spilling = new Spilling({
-      folder: options.spillFolder,
-      register: path.join(path.dirname(options.file), 'spill-folders.json'),
-      store: (message) => this.#storeAgain(message),
-      onLeft: (file) => this.#log({ kind: 'left', file }),
+    this.#spilling = this.#spillingOf(options);
+    this.#store = this.#open(options);
+    this.#both = new BothStores(this.#store, {
+      spilling: this.#spilling,
+      endpointOf: (deliveryId) => this.#queues.holding(deliveryId)?.endpointId,
+      onKept: () => this.#health.lookLater(),
+      patience: spillAfter,
     });
-    const news: StoreNews = {
-      onOpened: (opened) => this.#opened(opened),
-      onFault: (reason) => this.#health.failed(reason),
-      onWarning: (warning) => this.#log(warning),
-      onSlow: (batch) => this.#health.slow.measured(batch),
-    };
-    this.#store = options.open?.(news) ?? new StoreThread(options.file, news);
-    this.#queues = new EventQueues(
-      this.#store,
-      () => this.#watchers.tell(),
-      (line) => this.#log({ kind: 'line', line }),
-    );
-    this.#settling = new Settling(this.#store, this.#queues);
+    this.#queues = this.#queuesOf();
+    this.#spells = new Spells((endpointId) => this.#queues.of(endpointId).consumer);
+    this.#bringing = new Bringing(this.#store, this.#spilling, {
+      counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
+    });
+    this.#arrivals = new Arrivals({
+      store: this.#store,
+      queues: this.#queues,
+      spilling: this.#spilling,
+      spells: this.#spells,
+      health: this.#health,
+      spillAfter,
+      isClosed: () => this.#closed,
+      mayRepeat: () => performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
+    });
+    this.#settling = new Settling(this.#both, this.#queues);
     this.#tidying = new Tidying(this.#store, options.keep);
   }
 
   /** Tells where the spill folder could not serve, before it has to. */
   checkSpillFolder(): void {
-    const { folder } = this.#spilling;
-    const reason = this.#spilling.check();
+    const { folder } = this.#spilling.journal;
+    const reason = this.#spilling.journal.check();
     const warning = reason === undefined ? fileSystemWarning(folder) : undefined;
     if (reason !== undefined) this.#log({ kind: 'no-spill', folder, reason });
     else if (warning !== undefined) this.#log({ ...warning, folder });
@@ -106,32 +119,8 @@ export class DurableInbox implements Inbox {
     if (this.#spilling.mayHold) this.#health.lookLater();
   }
 
-  async accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    const message = newMessage(record);
-    // What was spilled goes first, or the end of an alarm would come before its beginning.
-    if (this.#spilling.mayHold && !(await this.#isReadBack())) return this.#spill(message);
-    const begun = performance.now();
-    const storing = this.#storeEntering(record, message);
-    try {
-      const accepted = await within(storing, this.#spillAfter);
-      if (accepted !== undefined) {
-        this.#health.works();
-        return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
-      }
-      this.#health.tooSlow();
-      storing.then(
-        (late) => {
-          this.#health.slow.answered(performance.now() - begun);
-          // When it is read back it will be a repeat, of which nothing is told.
-          this.#tellConsumer(record, late);
-        },
-        () => undefined,
-      );
-    } catch (error) {
-      if (this.#closed) throw error;
-      this.#health.failed(reasonOf(error));
-    }
-    return this.#spill(message);
+  accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    return this.#arrivals.accept(record);
   }
 
   consume(consumer: Consumer): Consumption {
@@ -154,7 +143,7 @@ export class DurableInbox implements Inbox {
   }
 
   dismiss(deliveryId: string): Promise<boolean> {
-    return this.#store.call('dismiss', deliveryId);
+    return this.#both.call('dismiss', deliveryId);
   }
 
   async list(query: ListQuery): Promise<ListedMessage[]> {
@@ -220,40 +209,59 @@ export class DurableInbox implements Inbox {
     this.#tidying.close();
     await this.#queues.detach();
     await this.#health.close();
+    await this.#bringing.ended();
     await this.#store.close();
     await this.#spilling.close();
     this.#queues.close();
   }
 
-  /** The queue of an event is told what the store did, also where that came too late for the sender. */
-  async #storeEntering(record: ProvenMessage | DeadLetter, message: NewMessage): Promise<Accepted> {
-    if (record.kind !== 'event') return this.#store.call('accept', { message, lease: 'no' });
-    const queue = this.#queues.of(record.endpointId);
-    const lease = queue.lease(record);
-    const storing = this.#store.call('accept', { message, lease });
-    storing.then(
-      (accepted) => queue.stored(record, lease, accepted),
-      () => queue.stored(record, lease, undefined),
+  #spillingOf({ spillFolder, file }: DurableInboxOptions): Spilling {
+    return new Spilling({
+      folder: spillFolder,
+      register: path.join(path.dirname(file), 'spill-folders.json'),
+      onLeft: (left) => this.#log({ kind: 'left', file: left }),
+      atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
+      waits: (endpointId) => this.#spilledWait(endpointId),
+    });
+  }
+
+  #open({ file, open }: DurableInboxOptions): StorePort {
+    const news: StoreNews = {
+      onOpened: (opened) => this.#opened(opened),
+      onFault: (reason) => this.#health.failed(reason),
+      onWarning: (warning) => this.#log(warning),
+      onSlow: (batch) => this.#health.slow.measured(batch),
+    };
+    return open?.(news) ?? new StoreThread(file, news);
+  }
+
+  #queuesOf(): EventQueues {
+    const stores = {
+      main: this.#store,
+      spilled: this.#spilling.store,
+      both: this.#both,
+      canLease: () => this.#health.state.durable === true && !this.#spilling.mayHold,
+    };
+    return new EventQueues(
+      stores,
+      () => this.#watchers.tell(),
+      (line) => this.#log({ kind: 'line', line }),
     );
-    return storing;
   }
 
-  async #isReadBack(): Promise<boolean> {
-    return (await within(this.#health.recover(), this.#spillAfter).catch(() => undefined)) === true;
+  #spilledWait(endpointId: string): void {
+    this.#queues.of(endpointId).look();
+    this.#watchers.tell();
+    if (!this.#closed) this.#health.lookLater();
   }
 
-  async #spill(message: NewMessage): Promise<Acceptance> {
-    try {
-      await this.#spilling.append(message);
-    } catch (error) {
-      const { fault = 'it is not open yet' } = this.#health.state;
-      throw storeFailed(`${fault}; neither can it spill: ${reasonOf(error)}`);
-    }
-    this.#health.spilled();
-    return { outcome: 'spilled' };
+  #healthChanged(): void {
+    if (this.#health.state.durable === true) this.#queues.storeWorks();
+    this.#watchers.tell();
   }
 
-  #opened({ waiting, restored }: Opened): void {
+  #opened({ waiting, restored, idsLostSince = Infinity }: Opened): void {
+    this.#idsLostAt = performance.now() - idsLostSince;
     if (restored) this.#log({ kind: 'restored' });
     this.#queues.storeOpened(waiting);
     this.#health.recover().catch(() => undefined);
@@ -262,27 +270,11 @@ export class DurableInbox implements Inbox {
   /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
     await this.#store.call('ping', undefined);
-    const count = this.#spilling.mayHold ? await this.#spilling.readBack() : 0;
+    const count = this.#spilling.mayHold ? await this.#bringing.all() : 0;
     if (count > 0) this.#log({ kind: 'read-back', count });
-    return !this.#spilling.mayHold;
-  }
-
-  async #storeAgain(message: NewMessage): Promise<boolean> {
-    let accepted: Accepted;
-    try {
-      accepted = await this.#store.call('accept', { message, lease: 'no' });
-    } catch {
-      // One that cannot be stored must not keep those behind it; unless nothing can be.
-      await this.#store.call('ping', undefined);
-      return false;
-    }
-    const record = acceptedMessage(message);
-    if (record?.kind === 'event') this.#queues.of(message.endpoint).stored(record, 'no', accepted);
-    if (record !== undefined) this.#tellConsumer(record, accepted);
+    if (this.#spilling.mayHold) return false;
+    this.#spells.over();
+    this.#queues.storeWorks();
     return true;
-  }
-
-  #tellConsumer(record: ProvenMessage | DeadLetter, { outcome, deliveryId }: Accepted): void {
-    this.#queues.of(record.endpointId).consumer?.onReadBack(record, { outcome, deliveryId });
   }
 }

@@ -5,19 +5,19 @@ import type { DeadLetter, ProvenMessage } from '../message/record';
 export interface Acceptance {
   /**
    * `repeat`: known with this content. `conflict`: its id is known with other content; both are kept.
-   * `spilled`: on the disk, but beside the store, which fails; what it is shows when it is read back.
+   * While the store fails, as far as what it knows can be read.
    */
-  outcome: 'new' | 'repeat' | 'conflict' | 'spilled';
-  /** Stable id of the record: of the first copy for a repeat, of the message itself otherwise. None while spilled. */
-  deliveryId?: string;
+  outcome: 'new' | 'repeat' | 'conflict';
+  /** Stable id of the record: of the first copy for a repeat, of the message itself otherwise. */
+  deliveryId: string;
 }
 
 /** An event on its way to its consumer. */
 export interface Delivery {
   /** The same over all deliveries of this event. */
   deliveryId: string;
-  /** Grows from event to event, with gaps. */
-  sequence: number;
+  /** Grows from event to event, with gaps. Null while the event is in no inbox, but beside one that fails. */
+  sequence: number | null;
   /** Counts from 1. */
   attempt: number;
   /**
@@ -25,10 +25,10 @@ export interface Delivery {
    * for it. Absent for a first delivery.
    */
   again?: 'lease' | 'restart' | 'retry';
-  /** True for the first event of its alarm. */
-  first: boolean;
-  /** True where an end of this alarm was accepted before this event. */
-  ended: boolean;
+  /** True for the first event of its alarm; null where what came before cannot be read. */
+  first: boolean | null;
+  /** True where an end of this alarm was accepted before this event; null where that cannot be read. */
+  ended: boolean | null;
   message: ProvenMessage;
 }
 
@@ -56,8 +56,11 @@ export interface Consumer extends DeliveryTerms {
   onDead(delivery: Delivery, reason: 'attempts' | 'rejected', note?: string): void;
   /** Told, once until none wait any more, that the window of unsettled events is full while `waiting` others wait. */
   onBlocked(waiting: number): void;
-  /** Told what became of a message that was spilled, now that it is in the store. */
-  onReadBack(record: ProvenMessage | DeadLetter, acceptance: Acceptance): void;
+  /**
+   * Told when the first message is kept beside an inbox that fails, and when all that were, `count` of them, are in it:
+   * then it `isOver`.
+   */
+  onSpilled(spell: { count: number; isOver: boolean }): void;
 }
 
 /** The hold of a consumer on its endpoint. */

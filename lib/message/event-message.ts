@@ -22,8 +22,9 @@ export interface WebhookFacts {
   /** Received more than 5 minutes after the newer of start and end. */
   late: boolean;
   phase: 'start' | 'end';
-  first: boolean;
-  ended: boolean;
+  /** Null where what came before could not be read. */
+  first: boolean | null;
+  ended: boolean | null;
   /** Key of the Central Station. */
   station: string;
   stationName: string;
@@ -31,6 +32,7 @@ export interface WebhookFacts {
   secret: 'current' | 'previous';
   /** Null where no inbox has it. */
   deliveryId: string | null;
+  /** Null where no inbox has it, or not yet. */
   sequence: number | null;
   attempt: number;
   sandbox: boolean;
@@ -56,8 +58,8 @@ export interface OutgoingEvent {
   deliveryId: string | null;
   sequence: number | null;
   attempt: number;
-  first: boolean;
-  ended: boolean;
+  first: boolean | null;
+  ended: boolean | null;
 }
 
 const LATE_AFTER = 5 * 60 * 1000;

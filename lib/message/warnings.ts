@@ -16,6 +16,8 @@ import { isEnd } from './phase';
  * - `unusual-version`: no version, or another major version than 1
  * - `time-unreadable`: a time of the message could not be read and was left as it is
  * - `clip-uri`: the clip address does not look like a public web address; nothing here fetches it
+ * - `not-in-inbox`: the inbox could not store it, so it was kept in the spill folder when it left
+ * - `may-repeat`: which ids are known could not be read, so it may have left before
  */
 export type Warning =
   | 'agent-user'
@@ -25,7 +27,9 @@ export type Warning =
   | 'number-as-text'
   | 'unusual-version'
   | 'time-unreadable'
-  | 'clip-uri';
+  | 'clip-uri'
+  | 'not-in-inbox'
+  | 'may-repeat';
 
 /** What an accepted message is checked against for its warnings. */
 export interface WarningContext {

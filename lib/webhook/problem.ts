@@ -50,6 +50,8 @@ export interface Problem {
   count: number;
   /** What the flow gave as its reason, of a rejected event. */
   note?: string;
+  /** True where it is over; only of `store`. */
+  ended?: true;
   /** Only of an authentic message. */
   event?: RvmEvent;
 }
@@ -101,6 +103,19 @@ export function blockedProblem(
   };
 }
 
+/** What tells that events are kept beside an inbox that fails, or, `isOver`, that all of them, `count`, are in it again. */
+export function storeProblem(
+  { count, isOver }: { count: number; isOver: boolean },
+  station: { key: string; name: string } | undefined,
+  now: Date,
+): Problem {
+  return {
+    ...blockedProblem(count, station, now),
+    reason: 'store',
+    ...(isOver && { ended: true }),
+  };
+}
+
 /** What tells that stations have one phrase. `station`: the one that the endpoint has of them, where it has but one. */
 export function samePhraseProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
   return {
@@ -114,13 +129,12 @@ export function samePhraseProblem(station: { key: string; name: string } | undef
 }
 
 /**
- * What tells of an accepted message that no output for events takes: dead letter, stale, conflict, unknown type; and of
- * one that is spilled, for it reaches no flow until the store works again. Undefined for an event that is delivered, and
- * for a repeat.
+ * What tells of an accepted message that no output for events takes: dead letter, stale, conflict, unknown type. Undefined for
+ * an event that is delivered, and for a repeat.
  */
 export function acceptanceProblem(
   record: ProvenMessage | DeadLetter,
-  { outcome, deliveryId }: Acceptance,
+  { outcome, deliveryId }: Pick<Acceptance, 'outcome'> & Partial<Acceptance>,
 ): Problem | undefined {
   if (outcome === 'repeat' || (outcome === 'new' && record.kind === 'event')) return undefined;
   const messageId = 'envelope' in record ? record.envelope.messageId : record.messageId;
@@ -135,9 +149,8 @@ export function acceptanceProblem(
 
 function kindAndReason(
   record: ProvenMessage | DeadLetter,
-  outcome: 'new' | 'conflict' | 'spilled',
+  outcome: 'new' | 'conflict',
 ): Pick<Problem, 'kind' | 'reason'> {
-  if (outcome === 'spilled') return { kind: 'blocked', reason: 'store' };
   if (isSelfTest(record)) return { kind: 'self-test', reason: null };
   const kind = outcome === 'conflict' || record.kind === 'event' ? 'conflict' : record.kind;
   return { kind, reason: 'reason' in record ? record.reason : null };

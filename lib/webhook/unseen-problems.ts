@@ -34,7 +34,18 @@ export class ProblemNumbers {
 }
 
 /** What went wrong behind the inbox: that another message comes in well cures nothing of it. */
-const OF_THE_FLOW: readonly (ProblemReason | null)[] = ['attempts', 'rejected', 'lease', 'restart', 'window'];
+const OF_THE_FLOW: readonly (ProblemReason | null)[] = [
+  'attempts',
+  'rejected',
+  'lease',
+  'restart',
+  'window',
+  'store',
+];
+
+function keyOf(kind: ProblemKind, reason: ProblemReason | null): string {
+  return `${kind} ${reason ?? ''}`;
+}
 
 /**
  * What went wrong at one webhook and nothing has cured since: messages that were refused, until one is proven; problems that no
@@ -79,6 +90,11 @@ export class UnseenProblems {
     // The count of what is blocked is that of the events that wait.
     const more = kind === 'blocked' ? 1 : count;
     this.#note({ kind, reason, count: more, lastTime: receivedTime, lastAddress: remoteAddress });
+  }
+
+  /** It tells of something that is over. */
+  over({ kind, reason }: Problem): void {
+    if (this.#entries.delete(keyOf(kind, reason))) this.#watchers.tell();
   }
 
   refused(reason: ProblemReason, { received, remoteAddress }: RequestOrigin): void {
@@ -130,7 +146,7 @@ export class UnseenProblems {
     lastAddress,
     ...tally
   }: Omit<ProblemTally, 'lastAddress'> & { lastAddress: string | undefined }): void {
-    const key = `${tally.kind} ${tally.reason ?? ''}`;
+    const key = keyOf(tally.kind, tally.reason);
     const known = this.#entries.get(key);
     this.#entries.set(key, {
       ...tally,

@@ -1,5 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { SlowSpell } from '../../lib/inbox/slow-store';
+import type { Salvaged } from '../../lib/inbox/store/protocol';
 import type { InboxNews } from '../../lib/inbox/store-health';
 
 /** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
@@ -35,6 +36,8 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
       return RED.log.warn(
         RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
       );
+    case 'salvaged':
+      return logSalvaged(RED, folder, news);
     case 'reserve-used':
       return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
     default:
@@ -48,6 +51,10 @@ function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSy
   const line = RED._(`${LOG}.slow.${cause}`, { folder, ...times, times: slowSyncs });
   if (cause === 'disk') RED.log.error(line);
   else RED.log.warn(line);
+}
+
+function logSalvaged(RED: NodeAPI, folder: string, { file, open, ids, rest }: Salvaged): void {
+  RED.log.error(RED._(`${LOG}.salvaged`, { folder, file, open, ids, rest }));
 }
 
 function seconds(ms: number): string {

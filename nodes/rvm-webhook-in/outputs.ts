@@ -56,7 +56,8 @@ export class Outputs {
     const told = toldProblem(this.RED, problem, values);
     const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
     if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: told.kind, payload: told });
-    if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
+    if (told.ended === true) this.unseen.over(told);
+    else if (!isTaken && !isNotedElsewhere(told)) this.#note(told);
   }
 
   /** A message was refused. Whether a flow takes its problem or not, somebody may have to correct what was entered. */

@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import { acceptanceProblem, blockedProblem, deadProblem, type Problem } from '../../lib/webhook/problem';
+import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
 import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
@@ -160,10 +160,7 @@ class WebhookIn implements DeployedWebhook {
       onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
       onBlocked: (waiting) =>
         this.#problem(blockedProblem(waiting, loneStation(this.#stations.all), new Date())),
-      onReadBack: (record, acceptance) => {
-        const problem = acceptanceProblem(record, acceptance);
-        if (problem !== undefined) this.#problem(problem);
-      },
+      onSpilled: (spell) => this.#problem(storeProblem(spell, loneStation(this.#stations.all), new Date())),
     });
   }
 
@@ -197,7 +194,6 @@ class WebhookIn implements DeployedWebhook {
   }
 
   #problem(problem: Problem): void {
-    // Also as `blocked`, where the store fails: it has come in.
     this.#selfTests.came(problem.messageId ?? '');
     this.#outputs.problem(problem);
   }

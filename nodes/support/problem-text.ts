@@ -8,7 +8,8 @@ export interface ToldProblem extends Problem {
 }
 
 /** The text of a problem, by its key among those that all types share; the sidebar has it in the language of who looks. */
-export function problemKey({ kind, reason }: Pick<Problem, 'kind' | 'reason'>): string {
+export function problemKey({ kind, reason, ended }: Pick<Problem, 'kind' | 'reason' | 'ended'>): string {
+  if (ended === true) return `shared.problem.${reason}Ended`;
   // A conflict may be one of dead letters: what there is to do comes from the conflict.
   return `shared.problem.${kind === 'conflict' || reason === null ? kind : reason}`;
 }

@@ -31,6 +31,8 @@ describe('Node-RED on a disk that fails', () => {
   const folder = (): string => path.join(nodeRed.userDir, 'remote-monitoring');
   const spill = (): string => path.join(folder(), 'spill');
 
+  const isSpilled = (): boolean => fs.existsSync(spill()) && fs.readdirSync(spill()).length > 0;
+
   async function inject(fault: string): Promise<void> {
     const files = ['inbox.sqlite', 'inbox.sqlite-wal'].map((name) => path.join(folder(), name));
     faults = await Strace.attach(nodeRed.pid, fault, files);
@@ -56,6 +58,7 @@ describe('Node-RED on a disk that fails', () => {
   ]) {
     it(`C-124 loses nothing where a sync fails ${times}`, async () => {
       const [first, second, later] = [alarmMessage(), alarmMessage(), alarmMessage()];
+      await eventually(() => !isSpilled(), 'an inbox that works');
       const before = nodeRed.log.length;
       await inject(`fsync:error=EIO:when=${calls}`);
       const answers = await Promise.all([send(first), send(second)]);
@@ -70,15 +73,15 @@ describe('Node-RED on a disk that fails', () => {
     });
   }
 
-  it('C-125 spills alarms while the disk is full, and delivers them when it has room, without waiting for others', async () => {
+  it('C-125 delivers alarms while the disk is full, and takes them in when it has room, without waiting for others', async () => {
     const messages = [alarmMessage(), alarmMessage()];
     await inject('pwrite64:error=ENOSPC');
     for (const message of messages) assert.equal(await send(message), 200);
-    assert.deepEqual(messages.map(arrivals), [0, 0]);
+    await arrivesOnce(...messages);
     assert.notDeepEqual(fs.readdirSync(spill()), []);
     await faults?.detach();
+    await eventually(() => !isSpilled(), 'an empty spill folder');
     await arrivesOnce(...messages);
-    await eventually(() => fs.readdirSync(spill()).length === 0, 'an empty spill folder');
   });
 
   it('C-125 leaves alarms unanswered while neither inbox nor spill folder has room', async () => {
@@ -93,7 +96,7 @@ describe('Node-RED on a disk that fails', () => {
     await arrivesOnce(message);
   });
 
-  it('C-125 spills alarms after 2 s where the disk is slow, delivers them once, and tells how long writing took', async () => {
+  it('C-125 delivers alarms after 2 s where the disk is slow, once, and tells how long writing took', async () => {
     const before = nodeRed.log.length;
     const messages = [alarmMessage(), alarmMessage()];
     await inject('fsync:delay_enter=3s');
@@ -101,13 +104,11 @@ describe('Node-RED on a disk that fails', () => {
     const answers = await Promise.all(messages.map(send));
     assert.deepEqual(answers, [200, 200]);
     assertPause(performance.now() - from, 2000);
-    // The sync was not waited for: output 3 tells that they are kept elsewhere.
-    const isTold = ({ messageId }: Record<string, unknown>): boolean =>
-      sink.all().some((entry) => entry.kind === 'blocked' && entry.messageId === messageId);
-    await eventually(() => messages.every(isTold), 'the word of output 3');
-    await faults?.detach();
+    // The sync is not waited for.
     await arrivesOnce(...messages);
+    await faults?.detach();
     await nodeRed.logged(/to store an alarm.* Writing to the disk took [1-9]\d*\.\d s of that/, before);
+    await arrivesOnce(...messages);
   });
 
   it('C-124 C-125 has everything after a restart', async () => {

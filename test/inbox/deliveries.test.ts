@@ -225,7 +225,7 @@ describe('events that have to be settled', () => {
 
   it('are done when the flow says so, once and for all', async () => {
     const taker = new Taker(inbox, settled);
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     assert.deepEqual((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
@@ -268,7 +268,7 @@ describe('events that have to be settled', () => {
 
   it('come again a second after the flow asked for it, and that is not uncertain', async () => {
     const taker = new Taker(inbox, patient);
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
     await eventually(() => taker.ids.length === 2, 'the second delivery');
@@ -290,7 +290,7 @@ describe('events that have to be settled', () => {
 
   it('that are dead letters for want of attempts can be had again, and ended; rejected ones not', async () => {
     const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.dead.length === 1, 'the dead letter');
     assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
     await eventually(() => taker.ids.length === 2, 'the delivery out of the dead letters');
@@ -299,7 +299,7 @@ describe('events that have to be settled', () => {
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
 
-    const { deliveryId: other = '' } = await inbox.accept(proven());
+    const { deliveryId: other } = await inbox.accept(proven());
     await eventually(() => taker.dead.length === 3, 'one more death');
     await inbox.settle(other, { action: 'reject' });
     for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
@@ -311,7 +311,7 @@ describe('events that have to be settled', () => {
 
   it('are dead letters where the flow rejects them, with its reason', async () => {
     const taker = new Taker(inbox, patient);
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' });
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
@@ -323,7 +323,7 @@ describe('events that have to be settled', () => {
     timers.start();
     try {
       const taker = new Taker(inbox, { ...settled, redeliverAfter: 60_000 });
-      const { deliveryId = '' } = await inbox.accept(proven());
+      const { deliveryId } = await inbox.accept(proven());
       const other = proven();
       await inbox.accept(other);
       await eventually(() => taker.ids.length === 2, 'both deliveries');
@@ -397,7 +397,7 @@ describe('events that have to be settled', () => {
 
   it('stay with the flow while only the consumer pauses, and can be settled there', async () => {
     const taker = new Taker(inbox, patient);
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     taker.consumption.pause();
     taker.consumption.resume();
@@ -407,7 +407,7 @@ describe('events that have to be settled', () => {
   });
 
   it('C-76 come to the next consumer again; what a restart cut off does not count as an attempt', async () => {
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     for (let restart = 1; restart <= 3; restart += 1) {
       const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
       await eventually(() => taker.ids.length === 1, 'the delivery');
@@ -436,7 +436,7 @@ describe('events that have to be settled', () => {
   });
 
   it('can be settled while no consumer has them', async () => {
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     assert.equal(inbox.waiting(ENDPOINT), 0);
     const taker = new Taker(inbox, patient);

@@ -244,7 +244,7 @@ class Model {
         this.#atFlow.delete(deliveryId);
       },
       onBlocked: () => undefined,
-      onReadBack: () => undefined,
+      onSpilled: () => undefined,
     });
   }
 
@@ -377,7 +377,7 @@ class Model {
     if (alarmId === '') return;
     for (const other of this.#sent) {
       if (other.message.event.alarmId !== alarmId || other.deliveryId === undefined) continue;
-      const isEarlier = this.#sequenceOf(other) < sequence && other.deliveryId !== deliveryId;
+      const isEarlier = this.#sequenceOf(other) < (sequence ?? Infinity) && other.deliveryId !== deliveryId;
       // One that died, and is wanted again, does not come in its place.
       if (!isEarlier || this.#dead.includes(other.deliveryId)) continue;
       if (this.terms.handledWhen === 'settled')

@@ -99,7 +99,7 @@ describe('what the inbox keeps', () => {
 
     it('goes, where it is a dead letter for want of attempts, once it is discarded', async () => {
       const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
-      const { deliveryId = '' } = await inbox.accept(proven());
+      const { deliveryId } = await inbox.accept(proven());
       await eventually(() => taker.dead.length === 1, 'the dead letter');
       now = 8 * DAY;
       tidy(7, 7);
@@ -113,7 +113,7 @@ describe('what the inbox keeps', () => {
   });
 
   it('goes behind what stays, too, once that is final', async () => {
-    const { deliveryId = '' } = await inbox.accept(proven({}, { endpointId: 'another' }));
+    const { deliveryId } = await inbox.accept(proven({}, { endpointId: 'another' }));
     await deliver(1200, 1);
     now = 40 * DAY;
     tidy(7, 30);

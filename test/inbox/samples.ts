@@ -44,7 +44,7 @@ export class Taker {
   readonly deliveries: Delivery[] = [];
   readonly dead: Dead[] = [];
   readonly blocked: number[] = [];
-  readonly readBack: string[] = [];
+  readonly spells: { count: number; isOver: boolean }[] = [];
   readonly consumption: Consumption;
 
   constructor(inbox: Inbox, terms: Partial<Consumer> = {}) {
@@ -57,7 +57,7 @@ export class Taker {
       deliver: (delivery) => this.deliveries.push(delivery) > 0,
       onDead: ({ deliveryId }, reason, note) => this.dead.push({ deliveryId, reason, note }),
       onBlocked: (waiting) => this.blocked.push(waiting),
-      onReadBack: (_record, { outcome }) => this.readBack.push(outcome),
+      onSpilled: (spell) => this.spells.push(spell),
       ...terms,
     });
     this.consumption.resume();

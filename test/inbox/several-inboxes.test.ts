@@ -24,13 +24,13 @@ describe('of several inboxes, the first of which fails,', () => {
   /** A dead letter for want of attempts. */
   async function deadLetter(): Promise<{ deliveryId: string; taker: Taker }> {
     const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.dead.length === 1, 'the dead letter');
     return { deliveryId, taker };
   }
 
   it('an event is settled in the one that knows it', async () => {
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await actWhereKnown(inboxes, (each) => each.settle(deliveryId, { action: 'done' }));
     assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
   });
@@ -53,7 +53,7 @@ describe('of several inboxes, the first of which fails,', () => {
   });
 
   it('one that hangs holds up nothing that another knows', async () => {
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await actWhereKnown(inboxes, (each) =>
       each === broken ? new Promise(() => undefined) : each.settle(deliveryId, { action: 'done' }),
     );

@@ -2,11 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import * as fc from 'fast-check';
 import type { InboxNews } from '../../lib/inbox/store-health';
-import { SpillFile } from '../../lib/inbox/spill/spill-file';
-import type { NewMessage } from '../../lib/inbox/store/protocol';
-import { newMessage } from '../../lib/inbox/store/stored-message';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
@@ -27,37 +23,160 @@ describe('an inbox whose store fails', () => {
     fs.rmSync(folder, { recursive: true, force: true });
   });
   const kinds = () => news.map(({ kind }) => kind);
+  const isEmpty = (): boolean => fs.readdirSync(folder).length === 0;
+  const rows = () => {
+    const { store } = inbox;
+    return store.transaction(() => store.work.list({ state: 'all', limit: 1000 }));
+  };
 
-  it('C-125 spills what arrives, and delivers it in order when the store works again', async () => {
+  it('C-125 hands what it spills to the flow at once, in order, and takes it in when the store works again', async () => {
     const taker = new Taker(inbox);
     inbox.fails = true;
     const messages = Array.from({ length: 30 }, () => proven());
-    for (const message of messages) assert.deepEqual(await inbox.accept(message), { outcome: 'spilled' });
+    for (const message of messages) assert.equal((await inbox.accept(message)).outcome, 'new');
     assert.deepEqual(inbox.state(), { durable: false, fault: 'the disk is gone' });
-    assert.deepEqual(taker.ids, []);
-    inbox.fails = false;
     await eventually(() => taker.ids.length === 30, 'all deliveries');
     assert.deepEqual(
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
     );
-    await eventually(() => inbox.state().durable === true, 'the end of the fault');
+    inbox.fails = false;
+    await eventually(() => inbox.state().durable === true && isEmpty(), 'the end of the fault');
     await eventually(() => kinds().includes('read-back'), 'the end of reading back');
     assert.deepEqual(kinds(), ['fault', 'spilling', 'read-back']);
-    assert.deepEqual(fs.readdirSync(folder), []);
+    await eventually(() => rows().every(({ state }) => state === 'delivered'), 'the state that they have');
+    assert.deepEqual(
+      rows()
+        .map(({ deliveryId }) => deliveryId)
+        .toSorted(),
+      taker.deliveries.map(({ deliveryId }) => deliveryId).toSorted(),
+    );
+    assert.equal(taker.ids.length, 30);
   });
 
-  it('knows a repeat of what it spilled once that is read back, and tells of a conflict then', async () => {
+  it('says of an event that it is in no inbox, and that it may come twice where known ids cannot be read', async () => {
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    await inbox.accept(proven());
+    inbox.isReadable = true;
+    await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 2, 'both');
+    const told = taker.deliveries.map(({ sequence, first, ended, message: { warnings } }) => [
+      sequence,
+      first,
+      ended,
+      warnings,
+    ]);
+    assert.deepEqual(told, [
+      [null, null, null, ['not-in-inbox', 'may-repeat']],
+      [null, true, false, ['not-in-inbox']],
+    ]);
+  });
+
+  it('tells of the first message that is spilled, and once when all are in the inbox, how many there were', async () => {
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    for (let count = 0; count < 3; count += 1) await inbox.accept(proven());
+    assert.deepEqual(taker.spells, [{ count: 1, isOver: false }]);
+    inbox.fails = false;
+    await eventually(() => taker.spells.length > 1, 'the end');
+    assert.deepEqual(taker.spells, [
+      { count: 1, isOver: false },
+      { count: 3, isOver: true },
+    ]);
+  });
+
+  it('knows repeats and conflicts of what it spilled', async () => {
     const taker = new Taker(inbox);
     const message = proven();
-    const conflict = proven({}, { messageId: message.envelope.messageId });
+    const conflict = proven({ eventName: 'Another' }, { messageId: message.envelope.messageId });
     inbox.fails = true;
-    for (const each of [message, message, conflict]) await inbox.accept(each);
+    const outcomes = [];
+    for (const each of [message, message, conflict]) outcomes.push((await inbox.accept(each)).outcome);
+    assert.deepEqual(outcomes, ['new', 'repeat', 'conflict']);
     inbox.fails = false;
-    await eventually(() => taker.readBack.length === 3, 'all three');
-    assert.deepEqual(taker.readBack, ['new', 'repeat', 'conflict']);
+    await eventually(isEmpty, 'the spill folder to be empty');
     assert.equal((await inbox.accept(message)).outcome, 'repeat');
+    assert.equal((await inbox.accept(conflict)).outcome, 'repeat');
     assert.deepEqual(taker.ids, [message.envelope.messageId]);
+  });
+
+  it('knows a repeat of what it stored before, where it can read but not write', async () => {
+    const taker = new Taker(inbox);
+    const message = proven();
+    const { deliveryId } = await inbox.accept(message);
+    inbox.fails = true;
+    inbox.isReadable = true;
+    assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId });
+    await eventually(() => taker.ids.length === 1, 'the first');
+    assert.deepEqual(taker.spells, []);
+  });
+
+  it('leases, delivers again and gives up while the store fails', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 2 });
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
+    assert.deepEqual(
+      taker.deliveries.map(({ attempt, again }) => [attempt, again]),
+      [
+        [1, undefined],
+        [2, 'lease'],
+      ],
+    );
+    inbox.fails = false;
+    await eventually(isEmpty, 'the spill folder to be empty');
+    assert.deepEqual(
+      rows().map(({ deliveryId: id, state, attempt }) => [id, state, attempt]),
+      [[deliveryId, 'dead', 2]],
+    );
+  });
+
+  it('lets the flow go on with an event that enters the inbox meanwhile, under the same id', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    inbox.fails = false;
+    await eventually(isEmpty, 'the spill folder to be empty');
+    assert.deepEqual(
+      rows().map(({ state }) => state),
+      ['leased'],
+    );
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    assert.deepEqual(
+      rows().map(({ state }) => state),
+      ['delivered'],
+    );
+    assert.equal(taker.ids.length, 1);
+  });
+
+  it('hands over one event of an alarm after the other, also where the former is in the inbox', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const inside = await inbox.accept(proven({ alarmId: 'a' }));
+    await eventually(() => taker.ids.length === 1, 'the first');
+    inbox.fails = true;
+    const beside = await inbox.accept(proven({ alarmId: 'a' }));
+    const other = await inbox.accept(proven({ alarmId: 'b' }));
+    await inbox.accept(proven({ alarmId: 'a' }));
+    await eventually(() => taker.ids.length === 2, 'the other alarm');
+    assert.equal(taker.deliveries[1]?.deliveryId, other.deliveryId);
+    await inbox.settle(inside.deliveryId, { action: 'done' });
+    await eventually(() => taker.ids.length === 3, 'the second of the alarm');
+    assert.equal(taker.deliveries[2]?.deliveryId, beside.deliveryId);
+    await inbox.settle(beside.deliveryId, { action: 'done' });
+    await eventually(() => taker.ids.length === 4, 'the third of the alarm');
+  });
+
+  it('keeps what the flow says of an event in the inbox, and tells it once the store works', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    inbox.fails = true;
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    inbox.fails = false;
+    await eventually(() => rows().every(({ state }) => state === 'delivered') && isEmpty(), 'the end');
+    assert.equal(taker.ids.length, 1);
   });
 
   it('rejects what it can neither store nor spill, and says why', async () => {
@@ -69,29 +188,15 @@ describe('an inbox whose store fails', () => {
     });
   });
 
-  it('reads back what was spilled elsewhere before its setting changed', async () => {
+  it('takes in what was spilled elsewhere before its setting changed', async () => {
     const taker = new Taker(inbox);
     inbox.fails = true;
     await inbox.accept(proven());
     inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder: path.join(folder, 'another') });
     await inbox.accept(proven());
     inbox.fails = false;
-    await eventually(() => taker.ids.length === 2, 'both');
-  });
-
-  it('reads back after a restart what was spilled in a folder that is not set any more', async () => {
-    const store = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-store-'));
-    const options = { file: path.join(store, 'inbox.sqlite'), lookAgain: 20 };
-    const first = new InlineInbox({ ...options, spillFolder: path.join(folder, 'a') });
-    await eventually(() => first.state().durable === true, 'the store to be open');
-    first.fails = true;
-    await first.accept(proven());
-    await first.close();
-    const next = new InlineInbox({ ...options, spillFolder: path.join(folder, 'b') });
-    const taker = new Taker(next);
-    await eventually(() => taker.ids.length === 1, 'the event');
-    await next.close();
-    fs.rmSync(store, { recursive: true });
+    await eventually(() => rows().length === 2, 'both');
+    assert.equal(taker.ids.length, 2);
   });
 
   it('keeps the order of one alarm: what arrives while something is spilled does not overtake it', async () => {
@@ -106,33 +211,6 @@ describe('an inbox whose store fails', () => {
       taker.ids,
       messages.map(({ envelope }) => envelope.messageId),
     );
-    assert.deepEqual(
-      taker.deliveries.map(({ first }) => first),
-      [true, false],
-    );
-  });
-
-  it('lets nothing overtake what is being read back', async () => {
-    const end = proven({ alarmId: 'a', eventEndTime: '2026-03-04T05:06:07' });
-    let ending: Promise<unknown> | undefined;
-    const taker = new Taker(inbox, {
-      onReadBack: () => {
-        ending ??= inbox.accept(end);
-      },
-    });
-    inbox.fails = true;
-    for (let i = 0; i < 150; i += 1) await inbox.accept(proven());
-    const start = proven({ alarmId: 'a' });
-    await inbox.accept(start);
-    inbox.fails = false;
-    await eventually(() => taker.ids.length === 152, 'all of them');
-    await ending;
-    const ids = [start, end].map(({ envelope }) => envelope.messageId);
-    assert.deepEqual(taker.ids.slice(-2), ids);
-    assert.deepEqual(
-      taker.deliveries.slice(-2).map(({ first }) => first),
-      [true, false],
-    );
   });
 
   it('spills what a slow store does not take in time, and delivers it once all the same', async () => {
@@ -143,108 +221,31 @@ describe('an inbox whose store fails', () => {
     await eventually(() => inbox.state().durable === true, 'the store to be open');
     await inbox.accept(message);
     await eventually(() => taker.ids.length === 1, 'the delivery');
-    await eventually(() => fs.readdirSync(folder).length === 0, 'the spill folder to be empty');
+    await eventually(isEmpty, 'the spill folder to be empty');
+    await eventually(() => rows().every(({ state }) => state === 'delivered'), 'its end');
+    assert.equal(rows().length, 1);
     assert.deepEqual(taker.ids, [message.envelope.messageId]);
   });
-});
 
-describe('the spill file', () => {
-  let folder: string;
-  beforeEach(() => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
-  });
-  afterEach(() => fs.rmSync(folder, { recursive: true, force: true }));
-
-  async function read(spill: SpillFile): Promise<NewMessage[]> {
-    const messages: NewMessage[] = [];
-    await spill.readBack(async (some) => messages.push(...some) > 0);
-    return messages;
-  }
-
-  it('gives back exactly what was put in, over a restart, and is empty then', async () => {
-    const messages = [proven({ eventName: 'Ærø\n港' }), proven()].map(newMessage);
-    const spill = new SpillFile(folder);
-    await Promise.all(messages.map((message) => spill.append(message)));
-    await spill.close();
-    assert.deepEqual(await read(new SpillFile(folder)), messages);
-    assert.deepEqual(await read(new SpillFile(folder)), []);
-  });
-
-  it('C-129 keeps what is put in while it is read back, by this process or another one on the folder', async () => {
-    const [first, ...later] = Array.from({ length: 3 }, () => newMessage(proven()));
-    assert.ok(first !== undefined);
-    const writer = new SpillFile(folder);
-    await writer.append(first);
-    const reader = new SpillFile(folder);
-    const taken: NewMessage[] = [];
-    await reader.readBack(async (messages) => {
-      taken.push(...messages);
-      for (const message of later) await writer.append(message);
-      return true;
+  for (const handledWhen of ['sent', 'settled'] as const) {
+    it(`delivers once what the store has taken, and answered too late, and has it once, with events that are ${handledWhen}`, async () => {
+      await inbox.close();
+      inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, spillAfter: 30 });
+      const taker = new Taker(inbox, { handledWhen });
+      await eventually(() => inbox.state().durable === true, 'the store to be open');
+      // So that the next one is leased as it is stored.
+      const first = await inbox.accept(proven());
+      await eventually(() => taker.ids.length === 1, 'the first');
+      await inbox.settle(first.deliveryId, { action: 'done' });
+      const late = inbox.answersLate();
+      const { outcome, deliveryId } = await inbox.accept(proven());
+      assert.equal(outcome, 'new');
+      await eventually(() => taker.ids.length === 2, 'the event');
+      late.answer();
+      await eventually(() => inbox.state().durable === true && isEmpty(), 'its end');
+      assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+      await eventually(() => rows().every(({ state }) => state === 'delivered'), 'the end of both');
+      assert.deepEqual([rows().length, taker.ids.length, inbox.waiting('webhook-in')], [2, 2, 0]);
     });
-    assert.deepEqual([...taken, ...(await read(reader))], [first, ...later]);
-    await writer.close();
-  });
-
-  it('keeps what could not be taken', async () => {
-    const spill = new SpillFile(folder);
-    await spill.append(newMessage(proven()));
-    await assert.rejects(
-      spill.readBack(async () => {
-        throw new Error('not now');
-      }),
-      /not now/,
-    );
-    await spill.append(newMessage(proven()));
-    assert.equal((await read(spill)).length, 2);
-  });
-
-  it('keeps under another name what was refused, so that it stops nothing behind it', async () => {
-    const spill = new SpillFile(folder);
-    const messages = [proven(), proven()].map(newMessage);
-    for (const message of messages) {
-      await spill.append(message);
-      await spill.close();
-    }
-    await spill.readBack(async ([message]) => message?.id !== messages[0]?.id);
-    assert.deepEqual(fs.readdirSync(folder), ['spill-1.refused']);
-  });
-
-  it('cuts off a frame that a crash has torn, anywhere, and keeps those before it', async () => {
-    const spill = new SpillFile(folder);
-    const messages = [proven(), proven(), proven()].map(newMessage);
-    const ends: number[] = [];
-    for (const message of messages) {
-      await spill.append(message);
-      ends.push(fs.statSync(path.join(folder, 'spill-1')).size);
-    }
-    await spill.close();
-    const whole = fs.readFileSync(path.join(folder, 'spill-1'));
-    await fc.assert(
-      fc.asyncProperty(fc.nat(whole.length), async (length) => {
-        fs.writeFileSync(path.join(folder, 'spill-1'), whole.subarray(0, length));
-        const left = messages.slice(0, ends.filter((end) => end <= length).length);
-        assert.deepEqual(await read(new SpillFile(folder)), left);
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  it('takes nothing from a frame whose bytes have changed, and keeps the file', async () => {
-    const spill = new SpillFile(folder);
-    const message = newMessage(proven());
-    await spill.append(message);
-    await spill.close();
-    const whole = fs.readFileSync(path.join(folder, 'spill-1'));
-    await fc.assert(
-      fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), async (at, flip) => {
-        const changed = Buffer.from(whole);
-        changed[at] = (changed[at] ?? 0) ^ flip;
-        fs.writeFileSync(path.join(folder, 'spill-1'), changed);
-        assert.deepEqual(await read(new SpillFile(folder)), []);
-        assert.deepEqual(fs.readdirSync(folder), ['spill-1.damaged']);
-      }),
-      { numRuns: 60 },
-    );
-  });
+  }
 });

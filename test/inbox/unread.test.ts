@@ -46,7 +46,7 @@ describe('a body that the disk fails to read', () => {
   });
 
   it('brings the event later, as a first delivery, and makes no dead letter of it', async () => {
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     mend = failToReadBodies();
     const taker = new Taker(inbox);
     await eventually(() => news.length > 0, 'the word about it');
@@ -106,7 +106,7 @@ describe('a body that the disk fails to read', () => {
 
   it('is told of all the same, where the flow that has the event rejects it', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });
-    const { deliveryId = '' } = await inbox.accept(proven());
+    const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     mend = failToReadBodies();
     assert.equal(await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' }), true);
@@ -189,7 +189,7 @@ describe('a disk that fails to read bodies', () => {
     assert.equal(inbox.state().durable, false);
     mend();
     await eventually(() => taker.ids.length === COUNT, 'all events');
-    const sequences = taker.deliveries.map(({ sequence }) => sequence);
+    const sequences = taker.deliveries.map(({ sequence }) => Number(sequence));
     assert.deepEqual(
       sequences,
       sequences.toSorted((one, other) => one - other),

@@ -61,8 +61,10 @@ describe('the texts of problems', () => {
   }
 
   it('are for problems that there are', () => {
-    const keys = ALL.map(([kind, reason]) => problemKey({ kind, reason }).replace('shared.problem.', ''));
-    assert.deepEqual(Object.keys(texts).sort(), [...new Set(keys)].sort());
+    const over = problemKey({ kind: 'blocked', reason: 'store', ended: true });
+    const keys = [over, ...ALL.map(([kind, reason]) => problemKey({ kind, reason }))];
+    const names = keys.map((key) => key.replace('shared.problem.', ''));
+    assert.deepEqual(Object.keys(texts).sort(), [...new Set(names)].sort());
   });
 
   it('stand beside all that was told before', () => {

@@ -146,6 +146,7 @@ export async function exchange(
 /** A dispatcher on a real server, with one endpoint, and what came out of it. */
 export class ReceiverUnderTest {
   readonly deliveries: Delivery[] = [];
+  readonly spells: { count: number; isOver: boolean }[] = [];
   readonly problems: Problem[] = [];
   readonly lines: string[] = [];
   readonly #changes = new Watchers();
@@ -182,7 +183,7 @@ export class ReceiverUnderTest {
       deliver: (delivery) => this.deliveries.push(delivery) > 0,
       onDead: () => undefined,
       onBlocked: () => undefined,
-      onReadBack: () => undefined,
+      onSpilled: (spell) => this.spells.push(spell),
     });
     consumption.resume();
   }

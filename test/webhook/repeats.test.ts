@@ -222,7 +222,7 @@ describe('repeats, conflicts and age of messages', () => {
       receiver.deliveries.map(({ message }) => message.envelope.messageId),
       Array.from({ length: 20 }, (_, number) => `m-${number}`),
     );
-    const sequences = receiver.deliveries.map(({ sequence }) => sequence);
+    const sequences = receiver.deliveries.map(({ sequence }) => Number(sequence));
     assert.deepEqual(
       sequences,
       [...sequences].sort((one, other) => one - other),

@@ -1,12 +1,14 @@
 import type { StorePort } from '../store/port';
-import type { StoredMessage } from '../store/protocol';
+import type { LeasedMessage } from '../store/protocol';
 import type { DeliveryWindow } from './delivery-window';
 
 export interface BacklogWork {
   /** False while nothing may be delivered, or it is not known what is leased. */
   mayLease(): boolean;
   /** They have been leased just now. */
-  take(events: readonly StoredMessage[]): void;
+  take(events: readonly LeasedMessage[]): void;
+  /** They were leased when nobody waited for them any more. */
+  tooLate(events: readonly LeasedMessage[]): void;
   /** So many wait while the window is full; told once until none wait any more. */
   isBlocked(waiting: number): void;
   /** `waiting` has changed. */
@@ -24,6 +26,10 @@ export class Backlog {
   #mayHoldMore = true;
   #waiting = 0;
   #isLooking = false;
+  /** Places that are kept for what the store is just leasing. */
+  #kept = 0;
+  /** Counts the answers that are not waited for any more. */
+  #given = 0;
   #toldBlocked = false;
 
   constructor(
@@ -57,6 +63,14 @@ export class Backlog {
     this.look();
   }
 
+  /** The store does not answer: others may have the places that were kept for it. */
+  letGo(): void {
+    if (!this.#isLooking) return;
+    this.#given += 1;
+    this.#answered();
+    this.#mayHoldMore = true;
+  }
+
   /** Leases what waits, as far as there is room. */
   look(): void {
     if (!this.work.mayLease() || !this.#mayHoldMore || this.#isLooking) return;
@@ -65,30 +79,36 @@ export class Backlog {
     const limit = Math.min(BATCH, window.room, this.#waiting || BATCH);
     if (limit <= 0) return this.#tellBlocked();
     this.#isLooking = true;
+    this.#kept = limit;
     window.reserve(limit);
     this.#mayHoldMore = false;
     const health = Math.max(0, Math.min(limit, window.roomForHealth));
     const asked = { endpoint: this.endpointId, limit, health, ordered: window.isOrdered };
-    // In one step with what comes in: in between, the places that are kept would be free.
-    const answered = (): void => {
-      this.#isLooking = false;
-      window.release(limit);
-    };
+    const given = this.#given;
     this.store.call('lease', asked).then(
       (events) => {
-        answered();
         this.count(-events.length);
+        if (given !== this.#given) return this.work.tooLate(events);
+        // In one step with what comes in: in between, the places that are kept would be free.
+        this.#answered();
         this.work.take(events);
         if (events.length === limit) this.#mayHoldMore = true;
         this.look();
         if (health === 0) this.#tellBlocked();
       },
       () => {
-        answered();
+        if (given !== this.#given) return;
+        this.#answered();
         this.#mayHoldMore = true;
         this.work.later(() => this.look());
       },
     );
+  }
+
+  #answered(): void {
+    this.#isLooking = false;
+    this.window.release(this.#kept);
+    this.#kept = 0;
   }
 
   #tellBlocked(): void {

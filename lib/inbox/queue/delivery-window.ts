@@ -1,6 +1,12 @@
 import { isHealth } from '../../message/phase';
+import type { ProvenMessage } from '../../message/record';
 import type { Delivery, DeliveryTerms } from '../inbox';
+import { alarmOf } from '../spill/spilled-message';
+import type { StoreCalls } from '../store/protocol';
 import type { Held } from './held';
+
+/** How an event is to be leased as it is accepted. */
+export type WishedLease = StoreCalls['accept']['take']['lease'];
 
 /** Part of the window that only alarms get. */
 const FOR_ALARMS = 0.1;
@@ -42,6 +48,25 @@ export class DeliveryWindow {
 
   all(): Held[] {
     return [...this.#held.values()];
+  }
+
+  /** Keeps a place for an event that is about to be accepted: how it is to be leased, where there is room. */
+  reserveFor({ event }: ProvenMessage): WishedLease {
+    const hasRoom = this.room > 0 && (!isHealth(event) || this.roomForHealth > 0);
+    if (!hasRoom) return 'no';
+    this.reserve(1);
+    return this.isOrdered ? 'ordered' : 'any';
+  }
+
+  /** Alarms, as `alarmOf` names them, of which an event is leased, and its lease can end. */
+  alarmsAtWork(): Set<string> {
+    const alarms = new Set<string>();
+    for (const { isStuck, delivery } of this.#held.values()) {
+      const { event, stationKey } = delivery.message;
+      if (isStuck !== true && typeof event.alarmId === 'string')
+        alarms.add(alarmOf(stationKey, event.alarmId));
+    }
+    return alarms;
   }
 
   /** @param health how many of them are known to be for health events */

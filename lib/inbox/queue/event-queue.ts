@@ -1,12 +1,13 @@
-import { isHealth } from '../../message/phase';
 import type { ProvenMessage } from '../../message/record';
 import type { Consumer, Delivery } from '../inbox';
 import type { StorePort } from '../store/port';
-import type { Accepted, GivenBack, StoredMessage } from '../store/protocol';
+import type { AcceptedAnywhere, GivenBack, LeasedMessage } from '../store/protocol';
 import { deliveryOf } from '../store/stored-message';
 import { ASK_AGAIN_AFTER } from './back-off';
 import { Backlog } from './backlog';
-import { DeliveryWindow } from './delivery-window';
+import type { QueueStores } from './queue-stores';
+import { SpilledBacklog } from './spilled-backlog';
+import { DeliveryWindow, type WishedLease } from './delivery-window';
 import { HandOver } from './hand-over';
 import type { Held } from './held';
 import { Leases } from './leases';
@@ -20,7 +21,9 @@ export class EventQueue {
     hand: (held) => this.#hand(held),
     haveLeft: (batch) => this.#markDelivered(batch),
   });
+  readonly #store: StorePort;
   readonly #backlog: Backlog;
+  readonly #spilled: SpilledBacklog;
   readonly #leases: Leases;
   readonly #returns: Returns;
   readonly #unread: UnreadEvents;
@@ -33,17 +36,24 @@ export class EventQueue {
    * @param log told what an operator should know; nothing of an event
    */
   constructor(
-    private readonly store: StorePort,
-    endpointId: string,
+    private readonly stores: QueueStores,
+    readonly endpointId: string,
     changed: () => void,
     private readonly log: (line: string) => void,
   ) {
-    this.#backlog = new Backlog(store, endpointId, this.#window, {
+    const store = stores.both;
+    this.#store = store;
+    this.#backlog = new Backlog(stores.main, endpointId, this.#window, {
       mayLease: () => this.#mayLease,
       take: (events) => this.#takeStored(events),
+      tooLate: (events) => this.#tooLate(events),
       isBlocked: (waiting) => this.#consumer?.onBlocked(waiting),
       changed,
       later: (act) => this.#later(act),
+    });
+    this.#spilled = new SpilledBacklog(stores.spilled, endpointId, this.#window, {
+      mayLease: () => this.#running,
+      take: (events) => this.#takeStored(events),
     });
     this.#leases = new Leases(store, {
       consumer: () => this.#consumer,
@@ -51,7 +61,7 @@ export class EventQueue {
       comesAgain: (held) => this.#handSoon(held),
       isOver: (held) => {
         this.#forget(held);
-        this.#backlog.look();
+        this.look();
       },
     });
     this.#returns = new Returns(store, endpointId, {
@@ -61,7 +71,7 @@ export class EventQueue {
     });
     this.#unread = new UnreadEvents(this.#window, {
       giveBack: (unsent) => this.#returns.give({ unsent, cutOff: [] }),
-      freed: () => this.#backlog.lookAnew(),
+      freed: () => this.lookAnew(),
       changed,
       log,
     });
@@ -69,7 +79,7 @@ export class EventQueue {
 
   /** Events that wait for their first delivery. */
   get waiting(): number {
-    return this.#backlog.waiting;
+    return this.#backlog.waiting + this.#spilled.waiting;
   }
 
   /** True while the disk fails to give events that it has. */
@@ -79,9 +89,36 @@ export class EventQueue {
 
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
-    this.#backlog.count(waiting - this.waiting);
+    this.#backlog.count(waiting - this.#backlog.waiting);
     this.#returns.reconcile();
+    this.lookAnew();
+  }
+
+  /** So many more wait in the inbox, or fewer, that entered it from beside. */
+  count(change: number): void {
+    this.#backlog.count(change);
+  }
+
+  /** Something may go that could not until now. */
+  lookAnew(): void {
+    this.#spilled.look();
     this.#backlog.lookAnew();
+  }
+
+  look(): void {
+    this.#spilled.look();
+    this.#backlog.look();
+  }
+
+  /** The inbox does not answer. */
+  storeHangs(): void {
+    this.#backlog.letGo();
+    this.#spilled.look();
+  }
+
+  /** Alarms, as `alarmOf` names them, of which the flow has an event at work. */
+  alarmsAtWork(): Set<string> {
+    return this.#window.alarmsAtWork();
   }
 
   attach(consumer: Consumer): void {
@@ -110,7 +147,7 @@ export class EventQueue {
 
   resume(): void {
     this.#running = true;
-    this.#backlog.look();
+    this.look();
     this.#leases.resume();
     this.#unread.resume();
   }
@@ -125,27 +162,36 @@ export class EventQueue {
   }
 
   /** How the store should take the next event: leased at once where there is room. */
-  lease({ event }: ProvenMessage): 'no' | 'any' | 'ordered' {
-    const hasRoom = this.#window.room > 0 && (!isHealth(event) || this.#window.roomForHealth > 0);
-    if (!this.#mayLease || !hasRoom) {
-      this.#backlog.mayHoldMore();
-      return 'no';
-    }
-    this.#window.reserve(1);
-    return this.#window.isOrdered ? 'ordered' : 'any';
+  lease(message: ProvenMessage): WishedLease {
+    const lease = this.#mayLease ? this.#window.reserveFor(message) : 'no';
+    if (lease === 'no') this.#backlog.mayHoldMore();
+    return lease;
+  }
+
+  /** And how what is spilled. */
+  leaseBeside(message: ProvenMessage): WishedLease {
+    return this.#running ? this.#window.reserveFor(message) : 'no';
   }
 
   /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
-  stored(message: ProvenMessage, lease: 'no' | 'any' | 'ordered', accepted: Accepted | undefined): void {
-    if (lease !== 'no') this.#window.release(1);
-    if (accepted?.leased === true) {
-      const { deliveryId, sequence, first, ended } = accepted;
-      this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
-    } else if (accepted?.outcome === 'new') {
+  stored(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
+    this.#takeAccepted(message, lease, accepted);
+    if (accepted?.leased === false && accepted.outcome === 'new') {
       this.#backlog.mayHoldMore();
       this.#backlog.count(1);
     }
-    this.#backlog.look();
+    this.look();
+  }
+
+  /** And of one that was stored so late that it was spilled: it waits until it is known as the same. */
+  storedLate({ outcome, leased }: AcceptedAnywhere): void {
+    if (outcome === 'new' && !leased) this.#backlog.count(1);
+  }
+
+  /** And of one that was spilled. */
+  spilled(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
+    this.#takeAccepted(message, lease, accepted);
+    this.#spilled.look();
   }
 
   /** Whether this is where an event is leased. */
@@ -174,7 +220,7 @@ export class EventQueue {
     const held = this.#window.find(deliveryId);
     if (held !== undefined) this.#forget(held);
     if (wasWaiting) this.#backlog.count(-1);
-    this.#backlog.look();
+    this.look();
     return held?.delivery;
   }
 
@@ -184,7 +230,20 @@ export class EventQueue {
   }
 
   get #mayLease(): boolean {
-    return this.#running && !this.#returns.isUnsure;
+    return this.#running && !this.#returns.isUnsure && this.stores.canLease();
+  }
+
+  #takeAccepted(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
+    if (lease !== 'no') this.#window.release(1);
+    if (accepted?.leased !== true) return;
+    const { deliveryId, sequence, first, ended } = accepted;
+    this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
+  }
+
+  /** As if never leased: others may have their places. */
+  #tooLate(events: readonly LeasedMessage[]): void {
+    const unsent = events.map(({ deliveryId }) => deliveryId);
+    if (unsent.length > 0) void this.#returns.give({ unsent, cutOff: [] });
   }
 
   #stop(): void {
@@ -197,14 +256,14 @@ export class EventQueue {
     if (!this.#closed) setTimeout(() => this.#closed || act(), ASK_AGAIN_AFTER).unref();
   }
 
-  #takeStored(events: readonly StoredMessage[]): void {
+  #takeStored(events: readonly LeasedMessage[]): void {
     this.#unread.failed(events.filter(({ isUnread }) => isUnread === true));
     for (const event of events) if (event.isUnread !== true) this.#takeRead(event);
     // Its consumer has gone meanwhile.
     if (this.#consumer === undefined) void this.#unread.giveAllBack();
   }
 
-  #takeRead(event: StoredMessage): void {
+  #takeRead(event: LeasedMessage): void {
     this.#unread.forget(event.deliveryId);
     const delivery = deliveryOf(event);
     if (delivery === undefined) this.#unreadable(event.deliveryId);
@@ -214,10 +273,10 @@ export class EventQueue {
   /** Only a damaged page, a change of the package, or of the file by hand, can bring this about. */
   #unreadable(deliveryId: string): void {
     this.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
-    this.store.call('finish', { deliveryId, state: 'dead', give: false }).then(
+    this.#store.call('finish', { deliveryId, state: 'dead', give: false }).then(
       () => {
         // The next event of its alarm may go now.
-        this.#backlog.lookAnew();
+        this.lookAnew();
       },
       () => this.#later(() => this.#unreadable(deliveryId)),
     );
@@ -260,10 +319,10 @@ export class EventQueue {
     const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
     // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
     const hurry = this.waiting > 0 || this.#window.room <= 0;
-    this.store.call('markDelivered', deliveryIds, hurry).then(
+    this.#store.call('markDelivered', deliveryIds, hurry).then(
       () => {
         for (const held of left) this.#forget(held);
-        this.#backlog.look();
+        this.look();
       },
       () => {
         // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
@@ -274,14 +333,14 @@ export class EventQueue {
 
   #returned(count: number): void {
     this.#backlog.count(count);
-    this.#backlog.lookAnew();
+    this.lookAnew();
   }
 
   #forget(held: Held): void {
     if (!this.#window.holds(held)) return;
     this.#letGo(held);
     // The next event of its alarm may go now.
-    if (this.#window.isOrdered && this.waiting > 0) this.#backlog.mayHoldMore();
+    if (this.#window.isOrdered && this.#backlog.waiting > 0) this.#backlog.mayHoldMore();
   }
 
   #letGo(held: Held): void {

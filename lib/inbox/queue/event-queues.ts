@@ -1,5 +1,5 @@
-import type { StorePort } from '../store/port';
 import { EventQueue } from './event-queue';
+import type { QueueStores } from './queue-stores';
 
 /** The queues of an inbox, one for each endpoint. */
 export class EventQueues {
@@ -12,7 +12,7 @@ export class EventQueues {
    * @param log told what an operator should know; nothing of an event
    */
   constructor(
-    private readonly store: StorePort,
+    private readonly stores: QueueStores,
     private readonly changed: () => void,
     private readonly log: (line: string) => void,
   ) {}
@@ -21,7 +21,7 @@ export class EventQueues {
   of(endpointId: string): EventQueue {
     const known = this.#queues.get(endpointId);
     if (known !== undefined) return known;
-    const queue = new EventQueue(this.store, endpointId, this.changed, this.log);
+    const queue = new EventQueue(this.stores, endpointId, this.changed, this.log);
     this.#queues.set(endpointId, queue);
     queue.storeOpened(this.#waiting[endpointId] ?? 0);
     return queue;
@@ -39,9 +39,19 @@ export class EventQueues {
     for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
   }
 
+  /** The inbox works, and nothing is spilled any more. */
+  storeWorks(): void {
+    for (const queue of this.#queues.values()) queue.lookAnew();
+  }
+
+  /** The inbox does not answer. */
+  storeHangs(): void {
+    for (const queue of this.#queues.values()) queue.storeHangs();
+  }
+
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number {
-    return this.#queues.get(endpointId)?.waiting ?? this.#waiting[endpointId] ?? 0;
+    return this.#queues.get(endpointId)?.waiting ?? this.#waitingUnseen(endpointId);
   }
 
   /** True while the disk fails to give events that it has. */
@@ -67,5 +77,9 @@ export class EventQueues {
   /** Asks nothing of the store any more. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
+  }
+
+  #waitingUnseen(endpointId: string): number {
+    return (this.#waiting[endpointId] ?? 0) + this.stores.spilled.waiting(endpointId);
   }
 }

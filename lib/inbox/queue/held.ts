@@ -9,4 +9,6 @@ export interface Held {
    * after a pause. `asking`: the store is being told. `gone`: settled, or given back; held no more.
    */
   phase: 'next' | 'at-flow' | 'paused' | 'asking' | 'gone';
+  /** True while the inbox cannot be told that its lease has ended: others need not wait for it. */
+  isStuck?: boolean;
 }

@@ -26,6 +26,7 @@ export class Leases {
   /** @param length in milliseconds */
   begin(held: Held, length: number): void {
     held.phase = 'at-flow';
+    held.isStuck = false;
     this.#deadlines.set(held, length);
   }
 
@@ -94,6 +95,7 @@ export class Leases {
       return await ask();
     } catch (error) {
       if (this.work.isHeld(held)) {
+        held.isStuck = true;
         held.phase = phase;
         this.#deadlines.set(held, ASK_AGAIN_AFTER);
       }

@@ -1,4 +1,4 @@
-import type { StoredMessage } from '../store/protocol';
+import type { LeasedMessage } from '../store/protocol';
 import { backOff } from './back-off';
 import { Deadlines } from './deadlines';
 import type { DeliveryWindow } from './delivery-window';
@@ -43,7 +43,7 @@ export class UnreadEvents {
   }
 
   /** They were leased and could not be read. Told once until all were read: a disk that fails is not a line an event. */
-  failed(events: readonly StoredMessage[]): void {
+  failed(events: readonly LeasedMessage[]): void {
     const [first] = events;
     if (first === undefined) return;
     const isNews = !this.hasAny;
@@ -84,7 +84,7 @@ export class UnreadEvents {
     await this.#giveBack([...this.#paused.values()]);
   }
 
-  #pause({ deliveryId, rank }: StoredMessage): void {
+  #pause({ deliveryId, rank }: LeasedMessage): void {
     this.#free(deliveryId);
     const failures = (this.#failures.get(deliveryId) ?? 0) + 1;
     const paused: Paused = { deliveryId, health: rank };

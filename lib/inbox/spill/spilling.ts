@@ -1,145 +1,132 @@
-import fs from 'node:fs';
-import path from 'node:path';
-import { makeFolder } from '../../make-folder';
-import { SpillFile } from './spill-file';
-import type { NewMessage } from '../store/protocol';
+import type { StoreCalls } from '../store/protocol';
+import type { Frame, FramePlace } from './frame';
+import type { Segment } from './segment';
+import { SpillJournal, type SpillJournalOptions } from './spill-journal';
+import { SpillStore, type SpillStoreWork } from './spill-store';
 
-export interface SpillingOptions {
-  folder: string;
-  /** File that names the folders in which messages may wait: a folder that is set otherwise now is not forgotten. */
-  register: string;
-  /** Stores a message that is read back. False where it is refused by a store that works. */
-  store: (message: NewMessage) => Promise<boolean>;
-  /** Told of a file that holds what could not be read or stored, and stays. */
-  onLeft: (file: string) => void;
+/** The end of an event that is in the inbox, which it could not be told. */
+export interface KeptSettlement {
+  deliveryId: string;
+  state: StoreCalls['finish']['take']['state'];
+  segment: Segment;
 }
 
-/** Messages stored together. */
-const BATCH = 100;
-
-/** Where messages go that the store cannot take, and how they come back. */
+/** What the inbox cannot take: kept in files, and on its way to the flow all the same, until it is in the inbox. */
 export class Spilling {
-  readonly #folders = new Map<string, SpillFile>();
-  #current: SpillFile;
-  #mayHold = true;
-  #readingBack: Promise<number> | undefined;
+  readonly store: SpillStore;
+  readonly journal: SpillJournal;
+  readonly #settlements = new Map<string, KeptSettlement>();
+  readonly #loading: Promise<void>;
+  readonly #waits: SpillStoreWork['waits'];
+  #isLoaded = false;
+  /** Messages that are being written. */
+  #entering = 0;
 
-  constructor(private readonly options: SpillingOptions) {
-    for (const folder of foldersIn(options.register)) this.#add(folder);
-    this.#current = this.#add(options.folder);
+  constructor(options: SpillJournalOptions & Omit<SpillStoreWork, 'append'>) {
+    this.journal = new SpillJournal(options);
+    this.store = new SpillStore({ ...options, append: (frame) => this.journal.append(frame) });
+    this.#waits = options.waits;
+    this.#loading = this.#load();
   }
 
-  /** True where messages may wait: what arrives must not overtake them. */
-  get mayHold(): boolean {
-    return this.#mayHold || this.#readingBack !== undefined;
-  }
-
-  /** From now on messages are spilled there. */
+  /** From now on messages are spilled there; what is elsewhere is known all the same. */
   moveTo(folder: string): void {
-    if (folder === this.#current.folder) return;
-    this.#current = this.#add(folder);
-    this.#mayHold = true;
-    this.#writeRegister();
+    if (folder === this.journal.folder) return;
+    this.#entering += 1;
+    const moving = this.journal.moveTo(folder);
+    const moved = this.#loading.then(() => moving).then(() => this.#take());
+    void moved.catch(() => undefined).then(() => (this.#entering -= 1));
   }
 
-  /** What is wrong with the folder, before it is needed: undefined where it can be written. */
-  check(): string | undefined {
-    const { folder } = this.#current;
-    const probe = path.join(folder, 'probe');
+  /** Resolves when it is known what former processes have left. */
+  loaded(): Promise<void> {
+    return this.#loading;
+  }
+
+  /** True where something may not be in the inbox yet: what arrives must not overtake it. */
+  get mayHold(): boolean {
+    return !this.#isLoaded || this.#entering > 0 || this.#settlements.size > 0 || this.#hasPending();
+  }
+
+  /** What the inbox is to take, in order. */
+  pending(): ReturnType<SpillStore['messages']['all']> {
+    return this.store.messages.all().filter(({ isRefused }) => !isRefused);
+  }
+
+  settlements(): KeptSettlement[] {
+    return [...this.#settlements.values()];
+  }
+
+  /** Keeps the end of an event that is in the inbox. @throws Error where that cannot be written */
+  async settle(deliveryId: string, state: KeptSettlement['state']): Promise<void> {
+    this.#entering += 1;
     try {
-      makeFolder(folder);
-      fs.writeFileSync(probe, '');
-      fs.unlinkSync(probe);
-      return undefined;
-    } catch (error) {
-      return error instanceof Error ? error.message : 'unknown fault';
+      const { segment } = await this.journal.append({ kind: 'settled', deliveryId, state });
+      this.#settlements.set(deliveryId, { deliveryId, state, segment });
+    } finally {
+      this.#entering -= 1;
     }
   }
 
-  get folder(): string {
-    return this.#current.folder;
+  /** It is known in the inbox. */
+  settled({ deliveryId }: KeptSettlement): void {
+    this.#settlements.delete(deliveryId);
   }
 
-  /** Resolves when the message is on the disk. @throws Error where it cannot be written */
-  async append(message: NewMessage): Promise<void> {
-    if (!this.#mayHold) this.#writeRegister();
-    this.#mayHold = true;
-    await this.#current.append(message);
-  }
-
-  /**
-   * Stores everything that was spilled, in order; asked again meanwhile, it is the same work.
-   * @returns how many messages were stored
-   * @throws what `store` throws; what was not stored stays
-   */
-  readBack(): Promise<number> {
-    this.#readingBack ??= this.#readAll().finally(() => {
-      this.#readingBack = undefined;
-    });
-    return this.#readingBack;
+  /** Removes the files that nobody needs any more. */
+  async drop(): Promise<void> {
+    await this.journal.drop(() => this.#needed());
   }
 
   async close(): Promise<void> {
-    await this.#readingBack?.catch(() => undefined);
-    for (const file of this.#folders.values()) await file.close();
+    await this.#loading;
+    if (!this.mayHold) await this.drop();
+    await this.journal.close();
   }
 
-  #add(folder: string): SpillFile {
-    const known = this.#folders.get(folder) ?? new SpillFile(folder);
-    this.#folders.set(folder, known);
-    return known;
+  #hasPending(): boolean {
+    return this.store.messages.some(({ isRefused }) => !isRefused);
   }
 
-  async #readAll(): Promise<number> {
-    let count = 0;
-    this.#mayHold = false;
-    try {
-      for (const [folder, file] of this.#folders) {
-        for (const left of await file.readBack(async (messages) => {
-          const stored = await this.#storeAll(messages);
-          count += stored;
-          return stored === messages.length;
-        }))
-          this.options.onLeft(left);
-        if (file !== this.#current) this.#folders.delete(folder);
+  /** Undefined while it is not known of all where they stand. */
+  #needed(): Set<Segment> | undefined {
+    if (this.#entering > 0) return undefined;
+    const needed = new Set(this.settlements().map(({ segment }) => segment));
+    for (const { place } of this.pending()) {
+      if (place === undefined) return undefined;
+      needed.add(place.segment);
+    }
+    return needed;
+  }
+
+  async #load(): Promise<void> {
+    await this.#take();
+    this.#isLoaded = true;
+  }
+
+  async #take(): Promise<void> {
+    const found = await this.journal.take();
+    const progress = newest(found.flatMap(({ frames }) => frames));
+    for (const { segment, frames } of found)
+      for (const { frame, at, length } of frames) {
+        if (frame.kind === 'message') {
+          const last = progress.get(frame.deliveryId);
+          const reached = last === undefined ? frame : { ...frame, progress: last.progress };
+          this.store.restore(reached, { segment, at, length }, last?.change ?? 0);
+        } else if (frame.kind === 'settled') this.#settlements.set(frame.deliveryId, { ...frame, segment });
       }
-      this.#writeRegister();
-      return count;
-    } catch (error) {
-      this.#mayHold = true;
-      throw error;
-    }
-  }
-
-  async #storeAll(messages: readonly NewMessage[]): Promise<number> {
-    let count = 0;
-    for (let at = 0; at < messages.length; at += BATCH) {
-      const stored = await Promise.all(
-        messages.slice(at, at + BATCH).map((each) => this.options.store(each)),
-      );
-      count += stored.filter(Boolean).length;
-    }
-    return count;
-  }
-
-  /** Best effort: it lies beside the store, whose disk may be the one that fails. */
-  #writeRegister(): void {
-    try {
-      makeFolder(path.dirname(this.options.register));
-      fs.writeFileSync(this.options.register, `${JSON.stringify([...this.#folders.keys()])}\n`, {
-        mode: 0o600,
-      });
-    } catch {
-      // Then only a change of the setting before the next start would hide what is spilled.
-    }
+    for (const endpoint of this.store.messages.endpoints()) this.#waits(endpoint);
   }
 }
 
-function foldersIn(register: string): string[] {
-  try {
-    const value: unknown = JSON.parse(fs.readFileSync(register, 'utf8'));
-    return Array.isArray(value) ? value.filter((folder) => typeof folder === 'string') : [];
-  } catch {
-    return [];
+/** By delivery id, how far each has come. */
+function newest(
+  frames: readonly (FramePlace & { frame: Frame })[],
+): Map<string, Frame & { kind: 'progress' }> {
+  const found = new Map<string, Frame & { kind: 'progress' }>();
+  for (const { frame } of frames) {
+    if (frame.kind !== 'progress') continue;
+    if (frame.change > (found.get(frame.deliveryId)?.change ?? -1)) found.set(frame.deliveryId, frame);
   }
+  return found;
 }

@@ -38,8 +38,10 @@ export function isFull(error: unknown): boolean {
   return codeOf(error) === FULL;
 }
 
+/** True where the file is no longer what was written; never after a fault of the disk, which may be able to read it the next time. */
 export function isDamaged(error: unknown): boolean {
-  return codeOf(error) === CORRUPT;
+  const code = codeOf(error);
+  return error instanceof DamagedError || code === CORRUPT || code === NOTADB;
 }
 
 /** What failed and what to do, as the end of a sentence. Texts of SQLite and of the system hold nothing of a message. */

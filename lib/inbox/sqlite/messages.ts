@@ -5,7 +5,17 @@ import { makeDeliveryId, sequenceIn } from './delivery-id';
 import { alarmKey, messageKey } from './key';
 import type { KnownMessages } from './known-messages';
 import { LIST, type Statements } from './statements';
-import type { Accepted, Finish, GivenBack, NewMessage, StoredMessage, StoreCalls } from '../store/protocol';
+import type {
+  Accepted,
+  Brought,
+  Finish,
+  GivenBack,
+  Known,
+  Likeness,
+  NewMessage,
+  StoredMessage,
+  StoreCalls,
+} from '../store/protocol';
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -40,14 +50,39 @@ export class Messages {
     const copies = this.known.copiesOf(message);
     const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
     if (same !== undefined) return repeated(same);
-    // Not how many there are: the first may be kept no more.
-    const copy = copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
-    if (copies.length > 0) return this.#store(message, 'conflict', copy, NO_PHASE);
+    if (copies.length > 0) return this.#store(message, 'conflict', nextCopy(copies), NO_PHASE);
     if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
     const phase = this.#phaseOf(message);
     const leased = this.#mayLease(message, lease);
     if (!leased) this.#drained.delete(message.endpoint);
     return this.#store(message, leased ? 'leased' : 'received', 0, phase);
+  }
+
+  /** What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside. */
+  bring({ message, deliveryId, progress, lateId }: Brought): number {
+    if (this.statements.find.get(...this.#one(deliveryId)) !== undefined) return 0;
+    const copies = this.known.copiesOf(message);
+    const own = copies.find(
+      (row) =>
+        row['fingerprint'] === message.fingerprint &&
+        (row['delivery_id'] === lateId || row['state'] === 'received'),
+    );
+    const sequence =
+      own === undefined
+        ? this.#store(message, progress.state, nextCopy(copies), this.#phaseOf(message)).sequence
+        : Number(own['sequence']);
+    const { state, attempt, cutOff, atFlow, again = null } = progress;
+    this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
+    if (state === 'received') this.#drained.delete(message.endpoint);
+    return Number(state === 'received') - Number(own?.['state'] === 'received');
+  }
+
+  look(likeness: Likeness): Known {
+    const copies = this.known.copiesOf(likeness);
+    const same = copies.find((row) => row['fingerprint'] === likeness.fingerprint);
+    const phase = this.#phaseOf(likeness);
+    if (same !== undefined) return { outcome: 'repeat', deliveryId: String(same['delivery_id']), ...phase };
+    return { outcome: copies.length > 0 ? 'conflict' : 'new', ...phase };
   }
 
   lease({ endpoint, limit, health, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
@@ -155,7 +190,7 @@ export class Messages {
     { first, ended }: { first: boolean; ended: boolean },
   ): Accepted {
     const isLeased = state === 'leased';
-    const isEvent = isLeased || state === 'received';
+    const isEvent = message.state === 'received' && state !== 'conflict';
     const alarm = isEvent ? (message.alarm ?? null) : null;
     const keys = [
       messageKey(message.station, message.named, message.id),
@@ -191,7 +226,7 @@ export class Messages {
     return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
   }
 
-  #phaseOf({ station, alarm }: NewMessage): { first: boolean; ended: boolean } {
+  #phaseOf({ station, alarm }: Pick<NewMessage, 'station' | 'alarm'>): { first: boolean; ended: boolean } {
     if (alarm === undefined) return { first: true, ended: false };
     const before = this.known.lastOfAlarm(station, alarm);
     return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
@@ -207,6 +242,11 @@ export class Messages {
     const key = alarmKey(station, alarm);
     return this.statements.openOfAlarm.get(endpoint, key, station, alarm) !== undefined;
   }
+}
+
+/** Not how many there are: the first may be kept no more. */
+function nextCopy(copies: readonly Row[]): number {
+  return copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
 }
 
 const NO_PHASE = { first: false, ended: false };

@@ -31,13 +31,14 @@ function list(condition: string, index = ''): string {
 /** All that is asked of the tables; they are made in `schema`. */
 const SQL = {
   // What comes in.
-  copy: `SELECT delivery_id, sequence, fingerprint, copy FROM message
+  copy: `SELECT delivery_id, sequence, fingerprint, copy, state FROM message
     WHERE sequence = ? AND station = ? AND id = ? AND named = ?`,
   ofAlarm: 'SELECT is_end, ended FROM message WHERE sequence = ? AND station = ? AND alarm = ?',
   openOfAlarm: `SELECT 1 FROM message WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} LIMIT 1`,
   insert: `INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
     at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  bring: `UPDATE message SET delivery_id = ?, state = ?, attempt = ?, cut_off = ?, at_flow = ?, again = ? WHERE sequence = ?`,
   insertBody: 'INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)',
 
   // What goes to the flow, and comes back.

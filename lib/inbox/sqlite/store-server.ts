@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { fileSystemWarning } from '../file-system';
 import { checkDisk, Reserve } from './disk';
-import { faultText, isBroken, isFull } from './fault';
+import { faultText, isBroken, isDamaged, isFull } from './fault';
+import { finishSalvage, salvage } from './salvage';
 import type { StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
@@ -10,6 +11,8 @@ import type { FromStore, Reply, Request } from './thread-protocol';
 const SOME = 256;
 /** A batch that takes longer than this is told of, in milliseconds. */
 const LONG = 500;
+/** Between two salvages of the file, in milliseconds. */
+const SALVAGE_EVERY = 10 * 60 * 1000;
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 
@@ -22,6 +25,9 @@ export class StoreServer {
   #store: Store | undefined;
   #resumed: boolean;
   #triedAt = -Infinity;
+  /** Seen while the file was open: it is damaged, whatever a check says. */
+  #damage: unknown;
+  #salvagedAt = -Infinity;
   #fault = '';
   /** What kept bodies of the last batch from being read. */
   #readFault: unknown;
@@ -77,12 +83,8 @@ export class StoreServer {
     if (performance.now() - this.#triedAt < RETRY) return;
     this.#triedAt = performance.now();
     try {
-      this.#store = new Store({
-        file: this.file,
-        resumed: this.#resumed,
-        onReadFault: (error) => (this.#readFault = error),
-        onSynced: (ms) => (this.#synced += ms),
-      });
+      finishSalvage(this.file, new Date());
+      this.#store = this.#damage === undefined ? this.#opened() : this.#openSalvaged(this.#damage);
     } catch (error) {
       this.#failed(error);
       return;
@@ -90,6 +92,30 @@ export class StoreServer {
     if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
+  }
+
+  #opened(): Store {
+    try {
+      return new Store({
+        file: this.file,
+        resumed: this.#resumed,
+        onReadFault: (error) => (this.#readFault = error),
+        onSynced: (ms) => (this.#synced += ms),
+      });
+    } catch (error) {
+      if (!isDamaged(error)) throw error;
+      return this.#openSalvaged(error);
+    }
+  }
+
+  /** A disk that damages each new file, too, would be filled with what is set aside. */
+  #openSalvaged(damage: unknown): Store {
+    if (performance.now() - this.#salvagedAt < SALVAGE_EVERY) throw damage;
+    this.#salvagedAt = performance.now();
+    const salvaged = salvage(this.file, new Date());
+    this.#damage = undefined;
+    this.tell({ warning: { kind: 'salvaged', ...salvaged } });
+    return this.#opened();
   }
 
   #tellIfLong(took: number): void {
@@ -108,11 +134,20 @@ export class StoreServer {
         return this.#answer(batch);
       }
       if (isBroken(error)) this.#close(error);
-      else if (isFull(error)) this.#failed(error);
+      else if (isFull(error)) {
+        this.#failed(error);
+        if (batch.length > 1) return batch.map((request) => this.#readFromFull(request, error));
+      }
       // What the store refuses for its own sake keeps no other out.
       else if (batch.length > 1) return batch.flatMap((request) => this.#answer([request]));
       return batch.map(({ id }) => ({ id, error: faultText(error) }));
     }
+  }
+
+  /** A full disk can be read. */
+  #readFromFull(request: Request, error: unknown): Reply {
+    const [read] = request.name === 'look' ? this.#answer([request]) : [];
+    return read ?? { id: request.id, error: faultText(error) };
   }
 
   #commit(store: Store, batch: readonly Request[]): Reply[] {
@@ -135,6 +170,7 @@ export class StoreServer {
       // What it could not write any more, it will find in its log.
     }
     this.#store = undefined;
+    if (isDamaged(error)) this.#damage = error;
     this.#failed(error);
   }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
 import { openDatabase } from './open';
+import { Openings } from './openings';
+import { IDS_LOST } from './salvage';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
@@ -65,6 +65,7 @@ export class Store {
         return {
           waiting: messages.waiting(),
           restored: inFile < openings.seen,
+          ...this.#idsLost(),
         };
       });
       openings.write();
@@ -143,6 +144,8 @@ export class Store {
       dismiss: (take) => messages.dismiss(take),
       stateOf: (take) => messages.stateOf(take),
       list: (take) => messages.list(take),
+      bring: (take) => messages.bring(take),
+      look: (take) => messages.look(take),
       quarantine: (take) => quarantine.add(take),
       quarantined: (take) => quarantine.ofEndpoint(take),
       quarantinedSums: () => quarantine.sums(),
@@ -166,6 +169,11 @@ export class Store {
     return this.#clockAtOpen + this.#steady();
   }
 
+  #idsLost(): Pick<Opened, 'idsLostSince'> {
+    const lost = this.#meta(IDS_LOST);
+    return lost === undefined ? {} : { idsLostSince: this.#clock() - Number(lost) };
+  }
+
   #keepClock(): number {
     const now = this.#clock();
     this.#setMeta('clock', String(Math.round(now)));
@@ -187,44 +195,5 @@ export class Store {
 
   #setMeta(name: string, value: string): void {
     this.#statements.setMeta.run(name, value);
-  }
-}
-
-/**
- * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
- * was made is not known to it.
- */
-class Openings {
-  readonly #file: string;
-  /** As counted beside the file. */
-  readonly seen: number;
-  #count = 0;
-
-  constructor(file: string) {
-    this.#file = path.join(path.dirname(file), 'inbox.openings');
-    this.seen = numberIn(this.#file);
-  }
-
-  next(inFile: number): number {
-    this.#count = Math.max(inFile, this.seen) + 1;
-    return this.#count;
-  }
-
-  /** Only what the file knows is written beside it: otherwise it would seem older than it is. */
-  write(): void {
-    try {
-      fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
-    } catch {
-      // On a full disk: then an older copy would not be noticed.
-    }
-  }
-}
-
-function numberIn(file: string): number {
-  try {
-    const count = Number(fs.readFileSync(file, 'utf8'));
-    return Number.isSafeInteger(count) ? count : 0;
-  } catch {
-    return 0;
   }
 }

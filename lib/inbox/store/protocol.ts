@@ -1,3 +1,4 @@
+import type { Warning } from '../../message/warnings';
 import type { ListQuery, MessageState } from '../inbox';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
@@ -22,19 +23,62 @@ export interface NewMessage {
   bytes: Uint8Array;
 }
 
-export interface Accepted {
+/** What became of a message, in the inbox or beside it. */
+export interface AcceptedAnywhere {
   outcome: 'new' | 'repeat' | 'conflict';
   deliveryId: string;
-  sequence: number;
-  first: boolean;
-  ended: boolean;
+  /** Null beside the inbox. */
+  sequence: number | null;
+  /** Null where what is in the inbox cannot be read. */
+  first: boolean | null;
+  ended: boolean | null;
   /** True where it was leased at once, as was wished. */
   leased: boolean;
 }
 
-/** A message as it is stored. */
-export interface StoredMessage {
+export interface Accepted extends AcceptedAnywhere {
   sequence: number;
+  first: boolean;
+  ended: boolean;
+}
+
+/** What of a message tells whether it is known. */
+export type Likeness = Pick<NewMessage, 'station' | 'id' | 'named' | 'fingerprint' | 'alarm'>;
+
+/** What the inbox knows of a message and its alarm before the message. */
+export interface Known {
+  outcome: Accepted['outcome'];
+  /** Of the copy that a repeat has there. */
+  deliveryId?: string;
+  first: boolean;
+  ended: boolean;
+}
+
+/** How far an event has come. */
+export interface Progress {
+  state: MessageState;
+  /** Deliveries so far, and those of them that a restart cut off. */
+  attempt: number;
+  cutOff: number;
+  /** True while the flow has it. */
+  atFlow: boolean;
+  /** As of a `LeasedMessage`. */
+  again?: LeasedMessage['again'];
+}
+
+/** A message that was kept beside the inbox, as it enters it. */
+export interface Brought {
+  message: NewMessage;
+  deliveryId: string;
+  progress: Progress;
+  /** Of its row, where the store took it after all, too late. */
+  lateId?: string;
+}
+
+/** A message as it goes to the flow. */
+export interface LeasedMessage {
+  /** Null beside the inbox. */
+  sequence: number | null;
   deliveryId: string;
   station: string;
   id: string;
@@ -47,14 +91,24 @@ export interface StoredMessage {
   attempt: number;
   /** Why it comes again; or why no more. */
   again: 'lease' | 'restart' | 'retry' | 'attempts' | 'dismissed' | undefined;
-  first: boolean;
-  ended: boolean;
+  /** Null where what is in the inbox cannot be read. */
+  first: boolean | null;
+  ended: boolean | null;
+  /** What is odd about where it is kept. */
+  warnings?: readonly Warning[];
   received: number;
   /** Absent where it is kept no more, or cannot be read. */
   facts?: string;
   bytes?: Uint8Array;
   /** True where the disk failed to give them just now, and may give them later. */
   isUnread?: true;
+}
+
+/** A message as it is stored. */
+export interface StoredMessage extends LeasedMessage {
+  sequence: number;
+  first: boolean;
+  ended: boolean;
 }
 
 /** What of the leased events of a consumer goes back to those that wait. */
@@ -95,7 +149,7 @@ export interface StoreCalls {
   /** Leases the next events that wait. `ordered`: of each alarm only the first. `health`: at most so many of class health. */
   lease: {
     take: { endpoint: string; limit: number; health: number; ordered: boolean };
-    give: StoredMessage[];
+    give: LeasedMessage[];
   };
   /** How many wait again; the others were settled meanwhile. */
   giveBack: { take: GivenBack; give: number };
@@ -112,7 +166,7 @@ export interface StoreCalls {
   /** Ends an event for good, also one that is a dead letter for want of attempts. Undefined where the id is unknown; `was` is its state until now. */
   finish: {
     take: Finish;
-    give: { was: MessageState; endpoint: string; message?: StoredMessage } | undefined;
+    give: { was: MessageState; endpoint: string; message?: LeasedMessage } | undefined;
   };
   /** A dead letter for want of attempts waits again, with all its attempts. Its endpoint; undefined for any other. */
   revive: { take: string; give: string | undefined };
@@ -120,6 +174,10 @@ export interface StoreCalls {
   dismiss: { take: string; give: boolean };
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
+  /** Takes in what was kept beside the inbox; nothing where it has done so already. By how many more, or fewer, wait now. */
+  bring: { take: Brought; give: number };
+  /** Whether a message is known; read only, so that a full disk can answer. */
+  look: { take: Likeness; give: Known };
   quarantine: { take: Quarantined; give: void };
   quarantined: { take: string; give: (Quarantined & { id: number })[] };
   quarantinedSums: { take: undefined; give: QuarantinedSum[] };
@@ -141,6 +199,17 @@ export interface Opened {
   waiting: Record<string, number>;
   /** True where the file is older than one that was open here before: a backup was put back. */
   restored: boolean;
+  /** Milliseconds since ids were lost with a part of the file, by its clock; absent where none were. */
+  idsLostSince?: number;
+}
+
+/** What was salvaged of a damaged file: so many open events, ids of others, and bodies of those. */
+export interface Salvaged {
+  open: number;
+  ids: number;
+  rest: number;
+  /** Under which name the damaged file is kept. */
+  file: string;
 }
 
 /** What a batch that took long spent its time on, in milliseconds: the work on the file, and the sync that makes it durable. */
@@ -152,4 +221,5 @@ export interface SlowBatch {
 export type StoreWarning =
   | { kind: 'volatile' | 'network'; fileSystem: string }
   | { kind: 'disk-low'; freeBytes: number }
-  | { kind: 'reserve-used' };
+  | { kind: 'reserve-used' }
+  | ({ kind: 'salvaged' } & Salvaged);

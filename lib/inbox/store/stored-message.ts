@@ -3,7 +3,8 @@ import { jsonOf } from '../../message/json-reading';
 import { isEnd, isHealth } from '../../message/phase';
 import type { Delivery, ListedMessage } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
-import type { NewMessage, StoredMessage } from './protocol';
+import type { Warning } from '../../message/warnings';
+import type { LeasedMessage, NewMessage, StoredMessage } from './protocol';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
@@ -64,7 +65,7 @@ function isWhole({ byteLength, buffer }: Uint8Array): boolean {
 }
 
 type Kept = Pick<
-  StoredMessage,
+  LeasedMessage,
   'endpoint' | 'station' | 'received' | 'fingerprint' | 'id' | 'named' | 'facts' | 'bytes'
 >;
 
@@ -96,14 +97,21 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
 }
 
 /** An event as it is delivered; undefined where its body cannot be read. */
-export function deliveryOf(stored: StoredMessage): Delivery | undefined {
-  const message = acceptedMessage(stored);
-  if (message === undefined || !('envelope' in message)) return undefined;
-  const { deliveryId, sequence, attempt, first, ended } = stored;
+export function deliveryOf(stored: LeasedMessage): Delivery | undefined {
+  const accepted = acceptedMessage(stored);
+  if (accepted === undefined || !('envelope' in accepted)) return undefined;
+  const { deliveryId, sequence, attempt, first, ended, warnings = [] } = stored;
+  const message = withWarnings(accepted, warnings);
   return { deliveryId, sequence, attempt, ...againOf(stored), first, ended, message };
 }
 
-function againOf({ again }: StoredMessage): Pick<Delivery, 'again'> {
+/** The message with more that is odd about it. */
+export function withWarnings(message: ProvenMessage, warnings: readonly Warning[]): ProvenMessage {
+  const more = warnings.filter((warning) => !message.warnings.includes(warning));
+  return more.length === 0 ? message : { ...message, warnings: [...message.warnings, ...more] };
+}
+
+function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
   return again === undefined || again === 'attempts' || again === 'dismissed' ? {} : { again };
 }
 

@@ -18,7 +18,7 @@ const consumer = {
   deliver: () => true,
   onDead() {},
   onBlocked() {},
-  onReadBack() {},
+  onSpilled() {},
 };
 
 function event(messageId) {

@@ -16,6 +16,11 @@ class InlineStore implements StorePort {
   readonly store: Store;
   /** True = it fails whatever is asked of it. */
   fails = false;
+  /** True = it can be read all the same. */
+  isReadable = false;
+  /** True = what it is asked is done at once, and answered later. */
+  answersLate = false;
+  #late: (() => void)[] = [];
 
   constructor(
     private readonly folder: string,
@@ -31,8 +36,15 @@ class InlineStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.fails) throw storeFailed('the disk is gone');
-    return this.store.transaction(() => this.store.work[name](take));
+    if (this.fails && !(this.isReadable && name === 'look')) throw storeFailed('the disk is gone');
+    const give = this.store.transaction(() => this.store.work[name](take));
+    if (this.answersLate) await new Promise<void>((resolve) => this.#late.push(resolve));
+    return give;
+  }
+
+  answer(): void {
+    this.answersLate = false;
+    for (const answer of this.#late.splice(0)) answer();
   }
 
   async close(): Promise<void> {
@@ -78,6 +90,16 @@ export class InlineInbox extends DurableInbox {
 
   set fails(fails: boolean) {
     this.#port.fails = fails;
+  }
+
+  set isReadable(isReadable: boolean) {
+    this.#port.isReadable = isReadable;
+  }
+
+  /** From now on the store answers late; `answer` ends that. */
+  answersLate(): { answer: () => void } {
+    this.#port.answersLate = true;
+    return { answer: () => this.#port.answer() };
   }
 
   /** Dead letters, stale messages and conflicts, oldest first. */

@@ -1,0 +1,171 @@
+import { within } from '../concurrency/within';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import type { Acceptance } from './inbox';
+import type { EventQueues } from './queue/event-queues';
+import type { Spells } from './spill/spells';
+import type { AcceptedBeside } from './spill/spill-store';
+import { warningsOf } from './spill/spilled-message';
+import type { Spilling } from './spill/spilling';
+import type { StoreHealth } from './store-health';
+import { reasonOf, storeFailed, type StorePort } from './store/port';
+import type { Accepted, Known, NewMessage } from './store/protocol';
+import { newMessage, withWarnings } from './store/stored-message';
+
+export interface ArrivalsOptions {
+  store: StorePort;
+  queues: EventQueues;
+  spilling: Spilling;
+  spells: Spells;
+  health: StoreHealth;
+  /** Time for the store to take a message before it is spilled, in milliseconds. */
+  spillAfter: number;
+  /** True once nothing is accepted any more. */
+  isClosed: () => boolean;
+  /** True while ids may be lost that a repeat could have. */
+  mayRepeat: () => boolean;
+}
+
+/** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
+const LOOK_WITHIN = 250;
+
+interface Entering {
+  storing: Promise<Accepted>;
+  /** It takes too long: the queue does not wait for it any more. */
+  giveUp: () => void;
+}
+
+/** What comes in, on its way into the store, or beside it. */
+export class Arrivals {
+  /** A question to a store that does not answer: it is asked no other meanwhile. */
+  #looking: Promise<unknown> | undefined;
+
+  constructor(private readonly options: ArrivalsOptions) {}
+
+  /** @throws RvmError STORE_FAILED */
+  async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    const { spilling, spillAfter, health } = this.options;
+    // What was spilled goes first, or the end of an alarm would come before its beginning.
+    const isSpilled = spilling.mayHold && !(await this.#isAllInside());
+    // Only now: a store that was just opened has told what it lacks.
+    const record = this.#marked(arrived);
+    const message = newMessage(record);
+    if (isSpilled) return this.#spill(record, message);
+    const begun = performance.now();
+    const { storing, giveUp } = this.#enter(record, message);
+    const accepted = await within(storing, spillAfter).catch((error: unknown) => this.#failed(error));
+    if (accepted === 'failed') return this.#spill(record, message);
+    if (accepted === undefined) {
+      giveUp();
+      this.options.queues.storeHangs();
+      health.tooSlow();
+      storing.then(
+        () => health.slow.answered(performance.now() - begun),
+        () => undefined,
+      );
+      return this.#spill(record, message, storing);
+    }
+    health.works();
+    return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
+  }
+
+  #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
+    const isEvent = record.kind === 'event';
+    return isEvent && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
+  }
+
+  #failed(error: unknown): 'failed' {
+    if (this.options.isClosed()) throw error;
+    this.options.health.failed(reasonOf(error));
+    return 'failed';
+  }
+
+  /** A store that is known to fail is waited for by no alarm; but what was spilled before has to be known, for its repeats. */
+  async #isAllInside(): Promise<boolean> {
+    const { health, spilling, spillAfter } = this.options;
+    const recovering = health.recover().catch(() => undefined);
+    await within(spilling.loaded(), spillAfter);
+    if (health.state.durable === false) return false;
+    return (await within(recovering, spillAfter)) === true;
+  }
+
+  /** The queue of an event is told what the store did. */
+  #enter(record: ProvenMessage | DeadLetter, message: NewMessage): Entering {
+    const { store, queues } = this.options;
+    if (record.kind !== 'event')
+      return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
+    const queue = queues.of(record.endpointId);
+    const lease = queue.lease(record);
+    let isAwaited = true;
+    const storing = store.call('accept', { message, lease });
+    storing.then(
+      (accepted) => (isAwaited ? queue.stored(record, lease, accepted) : queue.storedLate(accepted)),
+      () => isAwaited && queue.stored(record, lease, undefined),
+    );
+    const giveUp = (): void => {
+      isAwaited = false;
+      queue.stored(record, lease, undefined);
+    };
+    return { storing, giveUp };
+  }
+
+  /** @param storing where the store may take it after all */
+  async #spill(
+    record: ProvenMessage | DeadLetter,
+    message: NewMessage,
+    storing?: Promise<Accepted>,
+  ): Promise<Acceptance> {
+    const known = storing === undefined ? await this.#look(message) : undefined;
+    if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
+      return { outcome: 'repeat', deliveryId: known.deliveryId };
+    const late = storing?.then(
+      ({ outcome, deliveryId }) => (outcome === 'repeat' ? undefined : deliveryId),
+      () => undefined,
+    );
+    const { outcome, deliveryId, spilled } = await this.#beside(record, {
+      message,
+      known,
+      ...(late && { late }),
+    });
+    if (spilled !== undefined) {
+      this.options.health.spilled();
+      this.options.spells.spilled(record.endpointId);
+    }
+    return { outcome, deliveryId };
+  }
+
+  async #beside(
+    record: ProvenMessage | DeadLetter,
+    spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
+  ): Promise<AcceptedBeside> {
+    const { spilling, queues, health } = this.options;
+    const isEvent = record.kind === 'event';
+    const queue = queues.of(record.endpointId);
+    const lease = isEvent ? queue.leaseBeside(record) : 'no';
+    const told = (accepted: AcceptedBeside | undefined): void => {
+      if (!isEvent) return;
+      const warnings = accepted?.spilled === undefined ? [] : warningsOf(accepted.spilled);
+      queue.spilled(withWarnings(record, warnings), lease, accepted);
+    };
+    try {
+      const accepted = await spilling.store.accept({ ...spill, lease });
+      told(accepted);
+      return accepted;
+    } catch (error) {
+      told(undefined);
+      const { fault = 'it is not open yet' } = health.state;
+      throw storeFailed(
+        `${fault}; neither can it spill: ${error instanceof Error ? error.message : 'unknown fault'}`,
+      );
+    }
+  }
+
+  /** What the store knows of a message; undefined where it cannot read it now. */
+  async #look({ station, id, named, fingerprint, alarm }: NewMessage): Promise<Known | undefined> {
+    if (this.#looking !== undefined) return undefined;
+    const likeness = { station, id, named, fingerprint, ...(alarm !== undefined && { alarm }) };
+    const looking = this.options.store.call('look', likeness).catch(() => undefined);
+    this.#looking = looking;
+    void looking.then(() => (this.#looking = undefined));
+    return within(looking, LOOK_WITHIN);
+  }
+}

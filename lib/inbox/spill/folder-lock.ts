@@ -1,0 +1,37 @@
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Primary result code of SQLite: https://sqlite.org/rescode.html */
+const BUSY = 5;
+
+/** The right to a folder, which ends with its process, however that ends. */
+export interface FolderLock {
+  release(): void;
+}
+
+/** Where a folder has its lock. */
+export const LOCK_FILE = 'lock';
+
+/**
+ * Takes a folder for this process: the lock of SQLite on an empty file, which the system lets go with the process, on every system.
+ * @returns undefined where somebody has it
+ * @throws Error where the folder takes no lock
+ */
+export function lockFolder(folder: string): FolderLock | undefined {
+  const database = new DatabaseSync(path.join(folder, LOCK_FILE));
+  try {
+    database.exec('PRAGMA busy_timeout = 0');
+    // In memory, for nothing is written: a full disk can be locked.
+    database.exec('PRAGMA journal_mode = MEMORY');
+    database.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database.close();
+    if (isBusy(error)) return undefined;
+    throw error;
+  }
+  return { release: () => database.close() };
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === BUSY;
+}

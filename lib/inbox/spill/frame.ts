@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import zlib from 'node:zlib';
+import type { Brought, Finish, NewMessage } from '../store/protocol';
+
+/** What is known of a message besides itself, when it is spilled. */
+export interface SpilledFacts {
+  /** Null where what is in the inbox cannot be read. */
+  first: boolean | null;
+  ended: boolean | null;
+  mayRepeat: boolean;
+}
+
+/** A message that is spilled. */
+export type MessageFrame = Omit<Brought, 'lateId'> & SpilledFacts & { kind: 'message' };
+
+/** One entry of a spill file. */
+export type Frame =
+  | MessageFrame
+  /** How far a message has come: that with the highest `change` counts. */
+  | ({ kind: 'progress'; change: number } & Pick<Brought, 'deliveryId' | 'progress'>)
+  /** The end of an event that is in the inbox, which could not be told. */
+  | ({ kind: 'settled' } & Pick<Finish, 'deliveryId' | 'state'>);
+
+/** Where a frame stands in its file, in bytes. */
+export interface FramePlace {
+  at: number;
+  length: number;
+}
+
+/** Length and CRC-32 of a frame, each 32 bits, big-endian. */
+const HEAD = 8;
+
+export function frameBytes(frame: Frame): Buffer {
+  if (frame.kind !== 'message') return framed(JSON.stringify(frame), new Uint8Array());
+  const { bytes, ...columns } = frame.message;
+  return framed(JSON.stringify({ ...frame, message: columns }), bytes);
+}
+
+function framed(text: string, bytes: Uint8Array): Buffer {
+  const content = Buffer.concat([Buffer.from(`${text}\n`), bytes]);
+  const head = Buffer.alloc(HEAD);
+  head.writeUInt32BE(content.length, 0);
+  head.writeUInt32BE(zlib.crc32(content), 4);
+  return Buffer.concat([head, content]);
+}
+
+/**
+ * The frames of a file that are as they were written. What follows a frame that a crash has torn was never acknowledged;
+ * what follows one that the disk has changed was.
+ */
+export function framesIn(file: Buffer): { frames: (FramePlace & { frame: Frame })[]; isWhole: boolean } {
+  const frames: (FramePlace & { frame: Frame })[] = [];
+  let isWhole = true;
+  let at = 0;
+  while (at + HEAD <= file.length) {
+    const length = HEAD + file.readUInt32BE(at);
+    if (at + length > file.length) break;
+    const frame = frameIn(file.subarray(at, at + length));
+    if (frame === undefined) isWhole = false;
+    else frames.push({ frame, at, length });
+    at += length;
+  }
+  return { frames, isWhole: isWhole && at === file.length };
+}
+
+/** Undefined where its bytes have changed. @param bytes a frame with its head */
+export function frameIn(bytes: Buffer): Frame | undefined {
+  const content = bytes.subarray(HEAD);
+  if (zlib.crc32(content) !== bytes.readUInt32BE(4)) return undefined;
+  const split = content.indexOf('\n');
+  const columns = JSON.parse(content.toString('utf8', 0, split)) as Frame | FormerColumns;
+  if ('kind' in columns && columns.kind !== 'message') return columns;
+  const body = new Uint8Array(content.subarray(split + 1));
+  return 'kind' in columns
+    ? { ...columns, message: { ...columns.message, bytes: body } }
+    : formerFrame({ ...columns, bytes: body }, content);
+}
+
+type FormerColumns = Omit<NewMessage, 'bytes'>;
+
+/** Version 0.1 of the package spilled messages alone. The id is made of the content: read again, it is the same. */
+function formerFrame(message: NewMessage, content: Buffer): MessageFrame {
+  const hex = createHash('sha256').update(content).digest('hex');
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(12, 15)}`, `a${hex.slice(15, 18)}`];
+  return {
+    kind: 'message',
+    deliveryId: `${parts.join('-')}-${hex.slice(18, 30)}`,
+    message,
+    first: null,
+    ended: null,
+    mayRepeat: true,
+    progress: { state: message.state, attempt: 0, cutOff: 0, atFlow: false },
+  };
+}

@@ -1,0 +1,71 @@
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { frameIn, framesIn, type Frame, type FramePlace } from './frame';
+
+/** One file of frames. */
+export interface Segment {
+  readonly file: string;
+  /** Its name among what stays in the spill folder. */
+  readonly keptAs: string;
+  /** Length, in bytes. */
+  bytes: number;
+  /** A part of it cannot be read: then it is kept. */
+  isDamaged: boolean;
+}
+
+/** Of a folder of files of frames: `spill-1` and so on. */
+const NAME = /^spill-(\d+)(\.taken)?$/;
+
+/** Names of the files of frames in a folder, oldest first. */
+export async function segmentNames(folder: string): Promise<string[]> {
+  const names = await fs.readdir(folder).catch(() => []);
+  return names.filter((name) => NAME.test(name)).sort((one, other) => numberOf(one) - numberOf(other));
+}
+
+function numberOf(name: string): number {
+  return Number(NAME.exec(name)?.[1] ?? 0);
+}
+
+/** Reads a file of frames; one that cannot be read at all is kept as a damaged one. */
+export async function readSegment(
+  file: string,
+  keptAs: string,
+): Promise<{ segment: Segment; frames: (FramePlace & { frame: Frame })[] }> {
+  const content = await fs.readFile(file).catch(() => undefined);
+  const { frames, isWhole } = framesIn(content ?? Buffer.alloc(0));
+  const segment = {
+    file,
+    keptAs,
+    bytes: content?.length ?? 0,
+    isDamaged: content === undefined || !isWhole,
+  };
+  return { segment, frames };
+}
+
+/** One frame once more. Undefined where it cannot be read. */
+export async function readFrame({ file }: Segment, { at, length }: FramePlace): Promise<Frame | undefined> {
+  const handle = await fs.open(file, 'r').catch(() => undefined);
+  if (handle === undefined) return undefined;
+  try {
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, at);
+    return bytesRead === length ? frameIn(buffer) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Nothing in it is needed any more. Gives the name of what stays, where a part of it could not be read. */
+export async function dropSegment(
+  { file, keptAs, isDamaged }: Segment,
+  base: string,
+): Promise<string | undefined> {
+  if (!isDamaged) {
+    await fs.unlink(file);
+    return undefined;
+  }
+  const kept = path.join(base, `${keptAs}.damaged`);
+  await fs.rename(file, kept);
+  return kept;
+}

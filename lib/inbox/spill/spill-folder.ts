@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { makeFolder } from '../../make-folder';
+import { LOCK_FILE, lockFolder, type FolderLock } from './folder-lock';
+import { readSegment, segmentNames, type Segment } from './segment';
+import type { Frame, FramePlace } from './frame';
+
+/** A folder of a process in the spill folder: `<pid>-<random>`. */
+const OF_PROCESS = /^\d+-[\da-f]{12}$/;
+
+interface Taken {
+  folder: string;
+  lock: FolderLock | undefined;
+}
+
+/** What was read in a file of frames. */
+export interface ReadSegment {
+  segment: Segment;
+  frames: (FramePlace & { frame: Frame })[];
+}
+
+/**
+ * A spill folder. Each process writes in a folder of its own in it, under a lock, so that no other reads what it may still
+ * deliver; the folder of one that has ended is anybody's.
+ */
+export class SpillFolder {
+  /** That this process writes in, where it has any. */
+  #own: Taken | undefined;
+  /** Of others, and this one's: everything in them is this process's. */
+  readonly #taken = new Map<string, Taken>();
+
+  constructor(readonly folder: string) {}
+
+  /** The folder to write in. @throws Error where it cannot be made */
+  async own(): Promise<string> {
+    this.#own ??= await this.#make();
+    return this.#own.folder;
+  }
+
+  /** Takes what ended processes have left, and what earlier versions of the package have, and reads it. */
+  async take(): Promise<ReadSegment[]> {
+    const found: ReadSegment[] = [];
+    for (const folder of await this.#leftFolders()) {
+      const taken = this.#lock(folder);
+      if (taken === undefined) continue;
+      this.#taken.set(folder, taken);
+      found.push(...(await this.#read(folder)));
+    }
+    return [...(await this.#readFormer()), ...found];
+  }
+
+  /** Removes the folders in which nothing is left; the one that is written in, too. */
+  async tidy(): Promise<void> {
+    for (const taken of this.#taken.values()) {
+      if ((await segmentNames(taken.folder)).length > 0) continue;
+      if (taken === this.#own) this.#own = undefined;
+      this.#taken.delete(taken.folder);
+      taken.lock?.release();
+      await fs.unlink(path.join(taken.folder, LOCK_FILE)).catch(() => undefined);
+      await fs.rmdir(taken.folder).catch(() => undefined);
+    }
+  }
+
+  /** What is there, stays: for the next process. */
+  release(): void {
+    for (const { lock } of this.#taken.values()) lock?.release();
+    this.#taken.clear();
+    this.#own = undefined;
+  }
+
+  async #make(): Promise<Taken> {
+    const folder = path.join(this.folder, `${process.pid}-${randomBytes(6).toString('hex')}`);
+    makeFolder(folder);
+    const taken = this.#lock(folder) ?? { folder, lock: undefined };
+    this.#taken.set(folder, taken);
+    return taken;
+  }
+
+  /** Undefined where its process lives. A file system without locks has no second process to fear, as far as anybody can tell. */
+  #lock(folder: string): Taken | undefined {
+    try {
+      const lock = lockFolder(folder);
+      return lock && { folder, lock };
+    } catch {
+      return { folder, lock: undefined };
+    }
+  }
+
+  async #leftFolders(): Promise<string[]> {
+    const names = await fs.readdir(this.folder).catch(() => []);
+    const folders = names.filter((name) => OF_PROCESS.test(name)).map((name) => path.join(this.folder, name));
+    return folders.filter((folder) => !this.#taken.has(folder));
+  }
+
+  async #read(folder: string): Promise<ReadSegment[]> {
+    const found: ReadSegment[] = [];
+    for (const name of await segmentNames(folder))
+      found.push(await readSegment(path.join(folder, name), `${path.basename(folder)}-${name}`));
+    return found;
+  }
+
+  /** Earlier versions wrote into the spill folder itself. Whoever renames a file first has it. */
+  async #readFormer(): Promise<ReadSegment[]> {
+    const names = await segmentNames(this.folder);
+    if (names.length === 0) return [];
+    const { folder } = await this.#make();
+    for (const name of names)
+      await fs.rename(path.join(this.folder, name), path.join(folder, name)).catch(() => undefined);
+    return this.#read(folder);
+  }
+}

@@ -1,0 +1,124 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { makeFolder } from '../../make-folder';
+import type { Frame } from './frame';
+import { dropSegment, type Segment } from './segment';
+import { SpillFile, type Written } from './spill-file';
+import { SpillFolder, type ReadSegment } from './spill-folder';
+import { SpillRegister } from './spill-register';
+
+/** What is spilled at most, in bytes; beyond it the senders keep their messages. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+export interface SpillJournalOptions {
+  folder: string;
+  /** File that names the folders in which messages may wait. */
+  register: string;
+  /** Told of a file that holds what could not be read or stored, and stays. */
+  onLeft: (file: string) => void;
+}
+
+/** All files of frames, in all spill folders that are or were set: written, read at a start, and removed once nobody needs them. */
+export class SpillJournal {
+  readonly #folders = new Map<string, SpillFolder>();
+  readonly #register: SpillRegister;
+  /** In the order of writing. */
+  #segments: (Segment & { base: string })[] = [];
+  readonly #file: SpillFile;
+  #current: SpillFolder;
+
+  constructor(private readonly options: SpillJournalOptions) {
+    this.#register = new SpillRegister(options.register);
+    for (const folder of this.#register.read()) this.#add(folder);
+    this.#current = this.#add(options.folder);
+    this.#file = new SpillFile({
+      folder: () => this.#current.own(),
+      room: () => MAX_BYTES - this.#segments.reduce((sum, { bytes }) => sum + bytes, 0),
+      onSegment: (segment) => this.#begun(segment),
+    });
+  }
+
+  get folder(): string {
+    return this.#current.folder;
+  }
+
+  /** From now on frames are written there. */
+  async moveTo(folder: string): Promise<void> {
+    this.#current = this.#add(folder);
+    this.#register.write([...this.#folders.keys()]);
+    await this.#file.leaveFile();
+  }
+
+  /** What is wrong with the folder, before it is needed: undefined where it can be written. */
+  check(): string | undefined {
+    const probe = path.join(this.folder, `probe-${process.pid}`);
+    try {
+      makeFolder(this.folder);
+      fs.writeFileSync(probe, '');
+      fs.unlinkSync(probe);
+      return undefined;
+    } catch (error) {
+      return error instanceof Error ? error.message : 'unknown fault';
+    }
+  }
+
+  /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
+  append(frame: Frame): Promise<Written> {
+    return this.#file.append(frame);
+  }
+
+  /** What is there that no living process has, oldest first. */
+  async take(): Promise<ReadSegment[]> {
+    const found: ReadSegment[] = [];
+    for (const [base, folder] of this.#folders) {
+      const read = await folder.take().catch(() => []);
+      this.#segments.unshift(...read.map(({ segment }) => Object.assign(segment, { base })));
+      found.push(...read);
+    }
+    return found;
+  }
+
+  /**
+   * Removes the files before the first that is needed; all of them where none is.
+   * @param isNeeded asked at the last moment; undefined = it is not known
+   */
+  async drop(isNeeded: () => ReadonlySet<Segment> | undefined): Promise<void> {
+    await this.#file.leaveFile();
+    const needed = isNeeded();
+    if (needed === undefined) return;
+    const first = this.#segments.findIndex((segment) => needed.has(segment));
+    const done = this.#segments.splice(0, first < 0 ? this.#segments.length : first);
+    for (const segment of done) await this.#drop(segment);
+    for (const folder of this.#folders.values()) await folder.tidy();
+    if (this.#segments.length > 0) return;
+    for (const folder of this.#folders.values())
+      if (folder !== this.#current) this.#folders.delete(folder.folder);
+    this.#register.write([...this.#folders.keys()]);
+  }
+
+  /** Ends writing; what is there stays. */
+  async close(): Promise<void> {
+    await this.#file.leaveFile();
+    for (const folder of this.#folders.values()) {
+      await folder.tidy();
+      folder.release();
+    }
+  }
+
+  #add(folder: string): SpillFolder {
+    const known = this.#folders.get(folder) ?? new SpillFolder(folder);
+    this.#folders.set(folder, known);
+    return known;
+  }
+
+  #begun(segment: Segment): void {
+    const base = this.folder;
+    if (this.#segments.length === 0) this.#register.write([...this.#folders.keys()]);
+    this.#segments.push(Object.assign(segment, { base }));
+  }
+
+  async #drop(segment: Segment & { base: string }): Promise<void> {
+    const left = await dropSegment(segment, segment.base).catch(() => segment.file);
+    if (left !== undefined) this.options.onLeft(left);
+  }
+}

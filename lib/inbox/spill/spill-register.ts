@@ -1,0 +1,27 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { makeFolder } from '../../make-folder';
+
+/** Names the folders in which messages may wait: a folder that is set otherwise now is not forgotten. */
+export class SpillRegister {
+  constructor(private readonly file: string) {}
+
+  read(): string[] {
+    try {
+      const value: unknown = JSON.parse(fs.readFileSync(this.file, 'utf8'));
+      return Array.isArray(value) ? value.filter((folder) => typeof folder === 'string') : [];
+    } catch {
+      return [];
+    }
+  }
+
+  /** Best effort: it lies beside the store, whose disk may be the one that fails. */
+  write(folders: readonly string[]): void {
+    try {
+      makeFolder(path.dirname(this.file));
+      fs.writeFileSync(this.file, `${JSON.stringify(folders)}\n`, { mode: 0o600 });
+    } catch {
+      // Then only a change of the setting before the next start would hide what is spilled.
+    }
+  }
+}

@@ -1,0 +1,317 @@
+import { randomUUID } from 'node:crypto';
+import type {
+  AcceptedAnywhere,
+  GivenBack,
+  Known,
+  LeasedMessage,
+  NewMessage,
+  StoreCalls,
+} from '../store/protocol';
+import type { Frame, MessageFrame } from './frame';
+import type { Written } from './spill-file';
+import {
+  alarmOf,
+  freeBytes,
+  isExhausted,
+  isOpen,
+  leasedMessage,
+  messageFrame,
+  type SpilledMessage,
+} from './spilled-message';
+import { SpilledMessages } from './spilled-messages';
+
+export interface SpillStoreWork {
+  /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
+  append(frame: Frame): Promise<Written>;
+  /** Of the alarms, as `alarmOf` names them, those of which the flow of an endpoint has an event at work. */
+  atWork(endpoint: string): ReadonlySet<string>;
+  /** More of an endpoint wait, or may go now. */
+  waits(endpoint: string): void;
+}
+
+/** How a message is spilled. */
+export interface Spill {
+  message: NewMessage;
+  lease: StoreCalls['accept']['take']['lease'];
+  /** What the inbox knows of it; undefined where that cannot be read. */
+  known: Known | undefined;
+  /** The delivery id of its row, once it is known that the store took it after all. */
+  late?: Promise<string | undefined>;
+}
+
+/** What `SpillStore.accept` gives. */
+export type AcceptedBeside = AcceptedAnywhere & { spilled: SpilledMessage | undefined };
+
+/**
+ * What is spilled goes to the flow as what is in the inbox does: the same questions, the same rules (`sqlite/messages`), but in
+ * memory. What must be known after a crash is a frame on the disk before it is answered; a frame that cannot be written keeps
+ * no event from the flow.
+ */
+export class SpillStore {
+  readonly messages = new SpilledMessages();
+  #lastOrder = 0;
+
+  constructor(private readonly work: SpillStoreWork) {}
+
+  /** @throws Error where it cannot be written */
+  async accept({ message, lease, known, late }: Spill): Promise<AcceptedBeside> {
+    const copies = this.messages.copiesOf(message);
+    const same = copies.find(({ columns }) => columns.fingerprint === message.fingerprint);
+    if (same !== undefined) {
+      await same.kept;
+      return { ...answer(same, 'repeat'), spilled: undefined };
+    }
+    const isConflict = copies.length > 0 || known?.outcome === 'conflict';
+    const spilled = this.#new(message, known, isConflict);
+    spilled.late = late;
+    const leased = this.#mayLease(spilled, lease);
+    if (leased) Object.assign(spilled.progress, { state: 'leased', attempt: 1, atFlow: true });
+    this.messages.add(spilled);
+    await this.#keep(spilled, message.bytes);
+    return { ...answer(spilled, isConflict ? 'conflict' : 'new'), leased, spilled };
+  }
+
+  /** One that was spilled before this process, or by another. What that had handed over comes again, and says so. */
+  restore(frame: MessageFrame, place: SpilledMessage['place'], change: number): void {
+    if (this.messages.find(frame.deliveryId) !== undefined) return;
+    const { message, deliveryId, first, ended, mayRepeat } = frame;
+    const { bytes, ...columns } = message;
+    const progress = cutOff(frame.progress);
+    const spilled = this.#spilled({ deliveryId, columns, bytes, progress, first, ended, mayRepeat });
+    Object.assign(spilled, { place, change, keptChange: change });
+    freeBytes(spilled);
+    this.messages.add(spilled);
+  }
+
+  has(deliveryId: string): boolean {
+    return this.messages.find(deliveryId) !== undefined;
+  }
+
+  /** How many of an endpoint wait. */
+  waiting(endpoint: string): number {
+    return this.messages.waiting(endpoint).length;
+  }
+
+  /** It keeps no event from the flow that this cannot be written. */
+  async lease({ endpoint, limit, health, ordered }: StoreCalls['lease']['take']): Promise<LeasedMessage[]> {
+    const atWork: ReadonlySet<string> = ordered ? this.work.atWork(endpoint) : new Set();
+    let left = health;
+    const next: SpilledMessage[] = [];
+    for (const spilled of this.messages.waiting(endpoint)) {
+      if (next.length === limit) break;
+      if (spilled.place === undefined || spilled.moving !== undefined) continue;
+      if (ordered && this.#mustWait(spilled, atWork)) continue;
+      if (spilled.columns.rank === 0 || left-- > 0) next.push(spilled);
+    }
+    for (const spilled of next) {
+      const attempt = spilled.progress.attempt + 1;
+      this.messages.change(spilled, { state: 'leased', atFlow: true, attempt });
+    }
+    await this.#keepProgress(next).catch(() => undefined);
+    return next.map(leasedMessage);
+  }
+
+  async giveBack({ unsent, cutOff: cut }: GivenBack): Promise<void> {
+    const [notSent, mayBeSent] = [unsent, cut].map((ids) => this.#leased(ids));
+    for (const spilled of notSent ?? []) {
+      if (!spilled.progress.atFlow) continue;
+      this.messages.change(spilled, {
+        state: 'received',
+        atFlow: false,
+        attempt: spilled.progress.attempt - 1,
+      });
+    }
+    for (const spilled of mayBeSent ?? [])
+      this.messages.change(spilled, { ...cutOff(spilled.progress), state: 'received' });
+    const given = [...(notSent ?? []), ...(mayBeSent ?? [])];
+    await this.#keepProgress(given).catch(() => undefined);
+    for (const endpoint of new Set(given.map(({ columns }) => columns.endpoint))) this.work.waits(endpoint);
+  }
+
+  async lapse({
+    deliveryId,
+    again,
+    maxAttempts,
+  }: StoreCalls['lapse']['take']): Promise<StoreCalls['lapse']['give']> {
+    const [spilled] = this.#leased([deliveryId]);
+    if (spilled === undefined) return undefined;
+    const counted = spilled.progress.attempt - spilled.progress.cutOff;
+    const dead = counted >= maxAttempts;
+    this.messages.change(spilled, {
+      state: dead ? 'dead' : 'leased',
+      again: dead ? 'attempts' : again,
+      atFlow: false,
+    });
+    await this.#keepProgress([spilled]).catch(() => undefined);
+    return { dead, counted };
+  }
+
+  async again(deliveryId: string): Promise<number | undefined> {
+    const [spilled] = this.#leased([deliveryId]);
+    if (spilled === undefined) return undefined;
+    const attempt = spilled.progress.attempt + 1;
+    this.messages.change(spilled, { atFlow: true, attempt });
+    await this.#keepProgress([spilled]).catch(() => undefined);
+    return attempt;
+  }
+
+  /** @throws Error where that cannot be written */
+  async markDelivered(deliveryIds: readonly string[]): Promise<void> {
+    const spilled = this.#find(deliveryIds);
+    for (const each of spilled)
+      if (isOpen(each)) this.messages.change(each, { state: 'delivered', atFlow: false });
+    await this.#keepProgress(spilled);
+  }
+
+  /** @throws Error where that cannot be written */
+  async finish({
+    deliveryId,
+    state,
+    give,
+  }: StoreCalls['finish']['take']): Promise<StoreCalls['finish']['give']> {
+    const [spilled] = this.#find([deliveryId]);
+    if (spilled === undefined) return undefined;
+    const message = leasedMessage(spilled);
+    const { endpoint } = spilled.columns;
+    const isSettled = isOpen(spilled) || isExhausted(spilled);
+    if (isSettled) this.messages.change(spilled, { state, atFlow: false, again: undefined });
+    await this.#keepProgress([spilled]);
+    this.work.waits(endpoint);
+    // One that waits here is not counted among those that wait in the inbox.
+    const was = message.state === 'received' ? 'leased' : message.state;
+    return { was, endpoint, ...(give && { message }) };
+  }
+
+  /** @throws Error where that cannot be written */
+  async revive(deliveryId: string): Promise<void> {
+    const [spilled] = this.#find([deliveryId]);
+    if (spilled === undefined || !isExhausted(spilled)) return;
+    const { attempt } = spilled.progress;
+    this.messages.change(spilled, { state: 'received', cutOff: attempt, again: 'retry' });
+    await this.#keepProgress([spilled]);
+    this.work.waits(spilled.columns.endpoint);
+  }
+
+  /** @throws Error where that cannot be written */
+  async dismiss(deliveryId: string): Promise<boolean> {
+    const [spilled] = this.#find([deliveryId]);
+    if (spilled === undefined || !DEAD.includes(spilled.progress.state)) return false;
+    this.messages.change(spilled, { again: 'dismissed' });
+    await this.#keepProgress([spilled]);
+    return true;
+  }
+
+  #new(message: NewMessage, known: Known | undefined, isConflict: boolean): SpilledMessage {
+    const { bytes, ...columns } = message;
+    const state = isConflict ? 'conflict' : message.state;
+    return this.#spilled({
+      deliveryId: randomUUID(),
+      columns,
+      bytes,
+      progress: { state, attempt: 0, cutOff: 0, atFlow: false },
+      ...this.#phase(message, known),
+      mayRepeat: known === undefined,
+    });
+  }
+
+  #spilled(
+    own: Pick<
+      SpilledMessage,
+      'deliveryId' | 'columns' | 'bytes' | 'progress' | 'first' | 'ended' | 'mayRepeat'
+    >,
+  ): SpilledMessage {
+    this.#lastOrder += 1;
+    return {
+      ...own,
+      order: this.#lastOrder,
+      change: 0,
+      keptChange: 0,
+      place: undefined,
+      kept: Promise.resolve(),
+      late: undefined,
+      moving: undefined,
+      isRefused: false,
+    };
+  }
+
+  #phase(message: NewMessage, known: Known | undefined): { first: boolean | null; ended: boolean | null } {
+    if (known === undefined) return { first: null, ended: null };
+    const before = this.messages.ofAlarm(message);
+    return {
+      first: known.first && before.length === 0,
+      ended: known.ended || before.some(({ columns }) => columns.isEnd),
+    };
+  }
+
+  #mayLease(spilled: SpilledMessage, lease: Spill['lease']): boolean {
+    const { endpoint } = spilled.columns;
+    if (lease === 'no' || spilled.progress.state !== 'received' || this.waiting(endpoint) > 0) return false;
+    return lease === 'any' || !this.#mustWait(spilled, this.work.atWork(endpoint));
+  }
+
+  /** One event of an alarm after the other. */
+  #mustWait(spilled: SpilledMessage, atWork: ReadonlySet<string>): boolean {
+    const { station, alarm } = spilled.columns;
+    if (alarm === undefined) return false;
+    if (atWork.has(alarmOf(station, alarm))) return true;
+    const { endpoint } = spilled.columns;
+    return this.messages
+      .ofAlarm(spilled.columns)
+      .some((other) => other.order < spilled.order && isOpen(other) && other.columns.endpoint === endpoint);
+  }
+
+  #find(deliveryIds: readonly string[]): SpilledMessage[] {
+    return deliveryIds.map((id) => this.messages.find(id)).filter((spilled) => spilled !== undefined);
+  }
+
+  #leased(deliveryIds: readonly string[]): SpilledMessage[] {
+    return this.#find(deliveryIds).filter(({ progress }) => progress.state === 'leased');
+  }
+
+  async #keep(spilled: SpilledMessage, bytes: Uint8Array): Promise<void> {
+    const { change } = spilled;
+    const writing = this.work.append(messageFrame(spilled, bytes)).then((place) => {
+      Object.assign(spilled, { place, keptChange: Math.max(change, spilled.keptChange) });
+      freeBytes(spilled);
+    });
+    spilled.kept = writing;
+    try {
+      await writing;
+    } catch (error) {
+      this.messages.remove(spilled);
+      throw error;
+    }
+  }
+
+  /** Also what could not be written the last time. */
+  async #keepProgress(some: readonly SpilledMessage[]): Promise<void> {
+    const unkept = some.filter(({ change, keptChange }) => change > keptChange);
+    await Promise.all(
+      unkept.map(async (spilled) => {
+        const { deliveryId, change, progress } = spilled;
+        await this.work.append({ kind: 'progress', deliveryId, change, progress });
+        spilled.keptChange = Math.max(change, spilled.keptChange);
+      }),
+    );
+  }
+}
+
+const DEAD: readonly string[] = ['dead', 'conflict', 'stale'];
+
+/** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
+function cutOff(progress: SpilledMessage['progress']): SpilledMessage['progress'] {
+  if (progress.state !== 'leased') return progress;
+  return {
+    ...progress,
+    state: 'received',
+    atFlow: false,
+    ...(progress.atFlow && { cutOff: progress.cutOff + 1, again: 'restart' }),
+  };
+}
+
+function answer(
+  { deliveryId, first, ended }: SpilledMessage,
+  outcome: AcceptedAnywhere['outcome'],
+): AcceptedAnywhere {
+  return { outcome, deliveryId, sequence: null, first, ended, leased: false };
+}

@@ -1,0 +1,81 @@
+import type { LeasedMessage, NewMessage, Progress } from '../store/protocol';
+import type { FramePlace, MessageFrame, SpilledFacts } from './frame';
+import type { Segment } from './segment';
+
+/** A message that is spilled. */
+export interface SpilledMessage extends SpilledFacts {
+  readonly deliveryId: string;
+  /** Grows from message to message. */
+  readonly order: number;
+  readonly columns: Omit<NewMessage, 'bytes'>;
+  /** Absent once it is final: then it is read from the file where it is needed. */
+  bytes: Uint8Array | undefined;
+  progress: Progress;
+  /** How often `progress` has changed, and which of that is on the disk. */
+  change: number;
+  keptChange: number;
+  /** Where it stands; undefined until it is on the disk. */
+  place: (FramePlace & { segment: Segment }) | undefined;
+  /** Settles when it is on the disk, or is not. */
+  kept: Promise<void>;
+  /** The delivery id of its row, once it is known that the store took it after all, too late. */
+  late: Promise<string | undefined> | undefined;
+  /** Until it is in the inbox, or is not. */
+  moving: Promise<void> | undefined;
+  /** The inbox works, and will not have it. */
+  isRefused: boolean;
+}
+
+export function isOpen({ progress: { state } }: SpilledMessage): boolean {
+  return state === 'received' || state === 'leased';
+}
+
+/** A dead letter that nobody settled: it can be had again. */
+export function isExhausted({ progress: { state, again } }: SpilledMessage): boolean {
+  return state === 'dead' && again === 'attempts';
+}
+
+/** The bytes are kept in memory as long as it may go to the flow; else they are read from its file where they are needed. */
+export function freeBytes(spilled: SpilledMessage): void {
+  if (spilled.place !== undefined && !isOpen(spilled) && !isExhausted(spilled)) spilled.bytes = undefined;
+}
+
+/** One name for an alarm. */
+export function alarmOf(station: string, alarm: string): string {
+  return `${station}\n${alarm}`;
+}
+
+export function leasedMessage(spilled: SpilledMessage): LeasedMessage {
+  const { deliveryId, columns, bytes, progress, first, ended } = spilled;
+  const { state, attempt, again } = progress;
+  const { station, id, named, fingerprint, endpoint, rank, received, facts } = columns;
+  return {
+    sequence: null,
+    deliveryId,
+    station,
+    id,
+    named,
+    fingerprint,
+    endpoint,
+    state,
+    rank,
+    attempt,
+    again,
+    first,
+    ended,
+    warnings: warningsOf(spilled),
+    received,
+    facts,
+    ...(bytes !== undefined && { bytes }),
+  };
+}
+
+/** What a flow is told of a message that is in no inbox. */
+export function warningsOf({ mayRepeat }: SpilledFacts): ('not-in-inbox' | 'may-repeat')[] {
+  return mayRepeat ? ['not-in-inbox', 'may-repeat'] : ['not-in-inbox'];
+}
+
+export function messageFrame(spilled: SpilledMessage, bytes: Uint8Array): MessageFrame {
+  const { deliveryId, columns, progress, first, ended, mayRepeat } = spilled;
+  return { kind: 'message', deliveryId, message: { ...columns, bytes }, progress, first, ended, mayRepeat };
+}

@@ -1,0 +1,41 @@
+import fs from 'node:fs';
+import path from 'node:path';
+
+/**
+ * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
+ * was made is not known to it.
+ */
+export class Openings {
+  readonly #file: string;
+  /** As counted beside the file. */
+  readonly seen: number;
+  #count = 0;
+
+  constructor(file: string) {
+    this.#file = path.join(path.dirname(file), 'inbox.openings');
+    this.seen = numberIn(this.#file);
+  }
+
+  next(inFile: number): number {
+    this.#count = Math.max(inFile, this.seen) + 1;
+    return this.#count;
+  }
+
+  /** Only what the file knows is written beside it: otherwise it would seem older than it is. */
+  write(): void {
+    try {
+      fs.writeFileSync(this.#file, `${this.#count}\n`, { mode: 0o600 });
+    } catch {
+      // On a full disk: then an older copy would not be noticed.
+    }
+  }
+}
+
+function numberIn(file: string): number {
+  try {
+    const count = Number(fs.readFileSync(file, 'utf8'));
+    return Number.isSafeInteger(count) ? count : 0;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,213 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Salvaged } from '../store/protocol';
+import { alarmKey, messageKey } from './key';
+import { openDatabase } from './open';
+import { Openings } from './openings';
+import { SalvageSource, type Row } from './salvage-source';
+
+/** Columns of a message that all versions of the schema have. */
+const COLUMNS = [
+  'sequence',
+  'delivery_id',
+  'station',
+  'id',
+  'named',
+  'copy',
+  'fingerprint',
+  'endpoint',
+  'state',
+  'rank',
+  'attempt',
+  'cut_off',
+  'at_flow',
+  'again',
+  'first',
+  'ended',
+  'alarm',
+  'is_end',
+  'received',
+  'stored',
+] as const;
+
+/** Since when ids may be lost, by the clock of the file, in milliseconds. */
+export const IDS_LOST = 'ids-lost';
+
+/**
+ * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and renamed
+ * last: a kill begins anew, or, once it is whole, goes on with the renaming (`finishSalvage`).
+ * @throws Error of the disk; then the file is where it was
+ */
+export function salvage(file: string, now: Date): Salvaged {
+  const building = `${file}.salvage`;
+  for (const end of ['', '-wal', '-journal']) fs.rmSync(`${building}${end}`, { force: true });
+  const target = openDatabase(building);
+  const counts = { open: 0, ids: 0, rest: 0 };
+  try {
+    for (const withLog of [true, false]) {
+      const source = new SalvageSource(file, withLog);
+      try {
+        add(counts, new Salvage(source, target).run());
+      } finally {
+        source.close();
+      }
+    }
+    setMeta(target, 'openings', String(new Openings(file).seen));
+    setMeta(target, IDS_LOST, String(clockOf(target)));
+  } finally {
+    target.close();
+  }
+  fs.renameSync(building, wholeOf(file));
+  return { ...counts, file: finishSalvage(file, now) ?? file };
+}
+
+/** Puts a file that was salvaged in its place. @returns the name under which the damaged one is kept, where there was one */
+export function finishSalvage(file: string, now: Date): string | undefined {
+  if (!fs.existsSync(wholeOf(file))) return undefined;
+  const kept = `${file}.damaged-${now.toISOString().replace(/[:.]/g, '-')}`;
+  // The log first: it must not lie beside the new file.
+  for (const end of ['-wal', '']) {
+    // Not `existsSync`, which looks where a link leads.
+    if (fs.lstatSync(`${file}${end}`, { throwIfNoEntry: false }) !== undefined)
+      fs.renameSync(`${file}${end}`, `${kept}${end}`);
+  }
+  fs.renameSync(wholeOf(file), file);
+  return path.basename(kept);
+}
+
+function wholeOf(file: string): string {
+  return `${file}.salvaged`;
+}
+
+type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
+
+function add(counts: Counts, more: Counts): void {
+  counts.open += more.open;
+  counts.ids += more.ids;
+  counts.rest += more.rest;
+}
+
+/** What is most needed first: open events, then the ids of the others, then the rest. */
+class Salvage {
+  readonly #insert: StatementSync;
+  readonly #insertBody: StatementSync;
+
+  constructor(
+    private readonly source: SalvageSource,
+    private readonly target: DatabaseSync,
+  ) {
+    const columns = [...COLUMNS, 'id_key', 'alarm_key'];
+    this.#insert = target.prepare(
+      `INSERT OR IGNORE INTO message (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    );
+    this.#insertBody = target.prepare('INSERT OR IGNORE INTO body (sequence, facts, bytes) VALUES (?, ?, ?)');
+  }
+
+  run(): Counts {
+    const counts = { open: 0, ids: 0, rest: 0 };
+    this.#inOne(() => {
+      for (const row of this.#messages((each) => isOpen(each))) {
+        counts.open += this.#message(row);
+        this.#body(row);
+      }
+    });
+    this.#inOne(() => {
+      for (const row of this.#messages((each) => !isOpen(each))) counts.ids += this.#message(row);
+    });
+    this.#inOne(() => {
+      for (const row of this.#messages((each) => !isOpen(each))) counts.rest += this.#body(row);
+      this.#quarantine();
+      this.#meta();
+    });
+    return counts;
+  }
+
+  #inOne(work: () => void): void {
+    this.target.exec('BEGIN IMMEDIATE');
+    work();
+    this.target.exec('COMMIT');
+  }
+
+  *#messages(is: (row: Row) => boolean): Generator<Row> {
+    for (const row of this.source.rows('message', 'sequence')) if (is(row)) yield row;
+  }
+
+  /** 1 where it was not there yet. */
+  #message(row: Row): number {
+    const { station, named, id, alarm } = row;
+    if (COLUMNS.some((column) => row[column] === undefined)) return 0;
+    const own = String(station);
+    const keys = [
+      messageKey(own, named === 1, String(id)),
+      alarm === null ? null : alarmKey(own, String(alarm)),
+    ];
+    return orNone(() => this.#insert.run(...COLUMNS.map((column) => row[column] ?? null), ...keys));
+  }
+
+  #body({ sequence = null }: Row): number {
+    const { facts, bytes } = this.source.row('body', 'sequence', sequence) ?? {};
+    if (typeof facts !== 'string' || !isJson(facts) || !(bytes instanceof Uint8Array)) return 0;
+    return orNone(() => this.#insertBody.run(sequence, facts, bytes));
+  }
+
+  #quarantine(): void {
+    const insert = this.target.prepare(
+      'INSERT OR IGNORE INTO quarantine (id, endpoint, address, facts, bytes, stored) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    for (const { id, endpoint, address, facts, bytes, stored } of this.source.rows('quarantine', 'id'))
+      orNone(() =>
+        insert.run(
+          id ?? null,
+          endpoint ?? null,
+          address ?? null,
+          facts ?? null,
+          bytes ?? null,
+          stored ?? null,
+        ),
+      );
+  }
+
+  #meta(): void {
+    for (const name of ['clock', 'sequence', 'quarantine-key']) {
+      const value = this.source.row('meta', 'name', name)?.['value'];
+      if (value !== undefined && value !== null) setMeta(this.target, name, String(value));
+    }
+  }
+}
+
+function isOpen({ state }: Row): boolean {
+  return state === 'received' || state === 'leased';
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A row whose values have changed may fit no more. */
+function orNone(insert: () => { changes: number | bigint }): number {
+  try {
+    return Number(insert().changes);
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && !UNFIT.includes(Number(error.errcode) % 256))
+      throw error;
+    return 0;
+  }
+}
+
+/** Primary result codes of SQLite for a value of the wrong kind: https://sqlite.org/rescode.html */
+const UNFIT: readonly number[] = [19, 20];
+
+function clockOf(database: DatabaseSync): number {
+  const row = database.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get();
+  return Number(row?.['value'] ?? 0);
+}
+
+function setMeta(database: DatabaseSync, name: string, value: string): void {
+  database.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)').run(name, value);
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import { salvage } from '../../lib/inbox/sqlite/salvage';
+import { Store } from '../../lib/inbox/sqlite/store';
+import { StoreServer } from '../../lib/inbox/sqlite/store-server';
+import type { FromStore } from '../../lib/inbox/sqlite/thread-protocol';
+import { ENDPOINT, proven } from './samples';
+
+const NOW = new Date('2026-03-04T05:06:07.089Z');
+
+describe('a damaged file', () => {
+  let folder: string;
+  let file: string;
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-salvage-'));
+    file = path.join(folder, 'inbox.sqlite');
+  });
+  afterEach(() => fs.rmSync(folder, { recursive: true }));
+
+  const names = (): string[] => fs.readdirSync(folder).toSorted();
+
+  /** So many events, of which every tenth is open. */
+  function fill(count: number): { message: NewMessage; accepted: Accepted }[] {
+    const store = new Store({ file, resumed: false });
+    const filled = store.transaction(() =>
+      Array.from({ length: count }, (_, number) => {
+        const message = newMessage(proven({ eventName: `Event ${number}` }));
+        const accepted = store.work.accept({ message, lease: 'no' });
+        if (number % 10 !== 0) store.work.markDelivered([accepted.deliveryId]);
+        return { message, accepted };
+      }),
+    );
+    store.close();
+    return filled;
+  }
+
+  function rows(state: 'open' | 'all'): string[] {
+    const store = new Store({ file, resumed: false });
+    const ids = store.transaction(() => store.work.list({ state, limit: 10_000 })).map(({ id }) => id);
+    store.close();
+    return ids;
+  }
+
+  /** Overwrites a leaf page in the middle of a table. */
+  function damage(table: string): void {
+    const open = new DatabaseSync(file);
+    const pages = open
+      .prepare(`SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path`)
+      .all(table);
+    const size = Number(open.prepare('PRAGMA page_size').get()?.['page_size']);
+    open.close();
+    const page = Number(pages[Math.floor(pages.length / 2)]?.['pageno']);
+    const handle = fs.openSync(file, 'r+');
+    fs.writeSync(handle, Buffer.alloc(size, 0x5a), 0, size, (page - 1) * size);
+    fs.closeSync(handle);
+  }
+
+  it('gives all but the damaged page, under the same ids, and is kept', () => {
+    const filled = fill(1000);
+    damage('message');
+    const damaged = fs.readFileSync(file);
+    const salvaged = salvage(file, NOW);
+    const left = new Set(rows('all'));
+    const lost = filled.filter(({ message }) => !left.has(message.id));
+    assert.ok(lost.length > 0 && lost.length < 20, `${lost.length} lost`);
+    assert.equal(salvaged.open + salvaged.ids, left.size);
+    assert.equal(rows('open').length, salvaged.open);
+    assert.equal(salvaged.rest, salvaged.ids);
+    assert.equal(salvaged.file, 'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z');
+    assert.deepEqual(fs.readFileSync(path.join(folder, salvaged.file)), damaged);
+    const store = new Store({ file, resumed: false });
+    for (const { message, accepted } of filled.filter(({ message: { id } }) => left.has(id))) {
+      const { outcome, deliveryId } = store.transaction(() => store.work.accept({ message, lease: 'no' }));
+      assert.deepEqual([outcome, deliveryId], ['repeat', accepted.deliveryId]);
+    }
+    store.close();
+  });
+
+  it('gives a new one where nothing of it can be read, and says since when ids may be lost', () => {
+    fs.writeFileSync(file, 'no database at all\n'.repeat(1000));
+    assert.deepEqual(salvage(file, NOW), {
+      open: 0,
+      ids: 0,
+      rest: 0,
+      file: 'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
+    });
+    const store = new Store({ file, resumed: false });
+    assert.ok((store.opened.idsLostSince ?? Infinity) < 60_000);
+    assert.equal(store.opened.restored, false);
+    store.close();
+  });
+
+  it('is read without a log that is of another file', () => {
+    const filled = fill(100);
+    fs.writeFileSync(`${file}-wal`, fs.readFileSync(file));
+    const salvaged = salvage(file, NOW);
+    assert.equal(salvaged.open + salvaged.ids, filled.length);
+    assert.ok(names().includes(`${salvaged.file}-wal`));
+    assert.ok(!names().includes('inbox.sqlite-wal'));
+  });
+
+  it('is salvaged anew after a kill that left a half of a new one', () => {
+    fill(100);
+    damage('message');
+    fs.writeFileSync(`${file}.salvage`, 'half');
+    fs.writeFileSync(`${file}.reading`, 'half');
+    const { open, ids } = salvage(file, NOW);
+    assert.ok(open + ids > 50);
+    assert.deepEqual(names(), [
+      'inbox.openings',
+      'inbox.sqlite',
+      'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
+    ]);
+  });
+
+  describe('of a store', () => {
+    function serve(): FromStore[] {
+      const told: FromStore[] = [];
+      const server = new StoreServer(file, false, (news) => told.push(news));
+      server.close();
+      return told;
+    }
+
+    it('is set aside at the start, which tells what was salvaged, and the store works', () => {
+      fill(1000);
+      damage('message');
+      const told = serve();
+      assert.deepEqual(
+        told.map((news) => Object.keys(news)[0]),
+        ['warning', 'opened'],
+      );
+      assert.ok('warning' in (told[0] ?? {}) && JSON.stringify(told[0]).includes('"kind":"salvaged"'));
+    });
+
+    it('goes on with the renaming where a kill came between', () => {
+      fill(10);
+      fs.renameSync(file, `${file}.salvaged`);
+      fs.writeFileSync(file, 'damaged');
+      fs.writeFileSync(`${file}-wal`, 'of the damaged one');
+      const told = serve();
+      assert.ok('opened' in (told[0] ?? {}));
+      assert.equal(rows('open').length, 1);
+      assert.equal(names().filter((name) => name.includes('.damaged-')).length, 2);
+    });
+
+    it('is left alone where a newer version has written it', () => {
+      fill(10);
+      const open = new DatabaseSync(file);
+      open.exec('PRAGMA user_version = 99');
+      open.close();
+      const [told] = serve();
+      assert.match(JSON.stringify(told), /newer version of this package/);
+      assert.deepEqual(names(), ['inbox.openings', 'inbox.sqlite']);
+    });
+
+    it('is left alone where it is a folder, or somebody else has it', () => {
+      fs.mkdirSync(file);
+      assert.match(JSON.stringify(serve()), /cannot be opened or made/);
+      fs.rmdirSync(file);
+      fill(10);
+      const other = new DatabaseSync(file);
+      other.exec('BEGIN EXCLUSIVE');
+      assert.match(JSON.stringify(serve()), /another Node-RED has its file/);
+      other.close();
+      assert.equal(names().filter((name) => name.includes('damaged')).length, 0);
+    });
+  });
+
+  it('has no event of an endpoint lost that can be read', () => {
+    const filled = fill(2000);
+    damage('message');
+    damage('body');
+    salvage(file, NOW);
+    const store = new Store({ file, resumed: false });
+    const open = store.transaction(() =>
+      store.work.lease({ endpoint: ENDPOINT, limit: 1000, health: 1000, ordered: false }),
+    );
+    store.close();
+    assert.ok(open.filter(({ bytes }) => bytes !== undefined).length > filled.length / 10 - 20);
+  });
+});

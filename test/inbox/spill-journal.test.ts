@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import zlib from 'node:zlib';
+import * as fc from 'fast-check';
+import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
+import { SpillJournal } from '../../lib/inbox/spill/spill-journal';
+import type { NewMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import { proven } from './samples';
+
+describe('the spill files', () => {
+  let folder: string;
+  let left: string[];
+  const open = new Set<SpillJournal>();
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
+    left = [];
+  });
+  afterEach(async () => {
+    for (const journal of open) await journal.close();
+    open.clear();
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  function journal(): SpillJournal {
+    const made = new SpillJournal({
+      folder,
+      register: path.join(folder, 'register.json'),
+      onLeft: (file) => left.push(path.basename(file)),
+    });
+    open.add(made);
+    return made;
+  }
+
+  async function end(ended: SpillJournal): Promise<void> {
+    open.delete(ended);
+    await ended.close();
+  }
+
+  const framesOf = async (of: SpillJournal): Promise<Frame[]> =>
+    (await of.take()).flatMap(({ frames }) => frames.map(({ frame }) => frame));
+  const folders = (): string[] => fs.readdirSync(folder).filter((name) => /^\d+-/.test(name));
+  const onlyFile = (): string => path.join(folder, folders()[0] ?? '', 'spill-1');
+
+  function spilled(message: NewMessage, deliveryId: string): Frame {
+    const progress = { state: message.state, attempt: 0, cutOff: 0, atFlow: false };
+    return { kind: 'message', deliveryId, message, first: true, ended: false, mayRepeat: false, progress };
+  }
+
+  it('give back exactly what was put in, over a restart, and are gone once nobody needs them', async () => {
+    const frames: Frame[] = [
+      spilled(newMessage(proven({ eventName: 'Ærø\n港' })), 'a'),
+      {
+        kind: 'progress',
+        deliveryId: 'a',
+        change: 1,
+        progress: { state: 'delivered', attempt: 1, cutOff: 0, atFlow: false },
+      },
+      { kind: 'settled', deliveryId: 'b', state: 'dead' },
+    ];
+    const former = journal();
+    await Promise.all(frames.map((frame) => former.append(frame)));
+    await end(former);
+    const next = journal();
+    assert.deepEqual(await framesOf(next), frames);
+    await next.drop(() => new Set());
+    assert.deepEqual(folders(), []);
+  });
+
+  it('C-129 of a process that lives are its own, and of one that has ended are taken by the next, once', async () => {
+    const [first, second] = [journal(), journal()];
+    await first.append(spilled(newMessage(proven()), 'a'));
+    assert.deepEqual(await second.take(), []);
+    await end(first);
+    assert.equal((await framesOf(second)).length, 1);
+    assert.deepEqual(await journal().take(), []);
+  });
+
+  it('that are still needed stay, and those behind them', async () => {
+    const writer = journal();
+    const { segment } = await writer.append(spilled(newMessage(proven()), 'a'));
+    await writer.drop(() => new Set([segment]));
+    await writer.append({ kind: 'settled', deliveryId: 'b', state: 'dead' });
+    await writer.drop(() => new Set([segment]));
+    assert.equal(
+      fs.readdirSync(path.dirname(segment.file)).filter((name) => name.startsWith('spill')).length,
+      2,
+    );
+  });
+
+  it('that an earlier version has written are read, under an id that stays', async () => {
+    const message = newMessage(proven());
+    const { bytes, ...columns } = message;
+    const content = Buffer.concat([Buffer.from(`${JSON.stringify(columns)}\n`), bytes]);
+    const head = Buffer.alloc(8);
+    head.writeUInt32BE(content.length, 0);
+    head.writeUInt32BE(zlib.crc32(content), 4);
+    fs.writeFileSync(path.join(folder, 'spill-1'), Buffer.concat([head, content]));
+    const former = journal();
+    const [frame] = await framesOf(former);
+    assert.ok(frame?.kind === 'message');
+    assert.deepEqual(frame.message, message);
+    assert.match(frame.deliveryId, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-a[\da-f]{3}-[\da-f]{12}$/);
+    await end(former);
+    assert.deepEqual(await framesOf(journal()), [frame]);
+  });
+
+  it('end before a frame that a crash has torn, anywhere, and keep those before it', async () => {
+    const writer = journal();
+    const frames = ['a', 'b', 'c'].map((id) => spilled(newMessage(proven()), id));
+    const ends: number[] = [];
+    for (const frame of frames) {
+      const { at, length } = await writer.append(frame);
+      ends.push(at + length);
+    }
+    await end(writer);
+    const whole = fs.readFileSync(onlyFile());
+    await fc.assert(
+      fc.asyncProperty(fc.nat(whole.length), async (length) => {
+        fs.writeFileSync(onlyFile(), whole.subarray(0, length));
+        const reader = journal();
+        assert.deepEqual(await framesOf(reader), frames.slice(0, ends.filter((at) => at <= length).length));
+        await end(reader);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('give nothing of a frame whose bytes have changed, and are kept under another name', async () => {
+    const frame = frameBytes(spilled(newMessage(proven()), 'a'));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(frame.length - 1), fc.integer({ min: 1, max: 255 }), async (at, flip) => {
+        const changed = Buffer.from(frame);
+        changed[at] = (changed[at] ?? 0) ^ flip;
+        fs.writeFileSync(path.join(folder, 'spill-1'), changed);
+        const reader = journal();
+        assert.deepEqual(await framesOf(reader), []);
+        left = [];
+        await reader.drop(() => new Set());
+        assert.equal(left.length, 1);
+        assert.deepEqual(fs.readFileSync(path.join(folder, left[0] ?? '')), changed);
+        await end(reader);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
