@@ -39,7 +39,8 @@ class SlicedParse {
     const opening = text[start];
     if (opening !== '[' && opening !== '{') {
       await this.#rest();
-      return parseSafely(text.slice(start, end));
+      // Not `parseSafely`, which takes off a byte-order mark: behind one, all of a list would be parsed at once.
+      return JSON.parse(text.slice(start, end));
     }
     if (text[end - 1] !== (opening === '[' ? ']' : '}')) throw new SyntaxError('It does not end.');
     const members = opening === '[' ? new ListMembers() : new RecordMembers();

@@ -90,6 +90,11 @@ describe('a long JSON text that is parsed in pieces', () => {
     await parseInSlices(within(DEEPEST), DEEPEST);
   });
 
+  it('is refused where a byte-order mark stands in it, behind which all would be parsed at once', async () => {
+    for (const text of [`\uFEFF["${LONG}"]`, `{"a":\uFEFF["${LONG}","${LONG}"]}`])
+      await assert.rejects(parseInSlices(text, DEEPEST), SyntaxError);
+  });
+
   it('lets others run meanwhile', async () => {
     const text = JSON.stringify(
       Array.from({ length: 100_000 }, (_, id) => ({ id, name: 'camera', at: [1, 2] })),

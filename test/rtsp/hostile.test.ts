@@ -66,6 +66,17 @@ describe('RTSP and hostile clients', () => {
     assert.equal((await oversize.answer()).status, 413);
   });
 
+  it('a head of the greatest length is taken, wherever it is cut on the way', () => {
+    const start = 'OPTIONS * RTSP/1.0\r\nX: ';
+    const bytes = Buffer.from(`${start}${'x'.repeat(16 * 1024 - start.length)}\r\n\r\n`);
+    for (const last of [0, 1, 2, 3, 4]) {
+      const parser = new RequestParser();
+      const cut = bytes.length - last;
+      const heard = [...parser.push(bytes.subarray(0, cut)), ...parser.push(bytes.subarray(cut))];
+      assert.equal(heard.length, 1, `${last} bytes later`);
+    }
+  });
+
   it('random bytes do no harm', async () => {
     const server = await under.start();
     for (let i = 0; i < 50; i++) {

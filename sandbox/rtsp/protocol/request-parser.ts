@@ -91,7 +91,8 @@ export class RequestParser {
 
   #header(): Header | undefined {
     const end = this.#buffer.indexOf(END_OF_HEADER);
-    const bytes = end < 0 ? this.#buffer.length : end;
+    // Where the end is not there yet, all of it but its last byte may be.
+    const bytes = end < 0 ? this.#buffer.length - END_OF_HEADER.length + 1 : end;
     if (bytes > MAX_HEADER_BYTES) throw new ProtocolError(413);
     if (end < 0) return undefined;
     return parseHeader(this.#buffer.toString('utf8', 0, end), end + END_OF_HEADER.length);
