@@ -10,6 +10,7 @@ import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flo
 import { NodeRed, watched, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
+import { needs } from '../support/suite/programs';
 
 interface Case {
   title: string;
@@ -187,7 +188,8 @@ describe('an inbox whose file cannot be used', () => {
   const arrivals = (index: number): number =>
     sink.events().filter(({ messageId }) => messageId === messages[index]?.messageId).length;
 
-  before(async () => {
+  before(async function () {
+    if (process.getuid?.() === 0) needs(this, 'chattr');
     userDir = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-store-file-'));
     sink = new FileSink(path.join(userDir, 'sink'));
     CASES.forEach(({ spoil }, index) => spoil(folder(index)));

@@ -4,6 +4,7 @@ import path from 'node:path';
 /** What the tests need beyond npm, each installed by `.ci/run`; with the names that it has where it is called otherwise. */
 const PROGRAMS = {
   caddy: [],
+  chattr: [],
   chromium: ['chromium-browser', 'google-chrome'],
   ffmpeg: [],
   ffprobe: [],
