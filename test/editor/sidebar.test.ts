@@ -22,6 +22,12 @@ async function show(page: Page): Promise<void> {
   await page.waitForSelector('.rvm-sidebar .rvm-stations .rvm-row');
 }
 
+/** Ends when the sidebar has asked once more for what there is. */
+async function nextLook(page: Page): Promise<void> {
+  const request = await page.waitForRequest((each) => each.url().endsWith('/rvm/overview'));
+  await (await request.response())?.finished();
+}
+
 describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
   before(() => show(editor.page));
 
@@ -75,7 +81,10 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     const from = editor.nodeRed.seen.length;
     await row.locator('[data-action="retry"]').click();
     await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length > 0, 'the event once more');
-    await row.waitFor();
+    const isDead = () => editor.nodeRed.at('problems', from).some(({ topic }) => topic === 'dead-letter');
+    await editor.nodeRed.until(isDead, 'the dead letter once more');
+    // The row of the first dead letter may stand there until now.
+    await nextLook(editor.page);
     await row.locator('[data-action="discard"]').click();
     await editor.page.waitForSelector('.rvm-dead .rvm-row', { state: 'detached' });
   });
