@@ -116,11 +116,6 @@ function textOf(body: Uint8Array): string | undefined {
   }
 }
 
-/** Whether a text is well-formed JSON, however large. */
-export function isJson(text: string): boolean {
-  return parse(text) !== undefined;
-}
-
 /** Undefined where the text is not JSON, for no JSON text stands for that value. */
 function parse(text: string): unknown {
   try {

@@ -10,6 +10,7 @@ import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flo
 import { NodeRed, watched, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
+import { damagePage } from '../support/inbox/damaged-page';
 import { needs } from '../support/suite/programs';
 
 interface Case {
@@ -103,7 +104,7 @@ const CASES: Case[] = [
     title: 'a damaged page in the middle',
     spoil: (folder) => {
       fill(file(folder), STORED);
-      damage(file(folder), 'message');
+      damagePage(file(folder), 'message');
     },
     says: SET_ASIDE,
     stored: 480,
@@ -324,7 +325,7 @@ describe('an inbox of a Node-RED that runs', () => {
     await nodeRed.stop();
     fs.rmSync(folder(), { recursive: true });
     fill(file(folder()), 500);
-    damage(file(folder()), 'body');
+    damagePage(file(folder()), 'body');
     await start(nodeRed.userDir);
     const message = alarmMessage();
     assert.equal(await send(message), 200);
@@ -374,18 +375,4 @@ function setVersion(database: string, to: (version: number) => number): void {
   const version = Number(open.prepare('PRAGMA user_version').get()?.['user_version']);
   open.exec(`PRAGMA user_version = ${to(version)}`);
   open.close();
-}
-
-/** Overwrites a leaf page in the middle of a table. */
-function damage(database: string, table: string): void {
-  const open = new DatabaseSync(database);
-  const pages = open
-    .prepare(`SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path`)
-    .all(table);
-  const size = Number(open.prepare('PRAGMA page_size').get()?.['page_size']);
-  open.close();
-  const page = Number(pages[Math.floor(pages.length / 2)]?.['pageno']);
-  const handle = fs.openSync(database, 'r+');
-  fs.writeSync(handle, Buffer.alloc(size, 0x5a), 0, size, (page - 1) * size);
-  fs.closeSync(handle);
 }

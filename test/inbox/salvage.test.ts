@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { damagePage } from '../support/inbox/damaged-page';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { salvage } from '../../lib/inbox/sqlite/salvage';
@@ -46,23 +47,9 @@ describe('a damaged file', () => {
     return ids;
   }
 
-  /** Overwrites a leaf page in the middle of a table. */
-  function damage(table: string): void {
-    const open = new DatabaseSync(file);
-    const pages = open
-      .prepare(`SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path`)
-      .all(table);
-    const size = Number(open.prepare('PRAGMA page_size').get()?.['page_size']);
-    open.close();
-    const page = Number(pages[Math.floor(pages.length / 2)]?.['pageno']);
-    const handle = fs.openSync(file, 'r+');
-    fs.writeSync(handle, Buffer.alloc(size, 0x5a), 0, size, (page - 1) * size);
-    fs.closeSync(handle);
-  }
-
   it('gives all but the damaged page, under the same ids, and is kept', () => {
     const filled = fill(1000);
-    damage('message');
+    damagePage(file, 'message');
     const damaged = fs.readFileSync(file);
     const salvaged = salvage(file, NOW);
     const left = new Set(rows('all'));
@@ -106,7 +93,7 @@ describe('a damaged file', () => {
 
   it('is salvaged anew after a kill that left a half of a new one', () => {
     fill(100);
-    damage('message');
+    damagePage(file, 'message');
     fs.writeFileSync(`${file}.salvage`, 'half');
     fs.writeFileSync(`${file}.reading`, 'half');
     const { open, ids } = salvage(file, NOW);
@@ -128,7 +115,7 @@ describe('a damaged file', () => {
 
     it('is set aside at the start, which tells what was salvaged, and the store works', () => {
       fill(1000);
-      damage('message');
+      damagePage(file, 'message');
       const told = serve();
       assert.deepEqual(
         told.map((news) => Object.keys(news)[0]),
@@ -173,8 +160,8 @@ describe('a damaged file', () => {
 
   it('has no event of an endpoint lost that can be read', () => {
     const filled = fill(2000);
-    damage('message');
-    damage('body');
+    damagePage(file, 'message');
+    damagePage(file, 'body');
     salvage(file, NOW);
     const store = new Store({ file, resumed: false });
     const open = store.transaction(() =>

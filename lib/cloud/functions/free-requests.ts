@@ -1,4 +1,5 @@
 import { RvmError } from '../../error';
+import { isJson } from '../../json/is-json';
 import type { JsonRecord } from '../../json/json-record';
 import type { Answer } from '../http/answer';
 import type { FreeAnswer, FreeRequest } from '../calls';
@@ -195,15 +196,6 @@ function asJson(value: unknown): RequestBody {
     'BAD_INPUT',
     'The payload cannot be written as JSON: send an object, a text or a Buffer.',
   );
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function freeAnswer(answer: Answer): FreeAnswer {

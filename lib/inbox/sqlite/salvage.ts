@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { isJson } from '../../json/is-json';
 import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Salvaged } from '../store/protocol';
@@ -178,15 +179,6 @@ class Salvage {
 
 function isOpen({ state }: Row): boolean {
   return state === 'received' || state === 'leased';
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** A row whose values have changed may fit no more. */

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { isJson, seemingToken, type JsonReading } from '../../message/json-reading';
+import { isJson } from '../../json/is-json';
+import { seemingToken, type JsonReading } from '../../message/json-reading';
 import type { TokenReading } from '../../message/token-scan';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
