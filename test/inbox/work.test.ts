@@ -91,7 +91,8 @@ describe('the work of the inbox for one event', () => {
     work: (taker: Taker) => Promise<void>,
   ): Promise<number> {
     await open();
-    const taker = new Taker(inbox, { maxInFlight: count * 2, ...terms });
+    // So wide that none has to wait, also while half of it is for what may wait in the store.
+    const taker = new Taker(inbox, { maxInFlight: count * 3, ...terms });
     const visited = await visits(() => work(taker));
     await inbox.close();
     return visited;

@@ -18,7 +18,7 @@ export interface BacklogWork {
 }
 
 /** Events fetched in one go. */
-const BATCH = 50;
+const BATCH = 100;
 
 /** The events of one endpoint that wait in the store: how many there are, and when some of them are leased. */
 export class Backlog {
@@ -71,12 +71,14 @@ export class Backlog {
     this.#mayHoldMore = true;
   }
 
-  /** Leases what waits, as far as there is room. */
+  /**
+   * Leases what waits, as far as there is room: more than is known to wait, for only when nothing is left is what arrives leased at
+   * once; but half of the room is for what arrives meanwhile.
+   */
   look(): void {
     if (!this.work.mayLease() || !this.#mayHoldMore || this.#isLooking) return;
     const { window } = this;
-    // No more places than there are events, or those that arrive meanwhile would find none.
-    const limit = Math.min(BATCH, window.room, this.#waiting || BATCH);
+    const limit = Math.min(BATCH, window.room, Math.max(this.#waiting, Math.ceil(window.room / 2)));
     if (limit <= 0) return this.#tellBlocked();
     this.#isLooking = true;
     this.#kept = limit;
