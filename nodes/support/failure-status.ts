@@ -8,26 +8,27 @@ import { failureStatus } from './status';
  * wrong with every message.
  */
 export class FailureStatus {
-  #failure: NodeStatus | undefined;
+  #code: RvmError['code'] | undefined;
 
   constructor(
-    private readonly node: Node,
+    private readonly node: Pick<Node, 'status'>,
     private readonly own: () => NodeStatus,
   ) {}
 
   current(): NodeStatus {
     const own = this.own();
-    return own.fill === 'red' ? own : (this.#failure ?? own);
+    return own.fill === 'red' || this.#code === undefined ? own : failureStatus(this.#code);
   }
 
   show(): void {
     this.node.status(this.current());
   }
 
-  /** A message has failed, or succeeded. What changes nothing is not shown again: a thousand messages are no thousand statuses. */
+  /** A message has failed, or succeeded. What changes nothing is not looked at again: that costs as much as a message. */
   ended(failure: RvmError | undefined): void {
+    if (failure?.code === this.#code) return;
     const before = this.current();
-    this.#failure = failure === undefined ? undefined : failureStatus(failure.code);
+    this.#code = failure?.code;
     if (!isSame(before, this.current())) this.show();
   }
 }
