@@ -1,32 +1,28 @@
 import type { ProvenMessage } from '../../message/record';
 import type { Consumer, Delivery } from '../inbox';
-import type { StorePort } from '../store/port';
 import type { AcceptedAnywhere, GivenBack, LeasedMessage } from '../store/protocol';
-import { deliveryOf } from '../store/stored-message';
 import { ASK_AGAIN_AFTER } from './back-off';
 import { Backlog } from './backlog';
 import type { QueueStores } from './queue-stores';
 import { SpilledBacklog } from './spilled-backlog';
+import { Deliveries } from './deliveries';
 import { DeliveryWindow, type WishedLease } from './delivery-window';
-import { HandOver } from './hand-over';
 import type { Held } from './held';
 import { Leases } from './leases';
 import { Returns } from './returns';
+import { StoredEvents } from './stored-events';
 import { UnreadEvents } from './unread-events';
 
 /** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
   readonly #window = new DeliveryWindow();
-  readonly #handOver = new HandOver({
-    hand: (held) => this.#hand(held),
-    haveLeft: (batch) => this.#markDelivered(batch),
-  });
-  readonly #store: StorePort;
   readonly #backlog: Backlog;
   readonly #spilled: SpilledBacklog;
   readonly #leases: Leases;
+  readonly #deliveries: Deliveries;
   readonly #returns: Returns;
   readonly #unread: UnreadEvents;
+  readonly #storedEvents: StoredEvents;
   #consumer: Consumer | undefined;
   #running = false;
   #closed = false;
@@ -39,14 +35,15 @@ export class EventQueue {
     private readonly stores: QueueStores,
     readonly endpointId: string,
     changed: () => void,
-    private readonly log: (line: string) => void,
+    log: (line: string) => void,
   ) {
     const store = stores.both;
-    this.#store = store;
     this.#backlog = new Backlog(stores.main, endpointId, this.#window, {
       mayLease: () => this.#mayLease,
       take: (events) => this.#takeStored(events),
-      tooLate: (events) => this.#tooLate(events),
+      // As if never leased: others may have their places.
+      tooLate: (events) =>
+        void this.#returns.give({ unsent: events.map(({ deliveryId }) => deliveryId), cutOff: [] }),
       isBlocked: (waiting) => this.#consumer?.onBlocked(waiting),
       changed,
       later: (act) => this.#later(act),
@@ -58,11 +55,23 @@ export class EventQueue {
     this.#leases = new Leases(store, {
       consumer: () => this.#consumer,
       isHeld: (held) => this.#window.holds(held),
-      comesAgain: (held) => this.#handSoon(held),
+      comesAgain: (held) => this.#deliveries.handSoon(held),
       isOver: (held) => {
         this.#forget(held);
         this.look();
       },
+    });
+    this.#deliveries = new Deliveries(store, this.#window, this.#leases, {
+      consumer: () => this.#consumer,
+      isRunning: () => this.#running,
+      giveBack: (held) => void this.#giveBack(held),
+      hasWaiting: () => this.waiting > 0,
+      over: (left) => {
+        for (const held of left) this.#forget(held);
+        this.look();
+      },
+      later: (act) => this.#later(act),
+      log,
     });
     this.#returns = new Returns(store, endpointId, {
       isHeld: (deliveryId) => this.holds(deliveryId) || this.#unread.isPaused(deliveryId),
@@ -73,6 +82,12 @@ export class EventQueue {
       giveBack: (unsent) => this.#returns.give({ unsent, cutOff: [] }),
       freed: () => this.lookAnew(),
       changed,
+      log,
+    });
+    this.#storedEvents = new StoredEvents(store, this.#unread, {
+      take: (delivery) => this.#deliveries.take(delivery),
+      freed: () => this.lookAnew(),
+      later: (act) => this.#later(act),
       log,
     });
   }
@@ -155,10 +170,7 @@ export class EventQueue {
   /** What the flow has and has to settle stays leased: a deploy of other nodes does not touch it. */
   pause(): void {
     this.#stop();
-    const unsure = this.#window
-      .all()
-      .filter((held) => held.phase === 'next' || this.#handOver.isLeaving(held));
-    void this.#giveBack(unsure);
+    void this.#giveBack(this.#deliveries.unsure());
   }
 
   /** How the store should take the next event: leased at once where there is room. */
@@ -237,13 +249,7 @@ export class EventQueue {
     if (lease !== 'no') this.#window.release(1);
     if (accepted?.leased !== true) return;
     const { deliveryId, sequence, first, ended } = accepted;
-    this.#take({ deliveryId, sequence, attempt: 1, first, ended, message });
-  }
-
-  /** As if never leased: others may have their places. */
-  #tooLate(events: readonly LeasedMessage[]): void {
-    const unsent = events.map(({ deliveryId }) => deliveryId);
-    if (unsent.length > 0) void this.#returns.give({ unsent, cutOff: [] });
+    this.#deliveries.take({ deliveryId, sequence, attempt: 1, first, ended, message });
   }
 
   #stop(): void {
@@ -257,78 +263,9 @@ export class EventQueue {
   }
 
   #takeStored(events: readonly LeasedMessage[]): void {
-    this.#unread.failed(events.filter(({ isUnread }) => isUnread === true));
-    for (const event of events) if (event.isUnread !== true) this.#takeRead(event);
+    this.#storedEvents.take(events);
     // Its consumer has gone meanwhile.
     if (this.#consumer === undefined) void this.#unread.giveAllBack();
-  }
-
-  #takeRead(event: LeasedMessage): void {
-    this.#unread.forget(event.deliveryId);
-    const delivery = deliveryOf(event);
-    if (delivery === undefined) this.#unreadable(event.deliveryId);
-    else this.#take(delivery);
-  }
-
-  /** Only a damaged page, a change of the package, or of the file by hand, can bring this about. */
-  #unreadable(deliveryId: string): void {
-    this.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
-    this.#store.call('finish', { deliveryId, state: 'dead', give: false }).then(
-      () => {
-        // The next event of its alarm may go now.
-        this.lookAnew();
-      },
-      () => this.#later(() => this.#unreadable(deliveryId)),
-    );
-  }
-
-  #take(delivery: Delivery): void {
-    this.#handSoon(this.#window.add(delivery));
-  }
-
-  #handSoon(held: Held): void {
-    held.phase = 'next';
-    if (this.#running) this.#handOver.add(held);
-    else void this.#giveBack([held]);
-  }
-
-  /** True where the event is handled a moment from now. */
-  #hand(held: Held): boolean {
-    const consumer = this.#consumer;
-    if (consumer === undefined) return false;
-    const mustSettle = consumer.handledWhen === 'settled';
-    held.phase = 'at-flow';
-    if (mustSettle) this.#leases.begin(held, consumer.redeliverAfter);
-    const isAwaited = this.#handTo(consumer, held.delivery) && mustSettle;
-    // The consumer may have gone just then.
-    if (isAwaited || !this.#window.holds(held)) return false;
-    this.#leases.end(held);
-    return true;
-  }
-
-  #handTo(consumer: Consumer, delivery: Delivery): boolean {
-    try {
-      return consumer.deliver(delivery);
-    } catch {
-      this.log(`The flow could not take delivery ${delivery.deliveryId}.`);
-      return true;
-    }
-  }
-
-  #markDelivered(left: readonly Held[]): void {
-    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
-    // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
-    const hurry = this.waiting > 0 || this.#window.room <= 0;
-    this.#store.call('markDelivered', deliveryIds, hurry).then(
-      () => {
-        for (const held of left) this.#forget(held);
-        this.look();
-      },
-      () => {
-        // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
-        this.#later(() => this.#markDelivered(left.filter((held) => this.#window.holds(held))));
-      },
-    );
   }
 
   #returned(count: number): void {
@@ -346,7 +283,7 @@ export class EventQueue {
   #letGo(held: Held): void {
     this.#window.remove(held);
     this.#leases.end(held);
-    this.#handOver.forget(held);
+    this.#deliveries.forget(held);
   }
 
   async #giveBack(given: readonly Held[]): Promise<void> {

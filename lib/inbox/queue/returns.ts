@@ -39,6 +39,7 @@ export class Returns {
 
   async #give(back: GivenBack, returned: (count: number) => void): Promise<void> {
     const ids = [...back.unsent, ...back.cutOff];
+    if (ids.length === 0) return;
     for (const id of ids) this.#underWay.add(id);
     for (const id of back.unsent) this.#unsent.add(id);
     try {

@@ -1,0 +1,95 @@
+import type { Consumer, Delivery } from '../inbox';
+import type { StorePort } from '../store/port';
+import type { DeliveryWindow } from './delivery-window';
+import { HandOver } from './hand-over';
+import type { Held } from './held';
+import type { Leases } from './leases';
+
+export interface DeliveriesWork {
+  consumer(): Consumer | undefined;
+  /** False while nothing may be handed over. */
+  isRunning(): boolean;
+  /** They were to be handed over when nothing might be any more. */
+  giveBack(held: readonly Held[]): void;
+  /** True where others wait in the store. */
+  hasWaiting(): boolean;
+  /** Marked as delivered. */
+  over(held: readonly Held[]): void;
+  /** Does something after a pause. */
+  later(act: () => void): void;
+  /** Told what an operator should know; nothing of an event. */
+  log(line: string): void;
+}
+
+/** Leased events on their way to the consumer; where to be sent is all it takes, until they are marked as delivered. */
+export class Deliveries {
+  readonly #handOver = new HandOver({
+    hand: (held) => this.#hand(held),
+    haveLeft: (batch) => this.#markDelivered(batch),
+  });
+
+  constructor(
+    private readonly store: StorePort,
+    private readonly window: DeliveryWindow,
+    private readonly leases: Leases,
+    private readonly work: DeliveriesWork,
+  ) {}
+
+  /** It has been leased just now. */
+  take(delivery: Delivery): void {
+    this.handSoon(this.window.add(delivery));
+  }
+
+  /** It comes, perhaps again. */
+  handSoon(held: Held): void {
+    held.phase = 'next';
+    if (this.work.isRunning()) this.#handOver.add(held);
+    else this.work.giveBack([held]);
+  }
+
+  /** Not handed over yet, or so lately that it may be lost if its flow goes now. */
+  unsure(): Held[] {
+    return this.window.all().filter((held) => held.phase === 'next' || this.#handOver.isLeaving(held));
+  }
+
+  /** It is held no more. */
+  forget(held: Held): void {
+    this.#handOver.forget(held);
+  }
+
+  /** True where the event is handled a moment from now. */
+  #hand(held: Held): boolean {
+    const consumer = this.work.consumer();
+    if (consumer === undefined) return false;
+    const mustSettle = consumer.handledWhen === 'settled';
+    held.phase = 'at-flow';
+    if (mustSettle) this.leases.begin(held, consumer.redeliverAfter);
+    const isAwaited = this.#handTo(consumer, held.delivery) && mustSettle;
+    // The consumer may have gone just then.
+    if (isAwaited || !this.window.holds(held)) return false;
+    this.leases.end(held);
+    return true;
+  }
+
+  #handTo(consumer: Consumer, delivery: Delivery): boolean {
+    try {
+      return consumer.deliver(delivery);
+    } catch {
+      this.work.log(`The flow could not take delivery ${delivery.deliveryId}.`);
+      return true;
+    }
+  }
+
+  #markDelivered(left: readonly Held[]): void {
+    const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
+    // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
+    const hurry = this.work.hasWaiting() || this.window.room <= 0;
+    this.store.call('markDelivered', deliveryIds, hurry).then(
+      () => this.work.over(left),
+      () => {
+        // Not delivered again meanwhile, unless given back: then it is no longer for us to end.
+        this.work.later(() => this.#markDelivered(left.filter((held) => this.window.holds(held))));
+      },
+    );
+  }
+}
