@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
@@ -21,12 +22,17 @@ const MOST = 10_000;
 /** @returns milliseconds since 1970; undefined = from the beginning. @throws RvmError BAD_INPUT */
 function sinceOf(value: unknown): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  const time = value instanceof Date ? value : (readTime(value) ?? new Date(Number(value)));
-  if (!Number.isNaN(time.getTime())) return time.getTime();
+  const time = types.isDate(value) ? value.getTime() : timeIn(value);
+  if (!Number.isNaN(time)) return time;
   throw new RvmError(
     'BAD_INPUT',
     'The time to list events from cannot be read: give ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds.',
   );
+}
+
+function timeIn(value: unknown): number {
+  if (typeof value !== 'string' && typeof value !== 'number') return NaN;
+  return readTime(value)?.getTime() ?? Number(value);
 }
 
 /** Of all inboxes, as far as they can be read. @throws RvmError STORE_FAILED where none can */

@@ -25,27 +25,46 @@ export async function typedValue(
   if (type === 'env') refuseUnsetVariables(RED, node, value);
   // Node-RED takes an empty field for 0, which may be the id of something.
   if (type === 'num' && value.trim() === '') return undefined;
-  return new Promise((resolve, reject) => {
-    const failed = (reason: string): void => {
+  const { found } = await new Promise<{ found: unknown }>((resolve, reject) => {
+    const failed = (error: unknown): void => {
       // What should hold the property is not in the message; unless that throws whenever it is read.
-      if (type === 'msg' && !throwsWhenRead(msg)) resolve(undefined);
-      else
-        reject(
-          new RvmError(
-            'BAD_INPUT',
-            `The property ${input.name} of this node cannot be evaluated: ${reason}.`,
-          ),
-        );
+      if (type === 'msg' && !throwsWhenRead(msg)) resolve({ found: undefined });
+      else reject(cannotEvaluate(input, reasonOf(error)));
     };
     try {
-      RED.util.evaluateNodeProperty(value, type, node, msg, (error, result) => {
-        if (error) failed(error.message);
-        else resolve(result);
+      RED.util.evaluateNodeProperty(value, type, node, msg, (error, found) => {
+        if (error) failed(error);
+        else resolve({ found });
       });
     } catch (error) {
-      failed(error instanceof Error ? error.message : String(error));
+      failed(error);
     }
   });
+  // Whoever waited for it would wait for what it promises, perhaps for ever.
+  if (isThenable(found)) throw cannotEvaluate(input, 'it is a promise, or has a method "then"');
+  return found;
+}
+
+function cannotEvaluate({ name }: TypedInput, reason: string): RvmError {
+  return new RvmError('BAD_INPUT', `The property ${name} of this node cannot be evaluated: ${reason}.`);
+}
+
+/** An error that the flow has made may itself throw when it is read: outside of the caller, that would end Node-RED. */
+function reasonOf(error: unknown): string {
+  try {
+    return error instanceof Error ? String(error.message) : String(error);
+  } catch {
+    return 'it throws when it is read';
+  }
+}
+
+function isThenable(value: unknown): boolean {
+  if (typeof value !== 'object' && typeof value !== 'function') return false;
+  try {
+    return value !== null && typeof Reflect.get(value, 'then') === 'function';
+  } catch {
+    return true;
+  }
 }
 
 /**

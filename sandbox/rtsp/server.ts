@@ -94,8 +94,14 @@ export class RtspServer {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Who plays keeps his place; who only holds one makes room. False where all play. */
+  /** Who plays keeps his place; who only holds one makes room, before others one who has not even shaken hands. False where all play. */
   #makeRoom(): boolean {
+    const served = new Set([...this.#connections].map(({ socket }) => peerOf(socket)));
+    const [silent] = [...this.#sockets].filter((socket) => !served.has(peerOf(socket)));
+    if (silent !== undefined) {
+      silent.destroy();
+      return this.#sockets.delete(silent);
+    }
     const idle = [...this.#connections].filter((connection) => connection.idleFor(0));
     const [longest] = idle.toSorted((one, other) => one.lastSign - other.lastSign);
     if (longest === undefined) return false;
@@ -123,6 +129,11 @@ export class RtspServer {
     const [user, password] = [authentication.username, authentication.password].map(encodeURIComponent);
     return `${scheme(options)}://${user}:${password}@${urlHost(options.host)}:${this.port}${path}`;
   }
+}
+
+/** The same for a connection and what is encrypted over it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 async function listen(options: EffectiveOptions): Promise<Server> {

@@ -3,7 +3,7 @@ import { cloud, station } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
-/** Nodes that messages go into, and how each is set so that it reads them. */
+/** Nodes that messages go into, by type, and how each is set so that it reads them. */
 const NODES: Record<string, Record<string, unknown>> = {
   'rvm-get-rtsp': {},
   'rvm-list-devices': { search: 'payload', searchType: 'msg' },
@@ -14,6 +14,9 @@ const NODES: Record<string, Record<string, unknown>> = {
   'rvm-settle': {},
   'rvm-list-events': { since: 'payload', sinceType: 'msg' },
   'rvm-verify': {},
+  // Node-RED evaluates an expression in a later turn, in which nobody catches.
+  'rvm-list-events--jsonata': { since: 'payload.time', sinceType: 'jsonata' },
+  'rvm-get-rtsp--jsonata': { camera: 'payload.camera', cameraType: 'jsonata', mode: 'live' },
 };
 
 /** What a function node may make of a message, and hand on. */
@@ -25,6 +28,19 @@ const ODD: Record<string, string> = {
     const inner = { get cameraId() { return no(); }, get deliveryId() { return no(); } };
     const proxy = new Proxy({}, { ownKeys: no, get: no });
     return Object.assign(msg, { event: inner, webhook: inner, payload: proxy, headers: proxy });`,
+  'a getter whose error throws, too': `
+    const error = Object.defineProperty(new Error(), 'message', { get() { throw new Error('no'); } });
+    const no = { enumerable: true, get() { throw error; } };
+    for (const name of ['event', 'payload', 'webhook']) Object.defineProperty(msg, name, no);
+    return msg;`,
+};
+
+/** What is no time, and cannot be made one. */
+const TIMES: Record<string, string> = {
+  'a Symbol': 'Symbol()',
+  'an object without a prototype': 'Object.create(null)',
+  'what never keeps its promise': '{ then() {} }',
+  'a Proxy of a Date': 'new Proxy(new Date(), {})',
 };
 
 for (const version of NODE_RED_VERSIONS) {
@@ -37,43 +53,67 @@ for (const version of NODE_RED_VERSIONS) {
     });
     after(() => nodeRed.stopAndRemove());
 
+    async function isBadInput(entry: string): Promise<void> {
+      const [before, logged] = [nodeRed.at('caught').length, nodeRed.log.length];
+      await inject(nodeRed, entry, {});
+      // Catch nodes cannot be given what throws whenever it is read; then the log tells.
+      const codes = (): string[] => [
+        ...nodeRed
+          .at('caught')
+          .slice(before)
+          .map(({ error }) => String((error as { code?: string }).code)),
+        ...(/(BAD_INPUT): a message cannot be used/.exec(nodeRed.log.slice(logged))?.slice(1) ?? []),
+      ];
+      await nodeRed.until(() => codes().length > 0, 'the error');
+      assert.deepEqual(codes(), ['BAD_INPUT']);
+      assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
+    }
+
     for (const type of Object.keys(NODES))
       for (const [odd, what] of Object.keys(ODD).entries())
-        it(`for it holds ${what}, is BAD_INPUT at ${type}, and Node-RED goes on`, async () => {
-          const [before, logged] = [nodeRed.at('caught').length, nodeRed.log.length];
-          await inject(nodeRed, `${type}-${odd}`, {});
-          // Catch nodes cannot be given what throws whenever it is read; then the log tells.
-          const codes = (): string[] => [
-            ...nodeRed
-              .at('caught')
-              .slice(before)
-              .map(({ error }) => String((error as { code?: string }).code)),
-            ...(/(BAD_INPUT): a message cannot be used/.exec(nodeRed.log.slice(logged))?.slice(1) ?? []),
-          ];
-          await nodeRed.until(() => codes().length > 0, 'the error');
-          assert.deepEqual(codes(), ['BAD_INPUT']);
-          assert.equal((await fetch(`${nodeRed.url}/settings`)).status, 200);
-        });
+        it(`for it holds ${what}, is BAD_INPUT at ${type}, and Node-RED goes on`, () =>
+          isBadInput(`${type}-${odd}`));
+
+    for (const [time, what] of Object.keys(TIMES).entries())
+      it(`for it holds ${what} as a time, is BAD_INPUT at rvm-list-events`, () => isBadInput(`time-${time}`));
   });
 }
 
 function flow(): FlowNode[] {
   const place = { z: 'tab', x: 0, y: 0 };
   const nodes = Object.entries(NODES).flatMap(([type, properties]): FlowNode[] => [
-    { id: type, type, station: 'station', name: '', ...place, ...properties, wires: [['result'], []] },
-    ...Object.values(ODD).flatMap((func, odd): FlowNode[] => [
-      ...entrance(`${type}-${odd}`, `${type}-odd-${odd}`),
-      {
-        id: `${type}-odd-${odd}`,
-        type: 'function',
-        name: '',
-        func,
-        outputs: 1,
-        libs: [],
-        ...place,
-        wires: [[type]],
-      },
-    ]),
+    {
+      id: type,
+      type: type.split('--')[0] ?? '',
+      station: 'station',
+      name: '',
+      ...place,
+      ...properties,
+      wires: [['result'], []],
+    },
+    ...Object.values(ODD).flatMap((func, odd) => made(`${type}-${odd}`, func, type)),
   ]);
-  return watched(cloud(), station(), probe('result'), ...nodes);
+  const times = Object.values(TIMES).flatMap((time, index) =>
+    made(`time-${index}`, `msg.payload = ${time}; return msg;`, 'rvm-list-events'),
+  );
+  return watched(cloud(), station(), probe('result'), ...nodes, ...times);
+}
+
+/** A message that a function node has made something of. */
+function made(id: string, func: string, target: string): FlowNode[] {
+  return [
+    ...entrance(id, `${id}-made`),
+    {
+      id: `${id}-made`,
+      type: 'function',
+      z: 'tab',
+      x: 0,
+      y: 0,
+      name: '',
+      func,
+      outputs: 1,
+      libs: [],
+      wires: [[target]],
+    },
+  ];
 }

@@ -26,6 +26,17 @@ describe('rtsps', () => {
     socket.destroy();
   });
 
+  it('who never shakes hands makes room for others', async () => {
+    const tls = selfSigned();
+    const server = await under.start({ tls, maxConnections: 2 });
+    const silent = await under.connect(server.url);
+    await under.connect(server.url);
+    const socket = connect({ host: '127.0.0.1', port: server.port, ca: tls.cert, servername: 'localhost' });
+    await once(socket, 'secureConnect');
+    await silent.closing();
+    socket.destroy();
+  });
+
   it('closing does not wait for a client that never shakes hands', async () => {
     const server = await under.start({ tls: selfSigned() });
     const connection = await under.connect(server.url);
