@@ -21,10 +21,10 @@ const EVERY = 1000;
 const LISTS = ['problems', 'quarantine', 'unknownPaths', 'dead', 'stations', 'pending', 'events'] as const;
 type List = (typeof LISTS)[number];
 
-/** Whether the first row of a list can be seen; true for one without rows. */
+/** Whether the first row of a list can be seen; true for one without rows, which is not shown. */
 function isInSight(list: JQuery): boolean {
   const [row] = list.children().get();
-  if (row === undefined) return true;
+  if (row === undefined || !list.is(':visible')) return true;
   const { left, top, width, height } = row.getBoundingClientRect();
   return row.contains(document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 10)));
 }

@@ -52,7 +52,7 @@ function cannotEvaluate({ name }: TypedInput, reason: string): RvmError {
 /** An error that the flow has made may itself throw when it is read: outside of the caller, that would end Node-RED. */
 function reasonOf(error: unknown): string {
   try {
-    return error instanceof Error ? String(error.message) : String(error);
+    return String(error instanceof Error ? Reflect.get(error, 'message') : error);
   } catch {
     return 'it throws when it is read';
   }

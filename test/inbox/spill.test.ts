@@ -199,6 +199,27 @@ describe('an inbox whose store fails', () => {
     assert.equal(taker.ids.length, 2);
   });
 
+  it('takes in what it spilled in the order of receipt, so that the end of an alarm is not its beginning', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    inbox.fails = true;
+    const [begin, end] = [
+      proven({ alarmId: 'A', eventEndTime: null }),
+      proven({ alarmId: 'A', eventEndTime: '2026-03-04T05:06:09Z' }),
+    ];
+    await inbox.accept(begin);
+    await eventually(() => taker.ids.length === 1, 'the beginning');
+    // What is settled has to be read again to enter; the end is still in memory.
+    await inbox.settle(String(taker.deliveries[0]?.deliveryId), { action: 'done' });
+    await inbox.accept(end);
+    inbox.fails = false;
+    await eventually(() => isEmpty() && rows().length === 2, 'both in the inbox');
+    const isFirst = new Map(rows().map(({ id, first }) => [id, first]));
+    assert.deepEqual(
+      [begin, end].map(({ envelope }) => isFirst.get(envelope.messageId)),
+      [true, false],
+    );
+  });
+
   it('keeps the order of one alarm: what arrives while something is spilled does not overtake it', async () => {
     const taker = new Taker(inbox);
     inbox.fails = true;

@@ -11,6 +11,17 @@ export interface BringingWork {
   counts(endpoint: string, change: number): void;
 }
 
+/** What is spilled, with what has to be read of it. */
+interface ReadMessage {
+  spilled: SpilledMessage;
+  /** False where it could not be written: then nobody was told that it was. */
+  isKept: boolean;
+  /** Absent where its file cannot be read any more. */
+  bytes?: Uint8Array | undefined;
+  /** The delivery id of its row, where the inbox took it after all. */
+  lateId?: string;
+}
+
 /** Takes what is spilled into the inbox, in the state it has: what the flow has at work goes on under its delivery id. */
 export class Bringing {
   #isBringing: Promise<number> | undefined;
@@ -44,7 +55,9 @@ export class Bringing {
     const pending = this.spilling.pending();
     let count = 0;
     for (let at = 0; at < pending.length; at += BATCH) {
-      const moved = await Promise.allSettled(pending.slice(at, at + BATCH).map((each) => this.#move(each)));
+      const batch = await Promise.all(pending.slice(at, at + BATCH).map((each) => this.#read(each)));
+      // In the order of receipt: an end that entered first would be the beginning of its alarm.
+      const moved = await Promise.allSettled(batch.map((each) => this.#move(each)));
       for (const result of moved) if (result.status === 'rejected') throw result.reason;
       count += moved.filter((result) => result.status === 'fulfilled' && result.value).length;
     }
@@ -61,9 +74,20 @@ export class Bringing {
     }
   }
 
+  async #read(spilled: SpilledMessage): Promise<ReadMessage> {
+    const isKept = await spilled.kept.then(
+      () => true,
+      () => false,
+    );
+    if (!isKept) return { spilled, isKept };
+    const lateId = await spilled.late;
+    return { spilled, isKept, bytes: await this.#bytesOf(spilled), ...(lateId !== undefined && { lateId }) };
+  }
+
   /** True where it has entered. */
-  async #move(spilled: SpilledMessage): Promise<boolean> {
-    const entering = this.#enter(spilled)
+  async #move(read: ReadMessage): Promise<boolean> {
+    const { spilled } = read;
+    const entering = this.#enter(read)
       .then((entered) => {
         if (entered) this.spilling.store.messages.remove(spilled);
         return entered;
@@ -78,14 +102,8 @@ export class Bringing {
     return entering;
   }
 
-  async #enter(spilled: SpilledMessage): Promise<boolean> {
-    const isKept = await spilled.kept.then(
-      () => true,
-      () => false,
-    );
+  async #enter({ spilled, isKept, bytes, lateId }: ReadMessage): Promise<boolean> {
     if (!isKept) return false;
-    const lateId = await spilled.late;
-    const bytes = await this.#bytesOf(spilled);
     if (bytes === undefined) return true;
     const { columns, deliveryId, progress } = spilled;
     const brought = { message: { ...columns, bytes }, deliveryId, progress };
