@@ -10,12 +10,14 @@ import { rtspRequestTarget } from './targets/rtsp-request';
 import { rtspUrlTarget } from './targets/rtsp-url';
 import { slicedJsonTarget } from './targets/sliced-json';
 
-/** All that is asked: their shares are a million. */
-export function everyTarget(): Target[] {
+/** What comes to the webhook. */
+export function messageTargets(): Target[] {
+  return [proofTarget(), readingTarget(), envelopeTarget()];
+}
+
+/** What the service, its relays and players say. */
+export function serviceTargets(): Target[] {
   return [
-    proofTarget(),
-    readingTarget(),
-    envelopeTarget(),
     errorBodyTarget(),
     slicedJsonTarget(),
     collectionTarget(),
@@ -25,4 +27,9 @@ export function everyTarget(): Target[] {
     rtspRequestTarget(),
     describeTarget(),
   ];
+}
+
+/** All that is asked: their shares are a million. */
+export function everyTarget(): Target[] {
+  return [...messageTargets(), ...serviceTargets()];
 }

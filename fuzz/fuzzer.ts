@@ -45,14 +45,25 @@ export class Fuzzer {
 
   /** Goes on until there were so many inputs of all targets, by their shares of a million; of each at least one. */
   async runTo(inputs: number): Promise<void> {
-    for (const [target, tally] of this.#tallies) {
-      const wanted = Math.max(1, Math.round((inputs * target.share) / MILLION));
-      while (tally.inputs < wanted) await this.#tryNext(target, tally);
+    const { stackTraceLimit } = Error;
+    // What is no JSON is an error each time, whose stack takes longer than all the rest.
+    Error.stackTraceLimit = 0;
+    try {
+      await this.#runTo(inputs);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
     }
   }
 
   async end(): Promise<void> {
     for (const target of this.#tallies.keys()) await target.end?.();
+  }
+
+  async #runTo(inputs: number): Promise<void> {
+    for (const [target, tally] of this.#tallies) {
+      const wanted = Math.max(1, Math.round((inputs * target.share) / MILLION));
+      while (tally.inputs < wanted) await this.#tryNext(target, tally);
+    }
   }
 
   async #tryNext(target: Target, tally: Tally): Promise<void> {

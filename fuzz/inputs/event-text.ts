@@ -1,7 +1,6 @@
 import type { Random } from '../random';
 import { jsonText, nestedText } from './json-text';
 
-const HEX = '0123456789abcdef';
 const NAMES = [
   'Intrusion',
   'Gate 1',
@@ -81,5 +80,9 @@ function oddValue(random: Random): string {
 }
 
 function uuid(random: Random): string {
-  return [8, 4, 4, 4, 12].map((length) => random.text(HEX, length)).join('-');
+  const start = random
+    .below(2 ** 32)
+    .toString(16)
+    .padStart(8, '0');
+  return `${start}-1a2b-4c3d-8e4f-0123456789ab`;
 }

@@ -44,9 +44,11 @@ export function depthOf(document: Document): number {
 }
 
 /** The document and all that is in it. */
-export function* everyPart(document: Document): Generator<Document> {
-  yield document;
-  for (const child of childrenOf(document)) yield* everyPart(child);
+export function partsOf(document: Document): Document[] {
+  const parts = [document];
+  // Grows while it is walked through.
+  for (const part of parts) for (const child of childrenOf(part)) parts.push(child);
+  return parts;
 }
 
 function childrenOf(document: Document): readonly Document[] {

@@ -27,6 +27,8 @@ export type Verdict =
 
 type Token = { kind: 'absent' | 'unusable' | 'open' } | { kind: 'text'; text: string };
 
+/** Characters of 32 bytes in Base-64. */
+const LENGTH = 44;
 const TOKEN_NAMES = ['authenticationToken', 'AuthenticationToken'];
 
 /** @param stations in the order in which they are tried */
@@ -67,7 +69,7 @@ function isPhrase(phrase: string): boolean {
 
 function signedBy(station: Registration, sent: Sent): 'current' | 'previous' | undefined {
   const text = signatureIn(sent.authorization, station.acceptBareSignature);
-  if (text === undefined) return undefined;
+  if (text?.length !== LENGTH) return undefined;
   if (signaturesOf(station.secret, sent.body).includes(text)) return 'current';
   const isSet = isPhrase(station.previousSecret);
   return isSet && signaturesOf(station.previousSecret, sent.body).includes(text) ? 'previous' : undefined;
@@ -93,10 +95,12 @@ function signaturesOf(phrase: string, body: Uint8Array): string[] {
 function tokenOf(body: Uint8Array): Token {
   const text = bodyText(body);
   if (text === undefined) return { kind: 'absent' };
+  // Its name, or an escape that may be in the name.
+  const mayHoldName = /\\|uthenticationToken/.test(text);
+  if (!mayHoldName) return { kind: 'absent' };
   const document = documentIn(text);
-  if (document !== undefined) return tokenIn(document);
-  // Whether a text that is no JSON has a token nobody can say where it holds the name, or an escape that may be in it.
-  return { kind: /\\|uthenticationToken/.test(text) ? 'open' : 'absent' };
+  // Whether a text that is no JSON has a token nobody can say.
+  return document === undefined ? { kind: 'open' } : tokenIn(document);
 }
 
 function tokenIn(document: Document): Token {

@@ -1,5 +1,5 @@
 import { bodyText } from './body-text';
-import { depthOf, documentIn, everyPart, valueOf, type Document } from './document';
+import { depthOf, documentIn, partsOf, valueOf, type Document } from './document';
 
 /** What a body is, within the bounds of the receiver. */
 export type Content =
@@ -21,19 +21,20 @@ export function contentOf(body: Uint8Array): Content {
   if (text === undefined) return { kind: 'not-utf8' };
   const document = documentIn(text);
   if (document === undefined) return { kind: 'not-json', isShort: text.length <= DEEPEST };
-  const reasons = reasonsAgainst(document);
+  const parts = partsOf(document);
+  const reasons = reasonsAgainst(document, parts);
   if (reasons.length > 0) return { kind: 'refused', reasons };
-  const value = valueOf(document, heldNumber, reachesPrototype);
-  const untouched = valueOf(document, heldNumber, () => false);
-  const keysStripped = JSON.stringify(value) !== JSON.stringify(untouched);
-  const numberAsText = [...everyPart(document)].some(
-    (part) => part.kind === 'number' && !isHeld(part.literal),
-  );
+  let keysStripped = false;
+  const value = valueOf(document, heldNumber, (name, inner) => {
+    const isDropped = reachesPrototype(name, inner);
+    keysStripped ||= isDropped;
+    return isDropped;
+  });
+  const numberAsText = parts.some((part) => part.kind === 'number' && !isHeld(part.literal));
   return { kind: 'read', value, keysStripped, numberAsText };
 }
 
-function reasonsAgainst(document: Document): string[] {
-  const parts = [...everyPart(document)];
+function reasonsAgainst(document: Document, parts: readonly Document[]): string[] {
   const reasons: [reason: string, applies: boolean][] = [
     ['too-deep', depthOf(document) > DEEPEST],
     ['too-large', parts.reduce((sum, part) => sum + marksOf(part), 0) > MOST_VALUES],

@@ -12,7 +12,8 @@ interface Input {
   text: string;
   /** Ids of the cameras of a page in the form of the specification; undefined for any other JSON. */
   ids?: string[];
-  online?: boolean[];
+  /** Whether each is usable; undefined where it does not say so in its status. */
+  online?: (boolean | undefined)[];
 }
 
 interface Answer {
@@ -27,7 +28,7 @@ const STATUSES = ['online', 'Online', 'ONLINE', 'offline', 'on line', '', 'onlin
 export function collectionTarget(): Target {
   return targetOf<Input, Answer>({
     name: 'collection',
-    share: 60_000,
+    share: 90_000,
     make: (random) => (random.chance(0.3) ? pageOf(random) : { text: anyText(random) }),
     act: ({ text }) => answerTo(parseSafely(text)),
     judge: complaintAbout,
@@ -70,7 +71,11 @@ function pageOf(random: Random): Input {
     `{"data":{"devices":${list}},"_links":{}}`,
     `{"items":${list}}`,
   ]);
-  return { text, ids, online: statuses.map((status) => /^online$/i.test(status)) };
+  return {
+    text,
+    ids,
+    online: statuses.map((status) => (status === '' ? undefined : /^online$/i.test(status))),
+  };
 }
 
 function complaintAbout({ ids, online }: Input, { page, devices }: Answer): Complaint | undefined {
@@ -79,6 +84,6 @@ function complaintAbout({ ids, online }: Input, { page, devices }: Answer): Comp
   if (ids === undefined) return undefined;
   if (devices.map(({ id }) => id).join() !== ids.join())
     return { fault: 'rejected', reason: 'cameras are missing' };
-  const isSame = devices.map((device) => device.online).join() === online?.join();
+  const isSame = devices.every((device, place) => device.online === (online?.[place] ?? device.online));
   return isSame ? undefined : { fault: 'wrong', reason: 'a camera is taken for online, or is not' };
 }

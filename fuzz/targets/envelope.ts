@@ -19,7 +19,7 @@ const UNCLEAN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 export function envelopeTarget(): Target {
   return targetOf<Buffer, Answer>({
     name: 'envelope',
-    share: 150_000,
+    share: 100_000,
     make: bodyOf,
     act: answerTo,
     judge: (body, answer) => complaintAbout(usabilityOf(body), answer) ?? complaintAboutLine(answer.msg),

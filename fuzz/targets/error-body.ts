@@ -33,7 +33,7 @@ const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789-_.!
 export function errorBodyTarget(read: typeof readErrorBody = readErrorBody): Target {
   return targetOf<Input, ErrorBody>({
     name: 'error body',
-    share: 90_000,
+    share: 100_000,
     make: inputOf,
     act: ({ body, secrets }) => read(body, secrets),
     judge: complaintAbout,

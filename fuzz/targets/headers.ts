@@ -35,7 +35,7 @@ interface Wait {
 export function retryAfterTarget(): Target {
   return targetOf<Wait, number | undefined>({
     name: 'Retry-After',
-    share: 20_000,
+    share: 100_000,
     make: waitOf,
     act: ({ header }) => retryAfterMs(header, NOW),
     judge: ({ seconds }, ms) => {
@@ -78,7 +78,7 @@ const OTHERS = ['gzip, br', 'zstd', '', ',', 'gzip\0', 'GZIP', 'br', 'deflate'];
 export function contentCodingTarget(): Target {
   return targetOf<Packed, Buffer | UnreadableBody>({
     name: 'content coding',
-    share: 18_000,
+    share: 9_000,
     make: packedOf,
     act: ({ body, header }) => unpacked(body, header, () => ['a secret']),
     judge: complaintAboutUnpacked,

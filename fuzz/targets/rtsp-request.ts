@@ -34,7 +34,7 @@ interface Answer {
 export function rtspRequestTarget(): Target {
   return targetOf<Input, Answer>({
     name: 'RTSP request',
-    share: 59_000,
+    share: 60_000,
     make: inputOf,
     act: ({ pieces }) => ({ inPieces: heard(pieces), atOnce: heard([Buffer.concat(pieces)]) }),
     judge: complaintAbout,

@@ -1,7 +1,7 @@
 import { parseInSlices, TooDeepError } from '../../lib/json/sliced-json';
 import { jsonText, nestedText } from '../inputs/json-text';
 import { mutatedOften } from '../inputs/mutation';
-import { depthOf, documentIn, everyPart, valueOf, type Document } from '../oracle/document';
+import { depthOf, documentIn, partsOf, valueOf, type Document } from '../oracle/document';
 import { reachesPrototype } from '../oracle/reading';
 import type { Random } from '../random';
 import { targetOf, type Complaint, type Target } from '../target';
@@ -19,7 +19,7 @@ const LONG = 70_000;
 export function slicedJsonTarget(): Target {
   return targetOf<string, Answer>({
     name: 'sliced JSON',
-    share: 60_000,
+    share: 40_000,
     make: textOf,
     act: answerTo,
     judge: complaintAbout,
@@ -54,6 +54,8 @@ function longText(random: Random): string {
   const element = random.pick([inner, word, `"${'x'.repeat(LONG)}"`]);
   const count = Math.ceil(LONG / element.length) + random.below(20);
   const elements = Array.from({ length: count }, () => (random.chance(0.01) ? shortText(random) : element));
+  // A mark that is no JSON, before a member that is looked at apart.
+  if (random.chance(0.05)) return `{"a":\uFEFF[${elements.join(',')}]}`;
   const list = `[${elements.join(random.pick([',', ', ', ' ,\n']))}]`;
   if (random.chance(0.4)) return list;
   if (random.chance(0.5)) return `{"a":1,"devices" : ${list},"b":${inner}}`;
@@ -77,7 +79,7 @@ function complaintAbout(text: string, answer: Answer): Complaint | undefined {
 
 /** Which of two members of one name counts is nobody's promise, where one of them is to be left out. */
 function isAmbiguous(document: Document): boolean {
-  return [...everyPart(document)].some(
+  return partsOf(document).some(
     (part) => part.kind === 'object' && part.members.filter(([name]) => name === 'constructor').length > 1,
   );
 }
