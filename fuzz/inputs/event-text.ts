@@ -36,7 +36,7 @@ export function eventText(random: Random, token: string | null): string {
     eventType: random.pick(NAMES),
     eventStartTime: random.pick(TIMES),
     eventEndTime: random.chance(0.5) ? null : random.pick(TIMES),
-    locationName: random.pick(NAMES).repeat(random.chance(0.02) ? 300 : 1),
+    locationName: random.pick(NAMES).repeat(random.chance(0.005) ? 300 : 1),
     cameraName: random.chance(0.2) ? null : random.pick(NAMES),
     clipUri: random.pick(['', 'https://host.example/clip', 'http://127.0.0.1/x', 'file:///x']),
   };
@@ -73,7 +73,7 @@ export function withOddField(random: Random, text: string): string {
 }
 
 function oddValue(random: Random): string {
-  const kind = random.below(10);
+  const kind = random.below(50);
   if (kind === 0) return nestedText(random, '1', random.pick(DEPTHS));
   if (kind === 1) return `[${'1,'.repeat(random.pick(LENGTHS))}1]`;
   return jsonText(random, 3);

@@ -53,7 +53,7 @@ function templateOf(random: Random): string {
   const template = random.chance(0.1)
     ? recordText(random, 4).replace('"x"', `"${HERE}"`)
     : random.pick(BODIES);
-  const padded = random.chance(0.05)
+  const padded = random.chance(0.01)
     ? template.replace(HERE, () => `${'long '.repeat(random.below(1500))} ${HERE}`)
     : template;
   if (random.chance(0.6)) return padded;

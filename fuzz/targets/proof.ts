@@ -14,7 +14,7 @@ interface Input extends Sent {
 export function proofTarget(prove: typeof authenticate = authenticate): Target {
   return targetOf<Input, Authentication>({
     name: 'proof',
-    share: 200_000,
+    share: 150_000,
     make: (random) => {
       const registrations = registrationsOf(random);
       return { ...sentTo(random, registrations), stations: registrations.map(stationOf) };
