@@ -24,7 +24,7 @@ export class Random {
   }
 
   /** @throws Error for an empty list */
-  pick<Kind extends NonNullable<unknown>>(list: readonly Kind[]): Kind {
+  pick<Kind>(list: readonly Kind[]): Kind {
     const kind = list[this.below(list.length)];
     if (kind === undefined) throw new Error('There is nothing to choose from.');
     return kind;

@@ -1,6 +1,7 @@
 import { readEnvelope, type EnvelopeReading } from '../../lib/message/envelope';
 import { messageOf, type EventMessage } from '../../lib/message/event-message';
 import { readJson } from '../../lib/message/json-reading';
+import type { ProvenMessage } from '../../lib/message/record';
 import { warningsOf } from '../../lib/message/warnings';
 import { usabilityOf, type Usability } from '../oracle/envelope';
 import { targetOf, type Complaint, type Target } from '../target';
@@ -39,20 +40,20 @@ function messageFrom(
   body: Buffer,
 ): EventMessage {
   const seen = { json, envelope, event, agentUserId: 'an-agent-user', oddScheme: false, received: RECEIVED };
-  const message = {
-    ...({ kind: 'event', proof: 'hmac', secret: 'current' } as const),
-    ...{
-      endpointId: 'endpoint',
-      stationKey: 'station',
-      stationName: 'Station',
-      sandbox: true,
-      fingerprint: '',
-      body,
-    },
+  const message: ProvenMessage = {
+    kind: 'event',
+    proof: 'hmac',
+    secret: 'current',
+    endpointId: 'endpoint',
+    stationKey: 'station',
+    stationName: 'Station',
+    sandbox: true,
+    fingerprint: '',
     receivedTime: RECEIVED.toISOString(),
+    warnings: warningsOf(seen),
+    body,
     envelope,
     event,
-    warnings: warningsOf(seen),
   };
   const outgoing = { message, deliveryId: null, sequence: null, attempt: 1, first: true, ended: false };
   return messageOf(outgoing, RECEIVED).msg;

@@ -15,7 +15,7 @@ interface Input {
 const HERE = '\u0001';
 /** Where an error names what was sent. */
 const BODIES: readonly string[] = [
-  `${HERE}`,
+  HERE,
   `The key ${HERE} is not known.`,
   `{"code":"${HERE}","message":"x"}`,
   `{"message":"The key ${HERE} is not known."}`,
@@ -57,7 +57,9 @@ function templateOf(random: Random): string {
     ? template.replace(HERE, () => `${'long '.repeat(random.below(1500))} ${HERE}`)
     : template;
   if (random.chance(0.6)) return padded;
-  return mutatedOften(random, Buffer.from(padded), 1 + random.below(2)).toString('utf8');
+  // Apart from what stands beside it then, such as a percent sign, with which it would be another text.
+  const apart = Buffer.from(padded.replaceAll(HERE, ` ${HERE} `));
+  return mutatedOften(random, apart, 1 + random.below(2)).toString('utf8');
 }
 
 function complaintAbout(
