@@ -61,6 +61,24 @@ describe('masking of secrets', () => {
       assert.equal(maskedStart(`is ${text}`, ['a&c'], 1000), '***');
   });
 
+  it('finds a secret behind a sign that makes an escape of its beginning', () => {
+    for (const text of [
+      String.raw`LIKE '%abcd%20efgh-ijkl%'`,
+      String.raw`LIKE '%abcd%2520efgh-ijkl%'`,
+      String.raw`LIKE '%61626364%32%30656667682d696a6b6c%'`,
+      String.raw`C:\uabcd%20efgh-ijkl`,
+    ])
+      assert.equal(maskedStart(text, ['abcd efgh-ijkl'], 1000), '***', text);
+    assert.equal(maskedStart(String.raw`C:\new%20secret-key`, ['new secret-key'], 1000), '***');
+  });
+
+  it('leaves what ends as a secret does', () => {
+    const leaves = (text: string, secret: string): void =>
+      assert.equal(maskedStart(text, [secret], 1000), text);
+    leaves('ask ops@service.example', 'ae@service.example');
+    leaves('ask a &amp; b, ops@service.example', 'xy@service.example');
+  });
+
   it('leaves ordinary words alone: secrets of one or two characters, and other letters', () => {
     assert.equal(
       maskedStart('it is a Pass, on+off', ['a', 'is', '', ' ', 'pass'], 1000),
