@@ -25,8 +25,12 @@ const BODIES: readonly string[] = [
   `"${HERE}"`,
   `<html><head><title>${HERE}</title></head><body>x</body></html>`,
   `<!DOCTYPE html><p>Bad key <b>${HERE}</b>`,
+  `LIKE '%${HERE}%'`,
+  `{"message":"C:\\\\${HERE}"}`,
   `<script>var key = '${HERE}'</script><p>x`,
 ];
+/** Beginnings of a secret: some of them a sign before it turns into an escape. */
+const STARTS = ['Q', 'Q', 'Q', '7f', 'ab12', 'u00e9', 'n'];
 const LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz0123456789-_.!/+= ';
 
 /** Error bodies that repeat a secret in one spelling or another. */
@@ -42,7 +46,7 @@ export function errorBodyTarget(read: typeof readErrorBody = readErrorBody): Tar
 }
 
 function inputOf(random: Random): Input {
-  const secret = `Q${random.text(LETTERS, 14 + random.below(20))}z7`;
+  const secret = `${random.pick(STARTS)}${random.text(LETTERS, 14 + random.below(20))}z7`;
   const planted = spelled(random, secret);
   const body = templateOf(random).replaceAll(HERE, () => planted);
   return { body, secrets: ['another secret', secret], planted };
@@ -57,9 +61,7 @@ function templateOf(random: Random): string {
     ? template.replace(HERE, () => `${'long '.repeat(random.below(1500))} ${HERE}`)
     : template;
   if (random.chance(0.6)) return padded;
-  // Apart from what stands beside it then, such as a percent sign, with which it would be another text.
-  const apart = Buffer.from(padded.replaceAll(HERE, ` ${HERE} `));
-  return mutatedOften(random, apart, 1 + random.below(2)).toString('utf8');
+  return mutatedOften(random, Buffer.from(padded), 1 + random.below(2)).toString('utf8');
 }
 
 function complaintAbout(
