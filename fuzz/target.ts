@@ -42,26 +42,39 @@ export interface Definition<Input, Answer> {
 
 export function targetOf<Input, Answer>(definition: Definition<Input, Answer>): Target {
   const { name, share, end } = definition;
-  return { name, share, trial: (random) => trialOf(definition, random), ...(end && { end }) };
+  return { name, share, trial: (random) => new TrialOf(definition, random), ...(end && { end }) };
 }
 
-function trialOf<Input, Answer>(definition: Definition<Input, Answer>, random: Random): Trial {
-  const { make, act, judge, shown } = definition;
-  const input = make(random);
-  let complaint = (): Complaint | undefined => undefined;
-  const took = (answer: Answer): void => {
-    complaint = () => judge(input, answer);
-  };
-  return {
-    act() {
-      const answer = act(input);
-      if (answer instanceof Promise) return answer.then(took);
-      took(answer);
-      return undefined;
-    },
-    judge: () => complaint(),
-    input: () => bytesOf(shown(input)),
-  };
+/** A class, for it is made a million times: closures of their own would take longer than some of what is tested. */
+class TrialOf<Input, Answer> implements Trial {
+  readonly #input: Input;
+  #answer: { said: Answer } | undefined;
+
+  constructor(
+    private readonly definition: Definition<Input, Answer>,
+    random: Random,
+  ) {
+    this.#input = definition.make(random);
+  }
+
+  act(): Promise<void> | undefined {
+    const answer = this.definition.act(this.#input);
+    if (answer instanceof Promise) return answer.then((said) => this.#took(said));
+    this.#took(answer);
+    return undefined;
+  }
+
+  judge(): Complaint | undefined {
+    return this.#answer && this.definition.judge(this.#input, this.#answer.said);
+  }
+
+  input(): Uint8Array {
+    return bytesOf(this.definition.shown(this.#input));
+  }
+
+  #took(said: Answer): void {
+    this.#answer = { said };
+  }
 }
 
 function bytesOf(shown: unknown): Uint8Array {

@@ -80,9 +80,5 @@ function oddValue(random: Random): string {
 }
 
 function uuid(random: Random): string {
-  const start = random
-    .below(2 ** 32)
-    .toString(16)
-    .padStart(8, '0');
-  return `${start}-1a2b-4c3d-8e4f-0123456789ab`;
+  return `${10_000_000 + random.below(90_000_000)}-1a2b-4c3d-8e4f-0123456789ab`;
 }

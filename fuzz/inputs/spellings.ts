@@ -14,17 +14,25 @@ const PLAIN: readonly Spelling[] = [
   (_, text) => Buffer.from(text).toString('hex'),
   (_, text) => Buffer.from(text).toString('hex').toUpperCase(),
 ];
+
+/** Escapes of the characters of ASCII, by their codes: made once, for most of what is spelled is made of them. */
+const PERCENT = escapes((code) => `%${code.toString(16).toUpperCase().padStart(2, '0')}`);
+const SMALL_PERCENT = PERCENT.map((escape) => escape.toLowerCase());
+const DECIMAL = escapes((code) => `&#${code};`);
+const HEXADECIMAL = escapes((code) => `&#x${code.toString(16)};`);
+const UNICODE = escapes((code) => `\\u${code.toString(16).padStart(4, '0')}`);
+const AS_LITTLE_AS_NEEDED = escapes((code) => (code === 0x25 ? '%25' : String.fromCharCode(code)));
+
 const ESCAPED: readonly Spelling[] = [
   AS_IT_IS,
   AS_IT_IS,
   (_, text) => encodeURIComponent(text),
-  (random, text) =>
-    mapped(text, (unit) => (random.chance(0.5) ? percent(unit) : unit === '%' ? '%25' : unit)),
-  (_, text) => mapped(text, percent),
-  (_, text) => mapped(text, (unit) => percent(unit).toLowerCase()),
-  (_, text) => mapped(text, (unit) => `&#${unit.charCodeAt(0)};`),
-  (_, text) => mapped(text, (unit) => `&#x${unit.charCodeAt(0).toString(16)};`),
-  (_, text) => mapped(text, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  (random, text) => escaped(text, () => (random.chance(0.5) ? PERCENT : AS_LITTLE_AS_NEEDED)),
+  ...[PERCENT, SMALL_PERCENT, DECIMAL, HEXADECIMAL, UNICODE].map(
+    (table): Spelling =>
+      (_, text) =>
+        escaped(text, () => table),
+  ),
 ];
 /** Characters in a row that tell enough of a secret to be missed. */
 const TELLING = 8;
@@ -39,17 +47,23 @@ export function spelled(random: Random, secret: string): string {
 /** Whether a text shows a part of one that was planted in it as `planted`. */
 export function tells(text: string, secret: string, planted: string): boolean {
   const folded = text.toLowerCase();
-  return [secret, planted].some((told) => {
-    for (let at = 0; at + TELLING <= told.length; at += 1)
-      if (folded.includes(told.slice(at, at + TELLING).toLowerCase())) return true;
-    return false;
-  });
+  return folded.length >= TELLING && (holdsPart(folded, secret) || holdsPart(folded, planted));
 }
 
-function mapped(text: string, spell: (unit: string) => string): string {
-  return text.split('').map(spell).join('');
+function holdsPart(folded: string, told: string): boolean {
+  const small = told.toLowerCase();
+  for (let at = 0; at + TELLING <= small.length; at += 1)
+    if (folded.includes(small.slice(at, at + TELLING))) return true;
+  return false;
 }
 
-function percent(unit: string): string {
-  return `%${unit.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+function escapes(escape: (code: number) => string): string[] {
+  return Array.from({ length: 128 }, (_, code) => escape(code));
+}
+
+/** Each character of ASCII as the table chosen for it has it. */
+function escaped(text: string, tableFor: () => readonly string[]): string {
+  let result = '';
+  for (let at = 0; at < text.length; at += 1) result += tableFor()[text.charCodeAt(at)] ?? text.charAt(at);
+  return result;
 }

@@ -32,9 +32,12 @@ export function valueOf(
   if (document.kind === 'number') return numberOf(document.literal);
   if (document.kind === 'list')
     return document.elements.map((element) => valueOf(element, numberOf, isDropped));
-  const members = new Map<string, unknown>();
-  for (const [name, value] of document.members) members.set(name, valueOf(value, numberOf, isDropped));
-  return Object.fromEntries([...members].filter(([name, value]) => !isDropped(name, value)));
+  const held = Object.fromEntries(
+    document.members.map(([name, value]) => [name, valueOf(value, numberOf, isDropped)]),
+  );
+  const isKept = ([name, value]: [string, unknown]): boolean => !isDropped(name, value);
+  const entries = Object.entries<unknown>(held);
+  return entries.every(isKept) ? held : Object.fromEntries(entries.filter(isKept));
 }
 
 /** Lists and objects inside each other. */
@@ -74,7 +77,7 @@ class Lexemes {
     const members: [string, Document][] = [];
     for (let lexeme = this.#next(); lexeme !== '}'; lexeme = this.#next()) {
       if (lexeme === ',') continue;
-      const name = String(JSON.parse(lexeme));
+      const name = textIn(lexeme);
       this.#next();
       members.push([name, this.document()]);
     }
@@ -101,5 +104,9 @@ class Lexemes {
 
 function wordOf(lexeme: string): string | boolean | null {
   if (lexeme === 'null') return null;
-  return lexeme.startsWith('"') ? String(JSON.parse(lexeme)) : lexeme === 'true';
+  return lexeme.startsWith('"') ? textIn(lexeme) : lexeme === 'true';
+}
+
+function textIn(lexeme: string): string {
+  return lexeme.includes('\\') ? String(JSON.parse(lexeme)) : lexeme.slice(1, -1);
 }

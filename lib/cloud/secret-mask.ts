@@ -75,9 +75,9 @@ function spellingsOf(secrets: readonly string[]): Spelling[] {
 /** True where a text holds one of them, as it is or after some of the escapes were undone. */
 function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
   if (spellings.length === 0) return false;
-  if (holds(text, spellings)) return true;
+  // In the text as it is too, which may be what a parser of JSON made of another.
   const orEnds = [...spellings, ...spellings.flatMap(endOf)];
-  return [...unescaped(text)].some((stage) => stage !== text && holds(stage, orEnds));
+  return [...unescaped(text)].some((stage) => holds(stage, orEnds));
 }
 
 /** What stays of a spelling whose beginning was taken for an escape that it is not. */
@@ -86,9 +86,9 @@ function endOf({ text, isFolded }: Spelling): Spelling[] {
   return end === text || end.length < SHORTEST_END ? [] : [{ text: end, isFolded }];
 }
 
-/** A text with one more way of escaping undone each time. */
+/** A text as it is, and with one more way of escaping undone each time. */
 function unescaped(text: string): Set<string> {
-  const stages = new Set<string>();
+  const stages = new Set([text]);
   let stage = text;
   for (let round = 0; round < ROUNDS; round += 1)
     for (const [escapes, decode] of ESCAPES) {
