@@ -10,26 +10,33 @@ import { rtspRequestTarget } from './targets/rtsp-request';
 import { rtspUrlTarget } from './targets/rtsp-url';
 import { slicedJsonTarget } from './targets/sliced-json';
 
-/** What comes to the webhook. */
-export function messageTargets(): Target[] {
-  return [proofTarget(), readingTarget(), envelopeTarget()];
+/** Which messages are genuine. */
+export function proofTargets(): Target[] {
+  return [proofTarget()];
 }
 
-/** What the service, its relays and players say. */
-export function serviceTargets(): Target[] {
+/** What the bodies of messages say. */
+export function bodyTargets(): Target[] {
+  return [readingTarget(), envelopeTarget()];
+}
+
+/** What the service answers. */
+export function answerTargets(): Target[] {
   return [
     errorBodyTarget(),
     slicedJsonTarget(),
     collectionTarget(),
     retryAfterTarget(),
     contentCodingTarget(),
-    rtspUrlTarget(),
-    rtspRequestTarget(),
-    describeTarget(),
   ];
+}
+
+/** What stands between a request for video and the stream: URLs, relays and players. */
+export function videoTargets(): Target[] {
+  return [rtspUrlTarget(), rtspRequestTarget(), describeTarget()];
 }
 
 /** All that is asked: their shares are a million. */
 export function everyTarget(): Target[] {
-  return [...messageTargets(), ...serviceTargets()];
+  return [...proofTargets(), ...bodyTargets(), ...answerTargets(), ...videoTargets()];
 }

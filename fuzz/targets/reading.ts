@@ -1,10 +1,7 @@
 import { blankedBody } from '../../lib/message/blanked-body';
 import { readJson, type JsonReading } from '../../lib/message/json-reading';
-import { eventText, withOddField } from '../inputs/event-text';
-import { jsonText } from '../inputs/json-text';
-import { mutatedOften } from '../inputs/mutation';
+import { bodyOf } from '../inputs/body';
 import { contentOf, type Content } from '../oracle/reading';
-import type { Random } from '../random';
 import { targetOf, type Complaint, type Target } from '../target';
 
 interface Answer {
@@ -27,15 +24,6 @@ export function readingTarget(read: typeof readJson = readJson): Target {
     judge: (body, answer) => complaintAbout(contentOf(body), answer),
     shown: (body) => body,
   });
-}
-
-export function bodyOf(random: Random): Buffer {
-  const text = random.chance(0.4)
-    ? jsonText(random, 5)
-    : eventText(random, random.chance(0.3) ? 'phrase' : null);
-  const odd = random.chance(0.4) && text.startsWith('{"payloadType"') ? withOddField(random, text) : text;
-  const body = Buffer.from(odd, 'utf8');
-  return random.chance(0.5) ? mutatedOften(random, body, 1 + random.below(3)) : body;
 }
 
 function complaintAbout(content: Content, { reading, value, keysStripped }: Answer): Complaint | undefined {
