@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import { blankedBody } from '../../lib/message/blanked-body';
 import { fingerprintOfValue } from '../../lib/message/fingerprint';
 import { readJson, seemingToken } from '../../lib/message/json-reading';
 import { matchingPath } from '../../lib/webhook/receive/path';
@@ -149,6 +150,15 @@ describe('reading of JSON before it is trusted', () => {
       assert.equal(readJson(Buffer.from(documentOf(3003))).problem, 'too-large');
     });
   }
+
+  it('finds of many token fields the first ones, and lets nothing behind them be kept', () => {
+    const body = Buffer.from(`{"a":1${',"authenticationToken":"secret"'.repeat(10_000)}}`);
+    const reading = readJson(body);
+    assert.equal(reading.token.kind, 'unusable');
+    assert.ok(reading.token.spans.length < 20, `${reading.token.spans.length}`);
+    const kept = Buffer.from(blankedBody(body, reading)).toString();
+    assert.match(kept, /^\{"a":1(?:,"authenticationToken":"\*\*\*")+$/);
+  });
 
   it('finds the token that the parser finds, however its name is written, and no other', () => {
     const names = fc.constantFrom(
