@@ -7,7 +7,7 @@ import { authenticate, type ProofReason, type RawMessage } from '../proof/authen
 import type { ClockGuard } from '../clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
-import { quarantinedMessage, receivedAgain } from './quarantined-message';
+import { confirmable, quarantinedMessage, receivedAgain } from './quarantined-message';
 
 export interface QuarantineOptions {
   /** Milliseconds of a clock that never jumps. */
@@ -36,6 +36,8 @@ export class Quarantine {
     reason: ProofReason,
   ): void {
     if (!this.#allowance.pass(endpoint.id)) return;
+    const message = confirmable(raw);
+    if (message === undefined) return;
     const request = {
       endpointId: endpoint.id,
       receivedTime: received.toISOString(),
@@ -44,8 +46,8 @@ export class Quarantine {
     };
     endpoint.inbox.quarantineKey().then(
       (key) => {
-        const message = quarantinedMessage(raw, request, key);
-        if (message !== undefined) endpoint.inbox.quarantine(message);
+        const quarantined = quarantinedMessage(message, request, key);
+        if (quarantined !== undefined) endpoint.inbox.quarantine(quarantined);
       },
       () => {
         // Without the store nothing is kept; a real alarm has more right to what is left of it.
