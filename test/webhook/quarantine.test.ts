@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readJson, type JsonReading } from '../../lib/message/json-reading';
+import { jsonOf, readJson, type JsonReading } from '../../lib/message/json-reading';
 import { ClockGuard } from '../../lib/webhook/clock-guard';
 import { Quarantine } from '../../lib/webhook/quarantine/quarantine';
 import { Reporter } from '../../lib/webhook/reporter';
@@ -147,6 +147,24 @@ describe('messages that nothing proves', () => {
     const held = inbox.store.work.quarantined(receiver.endpoint.id);
     assert.ok(held.reduce((sum, row) => sum + row.bytes.length, 0) <= 16 * 1024 * 1024);
     assert.equal(held.at(-1)?.address, '10.0.0.399');
+  });
+
+  it('are held 50 at a time while the store does not answer, and no more', async () => {
+    const quarantine = quarantineOf(() => steady);
+    const keep = (): void => {
+      steady += 1000;
+      const { body: text, headers } = signed();
+      const body = Buffer.from(text);
+      const raw = { body, authorization: [headers['Authorization'] ?? ''], json: jsonOf(body) };
+      quarantine.keep(receiver.endpoint, raw, ORIGIN, 'bad-signature');
+    };
+    const store = inbox.answersLate();
+    for (let i = 0; i < 80; i += 1) keep();
+    store.answer();
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length >= 50, '50 copies');
+    keep();
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 50, 'the copy');
+    assert.equal((await kept()).length, 51);
   });
 
   it('belong to their endpoint', async () => {
