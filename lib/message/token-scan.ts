@@ -1,3 +1,5 @@
+import { isWellFormed } from './well-formed';
+
 /** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
 export interface Span {
   start: number;
@@ -6,7 +8,7 @@ export interface Span {
 
 /** The token fields of the outermost object: the specification's name, or with a capital first letter. */
 export interface TokenReading {
-  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text. */
+  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text; half of a surrogate pair is none. */
   kind: 'absent' | 'unusable' | 'text';
   text?: string;
   /**
@@ -185,10 +187,11 @@ function digitOf(code: number): number {
   return small >= SMALL && small <= LAST_DIGIT ? small - SMALL + 10 : NaN;
 }
 
-/** Undefined for a literal that is no JSON. */
+/** Undefined for a literal that is no JSON, or of which no bytes can be made: all halves of surrogate pairs would be alike. */
 function textOf(literal: string): string | undefined {
   try {
-    return String(JSON.parse(literal));
+    const text = String(JSON.parse(literal));
+    return isWellFormed(text) ? text : undefined;
   } catch {
     return undefined;
   }
