@@ -4,10 +4,15 @@ import { endOfString, type Span } from './token-scan';
 const MAX_DEPTH = 32;
 /** Most values that are read, those in lists included: a message has some thirty. What builds objects takes time for each. */
 const MAX_VALUES = 1_000;
+/**
+ * Most texts, numbers, words and signs between them: what is no JSON may have any number of these without a value more. For each
+ * value there are four at the most: its name, a colon, itself, and what separates or closes.
+ */
+const MAX_PIECES = 4 * (MAX_VALUES + 1);
 
 /** What one pass over a JSON text shows, without building anything from it. */
 export interface JsonScan {
-  /** It has too many values; the rest was not looked at. */
+  /** It has too many values, or what looks like their pieces; the rest was not looked at. */
   tooLarge: boolean;
   tooDeep: boolean;
   duplicateKey: boolean;
@@ -16,6 +21,8 @@ export interface JsonScan {
 }
 
 const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+/** `true`, `false`, `null`, or what stands in their place. */
+const WORD = /[a-zA-Z]+/y;
 
 /**
  * Scans a text that may be JSON. Says nothing about whether it is well formed: that is for `JSON.parse`.
@@ -37,6 +44,8 @@ class Scanner {
   #depth = 0;
   #position = 0;
   #values = 0;
+  #names = 0;
+  #pieces = 0;
 
   constructor(private readonly text: string) {}
 
@@ -47,14 +56,15 @@ class Scanner {
 
   #step(): void {
     const character = this.text[this.#position] ?? '';
-    if (character === '"') return this.#readString();
     if (isSpace(character)) return void this.#position++;
+    this.#result.tooLarge ||= ++this.#pieces > MAX_PIECES;
+    if (character === '"') return this.#readString();
     if (character === ',') return this.#count();
     if (character === '{' || character === '[') return this.#enter(character === '{');
     if (character === '}' || character === ']') return this.#leave();
-    const number = this.#match(NUMBER);
+    const number = startsNumber(character) ? this.#match(NUMBER) : undefined;
     if (number !== undefined) return this.#readNumber(number);
-    this.#position++;
+    this.#position = this.#match(WORD)?.end ?? this.#position + 1;
   }
 
   /** Of each list and object there is one value more than there are commas. */
@@ -93,7 +103,9 @@ class Scanner {
     return true;
   }
 
+  /** No more names than values: in a well-formed document each value has one at the most, and the outermost none. */
   #noteKey(start: number, end: number): void {
+    this.#result.tooLarge ||= ++this.#names > MAX_VALUES;
     const keys = this.#depth > MAX_DEPTH ? undefined : this.#open.at(-1);
     if (keys === undefined) return;
     const key = nameOf(this.text.slice(start, end));
@@ -141,6 +153,10 @@ function isExact(literal: string): boolean {
   if (!Number.isFinite(value)) return false;
   if (value === 0) return !/[1-9]/.test(literal.split(/[eE]/, 1)[0] ?? '');
   return !/^-?\d+$/.test(literal) || Number.isSafeInteger(value);
+}
+
+function startsNumber(character: string): boolean {
+  return character === '-' || (character >= '0' && character <= '9');
 }
 
 function isSpace(character: string | undefined): boolean {

@@ -1,3 +1,5 @@
+import { isWellFormed } from './well-formed';
+
 /** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
 export interface Span {
   start: number;
@@ -6,12 +8,18 @@ export interface Span {
 
 /** The token fields of the outermost object: the specification's name, or with a capital first letter. */
 export interface TokenReading {
-  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text. */
+  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text; half of a surrogate pair is none. */
   kind: 'absent' | 'unusable' | 'text';
   text?: string;
-  /** Where token values stand in the text, to blank them before the body is kept. */
+  /**
+   * Where token values stand in the text, to blank them before the body is kept. Where there are {@link MAX_SPANS}, the last is
+   * all that follows.
+   */
   spans: readonly Span[];
 }
+
+/** Token fields that are told apart: two are too many already. */
+const MAX_SPANS = 16;
 
 export const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
 
@@ -22,7 +30,7 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(':')
 const [BRACE, BRACKET, END_OF_BRACE, END_OF_BRACKET] = [codeOf('{'), codeOf('['), codeOf('}'), codeOf(']')];
 const [BLANK, TAB, LINE_FEED, RETURN] = [codeOf(' '), codeOf('\t'), codeOf('\n'), codeOf('\r')];
 const UNICODE = codeOf('u');
-const HEX = /^[0-9a-fA-F]{4}$/;
+const [ZERO, NINE, LAST_DIGIT] = [codeOf('0'), codeOf('9'), codeOf('f')];
 
 /**
  * What a text says of its token, if it is well-formed JSON: it is for the parser to say that. One pass that builds nothing, so
@@ -52,8 +60,10 @@ class TokenScan {
 
   spans(): readonly Span[] {
     const { text } = this;
-    while (this.#at < text.length) this.#step(text.charCodeAt(this.#at));
+    while (this.#at < text.length && this.#spans.length < MAX_SPANS) this.#step(text.charCodeAt(this.#at));
     if (this.#nestedFrom >= 0) this.#spans.push({ start: this.#nestedFrom, end: text.length });
+    const last = this.#spans[MAX_SPANS - 1];
+    if (last !== undefined) last.end = text.length;
     return this.#spans;
   }
 
@@ -163,14 +173,25 @@ function characterAt(text: string, at: number, to: number): { code: number; next
   if (at >= to) return { code: NaN, next: at };
   const code = text.charCodeAt(at);
   if (code !== BACKSLASH) return { code, next: at + 1 };
-  const digits = text.charCodeAt(at + 1) === UNICODE ? text.slice(at + 2, at + 6) : '';
-  return { code: HEX.test(digits) ? parseInt(digits, 16) : NaN, next: at + 6 };
+  if (text.charCodeAt(at + 1) !== UNICODE) return { code: NaN, next: at + 6 };
+  let escaped = 0;
+  for (let place = at + 2; place < at + 6; place += 1)
+    escaped = escaped * 16 + digitOf(text.charCodeAt(place));
+  return { code: escaped, next: at + 6 };
 }
 
-/** Undefined for a literal that is no JSON. */
+/** What a hexadecimal digit stands for; NaN for any other character. Without a text of its own: names may be a stranger's. */
+function digitOf(code: number): number {
+  if (code >= ZERO && code <= NINE) return code - ZERO;
+  const small = code | (SMALL - CAPITAL);
+  return small >= SMALL && small <= LAST_DIGIT ? small - SMALL + 10 : NaN;
+}
+
+/** Undefined for a literal that is no JSON, or of which no bytes can be made: all halves of surrogate pairs would be alike. */
 function textOf(literal: string): string | undefined {
   try {
-    return String(JSON.parse(literal));
+    const text = String(JSON.parse(literal));
+    return isWellFormed(text) ? text : undefined;
   } catch {
     return undefined;
   }

@@ -164,6 +164,20 @@ describe('signature of a message', () => {
     }
   });
 
+  it('half of a surrogate pair proves nothing, although as bytes it is the sign for what is unreadable', () => {
+    const [half, sign] = ['p\ud800x', 'p\ufffdx'];
+    const https = (secret: string): ReceivingStation => station({ scheme: 'https', secret });
+    const proven = (token: string, secret: string): boolean =>
+      authenticateBody(`{"authenticationToken":${JSON.stringify(token)}}`, undefined, https(secret)).proven;
+    assert.deepEqual([proven(sign, sign), proven(half, sign)], [true, false]);
+    assert.deepEqual([proven(sign, half), proven(half, half)], [false, false]);
+    assert.equal(
+      authenticateBody(BODY, authorizationFor(BODY, sign), station({ secret: half })).proven,
+      false,
+    );
+    assert.equal(isUsablePhrase(half), false);
+  });
+
   it('C-31 a phrase above 64 bytes equals its own SHA-256, by the design of HMAC', () => {
     const phrase = 'y'.repeat(100);
     const hashed = createHash('sha256').update(phrase).digest();

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict';
+import { jsonOf, readJson, type JsonReading } from '../../lib/message/json-reading';
+import { ClockGuard } from '../../lib/webhook/clock-guard';
+import { Quarantine } from '../../lib/webhook/quarantine/quarantine';
+import { Reporter } from '../../lib/webhook/reporter';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
 import { PHRASE, signed, station } from './sample';
 
 const WRONG = 'another phrase';
+const ORIGIN = { received: new Date(), remoteAddress: undefined };
+
+function quarantineOf(steady: () => number): Quarantine {
+  const reporter = new Reporter(steady, () => undefined);
+  return new Quarantine({ steady, clockGuard: new ClockGuard(Date.now, steady), reporter });
+}
 
 describe('messages that nothing proves', () => {
   let inbox: InlineInbox;
@@ -95,6 +105,27 @@ describe('messages that nothing proves', () => {
     assert.equal((await kept()).length, 1);
   });
 
+  it('are not read as JSON where they carry no such proof', async () => {
+    const quarantine = quarantineOf(() => steady);
+    let read = 0;
+    for (const [text, ...authorization] of [
+      ['{"authenticationToken":null}'],
+      ['{"authenticationToken":1}', 'HMAC-SHA256 abc'],
+      [`{"authenticationToken":"a","AuthenticationToken":"b"}`, `HMAC-SHA256 ${'A'.repeat(43)}=`],
+      ['{"a":1}', 'Bearer secret-of-somebody'],
+      ['{"a":1}'],
+    ] as const) {
+      const body = Buffer.from(text);
+      const json = (): JsonReading => {
+        read += 1;
+        return readJson(body);
+      };
+      quarantine.keep(receiver.endpoint, { body, authorization, json }, ORIGIN, 'bad-token');
+    }
+    await inbox.quarantineKey();
+    assert.equal(read, 0);
+  });
+
   it('are kept at most 20 of a second, 200 of an address and 16 MiB in all, the newest', async () => {
     await receiver.close();
     inbox = new InlineInbox();
@@ -116,6 +147,24 @@ describe('messages that nothing proves', () => {
     const held = inbox.store.work.quarantined(receiver.endpoint.id);
     assert.ok(held.reduce((sum, row) => sum + row.bytes.length, 0) <= 16 * 1024 * 1024);
     assert.equal(held.at(-1)?.address, '10.0.0.399');
+  });
+
+  it('are held 50 at a time while the store does not answer, and no more', async () => {
+    const quarantine = quarantineOf(() => steady);
+    const keep = (): void => {
+      steady += 1000;
+      const { body: text, headers } = signed();
+      const body = Buffer.from(text);
+      const raw = { body, authorization: [headers['Authorization'] ?? ''], json: jsonOf(body) };
+      quarantine.keep(receiver.endpoint, raw, ORIGIN, 'bad-signature');
+    };
+    const store = inbox.answersLate();
+    for (let i = 0; i < 80; i += 1) keep();
+    store.answer();
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length >= 50, '50 copies');
+    keep();
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 50, 'the copy');
+    assert.equal((await kept()).length, 51);
   });
 
   it('belong to their endpoint', async () => {

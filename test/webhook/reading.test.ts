@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import { blankedBody } from '../../lib/message/blanked-body';
 import { fingerprintOfValue } from '../../lib/message/fingerprint';
 import { readJson, seemingToken } from '../../lib/message/json-reading';
 import { matchingPath } from '../../lib/webhook/receive/path';
@@ -113,6 +114,52 @@ describe('reading of JSON before it is trusted', () => {
     });
   }
 
+  for (const [shape, piece, start] of [
+    ['names without values', (n: number) => `"${n}":`, '{'],
+    ['names in escapes without values', (n: number) => `"\\u0061${n}":`, '{'],
+    ['names and values without commas', (n: number) => `"${n}":1 `, '{'],
+    ['numbers without commas', () => '1e400 ', '['],
+    ['texts without commas', () => '""', '['],
+    ['words without commas', () => 'null ', '['],
+    ['colons', () => ':', ''],
+    ['closing brackets', () => ']', ''],
+    ['signs of numbers', () => '-', ''],
+    ['signs that mean nothing', () => '.', ''],
+  ] as const) {
+    it(`ends at too many ${shape}`, () => {
+      const text = start + Array.from({ length: 5000 }, (_, n) => piece(n)).join('');
+      assert.equal(readJson(Buffer.from(text)).problem, 'too-large');
+    });
+  }
+
+  for (const [shape, documentOf] of [
+    ['in one object', (count: number) => `{${named(count, () => '"x"')}}`],
+    ['in one list', (count: number) => `[${Array.from({ length: count }, () => 'null').join(',')}]`],
+    [
+      'in objects of one',
+      (count: number) => `[${Array.from({ length: count / 3 }, () => '{"a":1}').join(',')},1]`,
+    ],
+    ['that are empty objects', (count: number) => `{${named(count / 2, () => '{}')}}`],
+    [
+      'that are empty lists',
+      (count: number) => `[${Array.from({ length: count / 2 }, () => '[]').join(',')}]`,
+    ],
+  ] as const) {
+    it(`reads hundreds of values ${shape}, but no thousands`, () => {
+      assert.equal(readJson(Buffer.from(documentOf(999))).problem, undefined);
+      assert.equal(readJson(Buffer.from(documentOf(3003))).problem, 'too-large');
+    });
+  }
+
+  it('finds of many token fields the first ones, and lets nothing behind them be kept', () => {
+    const body = Buffer.from(`{"a":1${',"authenticationToken":"secret"'.repeat(10_000)}}`);
+    const reading = readJson(body);
+    assert.equal(reading.token.kind, 'unusable');
+    assert.ok(reading.token.spans.length < 20, `${reading.token.spans.length}`);
+    const kept = Buffer.from(blankedBody(body, reading)).toString();
+    assert.match(kept, /^\{"a":1(?:,"authenticationToken":"\*\*\*")+$/);
+  });
+
   it('finds the token that the parser finds, however its name is written, and no other', () => {
     const names = fc.constantFrom(
       'authenticationToken',
@@ -174,6 +221,11 @@ describe('reading of JSON before it is trusted', () => {
     assert.notEqual(fingerprintOfValue({ a: [1, 2] }), fingerprintOfValue({ a: [2, 1] }));
   });
 });
+
+/** So many members of an object, each with a name of its own. */
+function named(count: number, value: () => string): string {
+  return Array.from({ length: count }, (_, n) => `"${n}":${value()}`).join(',');
+}
 
 /** Seconds of computing of the cheapest of three runs, which is the one least disturbed. */
 async function least(run: () => void): Promise<number> {

@@ -53,6 +53,17 @@ async function hmacsOf(work: () => unknown): Promise<number> {
   }
 }
 
+/** Bytes that something gives node:crypto to hash. */
+function hashedBy(work: () => unknown): number {
+  const update = mock.method(crypto.Hmac.prototype, 'update');
+  try {
+    work();
+    return update.mock.calls.reduce((sum, { arguments: [data] }) => sum + Buffer.from(data).length, 0);
+  } finally {
+    mock.restoreAll();
+  }
+}
+
 /** For both phrases of one station. */
 const OF_ONE = 2;
 const OF_ALL = OF_ONE * COUNT;
@@ -148,6 +159,17 @@ describe('the station that a message names', () => {
     for (const message of forged)
       assert.equal(await hmacsOf(() => authenticated(message, configured)), OF_ALL);
   });
+
+  for (const scheme of ['http', 'https'] as const)
+    it(`is no dearer to look for where a stranger's token is as long as the body: it is hashed once (${scheme})`, () => {
+      const all = stations(() => ({ scheme }));
+      const tokenOf = (length: number): Sent => ({
+        body: Buffer.from(`{"authenticationToken":"${'x'.repeat(length)}"}`),
+        authorization: [],
+      });
+      const [short, long] = [1, 60_000].map((length) => hashedBy(() => authenticated(tokenOf(length), all)));
+      assert.equal((long ?? 0) - (short ?? 0), 59_999);
+    });
 
   it('never changes what is genuine, nor whose it is', () => {
     const place = fc.nat(COUNT + 10);

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isJson } from '../../json/is-json';
-import { seemingToken, type JsonReading } from '../../message/json-reading';
+import type { JsonReading } from '../../message/json-reading';
 import type { TokenReading } from '../../message/token-scan';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
+import { SentToken } from './sent-token';
 
 /** A message as it came: exact bytes and header lines, and the bytes read as JSON, once somebody knows a phrase. */
 export interface RawMessage {
@@ -39,8 +40,8 @@ type Slot = 'current' | 'previous';
 const SLOTS: readonly Slot[] = ['current', 'previous'];
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Key of the comparison of texts; stands in for absent phrases too, so that it can equal nothing sent. */
-const PROCESS_KEY = randomBytes(32);
+/** Stands in for absent phrases. It is random, so that it can equal nothing sent. */
+const NO_PHRASE = randomBytes(32).toString('hex');
 
 /**
  * Decides whether a message is authentic, and of which station (specification, section 5): a pure function of
@@ -53,9 +54,7 @@ const PROCESS_KEY = randomBytes(32);
  */
 export function authenticate(message: RawMessage, stations: readonly ReceivingStation[]): Authentication {
   const header = readAuthorization(message.authorization);
-  let read = message.token;
-  // Of a message that is signed nobody asks for it here.
-  const token = (): TokenReading => (read ??= seemingToken(message.body));
+  const token = new SentToken(message);
   for (const station of stations) {
     const signed = signedWith(station, message.body, header);
     const proven = provenBy(station, { signed, token, json: message.json });
@@ -64,10 +63,10 @@ export function authenticate(message: RawMessage, stations: readonly ReceivingSt
   // All of them, also behind the one that it is: each costs the same.
   const sent = stations
     .filter(({ scheme }) => scheme === 'http')
-    .map((station) => ({ station, slot: tokenOf(station, token()) }));
+    .map((station) => ({ station, slot: tokenOf(station, token) }));
   const named = sent.find(({ slot }) => slot !== undefined)?.station;
   const burnt = named !== undefined && isToken(message) ? named : undefined;
-  const reason = reasonOf(header, token(), stations);
+  const reason = reasonOf(header, token.reading, stations);
   return { proven: false, reason, ...(burnt && { burnt }) };
 }
 
@@ -75,8 +74,7 @@ export function authenticate(message: RawMessage, stations: readonly ReceivingSt
 interface Evidence {
   /** Which of the phrases of the station signed the bytes. */
   signed: Slot | undefined;
-  /** As it seems. */
-  token: () => TokenReading;
+  token: SentToken;
   json: RawMessage['json'];
 }
 
@@ -92,7 +90,7 @@ function provenBy(station: ReceivingStation, { signed, token, json }: Evidence):
     const oddScheme = json().token.kind !== 'absent';
     return { proven: true, station, proof: 'hmac', secret: signed, oddScheme };
   }
-  const named = tokenOf(station, token());
+  const named = tokenOf(station, token);
   if (named !== undefined && isToken({ json }))
     return { proven: true, station, proof: 'token', secret: named, oddScheme: false };
   if (signed === undefined || json().token.kind !== 'absent') return undefined;
@@ -124,10 +122,8 @@ function startsWithMark(body: Uint8Array): boolean {
   return BYTE_ORDER_MARK.equals(body.subarray(0, BYTE_ORDER_MARK.length));
 }
 
-function tokenOf(station: ReceivingStation, token: TokenReading): Slot | undefined {
-  const { text } = token;
-  if (token.kind !== 'text' || text === undefined) return undefined;
-  return firstMatch(station, (phrase) => sameText(text, phrase));
+function tokenOf(station: ReceivingStation, token: SentToken): Slot | undefined {
+  return token.isText ? firstMatch(station, (phrase) => token.is(phrase)) : undefined;
 }
 
 /** Tries both phrases, always both; an absent one is replaced by a key that matches nothing. */
@@ -135,7 +131,7 @@ function firstMatch(station: ReceivingStation, matches: (phrase: string) => bool
   const results = SLOTS.map((slot) => {
     const phrase = slot === 'current' ? station.secret : station.previousSecret;
     const usable = isUsablePhrase(phrase);
-    return matches(usable ? phrase : PROCESS_KEY.toString('hex')) && usable;
+    return matches(usable ? phrase : NO_PHRASE) && usable;
   });
   return SLOTS.find((_, index) => results[index]);
 }
@@ -144,15 +140,6 @@ function firstMatch(station: ReceivingStation, matches: (phrase: string) => bool
 function sameSignature(one: string, other: string): boolean {
   const [bytes, others] = [Buffer.from(one), Buffer.from(other)];
   return bytes.length === others.length && timingSafeEqual(bytes, others);
-}
-
-/** The same for phrases, over digests, so that their lengths do not show. */
-function sameText(one: string, other: string): boolean {
-  return timingSafeEqual(digestOf(one), digestOf(other));
-}
-
-function digestOf(text: string): Buffer {
-  return createHmac('sha256', PROCESS_KEY).update(text, 'utf8').digest();
 }
 
 function reasonOf(

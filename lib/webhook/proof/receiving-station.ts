@@ -1,4 +1,5 @@
 import { variableIn } from '../../environment-variable';
+import { isWellFormed } from '../../message/well-formed';
 
 /** What the receiver needs to know of a Central Station. */
 export interface ReceivingStation {
@@ -24,11 +25,12 @@ const ABSENT_VALUES: readonly string[] = ['null', 'undefined'];
 
 /**
  * True where a phrase can prove anything. An empty or blank one cannot (an HMAC works with an empty key),
- * neither can the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key).
+ * neither can the name of an unset variable, nor a text with NUL (HMAC ignores trailing NUL bytes of a key) or with half of a
+ * surrogate pair (as bytes all halves are alike).
  */
 export function isUsablePhrase(phrase: string): boolean {
   if (phrase.trim() === '' || ABSENT_VALUES.includes(phrase)) return false;
-  return !phrase.includes('\0') && variableIn(phrase) === undefined;
+  return !phrase.includes('\0') && isWellFormed(phrase) && variableIn(phrase) === undefined;
 }
 
 /** The stations of an endpoint, told apart by whether their phrase lets the receiver judge. */

@@ -7,7 +7,7 @@ import { authenticate, type ProofReason, type RawMessage } from '../proof/authen
 import type { ClockGuard } from '../clock-guard';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
-import { quarantinedMessage, receivedAgain } from './quarantined-message';
+import { confirmable, quarantinedMessage, receivedAgain } from './quarantined-message';
 
 export interface QuarantineOptions {
   /** Milliseconds of a clock that never jumps. */
@@ -18,10 +18,13 @@ export interface QuarantineOptions {
 
 /** Unproven messages of one endpoint that are looked at in a second: reading them costs time. */
 const PER_SECOND = 20;
+/** Of all endpoints so many wait at a time for the store to answer: one that hangs must not fill the memory with what strangers send. */
+const MOST_WAITING = 50;
 
 /** Keeps what nothing proved, for the day on which the phrase is corrected, and judges it again then. */
 export class Quarantine {
   readonly #allowance: Allowance;
+  #waiting = 0;
   #closed = false;
 
   constructor(private readonly options: QuarantineOptions) {
@@ -35,20 +38,25 @@ export class Quarantine {
     { received, remoteAddress }: RequestOrigin,
     reason: ProofReason,
   ): void {
-    if (!this.#allowance.pass(endpoint.id)) return;
+    if (this.#waiting >= MOST_WAITING || !this.#allowance.pass(endpoint.id)) return;
+    const message = confirmable(raw);
+    if (message === undefined) return;
     const request = {
       endpointId: endpoint.id,
       receivedTime: received.toISOString(),
       reason,
       ...(remoteAddress !== undefined && { remoteAddress }),
     };
+    this.#waiting += 1;
     endpoint.inbox.quarantineKey().then(
       (key) => {
-        const message = quarantinedMessage(raw, request, key);
-        if (message !== undefined) endpoint.inbox.quarantine(message);
+        this.#waiting -= 1;
+        const quarantined = quarantinedMessage(message, request, key);
+        if (quarantined !== undefined) endpoint.inbox.quarantine(quarantined);
       },
       () => {
         // Without the store nothing is kept; a real alarm has more right to what is left of it.
+        this.#waiting -= 1;
       },
     );
   }

@@ -2,32 +2,48 @@ import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../../inbox/inbox';
 import { blankedBody } from '../../message/blanked-body';
 import { readEnvelope } from '../../message/envelope';
-import { jsonOf, withToken, type JsonReading } from '../../message/json-reading';
+import { jsonOf, seemingToken, withToken, type JsonReading } from '../../message/json-reading';
 import type { TokenReading } from '../../message/token-scan';
 import type { RawMessage } from '../proof/authenticate';
 import { isSignatureText, readAuthorization } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/large-body';
 import type { ReceivingStation } from '../proof/receiving-station';
 
+/** An unproven message that another phrase could prove, if it is well formed. */
+interface Confirmable extends Pick<RawMessage, 'body' | 'json'> {
+  /** No line that may be somebody's password. */
+  authorization: readonly string[];
+  token?: string;
+}
+
 /**
- * An unproven message as it may be kept, or undefined where it is none: a large body, whose JSON would cost time here; no
- * well-formed envelope, or no proof that another phrase could confirm. The token does not stay, only an HMAC of it.
+ * What of an unproven message another phrase could prove; undefined where it carries no proof, or is a large body, whose JSON
+ * would cost time here. It is scanned, and not read as JSON: a stranger's may be made to cost time too.
  */
-export function quarantinedMessage(
-  { body, authorization, json }: RawMessage,
-  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
-  key: Uint8Array,
-): QuarantinedMessage | undefined {
-  if (body.byteLength > LARGE_BODY || !readEnvelope(json()).usable) return undefined;
-  const { token } = json();
+export function confirmable({ body, authorization, json }: RawMessage): Confirmable | undefined {
+  if (body.byteLength > LARGE_BODY) return undefined;
   // Anything else in the header may be somebody's password, or the phrase itself.
   const header = readAuthorization(authorization);
   const isSigned = 'text' in header && isSignatureText(header.text);
-  if (token.kind !== 'text' && !(token.kind === 'absent' && isSigned)) return undefined;
+  const { kind, text: token } = seemingToken(body);
+  if (kind !== 'text' && !(kind === 'absent' && isSigned)) return undefined;
+  return { body, json, authorization: isSigned ? authorization : [], ...(token !== undefined && { token }) };
+}
+
+/**
+ * An unproven message as it may be kept, or undefined where it is none: no well-formed envelope. The token does not stay, only an
+ * HMAC of it.
+ */
+export function quarantinedMessage(
+  { body, json, authorization, token }: Confirmable,
+  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
+  key: Uint8Array,
+): QuarantinedMessage | undefined {
+  if (!readEnvelope(json()).usable) return undefined;
   return {
     ...request,
-    authorization: isSigned ? authorization : [],
-    ...(token.text !== undefined && { tokenDigest: digestOf(token.text, key) }),
+    authorization,
+    ...(token !== undefined && { tokenDigest: digestOf(token, key) }),
     body: blankedBody(body, json()),
   };
 }
