@@ -138,7 +138,7 @@ const CASES: Case[] = [
     title: 'a directory in place of the file',
     spoil: (folder) => fs.mkdirSync(file(folder), { recursive: true }),
     repair: moveAway,
-    says: /cannot be opened or made: check the folder/,
+    says: /cannot be opened or made: see that inbox.sqlite is a file/,
   },
   {
     title: 'a file and a folder that are read-only, and a spill folder elsewhere',
