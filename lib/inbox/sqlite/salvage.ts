@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Salvaged } from '../store/protocol';
 import { alarmKey, messageKey } from './key';
+import { IDS_LOST } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
 import { SalvageSource, type Row } from './salvage-source';
@@ -31,9 +32,6 @@ const COLUMNS = [
   'received',
   'stored',
 ] as const;
-
-/** Since when ids may be lost, by the clock of the file, in milliseconds. */
-export const IDS_LOST = 'ids-lost';
 
 /**
  * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and renamed

@@ -3,9 +3,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
+import { IDS_LOST } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
-import { IDS_LOST } from './salvage';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
@@ -60,13 +60,10 @@ export class Store {
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        const inFile = Number(this.#meta('openings') ?? 0);
-        this.#setMeta('openings', String(openings.next(inFile)));
-        return {
-          waiting: messages.waiting(),
-          restored: inFile < openings.seen,
-          ...this.#idsLost(),
-        };
+        const restored = this.#countOpening(openings);
+        // What came to the file that was here is not in this one.
+        if (restored !== false) this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
+        return { waiting: messages.waiting(), restored, ...this.#idsLost() };
       });
       openings.write();
       this.work = this.#workOf(messages);
@@ -167,6 +164,14 @@ export class Store {
   /** Milliseconds that the file has been open, over all its openings. */
   #clock(): number {
     return this.#clockAtOpen + this.#steady();
+  }
+
+  #countOpening(openings: Openings): Opened['restored'] {
+    const text = this.#meta('openings');
+    const inFile = Number(text ?? 0);
+    this.#setMeta('openings', String(openings.next(inFile)));
+    if (inFile >= openings.seen) return false;
+    return text === undefined ? 'anew' : 'older';
   }
 
   #idsLost(): Pick<Opened, 'idsLostSince'> {
