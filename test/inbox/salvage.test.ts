@@ -158,6 +158,23 @@ describe('a damaged file', () => {
     });
   });
 
+  it('gives open events that say that they may repeat, for they may have been delivered; not so what comes later', () => {
+    fill(100);
+    damagePage(file, 'message');
+    const { open } = salvage(file, NOW);
+    const store = new Store({ file, resumed: false });
+    const { sequence } = store.transaction(() =>
+      store.work.accept({ message: newMessage(proven()), lease: 'no' }),
+    );
+    const leased = store.transaction(() =>
+      store.work.lease({ endpoint: ENDPOINT, limit: 100, health: 100, ordered: false }),
+    );
+    store.close();
+    assert.equal(leased.length, open + 1);
+    for (const message of leased)
+      assert.deepEqual(message.warnings, message.sequence === sequence ? undefined : ['may-repeat']);
+  });
+
   it('has no event of an endpoint lost that can be read', () => {
     const filled = fill(2000);
     damagePage(file, 'message');

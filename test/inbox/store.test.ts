@@ -297,6 +297,23 @@ describe('the store of the inbox, in its thread', () => {
     }
   });
 
+  it('C-77 says of what waits in an older copy that it may repeat, for it may have been delivered since', async () => {
+    const message = proven();
+    await inbox.accept(message);
+    await inbox.close();
+    fs.copyFileSync(file(), `${file()}.copy`);
+    inbox = open();
+    const first = new Taker(inbox);
+    await eventually(() => first.ids.length === 1, 'the first delivery');
+    await inbox.close();
+    fs.copyFileSync(`${file()}.copy`, file());
+    inbox = open();
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === 1, 'the second delivery');
+    assert.equal(taker.ids[0], message.envelope.messageId);
+    assert.deepEqual(taker.deliveries[0]?.message.warnings, ['may-repeat']);
+  });
+
   it('C-77 says where its file is gone that it made a new one, and of what comes then that it may repeat', async () => {
     const message = proven();
     await inbox.accept(message);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Salvaged } from '../store/protocol';
 import { alarmKey, messageKey } from './key';
-import { IDS_LOST } from './meta';
+import { DOUBTFUL, IDS_LOST } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
 import { SalvageSource, type Row } from './salvage-source';
@@ -54,6 +54,7 @@ export function salvage(file: string, now: Date): Salvaged {
     }
     setMeta(target, 'openings', String(new Openings(file).seen));
     setMeta(target, IDS_LOST, String(clockOf(target)));
+    setMeta(target, DOUBTFUL, String(newestOf(target)));
   } finally {
     target.close();
   }
@@ -196,6 +197,10 @@ const UNFIT: readonly number[] = [19, 20];
 function clockOf(database: DatabaseSync): number {
   const row = database.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get();
   return Number(row?.['value'] ?? 0);
+}
+
+function newestOf(database: DatabaseSync): number {
+  return Number(database.prepare('SELECT max(sequence) AS newest FROM message').get()?.['newest'] ?? 0);
 }
 
 function setMeta(database: DatabaseSync, name: string, value: string): void {

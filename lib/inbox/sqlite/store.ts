@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
-import { IDS_LOST } from './meta';
+import { DOUBTFUL, IDS_LOST } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
@@ -61,8 +61,8 @@ export class Store {
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
         const restored = this.#countOpening(openings);
-        // What came to the file that was here is not in this one.
-        if (restored !== false) this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
+        if (restored !== false) this.#noteLost();
+        messages.doubt(Number(this.#meta(DOUBTFUL) ?? 0));
         return { waiting: messages.waiting(), restored, ...this.#idsLost() };
       });
       openings.write();
@@ -172,6 +172,12 @@ export class Store {
     this.#setMeta('openings', String(openings.next(inFile)));
     if (inFile >= openings.seen) return false;
     return text === undefined ? 'anew' : 'older';
+  }
+
+  /** What came to the file that was here is not in this one; nor what became since of what is in it. */
+  #noteLost(): void {
+    this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
+    this.#setMeta(DOUBTFUL, String(this.#messages.newest));
   }
 
   #idsLost(): Pick<Opened, 'idsLostSince'> {
