@@ -175,6 +175,25 @@ describe('a damaged file', () => {
       assert.deepEqual(message.warnings, message.sequence === sequence ? undefined : ['may-repeat']);
   });
 
+  for (const isSalvaged of [false, true])
+    it(`of which the clock is no number any more goes on from its newest message${isSalvaged ? ', salvaged, too' : ''}`, () => {
+      fill(100);
+      const open = new DatabaseSync(file);
+      open.exec(`UPDATE message SET stored = 5000`);
+      open.exec(`INSERT INTO meta VALUES ('clock', '12x4') ON CONFLICT (name) DO UPDATE SET value = '12x4'`);
+      open.close();
+      if (isSalvaged) salvage(file, NOW);
+      const store = new Store({ file, resumed: false, steady: () => 0 });
+      store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
+      store.transaction(() => store.work.ping(undefined));
+      store.close();
+      const read = new DatabaseSync(file);
+      assert.equal(read.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get()?.['value'], '5000');
+      assert.equal(read.prepare('SELECT max(stored) AS stored FROM message').get()?.['stored'], 5000);
+      read.close();
+      assert.equal(store.opened.idsLostSince, isSalvaged ? 0 : undefined);
+    });
+
   it('has no event of an endpoint lost that can be read', () => {
     const filled = fill(2000);
     damagePage(file, 'message');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Salvaged } from '../store/protocol';
 import { alarmKey, messageKey } from './key';
-import { DOUBTFUL, IDS_LOST } from './meta';
+import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
 import { SalvageSource, type Row } from './salvage-source';
@@ -53,7 +53,7 @@ export function salvage(file: string, now: Date): Salvaged {
       }
     }
     setMeta(target, 'openings', String(new Openings(file).seen));
-    setMeta(target, IDS_LOST, String(clockOf(target)));
+    setMeta(target, IDS_LOST, String(clockIn(target)));
     setMeta(target, DOUBTFUL, String(newestOf(target)));
   } finally {
     target.close();
@@ -169,10 +169,16 @@ class Salvage {
   }
 
   #meta(): void {
-    for (const name of ['clock', 'sequence', 'quarantine-key']) {
-      const value = this.source.row('meta', 'name', name)?.['value'];
-      if (value !== undefined && value !== null) setMeta(this.target, name, String(value));
+    for (const name of ['clock', 'sequence']) {
+      const value = numberIn(this.#metaOf(name));
+      if (value !== undefined) setMeta(this.target, name, String(value));
     }
+    const key = this.#metaOf('quarantine-key');
+    if (typeof key === 'string') setMeta(this.target, 'quarantine-key', key);
+  }
+
+  #metaOf(name: string): unknown {
+    return this.source.row('meta', 'name', name)?.['value'];
   }
 }
 
@@ -193,11 +199,6 @@ function orNone(insert: () => { changes: number | bigint }): number {
 
 /** Primary result codes of SQLite for a value of the wrong kind: https://sqlite.org/rescode.html */
 const UNFIT: readonly number[] = [19, 20];
-
-function clockOf(database: DatabaseSync): number {
-  const row = database.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get();
-  return Number(row?.['value'] ?? 0);
-}
 
 function newestOf(database: DatabaseSync): number {
   return Number(database.prepare('SELECT max(sequence) AS newest FROM message').get()?.['newest'] ?? 0);
