@@ -105,6 +105,17 @@ describe('a damaged file', () => {
     ]);
   });
 
+  it('has nothing of a new one beside it after a salvage that failed', () => {
+    fill(100);
+    damagePage(file, 'message');
+    // What cannot be copied, as on a full disk.
+    fs.mkdirSync(`${file}-wal`);
+    assert.throws(() => salvage(file, NOW));
+    assert.deepEqual(names(), ['inbox.openings', 'inbox.sqlite', 'inbox.sqlite-wal']);
+    fs.rmdirSync(`${file}-wal`);
+    assert.ok(salvage(file, NOW).ids > 50);
+  });
+
   describe('of a store', () => {
     function serve(): FromStore[] {
       const told: FromStore[] = [];

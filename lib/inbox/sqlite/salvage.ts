@@ -7,7 +7,7 @@ import { alarmKey, messageKey } from './key';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
-import { SalvageSource, type Row } from './salvage-source';
+import { removeDatabase, SalvageSource, type Row } from './salvage-source';
 
 /** Columns of a message that all versions of the schema have. */
 const COLUMNS = [
@@ -40,7 +40,20 @@ const COLUMNS = [
  */
 export function salvage(file: string, now: Date): Salvaged {
   const building = `${file}.salvage`;
-  for (const end of ['', '-wal', '-journal']) fs.rmSync(`${building}${end}`, { force: true });
+  removeDatabase(building);
+  try {
+    const counts = build(building, file);
+    fs.renameSync(building, wholeOf(file));
+    return { ...counts, file: finishSalvage(file, now) ?? file };
+  } catch (error) {
+    // The disk may be full because of it.
+    removeDatabase(building);
+    throw error;
+  }
+}
+
+/** Builds a new file of what can be read of a damaged one. */
+function build(building: string, file: string): Counts {
   const target = openDatabase(building);
   const counts = { open: 0, ids: 0, rest: 0 };
   try {
@@ -58,8 +71,7 @@ export function salvage(file: string, now: Date): Salvaged {
   } finally {
     target.close();
   }
-  fs.renameSync(building, wholeOf(file));
-  return { ...counts, file: finishSalvage(file, now) ?? file };
+  return counts;
 }
 
 /** Puts a file that was salvaged in its place. @returns the name under which the damaged one is kept, where there was one */
