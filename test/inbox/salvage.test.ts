@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { damagePage } from '../support/inbox/damaged-page';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { lockFolder } from '../../lib/inbox/folder-lock';
 import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
@@ -99,6 +100,7 @@ describe('a damaged file', () => {
     const { open, ids } = salvage(file, NOW);
     assert.ok(open + ids > 50);
     assert.deepEqual(names(), [
+      'inbox.lock',
       'inbox.openings',
       'inbox.sqlite',
       'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
@@ -111,7 +113,7 @@ describe('a damaged file', () => {
     // What cannot be copied, as on a full disk.
     fs.mkdirSync(`${file}-wal`);
     assert.throws(() => salvage(file, NOW));
-    assert.deepEqual(names(), ['inbox.openings', 'inbox.sqlite', 'inbox.sqlite-wal']);
+    assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite', 'inbox.sqlite-wal']);
     fs.rmdirSync(`${file}-wal`);
     assert.ok(salvage(file, NOW).ids > 50);
   });
@@ -153,7 +155,18 @@ describe('a damaged file', () => {
       open.close();
       const [told] = serve();
       assert.match(JSON.stringify(told), /newer version of this package/);
-      assert.deepEqual(names(), ['inbox.openings', 'inbox.sqlite']);
+      assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite']);
+    });
+
+    it('is left alone while another process salvages it', () => {
+      fill(100);
+      damagePage(file, 'message');
+      fs.writeFileSync(`${file}.salvage`, 'of the other process');
+      const other = lockFolder(folder, { name: 'inbox.lock' });
+      assert.match(JSON.stringify(serve()), /another Node-RED has its file/);
+      assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite', 'inbox.sqlite.salvage']);
+      other?.release();
+      assert.match(JSON.stringify(serve()), /"kind":"salvaged"/);
     });
 
     it('is left alone where it is a folder, or somebody else has it', () => {
@@ -204,6 +217,16 @@ describe('a damaged file', () => {
       read.close();
       assert.equal(store.opened.idsLostSince, isSalvaged ? 0 : undefined);
     });
+
+  it('is left alone where another process has opened it since, which would go on in what is set aside', () => {
+    fill(10);
+    const other = new Store({ file, resumed: false });
+    assert.throws(() => salvage(file, NOW), /another process has the file/);
+    other.transaction(() => other.work.ping(undefined));
+    other.close();
+    assert.equal(rows('open').length, 1);
+    assert.equal(names().filter((name) => name.includes('damaged')).length, 0);
+  });
 
   it('has no event of an endpoint lost that can be read', () => {
     const filled = fill(2000);
