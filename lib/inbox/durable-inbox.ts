@@ -269,7 +269,7 @@ export class DurableInbox implements Inbox {
 
   #opened({ waiting, restored, idsLostSince = Infinity }: Opened): void {
     this.#idsLostAt = performance.now() - idsLostSince;
-    if (restored) this.#log({ kind: 'restored' });
+    if (restored !== false) this.#log({ kind: restored === 'anew' ? 'made-anew' : 'restored' });
     this.#queues.storeOpened(waiting);
     this.#health.recover().catch(() => undefined);
   }

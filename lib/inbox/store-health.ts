@@ -8,7 +8,7 @@ export type InboxNews =
   | (StoreWarning & { folder?: string })
   | { kind: 'no-spill'; folder: string; reason: string }
   | { kind: 'fault'; reason: string }
-  | { kind: 'restored' }
+  | { kind: 'restored' | 'made-anew' }
   | { kind: 'spilling' }
   | { kind: 'read-back'; count: number }
   | { kind: 'left'; file: string }

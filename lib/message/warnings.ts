@@ -17,7 +17,7 @@ import { isEnd } from './phase';
  * - `time-unreadable`: a time of the message could not be read and was left as it is
  * - `clip-uri`: the clip address does not look like a public web address; nothing here fetches it
  * - `not-in-inbox`: the inbox could not store it, so it was kept in the spill folder when it left
- * - `may-repeat`: which ids are known could not be read, so it may have left before
+ * - `may-repeat`: which ids are known could not be read, or some were lost with a file, so it may have left before
  */
 export type Warning =
   | 'agent-user'

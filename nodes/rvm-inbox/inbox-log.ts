@@ -28,6 +28,8 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
       return RED.log.warn(RED._(`${LOG}.readBack`, { count: news.count }));
     case 'restored':
       return RED.log.warn(RED._(`${LOG}.restored`, { folder }));
+    case 'made-anew':
+      return RED.log.error(RED._(`${LOG}.madeAnew`, { folder }));
     case 'volatile':
       return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
     case 'network':

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { damagePage } from '../support/inbox/damaged-page';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { lockFolder } from '../../lib/inbox/folder-lock';
 import { salvage } from '../../lib/inbox/sqlite/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
@@ -99,10 +100,22 @@ describe('a damaged file', () => {
     const { open, ids } = salvage(file, NOW);
     assert.ok(open + ids > 50);
     assert.deepEqual(names(), [
+      'inbox.lock',
       'inbox.openings',
       'inbox.sqlite',
       'inbox.sqlite.damaged-2026-03-04T05-06-07-089Z',
     ]);
+  });
+
+  it('has nothing of a new one beside it after a salvage that failed', () => {
+    fill(100);
+    damagePage(file, 'message');
+    // What cannot be copied, as on a full disk.
+    fs.mkdirSync(`${file}-wal`);
+    assert.throws(() => salvage(file, NOW));
+    assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite', 'inbox.sqlite-wal']);
+    fs.rmdirSync(`${file}-wal`);
+    assert.ok(salvage(file, NOW).ids > 50);
   });
 
   describe('of a store', () => {
@@ -142,7 +155,18 @@ describe('a damaged file', () => {
       open.close();
       const [told] = serve();
       assert.match(JSON.stringify(told), /newer version of this package/);
-      assert.deepEqual(names(), ['inbox.openings', 'inbox.sqlite']);
+      assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite']);
+    });
+
+    it('is left alone while another process salvages it', () => {
+      fill(100);
+      damagePage(file, 'message');
+      fs.writeFileSync(`${file}.salvage`, 'of the other process');
+      const other = lockFolder(folder, { name: 'inbox.lock' });
+      assert.match(JSON.stringify(serve()), /another Node-RED has its file/);
+      assert.deepEqual(names(), ['inbox.lock', 'inbox.openings', 'inbox.sqlite', 'inbox.sqlite.salvage']);
+      other?.release();
+      assert.match(JSON.stringify(serve()), /"kind":"salvaged"/);
     });
 
     it('is left alone where it is a folder, or somebody else has it', () => {
@@ -156,6 +180,52 @@ describe('a damaged file', () => {
       other.close();
       assert.equal(names().filter((name) => name.includes('damaged')).length, 0);
     });
+  });
+
+  it('gives open events that say that they may repeat, for they may have been delivered; not so what comes later', () => {
+    fill(100);
+    damagePage(file, 'message');
+    const { open } = salvage(file, NOW);
+    const store = new Store({ file, resumed: false });
+    const { sequence } = store.transaction(() =>
+      store.work.accept({ message: newMessage(proven()), lease: 'no' }),
+    );
+    const leased = store.transaction(() =>
+      store.work.lease({ endpoint: ENDPOINT, limit: 100, health: 100, ordered: false }),
+    );
+    store.close();
+    assert.equal(leased.length, open + 1);
+    for (const message of leased)
+      assert.deepEqual(message.warnings, message.sequence === sequence ? undefined : ['may-repeat']);
+  });
+
+  for (const isSalvaged of [false, true])
+    it(`of which the clock is no number any more goes on from its newest message${isSalvaged ? ', salvaged, too' : ''}`, () => {
+      fill(100);
+      const open = new DatabaseSync(file);
+      open.exec(`UPDATE message SET stored = 5000`);
+      open.exec(`INSERT INTO meta VALUES ('clock', '12x4') ON CONFLICT (name) DO UPDATE SET value = '12x4'`);
+      open.close();
+      if (isSalvaged) salvage(file, NOW);
+      const store = new Store({ file, resumed: false, steady: () => 0 });
+      store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
+      store.transaction(() => store.work.ping(undefined));
+      store.close();
+      const read = new DatabaseSync(file);
+      assert.equal(read.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get()?.['value'], '5000');
+      assert.equal(read.prepare('SELECT max(stored) AS stored FROM message').get()?.['stored'], 5000);
+      read.close();
+      assert.equal(store.opened.idsLostSince, isSalvaged ? 0 : undefined);
+    });
+
+  it('is left alone where another process has opened it since, which would go on in what is set aside', () => {
+    fill(10);
+    const other = new Store({ file, resumed: false });
+    assert.throws(() => salvage(file, NOW), /another process has the file/);
+    other.transaction(() => other.work.ping(undefined));
+    other.close();
+    assert.equal(rows('open').length, 1);
+    assert.equal(names().filter((name) => name.includes('damaged')).length, 0);
   });
 
   it('has no event of an endpoint lost that can be read', () => {

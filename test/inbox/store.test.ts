@@ -276,6 +276,57 @@ describe('the store of the inbox, in its thread', () => {
     assert.deepEqual(news, [{ kind: 'restored' }]);
   });
 
+  it('C-77 says of what comes after an older copy was put back that it may repeat, also at the next start', async () => {
+    await inbox.accept(proven());
+    await inbox.close();
+    fs.copyFileSync(file(), `${file()}.copy`);
+    inbox = open();
+    const message = proven();
+    await inbox.accept(message);
+    await inbox.close();
+    fs.copyFileSync(`${file()}.copy`, file());
+    for (const next of [message, proven()]) {
+      inbox = open();
+      const taker = new Taker(inbox);
+      await inbox.accept(next);
+      const { messageId } = next.envelope;
+      await eventually(() => taker.ids.includes(messageId), 'the event');
+      const delivery = taker.deliveries.find(({ message: each }) => each.envelope.messageId === messageId);
+      assert.deepEqual(delivery?.message.warnings, ['may-repeat']);
+      await inbox.close();
+    }
+  });
+
+  it('C-77 says of what waits in an older copy that it may repeat, for it may have been delivered since', async () => {
+    const message = proven();
+    await inbox.accept(message);
+    await inbox.close();
+    fs.copyFileSync(file(), `${file()}.copy`);
+    inbox = open();
+    const first = new Taker(inbox);
+    await eventually(() => first.ids.length === 1, 'the first delivery');
+    await inbox.close();
+    fs.copyFileSync(`${file()}.copy`, file());
+    inbox = open();
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === 1, 'the second delivery');
+    assert.equal(taker.ids[0], message.envelope.messageId);
+    assert.deepEqual(taker.deliveries[0]?.message.warnings, ['may-repeat']);
+  });
+
+  it('C-77 says where its file is gone that it made a new one, and of what comes then that it may repeat', async () => {
+    const message = proven();
+    await inbox.accept(message);
+    await inbox.close();
+    for (const end of ['', '-wal']) fs.rmSync(`${file()}${end}`, { force: true });
+    inbox = open();
+    const taker = new Taker(inbox);
+    await inbox.accept(message);
+    await eventually(() => taker.ids.length === 1, 'the event');
+    assert.deepEqual(news, [{ kind: 'made-anew' }]);
+    assert.deepEqual(taker.deliveries[0]?.message.warnings, ['may-repeat']);
+  });
+
   it('goes on in another thread where its own has died, and forgets no event that was with the flow', async () => {
     const threads: Worker[] = [];
     const note = (worker: Worker) => void threads.push(worker);

@@ -25,6 +25,7 @@ export class Messages {
   /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
   readonly #drained = new Set<string>();
   #newest: number;
+  #doubtfulUpTo = 0;
 
   /**
    * @param known what is in the file already; the caller tells it what becomes of a transaction
@@ -45,6 +46,11 @@ export class Messages {
   /** The last sequence that was given away: also where its message is kept no more, none is given twice. */
   get newest(): number {
     return this.#newest;
+  }
+
+  /** Events up to this sequence may have been delivered already: they say so. */
+  doubt(sequence: number): void {
+    this.#doubtfulUpTo = sequence;
   }
 
   accept({ message, lease }: StoreCalls['accept']['take']): Accepted {
@@ -110,7 +116,7 @@ export class Messages {
     const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
     for (const row of rows) this.statements.lease.run(row['sequence'] ?? null);
     if (rows.length < limit && rows.length === next.length) this.#drained.add(endpoint);
-    const messages = rows.map(storedMessage);
+    const messages = rows.map((row) => this.#storedEvent(row));
     for (const message of messages) message.attempt += 1;
     this.bodies.want(...messages);
     return messages;
@@ -148,7 +154,7 @@ export class Messages {
     const one = this.#one(deliveryId);
     const row = this.statements.find.get(...one);
     if (row === undefined) return undefined;
-    const message = storedMessage(row);
+    const message = this.#storedEvent(row);
     this.statements.end.run(state, ...one);
     this.statements.bury.run(state, ...one);
     if (give) this.bodies.want(message);
@@ -200,6 +206,11 @@ export class Messages {
   #one(deliveryId: string): [sequence: number, deliveryId: string] {
     const sequence = sequenceIn(deliveryId) ?? this.statements.former.get(deliveryId)?.['sequence'];
     return [Number(sequence ?? 0), deliveryId];
+  }
+
+  #storedEvent(row: Row): StoredMessage {
+    const message = storedMessage(row);
+    return message.sequence > this.#doubtfulUpTo ? message : { ...message, warnings: ['may-repeat'] };
   }
 
   #store(

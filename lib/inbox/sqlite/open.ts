@@ -5,7 +5,7 @@ import { makeFolder } from '../../make-folder';
 import { migrate } from './schema';
 
 /** Time to wait for a lock that another process holds for a moment, in milliseconds. */
-const BUSY_TIMEOUT = 2000;
+export const BUSY_TIMEOUT = 2000;
 /**
  * Bytes of a page of a new file. A commit writes whole pages, of which it fills only the last ones of some tables: small ones halve
  * what is written. A body has pages of its own.

@@ -17,10 +17,15 @@ export class SalvageSource {
   /** @param withLog false where its log is left out: it may be of another file */
   constructor(file: string, withLog: boolean) {
     this.#copy = `${file}.reading`;
-    this.#remove();
-    fs.copyFileSync(file, this.#copy, fs.constants.COPYFILE_FICLONE);
-    if (withLog && fs.existsSync(`${file}-wal`)) fs.copyFileSync(`${file}-wal`, `${this.#copy}-wal`);
-    this.#database = unlessDamaged(() => this.#open());
+    removeDatabase(this.#copy);
+    try {
+      fs.copyFileSync(file, this.#copy, fs.constants.COPYFILE_FICLONE);
+      if (withLog && fs.existsSync(`${file}-wal`)) fs.copyFileSync(`${file}-wal`, `${this.#copy}-wal`);
+      this.#database = unlessDamaged(() => this.#open());
+    } catch (error) {
+      removeDatabase(this.#copy);
+      throw error;
+    }
   }
 
   /**
@@ -57,8 +62,11 @@ export class SalvageSource {
   }
 
   close(): void {
-    unlessDamaged(() => this.#database?.close());
-    this.#remove();
+    try {
+      unlessDamaged(() => this.#database?.close());
+    } finally {
+      removeDatabase(this.#copy);
+    }
   }
 
   #open(): DatabaseSync {
@@ -105,10 +113,11 @@ export class SalvageSource {
     }
     return undefined;
   }
+}
 
-  #remove(): void {
-    for (const end of ['', '-wal', '-journal']) fs.rmSync(`${this.#copy}${end}`, { force: true });
-  }
+/** With its logs. */
+export function removeDatabase(file: string): void {
+  for (const end of ['', '-wal', '-journal']) fs.rmSync(`${file}${end}`, { force: true });
 }
 
 /** Rows in memory at a time. */

@@ -1,12 +1,15 @@
 import fs from 'node:fs';
 import { isJson } from '../../json/is-json';
 import path from 'node:path';
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Salvaged } from '../store/protocol';
+import { isBusy } from '../folder-lock';
+import { alone, InUseError } from './alone';
 import { alarmKey, messageKey } from './key';
+import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
-import { SalvageSource, type Row } from './salvage-source';
+import { removeDatabase, SalvageSource, type Row } from './salvage-source';
 
 /** Columns of a message that all versions of the schema have. */
 const COLUMNS = [
@@ -32,17 +35,33 @@ const COLUMNS = [
   'stored',
 ] as const;
 
-/** Since when ids may be lost, by the clock of the file, in milliseconds. */
-export const IDS_LOST = 'ids-lost';
-
 /**
  * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and renamed
  * last: a kill begins anew, or, once it is whole, goes on with the renaming (`finishSalvage`).
- * @throws Error of the disk; then the file is where it was
+ * @throws Error of the disk, or where another process has the file; then the file is where it was
  */
 export function salvage(file: string, now: Date): Salvaged {
+  return alone(file, () => salvageAlone(file, now));
+}
+
+function salvageAlone(file: string, now: Date): Salvaged {
+  if (isInUse(file)) throw new InUseError('another process has the file');
   const building = `${file}.salvage`;
-  for (const end of ['', '-wal', '-journal']) fs.rmSync(`${building}${end}`, { force: true });
+  removeDatabase(building);
+  try {
+    const counts = build(building, file);
+    fs.renameSync(building, wholeOf(file));
+    syncFolder(path.dirname(file));
+    return { ...counts, file: finishSalvage(file, now) ?? file };
+  } catch (error) {
+    // The disk may be full because of it.
+    removeDatabase(building);
+    throw error;
+  }
+}
+
+/** Builds a new file of what can be read of a damaged one. */
+function build(building: string, file: string): Counts {
   const target = openDatabase(building);
   const counts = { open: 0, ids: 0, rest: 0 };
   try {
@@ -55,16 +74,21 @@ export function salvage(file: string, now: Date): Salvaged {
       }
     }
     setMeta(target, 'openings', String(new Openings(file).seen));
-    setMeta(target, IDS_LOST, String(clockOf(target)));
+    setMeta(target, IDS_LOST, String(clockIn(target)));
+    setMeta(target, DOUBTFUL, String(newestOf(target)));
+    emptyLog(target);
   } finally {
     target.close();
   }
-  fs.renameSync(building, wholeOf(file));
-  return { ...counts, file: finishSalvage(file, now) ?? file };
+  return counts;
 }
 
 /** Puts a file that was salvaged in its place. @returns the name under which the damaged one is kept, where there was one */
 export function finishSalvage(file: string, now: Date): string | undefined {
+  return alone(file, () => finishAlone(file, now));
+}
+
+function finishAlone(file: string, now: Date): string | undefined {
   if (!fs.existsSync(wholeOf(file))) return undefined;
   const kept = `${file}.damaged-${now.toISOString().replace(/[:.]/g, '-')}`;
   // The log first: it must not lie beside the new file.
@@ -74,11 +98,45 @@ export function finishSalvage(file: string, now: Date): string | undefined {
       fs.renameSync(`${file}${end}`, `${kept}${end}`);
   }
   fs.renameSync(wholeOf(file), file);
+  syncFolder(path.dirname(file));
   return path.basename(kept);
 }
 
 function wholeOf(file: string): string {
   return `${file}.salvaged`;
+}
+
+/** It is renamed without its log. */
+function emptyLog(database: DatabaseSync): void {
+  const { busy, log } = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {};
+  if (busy !== 0 || log !== 0) throw new Error('what was salvaged could not be written');
+}
+
+/** Read only, for nothing may change: with the damage found while it was open, another may have opened it since. */
+function isInUse(file: string): boolean {
+  try {
+    const database = new DatabaseSync(file, { readOnly: true });
+    try {
+      database.exec('PRAGMA locking_mode = EXCLUSIVE');
+      database.prepare('PRAGMA schema_version').get();
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return isBusy(error);
+  }
+  return false;
+}
+
+/** Without it a name may be gone after a power loss. */
+function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const handle = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
 }
 
 type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
@@ -170,10 +228,16 @@ class Salvage {
   }
 
   #meta(): void {
-    for (const name of ['clock', 'sequence', 'quarantine-key']) {
-      const value = this.source.row('meta', 'name', name)?.['value'];
-      if (value !== undefined && value !== null) setMeta(this.target, name, String(value));
+    for (const name of ['clock', 'sequence']) {
+      const value = numberIn(this.#metaOf(name));
+      if (value !== undefined) setMeta(this.target, name, String(value));
     }
+    const key = this.#metaOf('quarantine-key');
+    if (typeof key === 'string') setMeta(this.target, 'quarantine-key', key);
+  }
+
+  #metaOf(name: string): unknown {
+    return this.source.row('meta', 'name', name)?.['value'];
   }
 }
 
@@ -195,9 +259,8 @@ function orNone(insert: () => { changes: number | bigint }): number {
 /** Primary result codes of SQLite for a value of the wrong kind: https://sqlite.org/rescode.html */
 const UNFIT: readonly number[] = [19, 20];
 
-function clockOf(database: DatabaseSync): number {
-  const row = database.prepare(`SELECT value FROM meta WHERE name = 'clock'`).get();
-  return Number(row?.['value'] ?? 0);
+function newestOf(database: DatabaseSync): number {
+  return Number(database.prepare('SELECT max(sequence) AS newest FROM message').get()?.['newest'] ?? 0);
 }
 
 function setMeta(database: DatabaseSync, name: string, value: string): void {

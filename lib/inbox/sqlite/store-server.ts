@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { fileSystemWarning } from '../file-system';
+import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
 import { faultText, isBroken, isDamaged, isFull } from './fault';
 import { finishSalvage, salvage } from './salvage';
@@ -83,8 +84,7 @@ export class StoreServer {
     if (performance.now() - this.#triedAt < RETRY) return;
     this.#triedAt = performance.now();
     try {
-      finishSalvage(this.file, new Date());
-      this.#store = this.#damage === undefined ? this.#opened() : this.#openSalvaged(this.#damage);
+      this.#store = alone(this.file, () => this.#openAlone());
     } catch (error) {
       this.#failed(error);
       return;
@@ -92,6 +92,11 @@ export class StoreServer {
     if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
+  }
+
+  #openAlone(): Store {
+    finishSalvage(this.file, new Date());
+    return this.#damage === undefined ? this.#opened() : this.#openSalvaged(this.#damage);
   }
 
   #opened(): Store {

@@ -3,9 +3,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
+import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase } from './open';
 import { Openings } from './openings';
-import { IDS_LOST } from './salvage';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
@@ -13,6 +13,9 @@ import { prepareStatements, type Statements } from './statements';
 import { rollBack } from './roll-back';
 
 type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
+
+/** Of the key to what is quarantined. */
+const KEY_BYTES = 32;
 
 export interface StoreOptions {
   file: string;
@@ -51,7 +54,7 @@ export class Store {
       this.#statements = prepareStatements(this.#database);
       const openedAt = steady();
       this.#steady = () => steady() - openedAt;
-      this.#clockAtOpen = Number(this.#meta('clock') ?? 0);
+      this.#clockAtOpen = clockIn(this.#database);
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
       this.#known = new KnownMessages(this.#statements);
       this.#known.fill(this.#database);
@@ -60,13 +63,10 @@ export class Store {
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        const inFile = Number(this.#meta('openings') ?? 0);
-        this.#setMeta('openings', String(openings.next(inFile)));
-        return {
-          waiting: messages.waiting(),
-          restored: inFile < openings.seen,
-          ...this.#idsLost(),
-        };
+        const restored = this.#countOpening(openings);
+        if (restored !== false) this.#noteLost();
+        messages.doubt(this.#number(DOUBTFUL, messages.newest) ?? 0);
+        return { waiting: messages.waiting(), restored, ...this.#idsLost() };
       });
       openings.write();
       this.work = this.#workOf(messages);
@@ -124,7 +124,7 @@ export class Store {
 
   #messagesOf(known: KnownMessages): Messages {
     const inFile = Number(this.#statements.newest.get()?.['sequence'] ?? 0);
-    const newest = Math.max(inFile, Number(this.#meta('sequence') ?? 0));
+    const newest = Math.max(inFile, this.#number('sequence', 0) ?? 0);
     return new Messages(this.#statements, known, this.#bodies, () => this.#clock(), newest);
   }
 
@@ -169,9 +169,22 @@ export class Store {
     return this.#clockAtOpen + this.#steady();
   }
 
+  #countOpening(openings: Openings): Opened['restored'] {
+    const inFile = this.#number('openings', 0);
+    this.#setMeta('openings', String(openings.next(inFile ?? 0)));
+    if ((inFile ?? 0) >= openings.seen) return false;
+    return inFile === undefined ? 'anew' : 'older';
+  }
+
+  /** What came to the file that was here is not in this one; nor what became since of what is in it. */
+  #noteLost(): void {
+    this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
+    this.#setMeta(DOUBTFUL, String(this.#messages.newest));
+  }
+
   #idsLost(): Pick<Opened, 'idsLostSince'> {
-    const lost = this.#meta(IDS_LOST);
-    return lost === undefined ? {} : { idsLostSince: this.#clock() - Number(lost) };
+    const lost = this.#number(IDS_LOST, this.#clock());
+    return lost === undefined ? {} : { idsLostSince: this.#clock() - lost };
   }
 
   #keepClock(): number {
@@ -181,9 +194,9 @@ export class Store {
   }
 
   #quarantineKey(): Uint8Array {
-    const known = this.#meta('quarantine-key');
-    if (known !== undefined) return Buffer.from(known, 'hex');
-    const key = randomBytes(32);
+    const known = Buffer.from(this.#meta('quarantine-key') ?? '', 'hex');
+    if (known.length === KEY_BYTES) return known;
+    const key = randomBytes(KEY_BYTES);
     this.#setMeta('quarantine-key', key.toString('hex'));
     return key;
   }
@@ -191,6 +204,12 @@ export class Store {
   #meta(name: string): string | undefined {
     const row = this.#statements.meta.get(name);
     return row === undefined ? undefined : String(row['value']);
+  }
+
+  /** Undefined where the file has none; `unreadable` where it is no number. */
+  #number(name: string, unreadable: number): number | undefined {
+    const text = this.#meta(name);
+    return text === undefined ? undefined : (numberIn(text) ?? unreadable);
   }
 
   #setMeta(name: string, value: string): void {

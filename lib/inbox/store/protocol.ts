@@ -197,8 +197,8 @@ export type CallName = keyof StoreCalls;
 export interface Opened {
   /** By endpoint: events that wait. */
   waiting: Record<string, number>;
-  /** True where the file is older than one that was open here before: a backup was put back. */
-  restored: boolean;
+  /** Where the file is not the one that was open here before: `older`, for a backup was put back; `anew`, for it was gone. */
+  restored: false | 'older' | 'anew';
   /** Milliseconds since ids were lost with a part of the file, by its clock; absent where none were. */
   idsLostSince?: number;
 }

@@ -9,18 +9,19 @@ export interface FolderLock {
   release(): void;
 }
 
-/** Where a folder has its lock. */
+/** Where a folder has its lock, unless told otherwise. */
 export const LOCK_FILE = 'lock';
 
 /**
  * Takes a folder for this process: the lock of SQLite on an empty file, which the system lets go with the process, on every system.
+ * @param options `wait`: for who has it, in milliseconds
  * @returns undefined where somebody has it
  * @throws Error where the folder takes no lock
  */
-export function lockFolder(folder: string): FolderLock | undefined {
-  const database = new DatabaseSync(path.join(folder, LOCK_FILE));
+export function lockFolder(folder: string, { name = LOCK_FILE, wait = 0 } = {}): FolderLock | undefined {
+  const database = new DatabaseSync(path.join(folder, name));
   try {
-    database.exec('PRAGMA busy_timeout = 0');
+    database.exec(`PRAGMA busy_timeout = ${wait}`);
     // In memory, for nothing is written: a full disk can be locked.
     database.exec('PRAGMA journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
@@ -32,6 +33,7 @@ export function lockFolder(folder: string): FolderLock | undefined {
   return { release: () => database.close() };
 }
 
-function isBusy(error: unknown): boolean {
+/** True where another process has the lock of a file. */
+export function isBusy(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && (Number(error.errcode) & 0xff) === BUSY;
 }
