@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { cannotRun } from '../support/suite/programs';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually, soon } from '../support/time/patience';
 import { proven, Taker } from './samples';
@@ -68,5 +70,31 @@ describe('what arrives while the store fails, and may know it', () => {
     };
     await soon(oneAfterAnother());
     late.answer();
+  });
+
+  it('says that it may come twice while what was spilled before is not read yet', async function () {
+    if (process.platform === 'win32') cannotRun(this, 'there are no named pipes among its files');
+    const spillFolder = path.join(folder, 'slow');
+    const left = path.join(spillFolder, '1-0123456789ab');
+    fs.mkdirSync(left, { recursive: true });
+    // Whoever reads it waits until somebody writes.
+    const file = path.join(left, 'spill-1');
+    execFileSync('mkfifo', [file]);
+    const starting = new InlineInbox({ spillFolder, lookAgain: 20, spillAfter: 30 });
+    try {
+      const taker = new Taker(starting);
+      starting.fails = true;
+      starting.isReadable = true;
+      assert.equal((await starting.accept(proven())).outcome, 'new');
+      await eventually(() => taker.ids.length === 1, 'the event');
+      assert.deepEqual(
+        taker.deliveries.map(({ first, ended, message: { warnings } }) => [first, ended, warnings]),
+        [[null, null, ['not-in-inbox', 'may-repeat']]],
+      );
+    } finally {
+      starting.fails = false;
+      await fs.promises.writeFile(file, '');
+      await starting.close();
+    }
   });
 });

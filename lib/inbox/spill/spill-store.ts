@@ -25,6 +25,8 @@ import { SpilledMessages } from './spilled-messages';
 export interface SpillStoreWork {
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
   append(frame: Frame): Promise<Written>;
+  /** False while it is not known what former processes have spilled. */
+  isLoaded(): boolean;
   /** Of the alarms, as `alarmOf` names them, those of which the flow of an endpoint has an event at work. */
   atWork(endpoint: string): ReadonlySet<string>;
   /** More of an endpoint wait, or may go now. */
@@ -204,13 +206,15 @@ export class SpillStore {
   #new(message: NewMessage, known: Known | undefined, isConflict: boolean): SpilledMessage {
     const { bytes, ...columns } = message;
     const state = isConflict ? 'conflict' : message.state;
+    // The same message may be among what is read just now.
+    const isAllKnown = known !== undefined && this.work.isLoaded();
     return this.#spilled({
       deliveryId: randomUUID(),
       columns,
       bytes,
       progress: { state, attempt: 0, cutOff: 0, atFlow: false },
-      ...this.#phase(message, known),
-      mayRepeat: known === undefined,
+      ...this.#phase(message, isAllKnown ? known : undefined),
+      mayRepeat: !isAllKnown,
     });
   }
 
