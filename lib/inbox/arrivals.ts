@@ -1,6 +1,7 @@
 import { within } from '../concurrency/within';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Acceptance } from './inbox';
+import { Looks } from './looks';
 import type { EventQueues } from './queue/event-queues';
 import type { Spells } from './spill/spells';
 import type { AcceptedBeside } from './spill/spill-store';
@@ -25,9 +26,6 @@ export interface ArrivalsOptions {
   mayRepeat: () => boolean;
 }
 
-/** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
-const LOOK_WITHIN = 250;
-
 interface Entering {
   storing: Promise<Accepted>;
   /** It takes too long: the queue does not wait for it any more. */
@@ -36,16 +34,17 @@ interface Entering {
 
 /** What comes in, on its way into the store, or beside it. */
 export class Arrivals {
-  /** A question to a store that does not answer: it is asked no other meanwhile. */
-  #looking: Promise<unknown> | undefined;
+  readonly #looks: Looks;
 
-  constructor(private readonly options: ArrivalsOptions) {}
+  constructor(private readonly options: ArrivalsOptions) {
+    this.#looks = new Looks(options.store);
+  }
 
   /** @throws RvmError STORE_FAILED */
   async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
     const { spilling, spillAfter, health } = this.options;
-    // What was spilled goes first, or the end of an alarm would come before its beginning.
-    const isSpilled = spilling.mayHold && !(await this.#isAllInside());
+    // What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning.
+    const isSpilled = (spilling.mayHold || this.#looks.areAhead) && !(await this.#isAllInside());
     // Only now: a store that was just opened has told what it lacks.
     const record = this.#marked(arrived);
     const message = newMessage(record);
@@ -82,9 +81,13 @@ export class Arrivals {
   /** A store that is known to fail is waited for by no alarm; but what was spilled before has to be known, for its repeats. */
   async #isAllInside(): Promise<boolean> {
     const { health, spilling, spillAfter } = this.options;
-    const recovering = health.recover().catch(() => undefined);
+    let recovering = health.recover().catch(() => undefined);
     await within(spilling.loaded(), spillAfter);
     if (health.state.durable === false) return false;
+    if (this.#looks.areAhead) {
+      await this.#looks.ended();
+      recovering = health.recover().catch(() => undefined);
+    }
     return (await within(recovering, spillAfter)) === true;
   }
 
@@ -109,12 +112,22 @@ export class Arrivals {
   }
 
   /** @param storing where the store may take it after all */
-  async #spill(
+  #spill(
     record: ProvenMessage | DeadLetter,
     message: NewMessage,
     storing?: Promise<Accepted>,
   ): Promise<Acceptance> {
-    const known = storing === undefined ? await this.#look(message) : undefined;
+    return this.#looks.inTurn(storing === undefined ? message : undefined, (known) =>
+      this.#spillKnown(record, message, known, storing),
+    );
+  }
+
+  async #spillKnown(
+    record: ProvenMessage | DeadLetter,
+    message: NewMessage,
+    known: Known | undefined,
+    storing: Promise<Accepted> | undefined,
+  ): Promise<Acceptance> {
     if (known?.outcome === 'repeat' && known.deliveryId !== undefined)
       return { outcome: 'repeat', deliveryId: known.deliveryId };
     const late = storing?.then(
@@ -157,15 +170,5 @@ export class Arrivals {
         `${fault}; neither can it spill: ${error instanceof Error ? error.message : 'unknown fault'}`,
       );
     }
-  }
-
-  /** What the store knows of a message; undefined where it cannot read it now. */
-  async #look({ station, id, named, fingerprint, alarm }: NewMessage): Promise<Known | undefined> {
-    if (this.#looking !== undefined) return undefined;
-    const likeness = { station, id, named, fingerprint, ...(alarm !== undefined && { alarm }) };
-    const looking = this.options.store.call('look', likeness).catch(() => undefined);
-    this.#looking = looking;
-    void looking.then(() => (this.#looking = undefined));
-    return within(looking, LOOK_WITHIN);
   }
 }

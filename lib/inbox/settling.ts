@@ -33,8 +33,8 @@ export class Settling {
     if (was !== 'received' && was !== 'leased') return true;
     const queue = this.queues.of(endpoint);
     const last = queue.settled(deliveryId, was === 'received');
-    // What the disk fails to read now, the queue may still have.
-    const delivery = message && (deliveryOf(message) ?? last);
+    // What the disk fails to read now, or a store that fails cannot give, the queue may still have.
+    const delivery = state === 'dead' ? ((message && deliveryOf(message)) ?? last) : undefined;
     if (delivery) queue.consumer?.onDead(delivery, 'rejected', note);
     return true;
   }

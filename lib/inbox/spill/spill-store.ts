@@ -5,8 +5,10 @@ import type {
   Known,
   LeasedMessage,
   NewMessage,
+  Progress,
   StoreCalls,
 } from '../store/protocol';
+import { reasonOf, storeFailed } from '../store/port';
 import type { Frame, MessageFrame } from './frame';
 import type { Written } from './spill-file';
 import {
@@ -23,6 +25,8 @@ import { SpilledMessages } from './spilled-messages';
 export interface SpillStoreWork {
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
   append(frame: Frame): Promise<Written>;
+  /** False while it is not known what former processes have spilled. */
+  isLoaded(): boolean;
   /** Of the alarms, as `alarmOf` names them, those of which the flow of an endpoint has an event at work. */
   atWork(endpoint: string): ReadonlySet<string>;
   /** More of an endpoint wait, or may go now. */
@@ -155,7 +159,7 @@ export class SpillStore {
     return attempt;
   }
 
-  /** @throws Error where that cannot be written */
+  /** @throws RvmError STORE_FAILED where that cannot be written */
   async markDelivered(deliveryIds: readonly string[]): Promise<void> {
     const spilled = this.#find(deliveryIds);
     for (const each of spilled)
@@ -163,7 +167,7 @@ export class SpillStore {
     await this.#keepProgress(spilled);
   }
 
-  /** @throws Error where that cannot be written */
+  /** @throws RvmError STORE_FAILED where that cannot be written */
   async finish({
     deliveryId,
     state,
@@ -174,43 +178,43 @@ export class SpillStore {
     const message = leasedMessage(spilled);
     const { endpoint } = spilled.columns;
     const isSettled = isOpen(spilled) || isExhausted(spilled);
-    if (isSettled) this.messages.change(spilled, { state, atFlow: false, again: undefined });
-    await this.#keepProgress([spilled]);
+    if (isSettled) await this.#changeDurably(spilled, { state, atFlow: false, again: undefined });
+    else await this.#keepProgress([spilled]);
     this.work.waits(endpoint);
     // One that waits here is not counted among those that wait in the inbox.
     const was = message.state === 'received' ? 'leased' : message.state;
     return { was, endpoint, ...(give && { message }) };
   }
 
-  /** @throws Error where that cannot be written */
+  /** @throws RvmError STORE_FAILED where that cannot be written */
   async revive(deliveryId: string): Promise<void> {
     const [spilled] = this.#find([deliveryId]);
     if (spilled === undefined || !isExhausted(spilled)) return;
     const { attempt } = spilled.progress;
-    this.messages.change(spilled, { state: 'received', cutOff: attempt, again: 'retry' });
-    await this.#keepProgress([spilled]);
+    await this.#changeDurably(spilled, { state: 'received', cutOff: attempt, again: 'retry' });
     this.work.waits(spilled.columns.endpoint);
   }
 
-  /** @throws Error where that cannot be written */
+  /** @throws RvmError STORE_FAILED where that cannot be written */
   async dismiss(deliveryId: string): Promise<boolean> {
     const [spilled] = this.#find([deliveryId]);
     if (spilled === undefined || !DEAD.includes(spilled.progress.state)) return false;
-    this.messages.change(spilled, { again: 'dismissed' });
-    await this.#keepProgress([spilled]);
+    await this.#changeDurably(spilled, { again: 'dismissed' });
     return true;
   }
 
   #new(message: NewMessage, known: Known | undefined, isConflict: boolean): SpilledMessage {
     const { bytes, ...columns } = message;
     const state = isConflict ? 'conflict' : message.state;
+    // The same message may be among what is read just now.
+    const isAllKnown = known !== undefined && this.work.isLoaded();
     return this.#spilled({
       deliveryId: randomUUID(),
       columns,
       bytes,
       progress: { state, attempt: 0, cutOff: 0, atFlow: false },
-      ...this.#phase(message, known),
-      mayRepeat: known === undefined,
+      ...this.#phase(message, isAllKnown ? known : undefined),
+      mayRepeat: !isAllKnown,
     });
   }
 
@@ -283,16 +287,38 @@ export class SpillStore {
     }
   }
 
-  /** Also what could not be written the last time. */
+  /** As it was where that cannot be written: who is told so may say it again. @throws RvmError STORE_FAILED */
+  async #changeDurably(spilled: SpilledMessage, progress: Partial<Progress>): Promise<void> {
+    const { progress: was, bytes } = spilled;
+    this.messages.change(spilled, progress);
+    const { change } = spilled;
+    try {
+      await this.#keepProgress([spilled]);
+    } catch (error) {
+      // It may enter the inbox as it is now, or another may have written it.
+      await spilled.moving;
+      if (!this.has(spilled.deliveryId) || spilled.keptChange >= change) return;
+      spilled.bytes = bytes;
+      this.messages.change(spilled, { again: undefined, ...was });
+      if (was.state === 'received') this.work.waits(spilled.columns.endpoint);
+      throw error;
+    }
+  }
+
+  /** Also what could not be written the last time. @throws RvmError STORE_FAILED */
   async #keepProgress(some: readonly SpilledMessage[]): Promise<void> {
     const unkept = some.filter(({ change, keptChange }) => change > keptChange);
-    await Promise.all(
-      unkept.map(async (spilled) => {
-        const { deliveryId, change, progress } = spilled;
-        await this.work.append({ kind: 'progress', deliveryId, change, progress });
-        spilled.keptChange = Math.max(change, spilled.keptChange);
-      }),
-    );
+    await Promise.all(unkept.map((spilled) => this.#keepOne(spilled)));
+  }
+
+  async #keepOne(spilled: SpilledMessage): Promise<void> {
+    const { deliveryId, change, progress } = spilled;
+    try {
+      await this.work.append({ kind: 'progress', deliveryId, change, progress });
+    } catch (error) {
+      throw storeFailed(`the spill folder cannot be written: ${reasonOf(error)}`);
+    }
+    spilled.keptChange = Math.max(change, spilled.keptChange);
   }
 }
 

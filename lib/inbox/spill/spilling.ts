@@ -23,9 +23,13 @@ export class Spilling {
   /** Messages that are being written. */
   #entering = 0;
 
-  constructor(options: SpillJournalOptions & Omit<SpillStoreWork, 'append'>) {
+  constructor(options: SpillJournalOptions & Omit<SpillStoreWork, 'append' | 'isLoaded'>) {
     this.journal = new SpillJournal(options);
-    this.store = new SpillStore({ ...options, append: (frame) => this.journal.append(frame) });
+    this.store = new SpillStore({
+      ...options,
+      append: (frame) => this.journal.append(frame),
+      isLoaded: () => this.#isLoaded,
+    });
     this.#waits = options.waits;
     this.#loading = this.#load();
   }

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { eventually } from '../support/time/patience';
+import { proven, Taker } from './samples';
+
+describe('what a flow says of an event while the store fails', () => {
+  let folder: string;
+  let inbox: InlineInbox;
+  let taker: Taker;
+  beforeEach(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
+    inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20 });
+    taker = new Taker(inbox, { handledWhen: 'settled' });
+    await eventually(() => inbox.state().durable === true, 'the store to be open');
+  });
+  afterEach(async () => {
+    inbox.fails = false;
+    await inbox.close();
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+  const stateOf = (deliveryId: string) => {
+    const { store } = inbox;
+    return store.transaction(() => store.work.stateOf(deliveryId));
+  };
+
+  it('tells of the dead letter that a rejection makes of an event in the inbox', async () => {
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    inbox.fails = true;
+    assert.equal(await inbox.settle(deliveryId, { action: 'reject', note: 'no such panel' }), true);
+    assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such panel' }]);
+    inbox.fails = false;
+    await eventually(() => stateOf(deliveryId) === 'dead', 'its end in the inbox');
+    assert.equal(taker.dead.length, 1);
+  });
+
+  const spillTo = (spillFolder: string): void =>
+    inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder });
+  /** Nothing can be spilled from now on. */
+  const spillNowhere = (): Promise<void> => {
+    spillTo(path.join(process.execPath, 'spill'));
+    const isRefused = () =>
+      inbox.accept(proven({}, { endpointId: 'another' })).then(
+        () => false,
+        () => true,
+      );
+    return eventually(isRefused, 'the end of the former file');
+  };
+
+  it('says STORE_FAILED where that can neither be stored nor spilled, and takes it when it is said again', async () => {
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    await spillNowhere();
+    for (const action of ['done', 'reject'] as const)
+      await assert.rejects(inbox.settle(deliveryId, { action }), {
+        code: 'STORE_FAILED',
+        message: /the spill folder cannot be written: /,
+      });
+    spillTo(folder);
+    assert.equal(await inbox.settle(deliveryId, { action: 'reject', note: 'twice' }), true);
+    assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'twice' }]);
+    inbox.fails = false;
+    await eventually(() => stateOf(deliveryId) === 'dead', 'its end in the inbox');
+    assert.deepEqual([taker.dead.length, taker.ids.length], [1, 1]);
+  });
+
+  it('hands over the next event of an alarm once an end is taken that could not be written at first', async () => {
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven({ alarmId: 'A' }));
+    await inbox.accept(proven({ alarmId: 'A' }));
+    await eventually(() => taker.ids.length === 1, 'the first');
+    await spillNowhere();
+    await assert.rejects(inbox.settle(deliveryId, { action: 'done' }), { code: 'STORE_FAILED' });
+    spillTo(folder);
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    await eventually(() => taker.ids.length === 2, 'the next of its alarm');
+  });
+});
