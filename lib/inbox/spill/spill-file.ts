@@ -32,41 +32,65 @@ export class SpillFile {
   #segment: Segment | undefined;
   #number = 0;
   #queue: Waiting[] = [];
+  /** Those who wait for the end of the file. */
+  #leaving: (() => void)[] = [];
   #isWriting = false;
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: SpillFileOptions) {}
+
+  /** The file that the next frame goes into; undefined where it begins a new one. */
+  get segment(): Segment | undefined {
+    return this.#handle && this.#segment;
+  }
+
+  /** True while there is such a file, or one may be begun: its folder must stay. */
+  get isInUse(): boolean {
+    return this.#isWriting || this.#handle !== undefined;
+  }
 
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
   append(frame: Frame): Promise<Written> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ bytes: frameBytes(frame), resolve, reject });
-      if (!this.#isWriting) this.#writing = this.#writeAll();
+      this.#work();
     });
   }
 
-  /** What comes from now on goes into a new file. */
-  async leaveFile(): Promise<void> {
-    await this.#writing;
-    await this.#abandonFile();
+  /** What comes from now on goes into a new file. Resolves when what came before is written, whatever comes meanwhile. */
+  leaveFile(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#leaving.push(resolve);
+      this.#work();
+    });
   }
 
-  async #writeAll(): Promise<void> {
+  #work(): void {
+    if (!this.#isWriting) void this.#workOff();
+  }
+
+  /** The only one that opens and closes files: nobody closes one that another writes to. */
+  async #workOff(): Promise<void> {
     this.#isWriting = true;
-    while (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
-      try {
-        const written = await this.#write(batch);
-        for (const [index, { resolve }] of batch.entries()) resolve(written[index] ?? fail());
-      } catch (error) {
-        // A torn frame would hide those behind it.
-        await this.#abandonFile();
-        for (const { reject } of batch) reject(error);
-      }
+    while (this.#queue.length + this.#leaving.length > 0) {
+      const [batch, leaving] = [this.#queue, this.#leaving];
+      [this.#queue, this.#leaving] = [[], []];
+      if (batch.length > 0) await this.#settle(batch);
+      if (leaving.length > 0) await this.#abandonFile();
+      for (const resolve of leaving) resolve();
     }
     // At once, and not when the promise has settled: what is appended in between would wait for ever.
     this.#isWriting = false;
+  }
+
+  async #settle(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const written = await this.#write(batch);
+      for (const [index, { resolve }] of batch.entries()) resolve(written[index] ?? fail());
+    } catch (error) {
+      // A torn frame would hide those behind it.
+      await this.#abandonFile();
+      for (const { reject } of batch) reject(error);
+    }
   }
 
   async #write(batch: readonly Waiting[]): Promise<Written[]> {

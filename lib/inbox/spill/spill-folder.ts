@@ -50,10 +50,14 @@ export class SpillFolder {
     return [...(await this.#readFormer()), ...found];
   }
 
-  /** Removes the folders in which nothing is left; the one that is written in, too. */
-  async tidy(): Promise<void> {
+  /**
+   * Removes the folders in which nothing is left; the one to write in, too.
+   * @param isInUse true while a file in that may be begun
+   */
+  async tidy(isInUse: () => boolean): Promise<void> {
     for (const taken of this.#taken.values()) {
       if ((await segmentNames(taken.folder)).length > 0) continue;
+      if (taken === this.#own && isInUse()) continue;
       if (taken === this.#own) this.#own = undefined;
       this.#taken.delete(taken.folder);
       taken.lock?.release();
