@@ -87,8 +87,7 @@ export class SpillFile {
       const written = await this.#write(batch);
       for (const [index, { resolve }] of batch.entries()) resolve(written[index] ?? fail());
     } catch (error) {
-      // A torn frame would hide those behind it.
-      await this.#abandonFile();
+      await this.#cutOff();
       for (const { reject } of batch) reject(error);
     }
   }
@@ -99,7 +98,7 @@ export class SpillFile {
     const handle = (this.#handle ??= await this.#newFile());
     const segment = this.#segment ?? fail();
     let at = segment.bytes;
-    await handle.appendFile(frames);
+    await writeAt(handle, frames, at);
     await handle.datasync();
     segment.bytes += frames.length;
     const written = batch.map(({ bytes: { length } }) => {
@@ -115,11 +114,19 @@ export class SpillFile {
     this.#number += 1;
     const name = `spill-${this.#number}`;
     const file = path.join(folder, name);
-    const handle = await fs.open(file, 'wx', 0o600);
-    await syncFolder(folder);
+    const handle = await openNew(file);
     this.#segment = { file, keptAs: `${path.basename(folder)}-${name}`, bytes: 0, isDamaged: false };
     this.options.onSegment(this.#segment);
     return handle;
+  }
+
+  /** A torn frame would hide those behind it. The file is kept: a full disk must not make a new one for each try. */
+  async #cutOff(): Promise<void> {
+    try {
+      await this.#handle?.truncate(this.#segment?.bytes);
+    } catch {
+      await this.#abandonFile();
+    }
   }
 
   async #abandonFile(): Promise<void> {
@@ -131,6 +138,28 @@ export class SpillFile {
 
 function fail(): never {
   throw new Error('nothing was written');
+}
+
+/** At its place, wherever a write that failed has ended. */
+async function writeAt(handle: fs.FileHandle, bytes: Buffer, at: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done);
+    done += bytesWritten;
+  }
+}
+
+/** @throws Error where it cannot be made for good; then nothing of it stays */
+async function openNew(file: string): Promise<fs.FileHandle> {
+  const handle = await fs.open(file, 'wx', 0o600);
+  try {
+    await syncFolder(path.dirname(file));
+    return handle;
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await fs.unlink(file).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Without it the name of a new file may be gone after a power loss, and its content with it. */
