@@ -69,12 +69,13 @@ export class SpillJournal {
 
   /** What is there that no living process has, oldest first. */
   async take(): Promise<ReadSegment[]> {
-    const found: ReadSegment[] = [];
+    const found: (ReadSegment & { segment: Segment & { base: string } })[] = [];
     for (const [base, folder] of this.#folders) {
       const read = await folder.take().catch(() => []);
-      this.#segments.unshift(...read.map(({ segment }) => Object.assign(segment, { base })));
-      found.push(...read);
+      for (const each of read) found.push({ ...each, segment: Object.assign(each.segment, { base }) });
     }
+    found.sort((one, other) => one.number - other.number);
+    this.#segments.unshift(...found.map(({ segment }) => segment));
     return found;
   }
 
