@@ -12,7 +12,7 @@ const NEEDED = require('../package.json').engines.node;
 /** The first release of each line that will do. */
 const FLOORS = NEEDED.split('||').map((line) => releaseOf(line.replace(/[^\d.]/g, '')));
 const FETCHED_NODE = '24';
-const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench', 'coverage'];
+const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench', 'fuzz', 'coverage'];
 /** Packages of others that the example flows name; apart, or Node-RED would load them always. */
 const PALETTE = path.join('test', 'palette');
 const TASKS_WITH_PALETTE = ['test', 'coverage', 'pictures'];

@@ -6,6 +6,11 @@ const SHORTEST = 3;
 /** Of shorter ones the letters count as they are: in capitals they may be ordinary words. */
 const SHORTEST_FOLDED = 6;
 
+/** Beginnings of a secret that a stray `%`, `\` or `\u` before it turns into an escape. */
+const SWALLOWED = /^(?:u?[\da-f]{4}|[\da-f]{2}|["\\/bfnrt])/i;
+/** What is left of a spelling without its beginning is looked for where it is no ordinary word. */
+const SHORTEST_END = 8;
+
 /** The most that one character takes up where it is escaped, such as `&#x0001f600;`, or escaped again. */
 const LONGEST_ESCAPE = 24;
 /** So often a text may have been escaped, in whatever ways. */
@@ -70,6 +75,19 @@ function spellingsOf(secrets: readonly string[]): Spelling[] {
 /** True where a text holds one of them, as it is or after some of the escapes were undone. */
 function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
   if (spellings.length === 0) return false;
+  // In the text as it is too, which may be what a parser of JSON made of another.
+  const orEnds = [...spellings, ...spellings.flatMap(endOf)];
+  return [...unescaped(text)].some((stage) => holds(stage, orEnds));
+}
+
+/** What stays of a spelling whose beginning was taken for an escape that it is not. */
+function endOf({ text, isFolded }: Spelling): Spelling[] {
+  const end = text.replace(SWALLOWED, '');
+  return end === text || end.length < SHORTEST_END ? [] : [{ text: end, isFolded }];
+}
+
+/** A text as it is, and with one more way of escaping undone each time. */
+function unescaped(text: string): Set<string> {
   const stages = new Set([text]);
   let stage = text;
   for (let round = 0; round < ROUNDS; round += 1)
@@ -77,12 +95,12 @@ function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
       stages.add(stage.replace(...FORM));
       stages.add((stage = stage.replace(escapes, decode)));
     }
-  for (const each of stages) {
-    const folded = each.toLowerCase();
-    if (spellings.some(({ text: spelling, isFolded }) => (isFolded ? folded : each).includes(spelling)))
-      return true;
-  }
-  return false;
+  return stages;
+}
+
+function holds(text: string, spellings: readonly Spelling[]): boolean {
+  const folded = text.toLowerCase();
+  return spellings.some(({ text: spelling, isFolded }) => (isFolded ? folded : text).includes(spelling));
 }
 
 /** A text in which an escaped URL is found is shown without the escapes. */

@@ -87,7 +87,14 @@ export class DurableInbox implements Inbox {
     this.#queues = this.#queuesOf();
     this.#spells = new Spells((endpointId) => this.#queues.of(endpointId).consumer);
     this.#bringing = new Bringing(this.#store, this.#spilling, {
+      patience: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
+      refused: (count) =>
+        this.#log({
+          kind: 'line',
+          line: `The inbox does not take ${count} messages of the spill folder; they stay there, and are offered to it again. See to the room on its disk.`,
+        }),
+      lookAgain: () => this.#health.lookLater(),
     });
     this.#arrivals = new Arrivals({
       store: this.#store,

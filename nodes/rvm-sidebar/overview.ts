@@ -76,8 +76,8 @@ export interface Overview {
   hasUnseen: boolean;
   stations: StationRow[];
   pending: PendingRow[];
-  /** False where an inbox cannot store, or could not be read. */
-  isDurable: boolean;
+  /** Why an inbox cannot store, or be read; null where all can. */
+  fault: string | null;
 }
 
 /** What can be done with a dead letter: deliver it again, or take it off the list. */

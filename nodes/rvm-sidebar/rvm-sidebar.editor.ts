@@ -87,8 +87,8 @@ class Sidebar {
     const shown = JSON.stringify(overview);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const { stations, pending, events, dead, quarantine, refused, problems, isDurable } = overview;
-    this.#fault.text(isDurable ? '' : own('notDurable'));
+    const { stations, pending, events, dead, quarantine, refused, problems, fault } = overview;
+    this.#fault.text(fault === null ? '' : own('notDurable', { reason: fault }));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
     this.#showStations(stations, events);
     this.#forgetPictures(events);

@@ -5,6 +5,7 @@ import { eventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import { listAll, readAll } from '../../lib/inbox/read-all';
+import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
@@ -49,8 +50,16 @@ async function overview(RED: NodeAPI): Promise<Overview> {
       status: station.status(),
     })),
     pending: pendingSites(RED),
-    isDurable: events.faults.length === 0 && allInboxes().every((inbox) => inbox.state().durable !== false),
+    fault: faultOf(events.faults),
   };
+}
+
+/** Why an inbox cannot store, or be read; null where all can. @param unread what was thrown where they were read */
+function faultOf(unread: readonly unknown[]): string | null {
+  const failing = allInboxes().map((inbox) => inbox.state());
+  const faults = failing.flatMap(({ durable, fault }) => (durable === false ? [fault ?? ''] : []));
+  const [first] = [...faults, ...unread.map((error) => reasonOf(error))];
+  return first ?? null;
 }
 
 function sidebarRow(message: ListedMessage): SidebarRow {

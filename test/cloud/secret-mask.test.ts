@@ -61,6 +61,26 @@ describe('masking of secrets', () => {
       assert.equal(maskedStart(`is ${text}`, ['a&c'], 1000), '***');
   });
 
+  it('finds a secret behind a sign that makes an escape of its beginning', () => {
+    for (const text of [
+      String.raw`LIKE '%abcd%20efgh-ijkl%'`,
+      String.raw`LIKE '%abcd%2520efgh-ijkl%'`,
+      String.raw`LIKE '%61626364%32%30656667682d696a6b6c%'`,
+      String.raw`C:\uabcd%20efgh-ijkl`,
+    ])
+      assert.equal(maskedStart(text, ['abcd efgh-ijkl'], 1000), '***', text);
+    assert.equal(maskedStart(String.raw`C:\new%20secret-key`, ['new secret-key'], 1000), '***');
+  });
+
+  it('finds a secret whose beginning a parser of JSON took for an escape', () => {
+    const message: unknown = JSON.parse(String.raw`"C:\new secret-key"`);
+    assert.equal(maskedStart(String(message), ['new secret-key'], 1000), '***');
+  });
+
+  it('leaves a word that a secret ends with', () => {
+    assert.equal(maskedStart('no service &amp; more', ['aeservice'], 1000), 'no service &amp; more');
+  });
+
   it('leaves ordinary words alone: secrets of one or two characters, and other letters', () => {
     assert.equal(
       maskedStart('it is a Pass, on+off', ['a', 'is', '', ' ', 'pass'], 1000),

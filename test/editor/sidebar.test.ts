@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
+import type { Page, Response } from 'playwright-core';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { openEditor } from '../support/editor/browser';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
@@ -172,7 +172,16 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     for (let look = 0; look < 2; look += 1)
       await editor.page.waitForResponse((response) => response.url().includes('rvm/overview'));
     assert.ok(isTold());
+    let looks = 0;
+    const count = (response: Response): void => {
+      if (response.url().endsWith('/rvm/overview')) looks += 1;
+    };
+    editor.page.on('response', count);
+    const told = editor.page.waitForRequest((request) => request.url().endsWith('/rvm/problems-seen'));
     await editor.page.evaluate(`$('.rvm-sidebar').css({ height: '', overflow: '' })`);
+    await told;
+    editor.page.off('response', count);
+    assert.ok(looks <= 3, `${looks} looks`);
     await editor.nodeRed.until(() => !isTold(), 'the end of it');
     await row.waitFor();
     await alarm();

@@ -1,14 +1,23 @@
-import type { StorePort } from '../store/port';
+import { within } from '../../concurrency/within';
+import { storeFailed, type StorePort } from '../store/port';
 import type { Spilling } from './spilling';
 import type { SpilledMessage } from './spilled-message';
 import { readFrame } from './segment';
 
 /** Messages that enter together. */
 const BATCH = 100;
+/** Before what the inbox would not have is offered to it again, in milliseconds. */
+const OFFER_AGAIN = 60_000;
 
 export interface BringingWork {
+  /** Time for the inbox to take a batch, in milliseconds: then the flow has what is in it from beside the inbox again. */
+  patience: number;
   /** So many more of an endpoint wait in the inbox, or fewer. */
   counts(endpoint: string, change: number): void;
+  /** The inbox works, and would not have so many: they stay where they are. */
+  refused(count: number): void;
+  /** It is to be looked whether they can enter. */
+  lookAgain(): void;
 }
 
 /** What is spilled, with what has to be read of it. */
@@ -25,6 +34,8 @@ interface ReadMessage {
 /** Takes what is spilled into the inbox, in the state it has: what the flow has at work goes on under its delivery id. */
 export class Bringing {
   #isBringing: Promise<number> | undefined;
+  /** Messages that were refused since they were last offered again. */
+  #refusals = 0;
 
   constructor(
     private readonly main: StorePort,
@@ -55,13 +66,13 @@ export class Bringing {
     const pending = this.spilling.pending();
     let count = 0;
     for (let at = 0; at < pending.length; at += BATCH) {
-      const batch = await Promise.all(pending.slice(at, at + BATCH).map((each) => this.#read(each)));
       // In the order of receipt: an end that entered first would be the beginning of its alarm.
-      const moved = await Promise.allSettled(batch.map((each) => this.#move(each)));
-      for (const result of moved) if (result.status === 'rejected') throw result.reason;
-      count += moved.filter((result) => result.status === 'fulfilled' && result.value).length;
+      count += await this.#move(
+        await Promise.all(pending.slice(at, at + BATCH).map((each) => this.#read(each))),
+      );
     }
     await this.spilling.drop();
+    if (this.#refusals > 0) this.work.refused(this.#refusals);
     return count;
   }
 
@@ -84,39 +95,70 @@ export class Bringing {
     return { spilled, isKept, bytes: await this.#bytesOf(spilled), ...(lateId !== undefined && { lateId }) };
   }
 
-  /** True where it has entered. */
-  async #move(read: ReadMessage): Promise<boolean> {
-    const { spilled } = read;
-    const entering = this.#enter(read)
-      .then((entered) => {
-        if (entered) this.spilling.store.messages.remove(spilled);
-        return entered;
-      })
-      .finally(() => {
-        spilled.moving = undefined;
-      });
-    spilled.moving = entering.then(
+  /** Nothing is asked of them meanwhile. Gives how many have entered. @throws RvmError STORE_FAILED */
+  async #move(batch: readonly ReadMessage[]): Promise<number> {
+    const messages = batch.map(({ spilled }) => spilled);
+    const moving = this.#moveInTime(batch);
+    const moved = moving.then(
       () => undefined,
       () => undefined,
     );
-    return entering;
+    for (const spilled of messages) spilled.moving = moved;
+    try {
+      return await moving;
+    } finally {
+      const left = messages.filter(({ deliveryId }) => this.spilling.store.has(deliveryId));
+      for (const spilled of left) spilled.moving = undefined;
+      this.spilling.release(left);
+    }
   }
 
+  /** What an inbox takes that does not answer is offered again all the same: it knows it then. */
+  async #moveInTime(batch: readonly ReadMessage[]): Promise<number> {
+    const { patience } = this.work;
+    const entered: SpilledMessage[] = [];
+    try {
+      if (!(await within(this.#enterAll(batch, entered), patience)))
+        throw storeFailed('it answers too slowly');
+    } finally {
+      await within(this.spilling.entered([...entered]), patience);
+    }
+    return entered.length;
+  }
+
+  /** @throws RvmError STORE_FAILED where the inbox stores nothing */
+  async #enterAll(batch: readonly ReadMessage[], entered: SpilledMessage[]): Promise<true> {
+    const entering = await Promise.allSettled(
+      batch.map(async (read) => {
+        if (await this.#enter(read)) entered.push(read.spilled);
+      }),
+    );
+    for (const result of entering) if (result.status === 'rejected') throw result.reason;
+    return true;
+  }
+
+  /** True where it has entered. */
   async #enter({ spilled, isKept, bytes, lateId }: ReadMessage): Promise<boolean> {
     if (!isKept) return false;
     if (bytes === undefined) return true;
     const { columns, deliveryId, progress } = spilled;
-    const brought = { message: { ...columns, bytes }, deliveryId, progress };
-    try {
-      const change = await this.main.call('bring', { ...brought, ...(lateId !== undefined && { lateId }) });
-      this.work.counts(columns.endpoint, change);
+    const brought = {
+      message: { ...columns, bytes },
+      deliveryId,
+      progress,
+      ...(lateId !== undefined && { lateId }),
+    };
+    const bring = async (): Promise<true> => {
+      this.work.counts(columns.endpoint, await this.main.call('bring', brought));
       return true;
+    };
+    try {
+      return await bring();
     } catch {
       // One that cannot be stored must not keep those behind it; unless nothing can be.
       await this.main.call('ping', undefined);
-      this.#refuse(spilled);
-      return false;
     }
+    return bring().catch(() => this.#refuse(spilled));
   }
 
   /** Undefined where its file cannot be read any more, which is then kept. */
@@ -128,8 +170,16 @@ export class Bringing {
     return undefined;
   }
 
-  #refuse(spilled: SpilledMessage): void {
+  /** A fault that passes may be the reason, or a disk that has room for less: it stays where it is, and goes to the flow from there. */
+  #refuse(spilled: SpilledMessage): false {
     spilled.isRefused = true;
-    if (spilled.place !== undefined) spilled.place.segment.isDamaged = true;
+    this.#refusals += 1;
+    if (this.#refusals === 1) setTimeout(() => this.#offerAgain(), OFFER_AGAIN).unref();
+    return false;
+  }
+
+  #offerAgain(): void {
+    this.#refusals = 0;
+    if (this.spilling.retryRefused()) this.work.lookAgain();
   }
 }

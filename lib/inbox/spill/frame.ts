@@ -18,6 +18,8 @@ export type Frame =
   | MessageFrame
   /** How far a message has come: that with the highest `change` counts. */
   | ({ kind: 'progress'; change: number } & Pick<Brought, 'deliveryId' | 'progress'>)
+  /** These messages are in the inbox: what their frames say counts no more. */
+  | { kind: 'inside'; deliveryIds: string[] }
   /** The end of an event that is in the inbox, which could not be told. */
   | ({ kind: 'settled' } & Pick<Finish, 'deliveryId' | 'state'>);
 

@@ -1,4 +1,5 @@
 import type { LeasedMessage, NewMessage, Progress } from '../store/protocol';
+import { isOpenState } from '../store/stored-message';
 import type { FramePlace, MessageFrame, SpilledFacts } from './frame';
 import type { Segment } from './segment';
 
@@ -27,7 +28,7 @@ export interface SpilledMessage extends SpilledFacts {
 }
 
 export function isOpen({ progress: { state } }: SpilledMessage): boolean {
-  return state === 'received' || state === 'leased';
+  return isOpenState(state);
 }
 
 /** A dead letter that nobody settled: it can be had again. */

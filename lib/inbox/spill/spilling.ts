@@ -3,6 +3,7 @@ import type { Frame, FramePlace } from './frame';
 import type { Segment } from './segment';
 import { SpillJournal, type SpillJournalOptions } from './spill-journal';
 import { SpillStore, type SpillStoreWork } from './spill-store';
+import type { SpilledMessage } from './spilled-message';
 
 /** The end of an event that is in the inbox, which it could not be told. */
 export interface KeptSettlement {
@@ -53,6 +54,26 @@ export class Spilling {
     return this.store.messages.all().filter(({ isRefused }) => !isRefused);
   }
 
+  /** They are in the inbox: what becomes of them from now on is known there; also after a crash, if that can be written. */
+  async entered(messages: readonly SpilledMessage[]): Promise<void> {
+    const deliveryIds = messages.map(({ deliveryId }) => deliveryId);
+    if (deliveryIds.length > 0)
+      await this.journal.append({ kind: 'inside', deliveryIds }).catch(() => undefined);
+    for (const spilled of messages) this.store.messages.remove(spilled);
+  }
+
+  /** They are not, and may be asked for again. */
+  release(messages: readonly SpilledMessage[]): void {
+    for (const endpoint of new Set(messages.map(({ columns }) => columns.endpoint))) this.#waits(endpoint);
+  }
+
+  /** What the inbox would not have is asked of it again. True where there is any. */
+  retryRefused(): boolean {
+    const refused = this.store.messages.all().filter(({ isRefused }) => isRefused);
+    for (const spilled of refused) spilled.isRefused = false;
+    return refused.length > 0;
+  }
+
   settlements(): KeptSettlement[] {
     return [...this.#settlements.values()];
   }
@@ -92,7 +113,8 @@ export class Spilling {
   #needed(): Set<Segment> | undefined {
     if (this.#entering > 0) return undefined;
     const needed = new Set(this.settlements().map(({ segment }) => segment));
-    for (const { place } of this.pending()) {
+    // Those that the inbox would not have, too: the next start tries again.
+    for (const { place } of this.store.messages.all()) {
       if (place === undefined) return undefined;
       needed.add(place.segment);
     }
@@ -106,10 +128,13 @@ export class Spilling {
 
   async #take(): Promise<void> {
     const found = await this.journal.take();
-    const progress = newest(found.flatMap(({ frames }) => frames));
+    const all = found.flatMap(({ frames }) => frames);
+    const progress = newest(all);
+    const inside = new Set(all.flatMap(({ frame }) => (frame.kind === 'inside' ? frame.deliveryIds : [])));
     for (const { segment, frames } of found)
       for (const { frame, at, length } of frames) {
         if (frame.kind === 'message') {
+          if (inside.has(frame.deliveryId)) continue;
           const last = progress.get(frame.deliveryId);
           const reached = last === undefined ? frame : { ...frame, progress: last.progress };
           this.store.restore(reached, { segment, at, length }, last?.change ?? 0);

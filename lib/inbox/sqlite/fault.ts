@@ -19,7 +19,8 @@ const CURES: Readonly<Record<number, string>> = {
   [IOERR]: 'the disk reports errors: see to the disk',
   [CORRUPT]: `its file is damaged: ${MOVE_AWAY}`,
   [FULL]: 'the disk is full: make room',
-  [CANTOPEN]: 'its file cannot be opened or made: check the folder, and the right to write there',
+  [CANTOPEN]:
+    'its file cannot be opened or made: see that inbox.sqlite is a file and no folder, and that Node-RED may write there',
   [NOTADB]: `inbox.sqlite is not a database: ${MOVE_AWAY}`,
 };
 

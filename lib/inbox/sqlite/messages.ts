@@ -4,6 +4,7 @@ import type { Bodies } from './bodies';
 import { makeDeliveryId, sequenceIn } from './delivery-id';
 import { alarmKey, messageKey } from './key';
 import type { KnownMessages } from './known-messages';
+import { isFurther } from '../store/stored-message';
 import { LIST, type Statements } from './statements';
 import type {
   Accepted,
@@ -60,7 +61,8 @@ export class Messages {
 
   /** What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside. */
   bring({ message, deliveryId, progress, lateId }: Brought): number {
-    if (this.statements.find.get(...this.#one(deliveryId)) !== undefined) return 0;
+    const inside = this.statements.find.get(...this.#one(deliveryId));
+    if (inside !== undefined) return this.#bringOn(inside, message.endpoint, { deliveryId, progress });
     const copies = this.known.copiesOf(message);
     const own = copies.find(
       (row) =>
@@ -71,10 +73,27 @@ export class Messages {
       own === undefined
         ? this.#store(message, progress.state, nextCopy(copies), this.#phaseOf(message)).sequence
         : Number(own['sequence']);
+    this.#setProgress(sequence, message.endpoint, { deliveryId, progress });
+    return Number(progress.state === 'received') - Number(own?.['state'] === 'received');
+  }
+
+  /** It has entered before, and the process ended before that was noted beside: whichever has come further counts. */
+  #bringOn(inside: Row, endpoint: string, brought: Pick<Brought, 'deliveryId' | 'progress'>): number {
+    const { progress } = brought;
+    const row = storedMessage(inside);
+    if (!isFurther(progress, row)) return 0;
+    this.#setProgress(row.sequence, endpoint, brought);
+    return Number(progress.state === 'received') - Number(row.state === 'received');
+  }
+
+  #setProgress(
+    sequence: number,
+    endpoint: string,
+    { deliveryId, progress }: Pick<Brought, 'deliveryId' | 'progress'>,
+  ): void {
     const { state, attempt, cutOff, atFlow, again = null } = progress;
     this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
-    if (state === 'received') this.#drained.delete(message.endpoint);
-    return Number(state === 'received') - Number(own?.['state'] === 'received');
+    if (state === 'received') this.#drained.delete(endpoint);
   }
 
   look(likeness: Likeness): Known {

@@ -1,10 +1,10 @@
 import { readEnvelope } from '../../message/envelope';
 import { jsonOf } from '../../message/json-reading';
 import { isEnd, isHealth } from '../../message/phase';
-import type { Delivery, ListedMessage } from '../inbox';
+import type { Delivery, ListedMessage, MessageState } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
-import type { LeasedMessage, NewMessage, StoredMessage } from './protocol';
+import type { LeasedMessage, NewMessage, Progress, StoredMessage } from './protocol';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
@@ -129,4 +129,15 @@ export function listed(stored: StoredMessage): ListedMessage {
     canRetry: stored.state === 'dead' && stored.again === 'attempts',
     ...(message !== undefined && 'proof' in message && { proof: message.proof }),
   };
+}
+
+/** True while it waits, or is leased. */
+export function isOpenState(state: MessageState): boolean {
+  return state === 'received' || state === 'leased';
+}
+
+/** Of one message, of which two places know something: whether the one has come further than the other. */
+export function isFurther(one: Pick<Progress, 'state' | 'attempt'>, other: typeof one): boolean {
+  if (!isOpenState(other.state)) return false;
+  return one.attempt > other.attempt || (one.attempt === other.attempt && !isOpenState(one.state));
 }

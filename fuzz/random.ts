@@ -1,0 +1,47 @@
+/** Choices that the seed alone decides (mulberry32), so that whatever they led to can be had again. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed | 0;
+  }
+
+  /** From 0 up to, not including, 1. */
+  fraction(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from 0 up to, not including, `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.fraction() * limit);
+  }
+
+  chance(probability: number): boolean {
+    return this.fraction() < probability;
+  }
+
+  /** @throws Error for an empty list */
+  pick<Kind>(list: readonly Kind[]): Kind {
+    const kind = list[this.below(list.length)];
+    if (kind === undefined) throw new Error('There is nothing to choose from.');
+    return kind;
+  }
+
+  /** So many characters of an alphabet. */
+  text(alphabet: string, length: number): string {
+    let text = '';
+    for (let count = 0; count < length; count += 1) text += alphabet[this.below(alphabet.length)] ?? '';
+    return text;
+  }
+}
+
+/** Seed of one input of a target, so that each can be made again without those before it. */
+export function seedOfInput(seed: number, target: string, number: number): number {
+  let mixed = seed ^ 0x811c9dc5;
+  for (const character of target) mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  mixed = Math.imul(mixed ^ number ^ (mixed >>> 15), 0x85ebca6b);
+  return mixed ^ (mixed >>> 13);
+}

@@ -1,0 +1,92 @@
+import net from 'node:net';
+import { RvmError } from '../../lib/error';
+import { describe } from '../../lib/video/describe';
+import { mutatedOften } from '../inputs/mutation';
+import { piecesOf } from '../inputs/rtsp-text';
+import type { Random } from '../random';
+import { targetOf, type Complaint, type Target } from '../target';
+
+interface Input {
+  pieces: Buffer[];
+  /** Codecs of the video, where the answer was not changed. */
+  codecs: string[] | undefined;
+}
+
+/** Far beyond what an answer on this machine takes: who sends too little ends the connection. Milliseconds. */
+const PATIENCE = 60_000;
+
+/** Answers of a relay to DESCRIBE, over a socket of this machine: each takes a connection, so there are few. */
+export function describeTarget(): Target {
+  const relay = new Relay();
+  return targetOf<Input, string[] | RvmError>({
+    name: 'description',
+    share: 1_000,
+    make: inputOf,
+    act: async ({ pieces }) => {
+      const url = await relay.urlOf(pieces);
+      return describe(url, { timeoutMs: PATIENCE }).then(
+        ({ codecs }) => codecs,
+        (error: unknown) => {
+          if (error instanceof RvmError) return error;
+          throw error;
+        },
+      );
+    },
+    judge: complaintAbout,
+    shown: ({ pieces }) => Buffer.concat(pieces),
+    end: () => relay.end(),
+  });
+}
+
+/** Answers whatever is asked with the pieces that were set, and ends the connection. */
+class Relay {
+  #server: net.Server | undefined;
+  #pieces: readonly Buffer[] = [];
+
+  async urlOf(pieces: readonly Buffer[]): Promise<string> {
+    this.#pieces = pieces;
+    const address = (await this.#listening()).address();
+    if (typeof address !== 'object' || address === null) throw new Error('The relay has no port.');
+    return `rtsp://127.0.0.1:${address.port}/a`;
+  }
+
+  async end(): Promise<void> {
+    const server = this.#server;
+    if (server !== undefined) await new Promise((resolve) => server.close(resolve));
+  }
+
+  async #listening(): Promise<net.Server> {
+    if (this.#server !== undefined) return this.#server;
+    const server = net.createServer((socket) => this.#answer(socket));
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return server;
+  }
+
+  #answer(socket: net.Socket): void {
+    // Who has read enough breaks off.
+    socket.on('error', () => undefined);
+    socket.setNoDelay(true);
+    socket.once('data', () => {
+      for (const piece of this.#pieces) socket.write(piece);
+      socket.end();
+    });
+  }
+}
+
+function inputOf(random: Random): Input {
+  const codecs = Array.from({ length: random.below(3) }, () => random.pick(['H264', 'H265', 'JPEG', 'VP8']));
+  const media = codecs.map((codec, place) => `a=rtpmap:${96 + place} ${codec}/90000\r\n`).join('');
+  const sdp = `v=0\r\ns=x\r\nm=video 0 RTP/AVP 96\r\n${media}m=audio 0 RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n`;
+  const text = `RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: ${sdp.length}\r\n\r\n${sdp}`;
+  const bytes = Buffer.from(random.chance(0.9) ? text : text.replace('200', random.text('0123456789', 3)));
+  if (text.includes(' 200 ') && bytes.includes(' 200 OK') && random.chance(0.5))
+    return { pieces: piecesOf(random, bytes), codecs };
+  return { pieces: piecesOf(random, mutatedOften(random, bytes, 1 + random.below(2))), codecs: undefined };
+}
+
+function complaintAbout({ codecs }: Input, answer: string[] | RvmError): Complaint | undefined {
+  if (codecs === undefined) return undefined;
+  if (answer instanceof RvmError) return { fault: 'rejected', reason: answer.message };
+  return answer.join() === codecs.join() ? undefined : { fault: 'wrong', reason: answer.join() };
+}

@@ -1,0 +1,6 @@
+import { answerTargets } from '../../../fuzz/every-target';
+import { testShares } from './share';
+
+describe('what reads answers of the service', () => {
+  testShares(answerTargets);
+});

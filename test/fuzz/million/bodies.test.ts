@@ -1,0 +1,6 @@
+import { bodyTargets } from '../../../fuzz/every-target';
+import { testShares } from './share';
+
+describe('what reads the bodies of messages', () => {
+  testShares(bodyTargets);
+});
