@@ -8,7 +8,14 @@ import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import { SpillJournal } from '../../lib/inbox/spill/spill-journal';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { eventually } from '../support/time/patience';
 import { proven } from './samples';
+
+/** Resolves when the clock shows another millisecond. */
+async function clockTick(): Promise<void> {
+  const begun = Date.now();
+  await eventually(() => Date.now() !== begun, 'the next millisecond');
+}
 
 describe('the spill files', () => {
   let folder: string;
@@ -76,6 +83,44 @@ describe('the spill files', () => {
     await end(first);
     assert.equal((await framesOf(second)).length, 1);
     assert.deepEqual(await journal().take(), []);
+  });
+
+  it('of several processes come in the order in which these began to write, wherever that was', async () => {
+    const register = path.join(folder, 'register.json');
+    const bases = ['b', 'a', 'c'].map((name) => path.join(folder, name));
+    fs.writeFileSync(register, JSON.stringify(bases));
+    const ids = Array.from({ length: 12 }, (_, count) => String(count));
+    const writers: SpillJournal[] = [];
+    for (const [count, deliveryId] of ids.entries()) {
+      const writer = new SpillJournal({
+        folder: bases[count % 3] ?? '',
+        register: '',
+        onLeft: () => undefined,
+      });
+      open.add(writer);
+      writers.push(writer);
+      await writer.append({ kind: 'settled', deliveryId, state: 'dead' });
+      await clockTick();
+    }
+    for (const writer of writers) await end(writer);
+    const found = (await journal().take()).map(({ frames }) => frames.map(({ frame }) => frame.deliveryId));
+    assert.deepEqual(found.flat(), ids);
+  });
+
+  it('of a process come after those that are there, though the clock was put back meanwhile', async () => {
+    const later = path.join(folder, `${Date.now() + 10 ** 9}-1-${'a'.repeat(12)}`);
+    fs.mkdirSync(later);
+    fs.writeFileSync(
+      path.join(later, 'spill-1'),
+      frameBytes({ kind: 'settled', deliveryId: 'a', state: 'dead' }),
+    );
+    const writer = journal();
+    await writer.append({ kind: 'settled', deliveryId: 'b', state: 'dead' });
+    await end(writer);
+    assert.deepEqual(
+      (await framesOf(journal())).map(({ deliveryId }) => deliveryId),
+      ['a', 'b'],
+    );
   });
 
   it('that are still needed stay, and those behind them', async () => {

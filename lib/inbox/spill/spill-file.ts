@@ -32,41 +32,64 @@ export class SpillFile {
   #segment: Segment | undefined;
   #number = 0;
   #queue: Waiting[] = [];
+  /** Those who wait for the end of the file. */
+  #leaving: (() => void)[] = [];
   #isWriting = false;
-  #writing: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: SpillFileOptions) {}
+
+  /** The file that the next frame goes into; undefined where it begins a new one. */
+  get segment(): Segment | undefined {
+    return this.#handle && this.#segment;
+  }
+
+  /** True while there is such a file, or one may be begun: its folder must stay. */
+  get isInUse(): boolean {
+    return this.#isWriting || this.#handle !== undefined;
+  }
 
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
   append(frame: Frame): Promise<Written> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ bytes: frameBytes(frame), resolve, reject });
-      if (!this.#isWriting) this.#writing = this.#writeAll();
+      this.#work();
     });
   }
 
-  /** What comes from now on goes into a new file. */
-  async leaveFile(): Promise<void> {
-    await this.#writing;
-    await this.#abandonFile();
+  /** What comes from now on goes into a new file. Resolves when what came before is written, whatever comes meanwhile. */
+  leaveFile(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#leaving.push(resolve);
+      this.#work();
+    });
   }
 
-  async #writeAll(): Promise<void> {
+  #work(): void {
+    if (!this.#isWriting) void this.#workOff();
+  }
+
+  /** The only one that opens and closes files: nobody closes one that another writes to. */
+  async #workOff(): Promise<void> {
     this.#isWriting = true;
-    while (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
-      try {
-        const written = await this.#write(batch);
-        for (const [index, { resolve }] of batch.entries()) resolve(written[index] ?? fail());
-      } catch (error) {
-        // A torn frame would hide those behind it.
-        await this.#abandonFile();
-        for (const { reject } of batch) reject(error);
-      }
+    while (this.#queue.length + this.#leaving.length > 0) {
+      const [batch, leaving] = [this.#queue, this.#leaving];
+      [this.#queue, this.#leaving] = [[], []];
+      if (batch.length > 0) await this.#settle(batch);
+      if (leaving.length > 0) await this.#abandonFile();
+      for (const resolve of leaving) resolve();
     }
     // At once, and not when the promise has settled: what is appended in between would wait for ever.
     this.#isWriting = false;
+  }
+
+  async #settle(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const written = await this.#write(batch);
+      for (const [index, { resolve }] of batch.entries()) resolve(written[index] ?? fail());
+    } catch (error) {
+      await this.#cutOff();
+      for (const { reject } of batch) reject(error);
+    }
   }
 
   async #write(batch: readonly Waiting[]): Promise<Written[]> {
@@ -75,7 +98,7 @@ export class SpillFile {
     const handle = (this.#handle ??= await this.#newFile());
     const segment = this.#segment ?? fail();
     let at = segment.bytes;
-    await handle.appendFile(frames);
+    await writeAt(handle, frames, at);
     await handle.datasync();
     segment.bytes += frames.length;
     const written = batch.map(({ bytes: { length } }) => {
@@ -91,11 +114,19 @@ export class SpillFile {
     this.#number += 1;
     const name = `spill-${this.#number}`;
     const file = path.join(folder, name);
-    const handle = await fs.open(file, 'wx', 0o600);
-    await syncFolder(folder);
+    const handle = await openNew(file);
     this.#segment = { file, keptAs: `${path.basename(folder)}-${name}`, bytes: 0, isDamaged: false };
     this.options.onSegment(this.#segment);
     return handle;
+  }
+
+  /** A torn frame would hide those behind it. The file is kept: a full disk must not make a new one for each try. */
+  async #cutOff(): Promise<void> {
+    try {
+      await this.#handle?.truncate(this.#segment?.bytes);
+    } catch {
+      await this.#abandonFile();
+    }
   }
 
   async #abandonFile(): Promise<void> {
@@ -107,6 +138,28 @@ export class SpillFile {
 
 function fail(): never {
   throw new Error('nothing was written');
+}
+
+/** At its place, wherever a write that failed has ended. */
+async function writeAt(handle: fs.FileHandle, bytes: Buffer, at: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at + done);
+    done += bytesWritten;
+  }
+}
+
+/** @throws Error where it cannot be made for good; then nothing of it stays */
+async function openNew(file: string): Promise<fs.FileHandle> {
+  const handle = await fs.open(file, 'wx', 0o600);
+  try {
+    await syncFolder(path.dirname(file));
+    return handle;
+  } catch (error) {
+    await handle.close().catch(() => undefined);
+    await fs.unlink(file).catch(() => undefined);
+    throw error;
+  }
 }
 
 /** Without it the name of a new file may be gone after a power loss, and its content with it. */

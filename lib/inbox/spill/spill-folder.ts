@@ -6,8 +6,8 @@ import { LOCK_FILE, lockFolder, type FolderLock } from '../folder-lock';
 import { readSegment, segmentNames, type Segment } from './segment';
 import type { Frame, FramePlace } from './frame';
 
-/** A folder of a process in the spill folder: `<pid>-<random>`. */
-const OF_PROCESS = /^\d+-[\da-f]{12}$/;
+/** A folder of a process in the spill folder: `<number>-<pid>-<random>`. */
+const OF_PROCESS = /^(?:(\d+)-)?\d+-[\da-f]{12}$/;
 
 interface Taken {
   folder: string;
@@ -16,6 +16,8 @@ interface Taken {
 
 /** What was read in a file of frames. */
 export interface ReadSegment {
+  /** Of its folder: grows from folder to folder. */
+  number: number;
   segment: Segment;
   frames: (FramePlace & { frame: Frame })[];
 }
@@ -34,11 +36,11 @@ export class SpillFolder {
 
   /** The folder to write in. @throws Error where it cannot be made */
   async own(): Promise<string> {
-    this.#own ??= await this.#make();
+    this.#own ??= this.#make(await this.#nextNumber());
     return this.#own.folder;
   }
 
-  /** Takes what ended processes have left, and what earlier versions of the package have, and reads it. */
+  /** Takes what ended processes have left, and what earlier versions of the package have, and reads it, oldest first. */
   async take(): Promise<ReadSegment[]> {
     const found: ReadSegment[] = [];
     for (const folder of await this.#leftFolders()) {
@@ -50,10 +52,14 @@ export class SpillFolder {
     return [...(await this.#readFormer()), ...found];
   }
 
-  /** Removes the folders in which nothing is left; the one that is written in, too. */
-  async tidy(): Promise<void> {
+  /**
+   * Removes the folders in which nothing is left; the one to write in, too.
+   * @param isInUse true while a file in that may be begun
+   */
+  async tidy(isInUse: () => boolean): Promise<void> {
     for (const taken of this.#taken.values()) {
       if ((await segmentNames(taken.folder)).length > 0) continue;
+      if (taken === this.#own && isInUse()) continue;
       if (taken === this.#own) this.#own = undefined;
       this.#taken.delete(taken.folder);
       taken.lock?.release();
@@ -69,8 +75,15 @@ export class SpillFolder {
     this.#own = undefined;
   }
 
-  async #make(): Promise<Taken> {
-    const folder = path.join(this.folder, `${process.pid}-${randomBytes(6).toString('hex')}`);
+  /** The clock, for it counts in all spill folders; but it may have been put back since the last folder was made. */
+  async #nextNumber(): Promise<number> {
+    const names = await this.#names();
+    return Math.max(Date.now(), ...names.map((name) => numberOf(name) + 1));
+  }
+
+  #make(number: number): Taken {
+    const name = `${number}-${process.pid}-${randomBytes(6).toString('hex')}`;
+    const folder = path.join(this.folder, name);
     makeFolder(folder);
     const taken = this.#lock(folder) ?? { folder, lock: undefined };
     this.#taken.set(folder, taken);
@@ -87,16 +100,26 @@ export class SpillFolder {
     }
   }
 
-  async #leftFolders(): Promise<string[]> {
+  /** Of the folders of all processes, oldest first. */
+  async #names(): Promise<string[]> {
     const names = await fs.readdir(this.folder).catch(() => []);
-    const folders = names.filter((name) => OF_PROCESS.test(name)).map((name) => path.join(this.folder, name));
+    return names
+      .filter((name) => OF_PROCESS.test(name))
+      .sort((one, other) => numberOf(one) - numberOf(other));
+  }
+
+  async #leftFolders(): Promise<string[]> {
+    const folders = (await this.#names()).map((name) => path.join(this.folder, name));
     return folders.filter((folder) => !this.#taken.has(folder));
   }
 
   async #read(folder: string): Promise<ReadSegment[]> {
     const found: ReadSegment[] = [];
-    for (const name of await segmentNames(folder))
-      found.push(await readSegment(path.join(folder, name), `${path.basename(folder)}-${name}`));
+    const ofProcess = path.basename(folder);
+    for (const name of await segmentNames(folder)) {
+      const read = await readSegment(path.join(folder, name), `${ofProcess}-${name}`);
+      found.push({ ...read, number: numberOf(ofProcess) });
+    }
     return found;
   }
 
@@ -104,9 +127,13 @@ export class SpillFolder {
   async #readFormer(): Promise<ReadSegment[]> {
     const names = await segmentNames(this.folder);
     if (names.length === 0) return [];
-    const { folder } = await this.#make();
+    const { folder } = this.#make(0);
     for (const name of names)
       await fs.rename(path.join(this.folder, name), path.join(folder, name)).catch(() => undefined);
     return this.#read(folder);
   }
+}
+
+function numberOf(name: string): number {
+  return Number(OF_PROCESS.exec(name)?.[1] ?? 0);
 }

@@ -69,27 +69,30 @@ export class SpillJournal {
 
   /** What is there that no living process has, oldest first. */
   async take(): Promise<ReadSegment[]> {
-    const found: ReadSegment[] = [];
+    const found: (ReadSegment & { segment: Segment & { base: string } })[] = [];
     for (const [base, folder] of this.#folders) {
       const read = await folder.take().catch(() => []);
-      this.#segments.unshift(...read.map(({ segment }) => Object.assign(segment, { base })));
-      found.push(...read);
+      for (const each of read) found.push({ ...each, segment: Object.assign(each.segment, { base }) });
     }
+    found.sort((one, other) => one.number - other.number);
+    this.#segments.unshift(...found.map(({ segment }) => segment));
     return found;
   }
 
   /**
-   * Removes the files before the first that is needed; all of them where none is.
+   * Removes the files before the first that is needed, or is written meanwhile; all of them where none is.
    * @param isNeeded asked at the last moment; undefined = it is not known
    */
   async drop(isNeeded: () => ReadonlySet<Segment> | undefined): Promise<void> {
     await this.#file.leaveFile();
     const needed = isNeeded();
     if (needed === undefined) return;
-    const first = this.#segments.findIndex((segment) => needed.has(segment));
+    const first = this.#segments.findIndex(
+      (segment) => needed.has(segment) || segment === this.#file.segment,
+    );
     const done = this.#segments.splice(0, first < 0 ? this.#segments.length : first);
     for (const segment of done) await this.#drop(segment);
-    for (const folder of this.#folders.values()) await folder.tidy();
+    for (const folder of this.#folders.values()) await folder.tidy(() => this.#file.isInUse);
     if (this.#segments.length > 0) return;
     for (const folder of this.#folders.values())
       if (folder !== this.#current) this.#folders.delete(folder.folder);
@@ -100,7 +103,7 @@ export class SpillJournal {
   async close(): Promise<void> {
     await this.#file.leaveFile();
     for (const folder of this.#folders.values()) {
-      await folder.tidy();
+      await folder.tidy(() => this.#file.isInUse);
       folder.release();
     }
   }
