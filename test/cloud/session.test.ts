@@ -129,6 +129,27 @@ describe('session of a central station', () => {
     assert.equal(service.count('POST', '/login'), 3);
   });
 
+  it('T-05 keeps a session whose cookie came before the login, whatever cookies other answers bring', async () => {
+    const { service } = station;
+    const flood = Array.from({ length: 70 }, (_, n) => `other${n}=1; Path=/`);
+    service.on('GET', '/system', (request) => {
+      const reply = asReply(service.system(request));
+      const hasCookie = request.headers.cookie !== undefined;
+      return hasCookie
+        ? reply
+        : { ...reply, headers: { 'Set-Cookie': `sid=${service.newSession()}; Path=/` } };
+    });
+    // It lets in the session that it was told, and brings no cookie of its own.
+    service.on('POST', '/login', { json: {} });
+    service.on('GET', '/devices', (request) => {
+      const reply = asReply(service.standard(request));
+      return { ...reply, headers: { 'Set-Cookie': flood.map((text) => `${service.seen.length}${text}`) } };
+    });
+    const client = station.client();
+    for (let turn = 0; turn < 3; turn += 1) await client.listDevices({ fresh: true });
+    assert.equal(service.count('GET', '/devices'), 3, 'none refused');
+  });
+
   it('T-05 drops cookies that have grown beyond what the service takes', async () => {
     const { service } = station;
     const client = station.client();

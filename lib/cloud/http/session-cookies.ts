@@ -18,13 +18,14 @@ interface Header {
 interface Kept {
   readonly cookie: Cookie;
   readonly bytes: number;
-  /** The login has set it. */
+  /** The login has set it, or it was there when that had succeeded. */
   readonly isOwn: boolean;
 }
 
 /**
  * The cookies of one session. What the jar says is kept until it changes: to ask it costs as much as a request. A service that
- * sets more and more of them drives out the oldest, and those that the login has set last of all.
+ * sets more and more of them drives out the oldest, but for those that may tell the session: of these, and of all until the login has
+ * succeeded, the first are the last to go.
  */
 export class SessionCookies {
   readonly #store = new MemoryCookieStore();
@@ -32,6 +33,7 @@ export class SessionCookies {
   /** By place and name, the oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
+  #isLoggedIn = false;
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
   #text = '';
@@ -73,6 +75,12 @@ export class SessionCookies {
     this.#text = this.#values.join('\n');
   }
 
+  /** The login has succeeded with what is kept now: any of it may tell the session, whichever answer has set it. */
+  loggedIn(): void {
+    this.#isLoggedIn = true;
+    for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
+  }
+
   #note(cookie: Cookie, isOwn: boolean): void {
     const place = placeOf(cookie);
     const before = this.#kept.get(place);
@@ -88,9 +96,10 @@ export class SessionCookies {
 
   #driveOut(): void {
     const all = [...this.#kept.values()];
-    const oldest = all.find(({ isOwn }) => !isOwn) ?? all[0];
-    if (oldest === undefined) return;
-    const { cookie, bytes } = oldest;
+    const others = all.filter(({ isOwn }) => !isOwn);
+    const driven = (this.#isLoggedIn ? others[0] : others.at(-1)) ?? all.at(-1);
+    if (driven === undefined) return;
+    const { cookie, bytes } = driven;
     this.#kept.delete(placeOf(cookie));
     this.#bytes -= bytes;
     this.#store.removeCookie(cookie.domain ?? '', cookie.path ?? '', cookie.key, () => undefined);

@@ -39,6 +39,11 @@ export class HttpSession {
     return this.#cookies.values.length > 0;
   }
 
+  /** The login has succeeded: the cookies of now are those of the session. */
+  loggedIn(): void {
+    this.#cookies.loggedIn();
+  }
+
   /**
    * Sends a request. Redirects of a GET are followed, and those of others that say they were not carried out, each hop only to an
    * origin we trust; one that names its other method in a 405 is sent once with that. Other answers are given back as they are.

@@ -43,7 +43,10 @@ export async function logIn(
   const before = await http.exchange(operation, systemRequest(origins, options));
   if (before.refused) throw keyRejected(before);
   const system = SystemResource.from(before, origins);
-  if (system.link(relations.devices) !== undefined) return system;
+  if (system.link(relations.devices) !== undefined) {
+    http.loggedIn();
+    return system;
+  }
 
   const answer = await http.exchange(operation, {
     kind: 'login',
@@ -77,7 +80,10 @@ async function seen(
   for (let step = 1; ; step += 1) {
     const after = await http.exchange(operation, systemRequest(origins, options));
     const loggedIn = after.refused ? undefined : SystemResource.from(after, origins);
-    if (loggedIn?.link(relations.devices) !== undefined) return loggedIn;
+    if (loggedIn?.link(relations.devices) !== undefined) {
+      http.loggedIn();
+      return loggedIn;
+    }
     const pause = growingPause(step, FIRST_LOOK, LONGEST_LOOK);
     if (performance.now() + pause < until) await transport.pause(operation, 'system', pause);
     else if (after.refused) throw await explainRefusal(operation, origins, options, http, after);
