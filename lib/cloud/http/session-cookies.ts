@@ -70,15 +70,30 @@ export class SessionCookies {
       if (cookie !== undefined) this.#note(cookie, isOwn);
       while (this.#kept.size > MAX_COOKIES || this.#bytes > MAX_BYTES) this.#driveOut();
     }
-    this.#headers.clear();
-    this.#values = [...this.#kept.values()].map(({ cookie }) => cookie.value);
-    this.#text = this.#values.join('\n');
+    this.#changed();
   }
 
   /** The login has succeeded with what is kept now: any of it may tell the session, whichever answer has set it. */
   loggedIn(): void {
     this.#isLoggedIn = true;
     for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
+  }
+
+  /**
+   * Drops all that came since: the service takes no more of them.
+   * @returns false before the login has succeeded: then nobody knows which are too many
+   */
+  dropOthers(): boolean {
+    if (!this.#isLoggedIn) return false;
+    for (const kept of [...this.#kept.values()]) if (!kept.isOwn) this.#drop(kept);
+    this.#changed();
+    return true;
+  }
+
+  #changed(): void {
+    this.#headers.clear();
+    this.#values = [...this.#kept.values()].map(({ cookie }) => cookie.value);
+    this.#text = this.#values.join('\n');
   }
 
   #note(cookie: Cookie, isOwn: boolean): void {
@@ -98,8 +113,10 @@ export class SessionCookies {
     const all = [...this.#kept.values()];
     const others = all.filter(({ isOwn }) => !isOwn);
     const driven = (this.#isLoggedIn ? others[0] : others.at(-1)) ?? all.at(-1);
-    if (driven === undefined) return;
-    const { cookie, bytes } = driven;
+    if (driven !== undefined) this.#drop(driven);
+  }
+
+  #drop({ cookie, bytes }: Kept): void {
     this.#kept.delete(placeOf(cookie));
     this.#bytes -= bytes;
     this.#store.removeCookie(cookie.domain ?? '', cookie.path ?? '', cookie.key, () => undefined);
