@@ -40,7 +40,7 @@ export const DIALECT = {
     userField: 'username',
     passwordField: 'password',
     /** Which status means "these credentials are not accepted" is not shown: any from 400 to 499 but these. */
-    noRefusals: [408, 429] as readonly number[],
+    noRefusals: [408, 429, 431] as readonly number[],
   },
 
   apiKey: {

@@ -131,6 +131,24 @@ describe('login of a central station', () => {
     assert.equal(client.state.kind, 'refused');
   });
 
+  it('T-07 takes a head that is too large neither for a matter of the key nor of the password', async () => {
+    const { service } = station;
+    service.on('POST', '/login', { status: 431 });
+    const atLogin = await failure(station.client().listDevices(), 'HTTP_ERROR');
+    assert.deepEqual([atLogin.cause.status, atLogin.cause.relation], [431, 'rel/login']);
+    service.on('GET', '/system', { status: 431 });
+    const atSystem = await failure(station.client().listDevices(), 'HTTP_ERROR');
+    assert.deepEqual([atSystem.cause.status, atSystem.cause.relation], [431, 'system']);
+  });
+
+  it('T-07 takes a head that is too large with the new cookies for no refusal of the session', async () => {
+    const { service } = station;
+    service.on('GET', '/system', (request) => service.system(request), { status: 431 });
+    const error = await failure(station.client({}, { loginSettlesMs: 60_000 }).listDevices(), 'HTTP_ERROR');
+    assert.equal(error.cause.status, 431);
+    assert.equal(service.seen.length, 3);
+  });
+
   it('T-07 asks /system once more without the cookie where it is refused with one', async () => {
     const { service } = station;
     const refused = { status: 403, json: {} };

@@ -79,12 +79,36 @@ describe('the cookies of a session', () => {
 
   it('are at most 64, of which those of the login stay, and of the others the newest', () => {
     cookies.keep(['sid=1; Path=/', 'route=7; Path=/'], at('/login'), true);
+    cookies.loggedIn();
     for (let n = 0; n < 1000; n += 1) cookies.keep(`c${n}=${n}; Path=/`, SERVICE);
     const sent = cookies.headerFor(SERVICE).split('; ');
     assert.equal(sent.length, 64);
     assert.equal(cookies.values.length, 64);
     for (const cookie of ['sid=1', 'route=7', 'c999=999']) assert.ok(sent.includes(cookie), cookie);
     assert.ok(!sent.includes('c0=0'));
+  });
+
+  it('T-05 are at most 64, of which those stay that were there when the login had succeeded', () => {
+    cookies.keep('sid=1; Path=/', at('/system'));
+    cookies.keep('theme=dark; Path=/', at('/login'), true);
+    cookies.keep('route=7; Path=/', at('/system'));
+    cookies.loggedIn();
+    for (let n = 0; n < 1000; n += 1) cookies.keep(`c${n}=${n}; Path=/`, SERVICE);
+    const sent = cookies.headerFor(SERVICE).split('; ');
+    for (const cookie of ['sid=1', 'theme=dark', 'route=7', 'c999=999'])
+      assert.ok(sent.includes(cookie), cookie);
+  });
+
+  it('T-05 keep the first of more than 64 that the answers of a login set', () => {
+    const flood = Array.from({ length: 70 }, (_, n) => `c${n}=${n}; Path=/`);
+    cookies.keep(['pre=0; Path=/', ...flood], at('/system'));
+    assert.ok(cookies.headerFor(SERVICE).startsWith('pre=0; '));
+    cookies.keep(['sid=1; Path=/', ...flood], at('/login'), true);
+    cookies.loggedIn();
+    for (let n = 0; n < 100; n += 1) cookies.keep(`d${n}=${n}; Path=/`, SERVICE);
+    const sent = cookies.headerFor(SERVICE).split('; ');
+    assert.equal(sent.length, 64);
+    assert.ok(sent.includes('sid=1'));
   });
 
   it('take at most 16 KiB, also where the login alone sets more', () => {

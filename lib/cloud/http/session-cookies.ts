@@ -18,13 +18,14 @@ interface Header {
 interface Kept {
   readonly cookie: Cookie;
   readonly bytes: number;
-  /** The login has set it. */
+  /** The login has set it, or it was there when that had succeeded. */
   readonly isOwn: boolean;
 }
 
 /**
  * The cookies of one session. What the jar says is kept until it changes: to ask it costs as much as a request. A service that
- * sets more and more of them drives out the oldest, and those that the login has set last of all.
+ * sets more and more of them drives out the oldest, but for those that may tell the session: of these, and of all until the login has
+ * succeeded, the first are the last to go.
  */
 export class SessionCookies {
   readonly #store = new MemoryCookieStore();
@@ -32,6 +33,7 @@ export class SessionCookies {
   /** By place and name, the oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
+  #isLoggedIn = false;
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
   #text = '';
@@ -68,6 +70,27 @@ export class SessionCookies {
       if (cookie !== undefined) this.#note(cookie, isOwn);
       while (this.#kept.size > MAX_COOKIES || this.#bytes > MAX_BYTES) this.#driveOut();
     }
+    this.#changed();
+  }
+
+  /** The login has succeeded with what is kept now: any of it may tell the session, whichever answer has set it. */
+  loggedIn(): void {
+    this.#isLoggedIn = true;
+    for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
+  }
+
+  /**
+   * Drops all that came since: the service takes no more of them.
+   * @returns false before the login has succeeded: then nobody knows which are too many
+   */
+  dropOthers(): boolean {
+    if (!this.#isLoggedIn) return false;
+    for (const kept of [...this.#kept.values()]) if (!kept.isOwn) this.#drop(kept);
+    this.#changed();
+    return true;
+  }
+
+  #changed(): void {
     this.#headers.clear();
     this.#values = [...this.#kept.values()].map(({ cookie }) => cookie.value);
     this.#text = this.#values.join('\n');
@@ -88,9 +111,12 @@ export class SessionCookies {
 
   #driveOut(): void {
     const all = [...this.#kept.values()];
-    const oldest = all.find(({ isOwn }) => !isOwn) ?? all[0];
-    if (oldest === undefined) return;
-    const { cookie, bytes } = oldest;
+    const others = all.filter(({ isOwn }) => !isOwn);
+    const driven = (this.#isLoggedIn ? others[0] : others.at(-1)) ?? all.at(-1);
+    if (driven !== undefined) this.#drop(driven);
+  }
+
+  #drop({ cookie, bytes }: Kept): void {
     this.#kept.delete(placeOf(cookie));
     this.#bytes -= bytes;
     this.#store.removeCookie(cookie.domain ?? '', cookie.path ?? '', cookie.key, () => undefined);

@@ -77,7 +77,8 @@ export class CookieRotation {
   async send(operation: Operation, tried: Tried, send: Send): Promise<Judged> {
     const alone = this.#memory.isStrict;
     const first = await this.#sendOnce(tried, alone, send);
-    if (!first.answer.refused || alone) return first;
+    // What a service refuses for its size it has not looked at.
+    if (!first.answer.refused || first.answer.isHeadTooLarge || alone) return first;
     if (!(await this.#isOld(operation, tried, first.answer))) return first;
     const second = await this.#sendOnce(tried, true, send);
     if (!second.answer.refused) this.#memory.hasHelped();

@@ -39,6 +39,11 @@ export class HttpSession {
     return this.#cookies.values.length > 0;
   }
 
+  /** The login has succeeded: the cookies of now are those of the session. */
+  loggedIn(): void {
+    this.#cookies.loggedIn();
+  }
+
   /**
    * Sends a request. Redirects of a GET are followed, and those of others that say they were not carried out, each hop only to an
    * origin we trust; one that names its other method in a 405 is sent once with that. Other answers are given back as they are.
@@ -59,7 +64,21 @@ export class HttpSession {
     return this.#send(operation, { kind: 'GET', ...wanted, url, method: otherMethod }, tried);
   }
 
-  #send(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
+  /** Where what it had besides the cookies of the login was too much, it is sent once more without. */
+  async #send(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
+    const first = await this.#sendOnce(operation, wanted, tried);
+    if (!this.#wasTooMuch(first, tried)) return first;
+    const second = await this.#sendOnce(operation, wanted, tried);
+    // Its answer may have brought others again.
+    if (second.answer.isHeadTooLarge) this.#cookies.dropOthers();
+    return second;
+  }
+
+  #wasTooMuch({ answer }: Judged, { attempt }: Tried): boolean {
+    return answer.isHeadTooLarge && this.#cookies.dropOthers() && attempt.cookies !== this.#cookies.text;
+  }
+
+  #sendOnce(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
     const { attempt } = tried;
     const isLogin = wanted.kind === 'login';
     return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>

@@ -41,9 +41,12 @@ export async function logIn(
   transport: Transport,
 ): Promise<SystemResource> {
   const before = await http.exchange(operation, systemRequest(origins, options));
-  if (before.refused) throw keyRejected(before);
+  if (isRefusal(before)) throw keyRejected(before);
   const system = SystemResource.from(before, origins);
-  if (system.link(relations.devices) !== undefined) return system;
+  if (system.link(relations.devices) !== undefined) {
+    http.loggedIn();
+    return system;
+  }
 
   const answer = await http.exchange(operation, {
     kind: 'login',
@@ -76,11 +79,14 @@ async function seen(
   const until = performance.now() + transport.timing.loginSettlesMs;
   for (let step = 1; ; step += 1) {
     const after = await http.exchange(operation, systemRequest(origins, options));
-    const loggedIn = after.refused ? undefined : SystemResource.from(after, origins);
-    if (loggedIn?.link(relations.devices) !== undefined) return loggedIn;
+    const loggedIn = isRefusal(after) ? undefined : SystemResource.from(after, origins);
+    if (loggedIn?.link(relations.devices) !== undefined) {
+      http.loggedIn();
+      return loggedIn;
+    }
     const pause = growingPause(step, FIRST_LOOK, LONGEST_LOOK);
     if (performance.now() + pause < until) await transport.pause(operation, 'system', pause);
-    else if (after.refused) throw await explainRefusal(operation, origins, options, http, after);
+    else if (isRefusal(after)) throw await explainRefusal(operation, origins, options, http, after);
     else throw withoutEffect(after);
   }
 }
@@ -114,7 +120,7 @@ async function explainRefusal(
   refused: Answer,
 ): Promise<RvmError> {
   const bare = await http.fresh().exchange(operation, systemRequest(origins, options));
-  if (bare.refused) return keyRejected(bare);
+  if (isRefusal(bare)) return keyRejected(bare);
   return refused.error('LOGIN_FAILED', 'The service refuses the session it has just opened; try again.', 1);
 }
 
@@ -124,6 +130,11 @@ function loginBody(options: LoginOptions): Record<string, unknown> {
     [options.loginUserField || DIALECT.login.userField]: options.username,
     [options.loginPasswordField || DIALECT.login.passwordField]: options.password,
   };
+}
+
+/** Of key and session a head that is too large says nothing. */
+function isRefusal(answer: Answer): boolean {
+  return answer.refused && !answer.isHeadTooLarge;
 }
 
 function keyRejected(answer: Answer): RvmError {
