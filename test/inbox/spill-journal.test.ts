@@ -17,6 +17,10 @@ async function clockTick(): Promise<void> {
   await eventually(() => Date.now() !== begun, 'the next millisecond');
 }
 
+function idIn(frame: Frame): string {
+  return 'deliveryId' in frame ? frame.deliveryId : '';
+}
+
 describe('the spill files', () => {
   let folder: string;
   let left: string[];
@@ -103,7 +107,7 @@ describe('the spill files', () => {
       await clockTick();
     }
     for (const writer of writers) await end(writer);
-    const found = (await journal().take()).map(({ frames }) => frames.map(({ frame }) => frame.deliveryId));
+    const found = (await journal().take()).map(({ frames }) => frames.map(({ frame }) => idIn(frame)));
     assert.deepEqual(found.flat(), ids);
   });
 
@@ -117,10 +121,7 @@ describe('the spill files', () => {
     const writer = journal();
     await writer.append({ kind: 'settled', deliveryId: 'b', state: 'dead' });
     await end(writer);
-    assert.deepEqual(
-      (await framesOf(journal())).map(({ deliveryId }) => deliveryId),
-      ['a', 'b'],
-    );
+    assert.deepEqual((await framesOf(journal())).map(idIn), ['a', 'b']);
   });
 
   it('that are still needed stay, and those behind them', async () => {

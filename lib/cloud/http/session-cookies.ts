@@ -85,7 +85,7 @@ export class SessionCookies {
    */
   dropOthers(): boolean {
     if (!this.#isLoggedIn) return false;
-    for (const kept of [...this.#kept.values()]) if (!kept.isOwn) this.#drop(kept);
+    for (const kept of this.#kept.values()) if (!kept.isOwn) this.#drop(kept);
     this.#changed();
     return true;
   }
