@@ -320,6 +320,23 @@ describe('an inbox of a Node-RED that runs', () => {
     await eventually(() => count(next) === 1, 'the event');
   });
 
+  it('C-128 says of a damaged file that alarms may be lost that waited in it, and what to do, and of one that is gone', async () => {
+    await start();
+    assert.equal(await send(alarmMessage()), 200);
+    await nodeRed.stop();
+    fs.writeFileSync(file(folder()), 'no database at all\n'.repeat(1000));
+    await start(nodeRed.userDir);
+    await nodeRed.logged(
+      /damaged-.* could not be read do not reach the flow, also where a count below is 0: compare .* keep the damaged file.*: 0 events/,
+    );
+    await nodeRed.stop();
+    fs.rmSync(file(folder()));
+    await start(nodeRed.userDir);
+    await nodeRed.logged(
+      /is gone, and a new one was made: .* Compare the alarms of that time with the service/,
+    );
+  });
+
   it('C-128 delivers the events around a damaged page of bodies', async () => {
     await start();
     await nodeRed.stop();

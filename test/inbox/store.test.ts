@@ -12,6 +12,7 @@ import { makeFolder } from '../../lib/make-folder';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';
+import { Store } from '../../lib/inbox/sqlite/store';
 import { slowIt } from '../support/suite/lanes';
 import { ROOT } from '../support/node-red/node-red';
 import { otherNode } from '../support/node-red/other-node';
@@ -312,6 +313,15 @@ describe('the store of the inbox, in its thread', () => {
     await eventually(() => taker.ids.length === 1, 'the second delivery');
     assert.equal(taker.ids[0], message.envelope.messageId);
     assert.deepEqual(taker.deliveries[0]?.message.warnings, ['may-repeat']);
+  });
+
+  it('C-77 says of a file of which the log is gone that it is an older copy, also after its first opening', async () => {
+    await inbox.accept(proven());
+    for (const name of ['inbox.sqlite', 'inbox.openings'])
+      fs.cpSync(path.join(folder, name), path.join(folder, 'image', name));
+    const opened = new Store({ file: path.join(folder, 'image', 'inbox.sqlite'), resumed: false });
+    opened.close();
+    assert.equal(opened.opened.restored, 'older');
   });
 
   it('C-77 says where its file is gone that it made a new one, and of what comes then that it may repeat', async () => {

@@ -76,7 +76,8 @@ function check(database: DatabaseSync): void {
 /** The file is no longer what was written. */
 export class DamagedError extends Error {}
 
-function sizeOf(file: string): number {
+/** In bytes; 0 where there is none. */
+export function sizeOf(file: string): number {
   return fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 

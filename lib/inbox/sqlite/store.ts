@@ -4,7 +4,7 @@ import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
-import { openDatabase } from './open';
+import { openDatabase, sizeOf } from './open';
 import { Openings } from './openings';
 import type { CallName, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
@@ -49,6 +49,7 @@ export class Store {
   /** @throws Error as `openDatabase` does */
   constructor({ file, resumed, steady = () => performance.now(), onReadFault, onSynced }: StoreOptions) {
     this.#onSynced = onSynced ?? (() => undefined);
+    const isNew = sizeOf(file) === 0;
     this.#database = openDatabase(file);
     try {
       this.#statements = prepareStatements(this.#database);
@@ -63,9 +64,10 @@ export class Store {
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        const restored = this.#countOpening(openings);
-        if (restored !== false) this.#noteLost();
+        const isOlder = this.#countOpening(openings);
+        if (isOlder) this.#noteLost();
         messages.doubt(this.#number(DOUBTFUL, messages.newest) ?? 0);
+        const restored = isOlder && (isNew ? 'anew' : 'older');
         return { waiting: messages.waiting(), restored, ...this.#idsLost() };
       });
       openings.write();
@@ -169,11 +171,11 @@ export class Store {
     return this.#clockAtOpen + this.#steady();
   }
 
-  #countOpening(openings: Openings): Opened['restored'] {
-    const inFile = this.#number('openings', 0);
-    this.#setMeta('openings', String(openings.next(inFile ?? 0)));
-    if ((inFile ?? 0) >= openings.seen) return false;
-    return inFile === undefined ? 'anew' : 'older';
+  /** True where the file has seen fewer than there were. */
+  #countOpening(openings: Openings): boolean {
+    const inFile = this.#number('openings', 0) ?? 0;
+    this.#setMeta('openings', String(openings.next(inFile)));
+    return inFile < openings.seen;
   }
 
   /** What came to the file that was here is not in this one; nor what became since of what is in it. */
