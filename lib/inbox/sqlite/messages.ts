@@ -73,6 +73,7 @@ export class Messages {
         : Number(own['sequence']);
     const { state, attempt, cutOff, atFlow, again = null } = progress;
     this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
+    if (attempt > 0) this.#overtake(message, sequence);
     if (state === 'received') this.#drained.delete(message.endpoint);
     return Number(state === 'received') - Number(own?.['state'] === 'received');
   }
@@ -230,6 +231,12 @@ export class Messages {
     if (alarm === undefined) return { first: true, ended: false };
     const before = this.known.lastOfAlarm(station, alarm);
     return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
+  }
+
+  /** The flow has had it, while earlier ones of its alarm waited in an inbox that failed: they come after the end then. */
+  #overtake({ station, alarm, endpoint, isEnd }: NewMessage, sequence: number): void {
+    if (!isEnd || alarm === undefined) return;
+    this.statements.endOpenOfAlarm.run(endpoint, alarmKey(station, alarm), station, alarm, sequence);
   }
 
   #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {
