@@ -85,7 +85,7 @@ export class DurableInbox implements Inbox {
       patience: spillAfter,
     });
     this.#queues = this.#queuesOf();
-    this.#spells = new Spells((endpointId) => this.#queues.of(endpointId).consumer);
+    this.#spells = new Spells((endpointId) => this.#queues.of(endpointId).reachable);
     this.#bringing = new Bringing(this.#store, this.#spilling, {
       patience: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
@@ -138,7 +138,10 @@ export class DurableInbox implements Inbox {
     };
     return {
       pause: own(() => queue.pause()),
-      resume: own(() => queue.resume()),
+      resume: own(() => {
+        queue.resume();
+        this.#spells.tellOwed(consumer.endpointId);
+      }),
       end: async () => {
         if (queue.consumer === consumer) await queue.detach();
       },
@@ -229,6 +232,7 @@ export class DurableInbox implements Inbox {
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
       waits: (endpointId) => this.#spilledWait(endpointId),
+      restored: (endpointId) => this.#spells.restored(endpointId),
     });
   }
 

@@ -58,7 +58,7 @@ export interface Consumer extends DeliveryTerms {
   onBlocked(waiting: number): void;
   /**
    * Told when the first message is kept beside an inbox that fails, and when all that were, `count` of them, are in it:
-   * then it `isOver`.
+   * then it `isOver`. While it is paused, it is told later.
    */
   onSpilled(spell: { count: number; isOver: boolean }): void;
 }

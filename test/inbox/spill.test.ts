@@ -220,6 +220,22 @@ describe('an inbox whose store fails', () => {
     );
   });
 
+  it('says of an event that waited in the inbox meanwhile that its alarm has ended, where the end went before it', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled', maxInFlight: 1 });
+    const other = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the one that fills the window');
+    await inbox.accept(proven({ alarmId: 'A', eventEndTime: null }));
+    inbox.fails = true;
+    const end = await inbox.accept(proven({ alarmId: 'A', eventEndTime: '2026-03-04T05:06:09Z' }));
+    await inbox.settle(other.deliveryId, { action: 'done' });
+    await eventually(() => taker.ids.length === 2, 'the end');
+    assert.equal(taker.deliveries[1]?.deliveryId, end.deliveryId);
+    await inbox.settle(end.deliveryId, { action: 'done' });
+    inbox.fails = false;
+    await eventually(() => taker.ids.length === 3, 'the beginning');
+    assert.deepEqual([taker.deliveries[2]?.first, taker.deliveries[2]?.ended], [true, true]);
+  });
+
   it('keeps the order of one alarm: what arrives while something is spilled does not overtake it', async () => {
     const taker = new Taker(inbox);
     inbox.fails = true;

@@ -160,6 +160,11 @@ export class EventQueue {
     return this.#consumer;
   }
 
+  /** Its consumer, unless that is paused: then nothing reaches its flow. */
+  get reachable(): Consumer | undefined {
+    return this.#running ? this.#consumer : undefined;
+  }
+
   resume(): void {
     this.#running = true;
     this.look();

@@ -31,6 +31,8 @@ export interface SpillStoreWork {
   atWork(endpoint: string): ReadonlySet<string>;
   /** More of an endpoint wait, or may go now. */
   waits(endpoint: string): void;
+  /** One of an endpoint is known that a former process had spilled. */
+  restored(endpoint: string): void;
 }
 
 /** How a message is spilled. */
@@ -85,6 +87,7 @@ export class SpillStore {
     Object.assign(spilled, { place, change, keptChange: change });
     freeBytes(spilled);
     this.messages.add(spilled);
+    this.work.restored(columns.endpoint);
   }
 
   has(deliveryId: string): boolean {

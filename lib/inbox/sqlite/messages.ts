@@ -80,6 +80,7 @@ export class Messages {
         ? this.#store(message, progress.state, nextCopy(copies), this.#phaseOf(message)).sequence
         : Number(own['sequence']);
     this.#setProgress(sequence, message.endpoint, { deliveryId, progress });
+    if (progress.attempt > 0) this.#overtake(message, sequence);
     return Number(progress.state === 'received') - Number(own?.['state'] === 'received');
   }
 
@@ -260,6 +261,12 @@ export class Messages {
     if (alarm === undefined) return { first: true, ended: false };
     const before = this.known.lastOfAlarm(station, alarm);
     return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
+  }
+
+  /** The flow has had it, while earlier ones of its alarm waited in an inbox that failed: they come after the end then. */
+  #overtake({ station, alarm, endpoint, isEnd }: NewMessage, sequence: number): void {
+    if (!isEnd || alarm === undefined) return;
+    this.statements.endOpenOfAlarm.run(endpoint, alarmKey(station, alarm), station, alarm, sequence);
   }
 
   #mayLease(message: NewMessage, lease: 'no' | 'any' | 'ordered'): boolean {

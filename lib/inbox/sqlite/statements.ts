@@ -39,6 +39,8 @@ const SQL = {
     at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   bring: `UPDATE message SET delivery_id = ?, state = ?, attempt = ?, cut_off = ?, at_flow = ?, again = ? WHERE sequence = ?`,
+  endOpenOfAlarm: `UPDATE message SET ended = 1
+    WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} AND sequence <> ?`,
   insertBody: 'INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)',
 
   // What goes to the flow, and comes back.
