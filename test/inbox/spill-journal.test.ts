@@ -17,6 +17,8 @@ async function clockTick(): Promise<void> {
   await eventually(() => Date.now() !== begun, 'the next millisecond');
 }
 
+const settled = (deliveryId: string): Frame => ({ kind: 'settled', deliveryId, state: 'dead' });
+
 describe('the spill files', () => {
   let folder: string;
   let left: string[];
@@ -99,28 +101,21 @@ describe('the spill files', () => {
       });
       open.add(writer);
       writers.push(writer);
-      await writer.append({ kind: 'settled', deliveryId, state: 'dead' });
+      await writer.append(settled(deliveryId));
       await clockTick();
     }
     for (const writer of writers) await end(writer);
-    const found = (await journal().take()).map(({ frames }) => frames.map(({ frame }) => frame.deliveryId));
-    assert.deepEqual(found.flat(), ids);
+    assert.deepEqual(await framesOf(journal()), ids.map(settled));
   });
 
   it('of a process come after those that are there, though the clock was put back meanwhile', async () => {
     const later = path.join(folder, `${Date.now() + 10 ** 9}-1-${'a'.repeat(12)}`);
     fs.mkdirSync(later);
-    fs.writeFileSync(
-      path.join(later, 'spill-1'),
-      frameBytes({ kind: 'settled', deliveryId: 'a', state: 'dead' }),
-    );
+    fs.writeFileSync(path.join(later, 'spill-1'), frameBytes(settled('a')));
     const writer = journal();
-    await writer.append({ kind: 'settled', deliveryId: 'b', state: 'dead' });
+    await writer.append(settled('b'));
     await end(writer);
-    assert.deepEqual(
-      (await framesOf(journal())).map(({ deliveryId }) => deliveryId),
-      ['a', 'b'],
-    );
+    assert.deepEqual(await framesOf(journal()), [settled('a'), settled('b')]);
   });
 
   it('that are still needed stay, and those behind them', async () => {
