@@ -29,6 +29,7 @@ import type { StoreNews, StorePort } from './store/port';
 import { listed } from './store/stored-message';
 import { Tidying, type RetentionPeriods } from './tidying';
 
+/** In milliseconds. */
 const LOOK_AGAIN = 5000;
 
 export interface DurableInboxOptions {
