@@ -42,7 +42,8 @@ export class Arrivals {
 
   /** @throws RvmError STORE_FAILED */
   async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    const { spilling, spillAfter, health } = this.options;
+    const { spilling, spillAfter, health, isClosed } = this.options;
+    if (isClosed()) throw storeFailed('it is closed');
     // What was spilled, or is about to be, goes first, or the end of an alarm would come before its beginning.
     const isSpilled = (spilling.mayHold || this.#looks.areAhead) && !(await this.#isAllInside());
     // Only now: a store that was just opened has told what it lacks.

@@ -29,6 +29,9 @@ import type { StoreNews, StorePort } from './store/port';
 import { listed } from './store/stored-message';
 import { Tidying, type RetentionPeriods } from './tidying';
 
+/** In milliseconds. */
+const LOOK_AGAIN = 5000;
+
 export interface DurableInboxOptions {
   /** The SQLite file. */
   file: string;
@@ -39,7 +42,7 @@ export interface DurableInboxOptions {
   log?: (news: InboxNews) => void;
   /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
   spillAfter?: number;
-  /** Between two looks at a store that fails, in milliseconds. Default 5,000. */
+  /** Between two looks at a store that fails, and at spill folders of processes that may have ended, in milliseconds. Default 5,000. */
   lookAgain?: number;
   /** The store behind it. Default: the file, in a thread of its own. */
   open?: (news: StoreNews) => StorePort;
@@ -71,7 +74,7 @@ export class DurableInbox implements Inbox {
     this.#log = options.log ?? (() => undefined);
     const spillAfter = options.spillAfter ?? 2000;
     this.#health = new StoreHealth({
-      lookAgain: options.lookAgain ?? 5000,
+      lookAgain: options.lookAgain ?? LOOK_AGAIN,
       recover: () => this.#tryToRecover(),
       changed: () => this.#healthChanged(),
       log: this.#log,
@@ -225,12 +228,14 @@ export class DurableInbox implements Inbox {
     this.#queues.close();
   }
 
-  #spillingOf({ spillFolder, file }: DurableInboxOptions): Spilling {
+  #spillingOf({ spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions): Spilling {
     return new Spilling({
       folder: spillFolder,
       register: path.join(path.dirname(file), 'spill-folders.json'),
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
+      lookAgain,
+      onTaken: () => this.#health.lookLater(),
       waits: (endpointId) => this.#spilledWait(endpointId),
       restored: (endpointId) => this.#spells.restored(endpointId),
     });

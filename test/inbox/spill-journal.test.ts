@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,7 +9,8 @@ import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import { SpillJournal } from '../../lib/inbox/spill/spill-journal';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { eventually } from '../support/time/patience';
+import { cannotRun } from '../support/suite/programs';
+import { eventually, soon } from '../support/time/patience';
 import { proven } from './samples';
 
 /** Resolves when the clock shows another millisecond. */
@@ -17,9 +19,7 @@ async function clockTick(): Promise<void> {
   await eventually(() => Date.now() !== begun, 'the next millisecond');
 }
 
-function idIn(frame: Frame): string {
-  return 'deliveryId' in frame ? frame.deliveryId : '';
-}
+const settled = (deliveryId: string): Frame => ({ kind: 'settled', deliveryId, state: 'dead' });
 
 describe('the spill files', () => {
   let folder: string;
@@ -103,25 +103,43 @@ describe('the spill files', () => {
       });
       open.add(writer);
       writers.push(writer);
-      await writer.append({ kind: 'settled', deliveryId, state: 'dead' });
+      await writer.append(settled(deliveryId));
       await clockTick();
     }
     for (const writer of writers) await end(writer);
-    const found = (await journal().take()).map(({ frames }) => frames.map(({ frame }) => idIn(frame)));
-    assert.deepEqual(found.flat(), ids);
+    assert.deepEqual(await framesOf(journal()), ids.map(settled));
   });
 
   it('of a process come after those that are there, though the clock was put back meanwhile', async () => {
     const later = path.join(folder, `${Date.now() + 10 ** 9}-1-${'a'.repeat(12)}`);
     fs.mkdirSync(later);
-    fs.writeFileSync(
-      path.join(later, 'spill-1'),
-      frameBytes({ kind: 'settled', deliveryId: 'a', state: 'dead' }),
-    );
+    fs.writeFileSync(path.join(later, 'spill-1'), frameBytes(settled('a')));
     const writer = journal();
-    await writer.append({ kind: 'settled', deliveryId: 'b', state: 'dead' });
+    await writer.append(settled('b'));
     await end(writer);
-    assert.deepEqual((await framesOf(journal())).map(idIn), ['a', 'b']);
+    assert.deepEqual(await framesOf(journal()), [settled('a'), settled('b')]);
+  });
+
+  it('are files: a pipe or a link of such a name is left alone', async function () {
+    if (process.platform === 'win32') cannotRun(this, 'there are no pipes in folders');
+    const writer = journal();
+    const { segment } = await writer.append(settled('a'));
+    await end(writer);
+    const pipe = path.join(path.dirname(segment.file), 'spill-2');
+    execFileSync('mkfifo', [pipe]);
+    const other = path.join(os.tmpdir(), path.basename(folder) + '-other');
+    fs.writeFileSync(other, frameBytes(settled('b')));
+    fs.symlinkSync(other, path.join(folder, 'spill-1'));
+    const next = journal();
+    try {
+      assert.deepEqual(await soon(framesOf(next)), [settled('a')]);
+    } finally {
+      // Whoever reads it comes to its end.
+      fs.closeSync(fs.openSync(pipe, fs.constants.O_RDWR | fs.constants.O_NONBLOCK));
+      fs.rmSync(other);
+    }
+    await next.drop(() => new Set());
+    assert.deepEqual(fs.readdirSync(path.dirname(pipe)), ['spill-2']);
   });
 
   it('that are still needed stay, and those behind them', async () => {

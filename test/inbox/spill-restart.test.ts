@@ -29,6 +29,11 @@ describe('what is spilled when the process ends', () => {
     return inbox;
   }
 
+  async function end(inbox: InlineInbox): Promise<void> {
+    inboxes.delete(inbox);
+    await inbox.close();
+  }
+
   /** What the disk has of its spill folder is what a kill leaves there, at this moment. */
   function killed(spill: string): InlineInbox {
     fs.cpSync(path.join(folder, spill), path.join(folder, `${spill}-after`), { recursive: true });
@@ -102,6 +107,34 @@ describe('what is spilled when the process ends', () => {
     await eventually(() => kept('copy') === '', 'the end of the copy');
     assert.equal((await inbox.list({ state: 'all', limit: 9 })).length, 1);
     assert.equal(taker.ids.length, 1);
+  });
+
+  it('goes to the flow of a process that began before, whatever its own store does', async () => {
+    for (const works of [true, false]) {
+      const former = failing('spill');
+      await former.accept(proven());
+      const next = failing('spill');
+      next.fails = !works;
+      const taker = new Taker(next);
+      await next.accept(proven());
+      await eventually(() => taker.ids.length === 1, 'its own event');
+      await end(former);
+      await eventually(() => taker.ids.length === 2, 'the event of the former');
+      next.fails = false;
+      await eventually(() => next.state().durable === true && kept('spill') === '', 'its end');
+      await end(next);
+    }
+  });
+
+  it('says so while it ends, and afterwards', async () => {
+    const inbox = failing('spill');
+    await inbox.accept(proven());
+    const before = kept('spill');
+    const closing = end(inbox);
+    await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED' });
+    await closing;
+    await assert.rejects(inbox.accept(proven()), { code: 'STORE_FAILED' });
+    assert.equal(kept('spill'), before);
   });
 
   it('is found after a change of the folder that nobody remembers but the register', async () => {

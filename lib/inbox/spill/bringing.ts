@@ -61,7 +61,7 @@ export class Bringing {
   }
 
   async #all(): Promise<number> {
-    await this.spilling.loaded();
+    await this.spilling.takeMore();
     await this.#tellSettlements();
     const pending = this.spilling.pending();
     let count = 0;

@@ -18,8 +18,10 @@ const NAME = /^spill-(\d+)(\.taken)?$/;
 
 /** Names of the files of frames in a folder, oldest first. */
 export async function segmentNames(folder: string): Promise<string[]> {
-  const names = await fs.readdir(folder).catch(() => []);
-  return names.filter((name) => NAME.test(name)).sort((one, other) => numberOf(one) - numberOf(other));
+  const entries = await fs.readdir(folder, { withFileTypes: true }).catch(() => []);
+  // Whatever else has such a name was made by somebody else: a pipe would be read for ever.
+  const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  return files.filter((name) => NAME.test(name)).sort((one, other) => numberOf(one) - numberOf(other));
 }
 
 function numberOf(name: string): number {

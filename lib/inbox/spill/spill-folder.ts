@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import syncFs from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolder } from '../../make-folder';
@@ -31,8 +32,14 @@ export class SpillFolder {
   #own: Taken | undefined;
   /** Of others, and this one's: everything in them is this process's. */
   readonly #taken = new Map<string, Taken>();
+  #isShared = false;
 
   constructor(readonly folder: string) {}
+
+  /** True where processes that live had folders there at the last look: what they leave can be taken once they have ended. */
+  get isShared(): boolean {
+    return this.#isShared;
+  }
 
   /** The folder to write in. @throws Error where it cannot be made */
   async own(): Promise<string> {
@@ -43,8 +50,11 @@ export class SpillFolder {
   /** Takes what ended processes have left, and what earlier versions of the package have, and reads it, oldest first. */
   async take(): Promise<ReadSegment[]> {
     const found: ReadSegment[] = [];
-    for (const folder of await this.#leftFolders()) {
+    const folders = await this.#leftFolders();
+    this.#isShared = false;
+    for (const folder of folders) {
       const taken = this.#lock(folder);
+      this.#isShared ||= taken === undefined;
       if (taken === undefined) continue;
       this.#taken.set(folder, taken);
       found.push(...(await this.#read(folder)));
@@ -85,18 +95,20 @@ export class SpillFolder {
     const name = `${number}-${process.pid}-${randomBytes(6).toString('hex')}`;
     const folder = path.join(this.folder, name);
     makeFolder(folder);
-    const taken = this.#lock(folder) ?? { folder, lock: undefined };
+    const taken = this.#lock(folder);
+    // Somebody who looks for what is left has seen it first, and removes it.
+    if (taken === undefined) return this.#make(number);
     this.#taken.set(folder, taken);
     return taken;
   }
 
-  /** Undefined where its process lives. A file system without locks has no second process to fear, as far as anybody can tell. */
+  /** Undefined where its process lives, or another has removed it. A file system without locks has no second process to fear, as far as anybody can tell. */
   #lock(folder: string): Taken | undefined {
     try {
       const lock = lockFolder(folder);
       return lock && { folder, lock };
     } catch {
-      return { folder, lock: undefined };
+      return syncFs.existsSync(folder) ? { folder, lock: undefined } : undefined;
     }
   }
 

@@ -26,6 +26,7 @@ export class SpillJournal {
   #segments: (Segment & { base: string })[] = [];
   readonly #file: SpillFile;
   #current: SpillFolder;
+  #isClosed = false;
 
   constructor(private readonly options: SpillJournalOptions) {
     this.#register = new SpillRegister(options.register);
@@ -40,6 +41,11 @@ export class SpillJournal {
 
   get folder(): string {
     return this.#current.folder;
+  }
+
+  /** True where `take` may find more later: other processes have folders there. */
+  get isShared(): boolean {
+    return [...this.#folders.values()].some((folder) => folder.isShared);
   }
 
   /** From now on frames are written there. */
@@ -64,7 +70,7 @@ export class SpillJournal {
 
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
   append(frame: Frame): Promise<Written> {
-    return this.#file.append(frame);
+    return this.#isClosed ? Promise.reject(new Error('it is closed')) : this.#file.append(frame);
   }
 
   /** What is there that no living process has, oldest first. */
@@ -95,12 +101,13 @@ export class SpillJournal {
     for (const folder of this.#folders.values()) await folder.tidy(() => this.#file.isInUse);
     if (this.#segments.length > 0) return;
     for (const folder of this.#folders.values())
-      if (folder !== this.#current) this.#folders.delete(folder.folder);
+      if (folder !== this.#current && !folder.isShared) this.#folders.delete(folder.folder);
     this.#register.write([...this.#folders.keys()]);
   }
 
   /** Ends writing; what is there stays. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#file.leaveFile();
     for (const folder of this.#folders.values()) {
       await folder.tidy(() => this.#file.isInUse);

@@ -12,26 +12,37 @@ export interface KeptSettlement {
   segment: Segment;
 }
 
+export interface SpillingOptions extends SpillJournalOptions, Omit<SpillStoreWork, 'append' | 'isLoaded'> {
+  /** Between two looks at what other processes have left, while there are any, in milliseconds. */
+  lookAgain: number;
+  /** Told that something was found there. */
+  onTaken: () => void;
+}
+
 /** What the inbox cannot take: kept in files, and on its way to the flow all the same, until it is in the inbox. */
 export class Spilling {
   readonly store: SpillStore;
   readonly journal: SpillJournal;
   readonly #settlements = new Map<string, KeptSettlement>();
   readonly #loading: Promise<void>;
-  readonly #waits: SpillStoreWork['waits'];
+  #taking: Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
   #isLoaded = false;
+  /** What is being read is not known yet to be needed. */
+  #isTaking = false;
+  #isClosed = false;
   /** Messages that are being written. */
   #entering = 0;
 
-  constructor(options: SpillJournalOptions & Omit<SpillStoreWork, 'append' | 'isLoaded'>) {
+  constructor(private readonly options: SpillingOptions) {
     this.journal = new SpillJournal(options);
     this.store = new SpillStore({
       ...options,
       append: (frame) => this.journal.append(frame),
       isLoaded: () => this.#isLoaded,
     });
-    this.#waits = options.waits;
     this.#loading = this.#load();
+    this.#taking = this.#loading;
   }
 
   /** From now on messages are spilled there; what is elsewhere is known all the same. */
@@ -39,13 +50,19 @@ export class Spilling {
     if (folder === this.journal.folder) return;
     this.#entering += 1;
     const moving = this.journal.moveTo(folder);
-    const moved = this.#loading.then(() => moving).then(() => this.#take());
+    const moved = this.#loading.then(() => moving).then(() => this.takeMore());
     void moved.catch(() => undefined).then(() => (this.#entering -= 1));
   }
 
   /** Resolves when it is known what former processes have left. */
   loaded(): Promise<void> {
     return this.#loading;
+  }
+
+  /** Resolves when it is known what processes that have ended since then have left, too. */
+  takeMore(): Promise<void> {
+    this.#taking = this.#taking.then(() => this.#take());
+    return this.#taking;
   }
 
   /** True where something may not be in the inbox yet: what arrives must not overtake it. */
@@ -68,7 +85,8 @@ export class Spilling {
 
   /** They are not, and may be asked for again. */
   release(messages: readonly SpilledMessage[]): void {
-    for (const endpoint of new Set(messages.map(({ columns }) => columns.endpoint))) this.#waits(endpoint);
+    for (const endpoint of new Set(messages.map(({ columns }) => columns.endpoint)))
+      this.options.waits(endpoint);
   }
 
   /** What the inbox would not have is asked of it again. True where there is any. */
@@ -100,11 +118,14 @@ export class Spilling {
 
   /** Removes the files that nobody needs any more. */
   async drop(): Promise<void> {
+    await this.#taking;
     await this.journal.drop(() => this.#needed());
   }
 
   async close(): Promise<void> {
-    await this.#loading;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#taking;
     if (!this.mayHold) await this.drop();
     await this.journal.close();
   }
@@ -115,7 +136,7 @@ export class Spilling {
 
   /** Undefined while it is not known of all where they stand. */
   #needed(): Set<Segment> | undefined {
-    if (this.#entering > 0) return undefined;
+    if (this.#isTaking || this.#entering > 0) return undefined;
     const needed = new Set(this.settlements().map(({ segment }) => segment));
     // Those that the inbox would not have, too: the next start tries again.
     for (const { place } of this.store.messages.all()) {
@@ -131,6 +152,7 @@ export class Spilling {
   }
 
   async #take(): Promise<void> {
+    this.#isTaking = true;
     const found = await this.journal.take();
     const all = found.flatMap(({ frames }) => frames);
     const progress = newest(all);
@@ -144,7 +166,18 @@ export class Spilling {
           this.store.restore(reached, { segment, at, length }, last?.change ?? 0);
         } else if (frame.kind === 'settled') this.#settlements.set(frame.deliveryId, { ...frame, segment });
       }
-    for (const endpoint of this.store.messages.endpoints()) this.#waits(endpoint);
+    this.#isTaking = false;
+    if (found.length > 0) this.options.onTaken();
+    for (const endpoint of this.store.messages.endpoints()) this.options.waits(endpoint);
+    if (this.journal.isShared) this.#takeLater();
+  }
+
+  /** Nobody tells of the end of another process. */
+  #takeLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(() => void this.takeMore(), this.options.lookAgain);
+    this.#timer.unref();
   }
 }
 
