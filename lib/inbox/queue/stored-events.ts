@@ -30,7 +30,7 @@ export class StoredEvents {
 
   #takeRead(event: LeasedMessage): void {
     this.unread.forget(event.deliveryId);
-    const delivery = deliveryOf(event);
+    const delivery = readDelivery(event);
     if (delivery === undefined) this.#unreadable(event.deliveryId);
     else this.work.take(delivery);
   }
@@ -42,5 +42,14 @@ export class StoredEvents {
       () => this.work.freed(),
       () => this.work.later(() => this.#unreadable(deliveryId)),
     );
+  }
+}
+
+/** What a damaged disk has made of an event ends no Node-RED. */
+function readDelivery(event: LeasedMessage): Delivery | undefined {
+  try {
+    return deliveryOf(event);
+  } catch {
+    return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../json/json-record';
 import { readEnvelope } from '../../message/envelope';
 import { jsonOf } from '../../message/json-reading';
 import { isEnd, isHealth } from '../../message/phase';
@@ -73,13 +74,14 @@ type Kept = Pick<
 export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | undefined {
   const { facts: text, bytes: body } = stored;
   if (text === undefined || body === undefined) return undefined;
-  const facts = JSON.parse(text) as Facts;
+  const facts = factsIn(text);
+  if (facts === undefined) return undefined;
   const record = {
     endpointId: stored.endpoint,
     stationKey: stored.station,
     stationName: facts.stationName,
     sandbox: facts.sandbox,
-    receivedTime: new Date(stored.received).toISOString(),
+    receivedTime: timeText(stored.received),
     fingerprint: stored.fingerprint,
     body,
     ...(facts.remoteAddress !== undefined && { remoteAddress: facts.remoteAddress }),
@@ -91,9 +93,26 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
     return { kind, reason, ...messageId, ...(reading.event && { event: reading.event }), ...record };
   }
   if (!reading.usable) return undefined;
-  const { kind, proof, secret, warnings } = facts;
+  const { kind, proof, secret } = facts;
   const { envelope, event } = reading;
+  const warnings: Warning[] = Array.isArray(facts.warnings) ? facts.warnings : [];
   return { kind, proof, secret, warnings, envelope, event, ...record };
+}
+
+/** Undefined where a damaged disk has changed them so far that they cannot be read. */
+function factsIn(text: string): Facts | undefined {
+  try {
+    const facts = JSON.parse(text) as Facts | undefined;
+    return isRecord(facts) ? facts : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A time that a damaged disk has changed to none is as long ago as can be. */
+function timeText(ms: number): string {
+  const time = new Date(ms);
+  return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
 }
 
 /** An event as it is delivered; undefined where its body cannot be read. */
@@ -119,7 +138,7 @@ function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
 export function listed(stored: StoredMessage): ListedMessage {
   const message = acceptedMessage(stored);
   return {
-    receivedTime: new Date(stored.received).toISOString(),
+    receivedTime: timeText(stored.received),
     station: stored.station,
     state: stored.state,
     attempts: stored.attempt,
