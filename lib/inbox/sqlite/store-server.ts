@@ -14,6 +14,8 @@ const SOME = 256;
 const LONG = 500;
 /** Between two salvages of the file, in milliseconds. */
 const SALVAGE_EVERY = 10 * 60 * 1000;
+/** Before one that has failed, and so has set nothing aside, is tried again, in milliseconds. */
+const SALVAGE_AGAIN = 10_000;
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 
@@ -116,8 +118,9 @@ export class StoreServer {
   /** A disk that damages each new file, too, would be filled with what is set aside. */
   #openSalvaged(damage: unknown): Store {
     if (performance.now() - this.#salvagedAt < SALVAGE_EVERY) throw damage;
-    this.#salvagedAt = performance.now();
+    this.#salvagedAt = performance.now() - SALVAGE_EVERY + SALVAGE_AGAIN;
     const salvaged = salvage(this.file, new Date());
+    this.#salvagedAt = performance.now();
     this.#damage = undefined;
     this.tell({ warning: { kind: 'salvaged', ...salvaged } });
     return this.#opened();
