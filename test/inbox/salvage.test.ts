@@ -3,16 +3,18 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { damagePage } from '../support/inbox/damaged-page';
+import { damagePage, flipBits } from '../support/inbox/damaged-file';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { lockFolder } from '../../lib/inbox/folder-lock';
-import { salvage } from '../../lib/inbox/sqlite/salvage';
+import { salvage } from '../../lib/inbox/sqlite/salvage/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { FromStore } from '../../lib/inbox/sqlite/thread-protocol';
 import { ENDPOINT, proven } from './samples';
 
+const ROOT = `SELECT rootpage FROM sqlite_schema WHERE name = 'message'`;
+const RENAMED = `UPDATE sqlite_schema SET name = 'messagd', tbl_name = 'messagd' WHERE name = 'message'`;
 const NOW = new Date('2026-03-04T05:06:07.089Z');
 
 describe('a damaged file', () => {
@@ -216,6 +218,89 @@ describe('a damaged file', () => {
       assert.equal(read.prepare('SELECT max(stored) AS stored FROM message').get()?.['stored'], 5000);
       read.close();
       assert.equal(store.opened.idsLostSince, isSalvaged ? 0 : undefined);
+    });
+
+  describe('whose trees lead nowhere', () => {
+    const overwritten = (page: number, bytes = Buffer.alloc(1024, 0x5a)): void => {
+      const handle = fs.openSync(file, 'r+');
+      fs.writeSync(handle, bytes, 0, bytes.length, (page - 1) * 1024);
+      fs.closeSync(handle);
+    };
+    const asked = (sql: string): unknown[] => {
+      const open = new DatabaseSync(file, { defensive: false } as object);
+      open.exec('PRAGMA writable_schema = ON');
+      const values = open.prepare(sql).all();
+      open.close();
+      return values.map((row) => Object.values(row)[0]);
+    };
+    const ways: [title: string, spoil: () => void][] = [
+      ['its first page is gone', () => overwritten(1)],
+      ['the root of its messages is gone', () => overwritten(Number(asked(ROOT)[0]))],
+      ['a table has another name', () => asked(RENAMED)],
+      ['no table can be made out', () => asked(`UPDATE sqlite_schema SET sql = 'CREATE TABLE'`)],
+      ['it seems to be of an earlier version', () => asked('PRAGMA user_version = 1')],
+    ];
+    for (const [title, spoil] of ways)
+      it(`is set aside by the store, and gives every event with its body: ${title}`, () => {
+        // From all in its row to many pages of its own, and what lies about the limits of a page.
+        const sizes = [1, 90, 91, ...Array.from({ length: 80 }, (_, index) => 160 * index + index), 200_000];
+        const store = new Store({ file, resumed: false });
+        const messages = sizes.map((size) => ({ ...newMessage(proven()), bytes: Buffer.alloc(size, size) }));
+        store.transaction(() => {
+          for (const message of messages) store.work.accept({ message, lease: 'no' });
+        });
+        store.close();
+        spoil();
+        const news: FromStore[] = [];
+        const server = new StoreServer(file, false, (each) => news.push(each));
+        server.close();
+        assert.deepEqual(
+          news.map((each) => Object.keys(each)[0]),
+          ['warning', 'opened'],
+          JSON.stringify(news),
+        );
+        const again = new Store({ file, resumed: false });
+        const leased = again.transaction(() =>
+          again.work.lease({ endpoint: ENDPOINT, limit: 1000, health: 1000, ordered: false }),
+        );
+        again.close();
+        assert.deepEqual(
+          leased.map(({ id, bytes }) => [id, bytes && Buffer.from(bytes)]),
+          messages.map(({ id, bytes }) => [id, bytes]),
+        );
+      });
+
+    it('gives nothing that was deleted', () => {
+      fill(1000);
+      const store = new Store({ file, resumed: false });
+      const ids = store.transaction(() => store.work.list({ state: 'all', limit: 1000 })).map(({ id }) => id);
+      store.close();
+      asked('DELETE FROM message WHERE sequence <= 900');
+      overwritten(Number(asked(ROOT)[0]));
+      salvage(file, NOW);
+      assert.deepEqual(rows('all').toSorted(), ids.slice(0, 100).toSorted());
+    });
+  });
+
+  it('delivers an event of which the state is none any more', () => {
+    fill(100);
+    const open = new DatabaseSync(file);
+    open.exec(`UPDATE message SET state = 'reaeived' WHERE sequence = 1`);
+    open.close();
+    const { open: salvaged } = salvage(file, NOW);
+    assert.equal(salvaged, 10);
+    assert.equal(rows('open').length, 10);
+  });
+
+  for (let seed = 1; seed <= 10; seed += 1)
+    it(`gives nearly all of its events with 500 flipped bits: ${seed}`, () => {
+      fill(1000);
+      flipBits(file, 500, seed);
+      const news: FromStore[] = [];
+      const server = new StoreServer(file, false, (each) => news.push(each));
+      server.close();
+      assert.ok('opened' in (news.at(-1) ?? {}), JSON.stringify(news));
+      assert.ok(rows('all').length > 900);
     });
 
   it('is left alone where another process has opened it since, which would go on in what is set aside', () => {

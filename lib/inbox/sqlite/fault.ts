@@ -1,13 +1,18 @@
 import { DamagedError } from './open';
 
 /** Primary result codes of SQLite: https://sqlite.org/rescode.html */
+const ERROR = 1;
 const BUSY = 5;
 const READONLY = 8;
 const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
+const CONSTRAINT = 19;
+const MISMATCH = 20;
 const NOTADB = 26;
+/** A table or a column is missing, or holds what none has written. */
+const MISREAD: ReadonlySet<number> = new Set([ERROR, CONSTRAINT, MISMATCH]);
 const BROKEN: ReadonlySet<number> = new Set([READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB]);
 
 const MOVE_AWAY =
@@ -43,6 +48,14 @@ export function isFull(error: unknown): boolean {
 export function isDamaged(error: unknown): boolean {
   const code = codeOf(error);
   return error instanceof DamagedError || code === CORRUPT || code === NOTADB;
+}
+
+/**
+ * True also where SQLite finds no damage, but something else than the package has written: a table of another name, a number beyond
+ * all. Of what is read at an opening or a salvage; at other times it may be the fault of what is asked.
+ */
+export function isMisread(error: unknown): boolean {
+  return isDamaged(error) || MISREAD.has(codeOf(error)) || error instanceof RangeError;
 }
 
 /** What failed and what to do, as the end of a sentence. Texts of SQLite and of the system hold nothing of a message. */

@@ -10,7 +10,7 @@ export const BUSY_TIMEOUT = 2000;
  * Bytes of a page of a new file. A commit writes whole pages, of which it fills only the last ones of some tables: small ones halve
  * what is written. A body has pages of its own.
  */
-const PAGE = 1024;
+export const PAGE = 1024;
 /** Memory for pages of the file, in KiB. */
 const CACHE = 16 * 1024;
 /** What the log may hold while there is no time to empty it, in bytes. */

@@ -2,8 +2,8 @@ import path from 'node:path';
 import { fileSystemWarning } from '../file-system';
 import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
-import { faultText, isBroken, isDamaged, isFull } from './fault';
-import { finishSalvage, salvage } from './salvage';
+import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
+import { finishSalvage, salvage } from './salvage/salvage';
 import type { StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
@@ -110,7 +110,7 @@ export class StoreServer {
         onSynced: (ms) => (this.#synced += ms),
       });
     } catch (error) {
-      if (!isDamaged(error)) throw error;
+      if (!isMisread(error)) throw error;
       return this.#openSalvaged(error);
     }
   }

@@ -1,39 +1,17 @@
 import fs from 'node:fs';
-import { isJson } from '../../json/is-json';
+import { isJson } from '../../../json/is-json';
 import path from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Salvaged } from '../store/protocol';
-import { isBusy } from '../folder-lock';
-import { alone, InUseError } from './alone';
-import { alarmKey, messageKey } from './key';
-import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
-import { openDatabase } from './open';
-import { Openings } from './openings';
-import { removeDatabase, SalvageSource, type Row } from './salvage-source';
-
-/** Columns of a message that all versions of the schema have. */
-const COLUMNS = [
-  'sequence',
-  'delivery_id',
-  'station',
-  'id',
-  'named',
-  'copy',
-  'fingerprint',
-  'endpoint',
-  'state',
-  'rank',
-  'attempt',
-  'cut_off',
-  'at_flow',
-  'again',
-  'first',
-  'ended',
-  'alarm',
-  'is_end',
-  'received',
-  'stored',
-] as const;
+import type { MessageState } from '../../inbox';
+import type { Salvaged } from '../../store/protocol';
+import { isBusy } from '../../folder-lock';
+import { alone, InUseError } from '../alone';
+import { alarmKey, messageKey } from '../key';
+import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
+import { openDatabase } from '../open';
+import { Openings } from '../openings';
+import { COLUMNS, type Row, type RowSource } from './row-source';
+import { removeDatabase, SalvageSource } from './salvage-source';
 
 /**
  * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and renamed
@@ -69,6 +47,7 @@ function build(building: string, file: string): Counts {
       const source = new SalvageSource(file, withLog);
       try {
         add(counts, new Salvage(source, target).run());
+        for (const rows of source.leafRows()) add(counts, new Salvage(rows, target).run());
       } finally {
         source.close();
       }
@@ -151,31 +130,33 @@ function add(counts: Counts, more: Counts): void {
 class Salvage {
   readonly #insert: StatementSync;
   readonly #insertBody: StatementSync;
+  readonly #isOpen: StatementSync;
 
   constructor(
-    private readonly source: SalvageSource,
+    private readonly source: RowSource,
     private readonly target: DatabaseSync,
   ) {
-    const columns = [...COLUMNS, 'id_key', 'alarm_key'];
+    const columns = [...COLUMNS.message, 'id_key', 'alarm_key'];
     this.#insert = target.prepare(
       `INSERT OR IGNORE INTO message (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
     );
     this.#insertBody = target.prepare('INSERT OR IGNORE INTO body (sequence, facts, bytes) VALUES (?, ?, ?)');
+    this.#isOpen = target.prepare(
+      `SELECT 1 FROM message WHERE sequence = ? AND state IN ('received', 'leased')`,
+    );
   }
 
   run(): Counts {
     const counts = { open: 0, ids: 0, rest: 0 };
     this.#inOne(() => {
-      for (const row of this.#messages((each) => isOpen(each))) {
-        counts.open += this.#message(row);
-        this.#body(row);
-      }
+      for (const row of this.source.rows('message'))
+        if (isOpen(row)) counts.open += this.#message(waiting(row));
     });
     this.#inOne(() => {
-      for (const row of this.#messages((each) => !isOpen(each))) counts.ids += this.#message(row);
+      for (const row of this.source.rows('message')) if (!isOpen(row)) counts.ids += this.#message(row);
     });
     this.#inOne(() => {
-      for (const row of this.#messages((each) => !isOpen(each))) counts.rest += this.#body(row);
+      for (const row of this.source.rows('body')) counts.rest += this.#body(row);
       this.#quarantine();
       this.#meta();
     });
@@ -188,61 +169,52 @@ class Salvage {
     this.target.exec('COMMIT');
   }
 
-  *#messages(is: (row: Row) => boolean): Generator<Row> {
-    for (const row of this.source.rows('message', 'sequence')) if (is(row)) yield row;
-  }
-
   /** 1 where it was not there yet. */
   #message(row: Row): number {
     const { station, named, id, alarm } = row;
-    if (COLUMNS.some((column) => row[column] === undefined)) return 0;
+    if (COLUMNS.message.some((column) => row[column] === undefined)) return 0;
     const own = String(station);
     const keys = [
       messageKey(own, named === 1, String(id)),
       alarm === null ? null : alarmKey(own, String(alarm)),
     ];
-    return orNone(() => this.#insert.run(...COLUMNS.map((column) => row[column] ?? null), ...keys));
+    return orNone(() => this.#insert.run(...COLUMNS.message.map((column) => row[column] ?? null), ...keys));
   }
 
-  #body({ sequence = null }: Row): number {
-    const { facts, bytes } = this.source.row('body', 'sequence', sequence) ?? {};
+  /** 1 where it was not there yet, and belongs to no open event. */
+  #body({ sequence = null, facts, bytes }: Row): number {
     if (typeof facts !== 'string' || !isJson(facts) || !(bytes instanceof Uint8Array)) return 0;
-    return orNone(() => this.#insertBody.run(sequence, facts, bytes));
+    const isNew = orNone(() => this.#insertBody.run(sequence, facts, bytes));
+    return this.#isOpen.get(sequence) === undefined ? isNew : 0;
   }
 
   #quarantine(): void {
     const insert = this.target.prepare(
       'INSERT OR IGNORE INTO quarantine (id, endpoint, address, facts, bytes, stored) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    for (const { id, endpoint, address, facts, bytes, stored } of this.source.rows('quarantine', 'id'))
-      orNone(() =>
-        insert.run(
-          id ?? null,
-          endpoint ?? null,
-          address ?? null,
-          facts ?? null,
-          bytes ?? null,
-          stored ?? null,
-        ),
-      );
+    for (const row of this.source.rows('quarantine'))
+      orNone(() => insert.run(...COLUMNS.quarantine.map((column) => row[column] ?? null)));
   }
 
   #meta(): void {
     for (const name of ['clock', 'sequence']) {
-      const value = numberIn(this.#metaOf(name));
+      const value = numberIn(this.source.meta(name));
       if (value !== undefined) setMeta(this.target, name, String(value));
     }
-    const key = this.#metaOf('quarantine-key');
+    const key = this.source.meta('quarantine-key');
     if (typeof key === 'string') setMeta(this.target, 'quarantine-key', key);
-  }
-
-  #metaOf(name: string): unknown {
-    return this.source.row('meta', 'name', name)?.['value'];
   }
 }
 
+const OVER: readonly unknown[] = ['delivered', 'dead', 'conflict', 'stale', 'other'] satisfies MessageState[];
+
 function isOpen({ state }: Row): boolean {
-  return state === 'received' || state === 'leased';
+  return !OVER.includes(state);
+}
+
+/** With a state that is none it would neither be delivered nor stand in a list. */
+function waiting(row: Row): Row {
+  return row['state'] === 'leased' ? row : { ...row, state: 'received' };
 }
 
 /** A row whose values have changed may fit no more. */

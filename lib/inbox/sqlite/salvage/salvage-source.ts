@@ -1,8 +1,9 @@
 import fs from 'node:fs';
-import { DatabaseSync, type DatabaseSyncOptions, type SQLOutputValue } from 'node:sqlite';
-import { isDamaged } from './fault';
-
-export type Row = Record<string, SQLOutputValue>;
+import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
+import { isMisread } from '../fault';
+import { LeafRows } from './leaf-rows';
+import { Pages } from './pages';
+import { COLUMNS, type Row, type RowSource, type SalvagedTable } from './row-source';
 
 /** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
 const LENIENT: DatabaseSyncOptions & { defensive: boolean } = { defensive: false };
@@ -10,8 +11,8 @@ const LENIENT: DatabaseSyncOptions & { defensive: boolean } = { defensive: false
 const END = 2 ** 48;
 
 /** A copy of a damaged file, of which each row is read that can be: the file itself is not touched. */
-export class SalvageSource {
-  readonly #database: DatabaseSync | undefined;
+export class SalvageSource implements RowSource {
+  #database: DatabaseSync | undefined;
   readonly #copy: string;
 
   /** @param withLog false where its log is left out: it may be of another file */
@@ -31,9 +32,9 @@ export class SalvageSource {
   /**
    * The rows of a table that can be read, oldest first. Past a damaged page it looks ahead in steps that double, and back from
    * where it can read again.
-   * @param key the primary key
    */
-  *rows(table: string, key: string): Generator<Row> {
+  *rows(table: SalvagedTable): Generator<Row> {
+    const [key] = COLUMNS[table];
     let after = 0;
     for (;;) {
       const found = this.#run(
@@ -56,17 +57,36 @@ export class SalvageSource {
     }
   }
 
-  /** One row; undefined where there is none, or it cannot be read. */
-  row(table: string, key: string, value: SQLOutputValue): Row | undefined {
-    return unlessDamaged(() => this.#database?.prepare(`SELECT * FROM ${table} WHERE ${key} = ?`).get(value));
+  meta(name: string): unknown {
+    return unlessDamaged(() => this.#database?.prepare('SELECT value FROM meta WHERE name = ?').get(name))?.[
+      'value'
+    ];
+  }
+
+  /** Its rows, read without SQLite, those of the log among them. To be called when all else is read. */
+  *leafRows(): Generator<RowSource> {
+    this.#endReading();
+    const pages = new Pages(this.#copy);
+    try {
+      yield new LeafRows(pages);
+    } finally {
+      pages.close();
+    }
   }
 
   close(): void {
     try {
-      unlessDamaged(() => this.#database?.close());
+      this.#endReading();
     } finally {
       removeDatabase(this.#copy);
     }
+  }
+
+  /** The log is written into the copy by that. */
+  #endReading(): void {
+    const database = this.#database;
+    this.#database = undefined;
+    unlessDamaged(() => database?.close());
   }
 
   #open(): DatabaseSync {
@@ -128,8 +148,7 @@ function unlessDamaged<Result>(read: () => Result): Result | undefined {
   try {
     return read();
   } catch (error) {
-    // A number that no version of the package has written is damage, too.
-    if (isDamaged(error) || error instanceof RangeError) return undefined;
+    if (isMisread(error)) return undefined;
     throw error;
   }
 }
