@@ -4,9 +4,9 @@
  * `-- --seed 7` takes the inputs of that seed once more. Ends with code 1 where anything is wrong.
  */
 import { parseArgs } from 'node:util';
-import { Fuzzer } from '../fuzz/fuzzer';
-import { findingText, isClean, tableOf } from '../fuzz/report';
-import { everyTarget } from '../fuzz/every-target';
+import { Fuzzer } from './fuzz/fuzzer';
+import { findingText, isClean, tableOf } from './fuzz/report';
+import { everyTarget } from './fuzz/every-target';
 
 const OPTIONS = {
   seconds: { type: 'string' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { Fuzzer } from '../../fuzz/fuzzer';
-import { findingText } from '../../fuzz/report';
-import type { Target } from '../../fuzz/target';
+import { Fuzzer } from '../../scripts/fuzz/fuzzer';
+import { findingText } from '../../scripts/fuzz/report';
+import type { Target } from '../../scripts/fuzz/target';
 
 /** Always the same inputs, so that a test that fails does so again. */
 const SEED = 14;

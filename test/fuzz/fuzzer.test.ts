@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { everyTarget } from '../../fuzz/every-target';
-import { Fuzzer, type Tally } from '../../fuzz/fuzzer';
-import { findingText, isClean, tableOf } from '../../fuzz/report';
-import type { Target } from '../../fuzz/target';
-import { errorBodyTarget } from '../../fuzz/targets/error-body';
-import { proofTarget } from '../../fuzz/targets/proof';
-import { readingTarget } from '../../fuzz/targets/reading';
+import { everyTarget } from '../../scripts/fuzz/every-target';
+import { Fuzzer, type Tally } from '../../scripts/fuzz/fuzzer';
+import { findingText, isClean, tableOf } from '../../scripts/fuzz/report';
+import type { Target } from '../../scripts/fuzz/target';
+import { errorBodyTarget } from '../../scripts/fuzz/targets/error-body';
+import { proofTarget } from '../../scripts/fuzz/targets/proof';
+import { readingTarget } from '../../scripts/fuzz/targets/reading';
 import { readJson } from '../../lib/message/json-reading';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { assertNothingFound } from './assert-nothing-found';

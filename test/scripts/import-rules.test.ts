@@ -53,8 +53,16 @@ const FORBIDDEN: Plant[] = [
   ['nodes/rvm-central-station', ['../../sandbox', '../../sandbox/index'], SEEN_IN_NODES],
   ['nodes/support', ['../rvm-cloud/cloud-node', '../../sandbox', '../../sandbox/index'], SEEN_IN_NODES],
   ['nodes/support/editor', ['../../rvm-cloud/cloud-node'], SEEN_IN_NODES],
-  ['fuzz/oracle', ['../../lib', '../../lib/message/json-reading', '../../nodes/support/status'], ALL],
-  ['fuzz/inputs', ['../../lib/webhook/judge', '../../sandbox', '../../sandbox/rtsp/server'], ALL],
+  [
+    'scripts/fuzz/oracle',
+    ['../../../lib', '../../../lib/message/json-reading', '../../../nodes/support/status'],
+    ALL,
+  ],
+  [
+    'scripts/fuzz/inputs',
+    ['../../../lib/webhook/judge', '../../../sandbox', '../../../sandbox/rtsp/server'],
+    ALL,
+  ],
 ];
 
 const ALLOWED: Plant[] = [
@@ -66,8 +74,12 @@ const ALLOWED: Plant[] = [
   ['nodes/rvm-webhook-in', ['../../lib/webhook/receive/dispatcher', '../support/status', 'node-red'], ALL],
   ['nodes/rvm-webhook-in', ['../rvm-central-station/station'], ALL],
   ['nodes/support', ['../../lib/error', './status', 'node-red'], ALL],
-  ['fuzz/targets', ['../../lib/error', '../../sandbox/rtsp/server', '../oracle/proof'], SEEN_IN_NODES],
-  ['fuzz/inputs', ['../oracle/proof'], SEEN_IN_NODES],
+  [
+    'scripts/fuzz/targets',
+    ['../../../lib/error', '../../../sandbox/rtsp/server', '../oracle/proof'],
+    SEEN_IN_NODES,
+  ],
+  ['scripts/fuzz/inputs', ['../oracle/proof'], SEEN_IN_NODES],
 ];
 
 /** A small project with the lint configuration of this one and one file for each way of naming another. */
@@ -150,7 +162,7 @@ describe('the rules of who may import whom', () => {
       [/^sandbox\//, /^(nodes|lib)(\/|$)|^(@node-red\/|node-red($|\/))/],
       [/^nodes\/(?!rvm-cloud\/)/, /^sandbox(\/|$)/],
       [/^nodes\/support\//, /^nodes\/rvm-/],
-      [/^fuzz\/(oracle|inputs)\//, /^(nodes|lib|sandbox)(\/|$)/],
+      [/^scripts\/fuzz\/(oracle|inputs)\//, /^(nodes|lib|sandbox)(\/|$)/],
     ];
     const named = importsOfSources();
     assert.ok(named.some(({ file, name }) => file.startsWith('nodes/rvm-cloud/') && name === 'sandbox'));

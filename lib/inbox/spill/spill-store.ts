@@ -9,15 +9,15 @@ import type {
   StoreCalls,
 } from '../store/protocol';
 import { reasonOf, storeFailed } from '../store/port';
+import { AlarmOrder } from './alarm-order';
 import type { Frame, MessageFrame } from './frame';
+import { cutOff, delivered, dismissed, finished, handedOver, lapsed, notSent, revived } from './progress';
 import type { Written } from './spill-file';
 import {
-  alarmOf,
   freeBytes,
-  isExhausted,
-  isOpen,
   leasedMessage,
   messageFrame,
+  spilledMessage,
   type SpilledMessage,
 } from './spilled-message';
 import { SpilledMessages } from './spilled-messages';
@@ -49,12 +49,13 @@ export interface Spill {
 export type AcceptedBeside = AcceptedAnywhere & { spilled: SpilledMessage | undefined };
 
 /**
- * What is spilled goes to the flow as what is in the inbox does: the same questions, the same rules (`sqlite/messages`), but in
- * memory. What must be known after a crash is a frame on the disk before it is answered; a frame that cannot be written keeps
- * no event from the flow.
+ * What is spilled goes to the flow as what is in the inbox does: the same questions (`sqlite/messages`), the same rules (`progress`,
+ * `alarm-order`), but in memory. What must be known after a crash is a frame on the disk before it is answered; a frame that cannot
+ * be written keeps no event from the flow.
  */
 export class SpillStore {
   readonly messages = new SpilledMessages();
+  readonly #alarmOrder = new AlarmOrder(this.messages);
   #lastOrder = 0;
 
   constructor(private readonly work: SpillStoreWork) {}
@@ -71,7 +72,7 @@ export class SpillStore {
     const spilled = this.#new(message, known, isConflict);
     spilled.late = late;
     const leased = this.#mayLease(spilled, lease);
-    if (leased) Object.assign(spilled.progress, { state: 'leased', attempt: 1, atFlow: true });
+    if (leased) spilled.progress = handedOver(spilled.progress);
     this.messages.add(spilled);
     await this.#keep(spilled, message.bytes);
     return { ...answer(spilled, isConflict ? 'conflict' : 'new'), leased, spilled };
@@ -83,7 +84,8 @@ export class SpillStore {
     const { message, deliveryId, first, ended, mayRepeat } = frame;
     const { bytes, ...columns } = message;
     const progress = cutOff(frame.progress);
-    const spilled = this.#spilled({ deliveryId, columns, bytes, progress, first, ended, mayRepeat });
+    const order = this.#nextOrder();
+    const spilled = spilledMessage({ deliveryId, order, columns, bytes, progress, first, ended, mayRepeat });
     Object.assign(spilled, { place, change, keptChange: change });
     freeBytes(spilled);
     this.messages.add(spilled);
@@ -107,48 +109,29 @@ export class SpillStore {
     for (const spilled of this.messages.waiting(endpoint)) {
       if (next.length === limit) break;
       if (spilled.place === undefined || spilled.moving !== undefined) continue;
-      if (ordered && this.#mustWait(spilled, atWork)) continue;
+      if (ordered && this.#alarmOrder.mustWait(spilled, atWork)) continue;
       if (spilled.columns.rank === 0 || left-- > 0) next.push(spilled);
     }
-    for (const spilled of next) {
-      const attempt = spilled.progress.attempt + 1;
-      this.messages.change(spilled, { state: 'leased', atFlow: true, attempt });
-    }
+    for (const spilled of next) this.#change(spilled, handedOver(spilled.progress));
     await this.#keepProgress(next).catch(() => undefined);
     return next.map(leasedMessage);
   }
 
-  async giveBack({ unsent, cutOff: cut }: GivenBack): Promise<void> {
-    const [notSent, mayBeSent] = [unsent, cut].map((ids) => this.#leased(ids));
-    for (const spilled of notSent ?? []) {
-      if (!spilled.progress.atFlow) continue;
-      this.messages.change(spilled, {
-        state: 'received',
-        atFlow: false,
-        attempt: spilled.progress.attempt - 1,
-      });
-    }
-    for (const spilled of mayBeSent ?? [])
-      this.messages.change(spilled, { ...cutOff(spilled.progress), state: 'received' });
-    const given = [...(notSent ?? []), ...(mayBeSent ?? [])];
+  async giveBack(ids: GivenBack): Promise<void> {
+    const unsent = this.#leased(ids.unsent);
+    const mayBeSent = this.#leased(ids.cutOff);
+    for (const spilled of unsent) this.#change(spilled, notSent(spilled.progress));
+    for (const spilled of mayBeSent) this.#change(spilled, cutOff(spilled.progress));
+    const given = [...unsent, ...mayBeSent];
     await this.#keepProgress(given).catch(() => undefined);
     for (const endpoint of new Set(given.map(({ columns }) => columns.endpoint))) this.work.waits(endpoint);
   }
 
-  async lapse({
-    deliveryId,
-    again,
-    maxAttempts,
-  }: StoreCalls['lapse']['take']): Promise<StoreCalls['lapse']['give']> {
+  async lapse({ deliveryId, ...lease }: StoreCalls['lapse']['take']): Promise<StoreCalls['lapse']['give']> {
     const [spilled] = this.#leased([deliveryId]);
     if (spilled === undefined) return undefined;
-    const counted = spilled.progress.attempt - spilled.progress.cutOff;
-    const dead = counted >= maxAttempts;
-    this.messages.change(spilled, {
-      state: dead ? 'dead' : 'leased',
-      again: dead ? 'attempts' : again,
-      atFlow: false,
-    });
+    const { progress, dead, counted } = lapsed(spilled.progress, lease);
+    this.#change(spilled, progress);
     await this.#keepProgress([spilled]).catch(() => undefined);
     return { dead, counted };
   }
@@ -156,17 +139,16 @@ export class SpillStore {
   async again(deliveryId: string): Promise<number | undefined> {
     const [spilled] = this.#leased([deliveryId]);
     if (spilled === undefined) return undefined;
-    const attempt = spilled.progress.attempt + 1;
-    this.messages.change(spilled, { atFlow: true, attempt });
+    const progress = handedOver(spilled.progress);
+    this.#change(spilled, progress);
     await this.#keepProgress([spilled]).catch(() => undefined);
-    return attempt;
+    return progress.attempt;
   }
 
   /** @throws RvmError STORE_FAILED where that cannot be written */
   async markDelivered(deliveryIds: readonly string[]): Promise<void> {
     const spilled = this.#find(deliveryIds);
-    for (const each of spilled)
-      if (isOpen(each)) this.messages.change(each, { state: 'delivered', atFlow: false });
+    for (const each of spilled) this.#change(each, delivered(each.progress));
     await this.#keepProgress(spilled);
   }
 
@@ -180,9 +162,9 @@ export class SpillStore {
     if (spilled === undefined) return undefined;
     const message = leasedMessage(spilled);
     const { endpoint } = spilled.columns;
-    const isSettled = isOpen(spilled) || isExhausted(spilled);
-    if (isSettled) await this.#changeDurably(spilled, { state, atFlow: false, again: undefined });
-    else await this.#keepProgress([spilled]);
+    const progress = finished(spilled.progress, state);
+    if (progress === undefined) await this.#keepProgress([spilled]);
+    else await this.#changeDurably(spilled, progress);
     this.work.waits(endpoint);
     // One that waits here is not counted among those that wait in the inbox.
     const was = message.state === 'received' ? 'leased' : message.state;
@@ -192,17 +174,20 @@ export class SpillStore {
   /** @throws RvmError STORE_FAILED where that cannot be written */
   async revive(deliveryId: string): Promise<void> {
     const [spilled] = this.#find([deliveryId]);
-    if (spilled === undefined || !isExhausted(spilled)) return;
-    const { attempt } = spilled.progress;
-    await this.#changeDurably(spilled, { state: 'received', cutOff: attempt, again: 'retry' });
+    if (spilled === undefined) return;
+    const progress = revived(spilled.progress);
+    if (progress === undefined) return;
+    await this.#changeDurably(spilled, progress);
     this.work.waits(spilled.columns.endpoint);
   }
 
   /** @throws RvmError STORE_FAILED where that cannot be written */
   async dismiss(deliveryId: string): Promise<boolean> {
     const [spilled] = this.#find([deliveryId]);
-    if (spilled === undefined || !DEAD.includes(spilled.progress.state)) return false;
-    await this.#changeDurably(spilled, { again: 'dismissed' });
+    if (spilled === undefined) return false;
+    const progress = dismissed(spilled.progress);
+    if (progress === undefined) return false;
+    await this.#changeDurably(spilled, progress);
     return true;
   }
 
@@ -211,60 +196,26 @@ export class SpillStore {
     const state = isConflict ? 'conflict' : message.state;
     // The same message may be among what is read just now.
     const isAllKnown = known !== undefined && this.work.isLoaded();
-    return this.#spilled({
+    return spilledMessage({
       deliveryId: randomUUID(),
+      order: this.#nextOrder(),
       columns,
       bytes,
       progress: { state, attempt: 0, cutOff: 0, atFlow: false },
-      ...this.#phase(message, isAllKnown ? known : undefined),
+      ...this.#alarmOrder.phaseOf(message, isAllKnown ? known : undefined),
       mayRepeat: !isAllKnown,
     });
   }
 
-  #spilled(
-    own: Pick<
-      SpilledMessage,
-      'deliveryId' | 'columns' | 'bytes' | 'progress' | 'first' | 'ended' | 'mayRepeat'
-    >,
-  ): SpilledMessage {
+  #nextOrder(): number {
     this.#lastOrder += 1;
-    return {
-      ...own,
-      order: this.#lastOrder,
-      change: 0,
-      keptChange: 0,
-      place: undefined,
-      kept: Promise.resolve(),
-      late: undefined,
-      moving: undefined,
-      isRefused: false,
-    };
-  }
-
-  #phase(message: NewMessage, known: Known | undefined): { first: boolean | null; ended: boolean | null } {
-    if (known === undefined) return { first: null, ended: null };
-    const before = this.messages.ofAlarm(message);
-    return {
-      first: known.first && before.length === 0,
-      ended: known.ended || before.some(({ columns }) => columns.isEnd),
-    };
+    return this.#lastOrder;
   }
 
   #mayLease(spilled: SpilledMessage, lease: Spill['lease']): boolean {
     const { endpoint } = spilled.columns;
     if (lease === 'no' || spilled.progress.state !== 'received' || this.waiting(endpoint) > 0) return false;
-    return lease === 'any' || !this.#mustWait(spilled, this.work.atWork(endpoint));
-  }
-
-  /** One event of an alarm after the other. */
-  #mustWait(spilled: SpilledMessage, atWork: ReadonlySet<string>): boolean {
-    const { station, alarm } = spilled.columns;
-    if (alarm === undefined) return false;
-    if (atWork.has(alarmOf(station, alarm))) return true;
-    const { endpoint } = spilled.columns;
-    return this.messages
-      .ofAlarm(spilled.columns)
-      .some((other) => other.order < spilled.order && isOpen(other) && other.columns.endpoint === endpoint);
+    return lease === 'any' || !this.#alarmOrder.mustWait(spilled, this.work.atWork(endpoint));
   }
 
   #find(deliveryIds: readonly string[]): SpilledMessage[] {
@@ -273,6 +224,11 @@ export class SpillStore {
 
   #leased(deliveryIds: readonly string[]): SpilledMessage[] {
     return this.#find(deliveryIds).filter(({ progress }) => progress.state === 'leased');
+  }
+
+  /** Undefined leaves it as it is. */
+  #change(spilled: SpilledMessage, progress: Progress | undefined): void {
+    if (progress !== undefined) this.messages.change(spilled, progress);
   }
 
   async #keep(spilled: SpilledMessage, bytes: Uint8Array): Promise<void> {
@@ -291,7 +247,7 @@ export class SpillStore {
   }
 
   /** As it was where that cannot be written: who is told so may say it again. @throws RvmError STORE_FAILED */
-  async #changeDurably(spilled: SpilledMessage, progress: Partial<Progress>): Promise<void> {
+  async #changeDurably(spilled: SpilledMessage, progress: Progress): Promise<void> {
     const { progress: was, bytes } = spilled;
     this.messages.change(spilled, progress);
     const { change } = spilled;
@@ -302,7 +258,7 @@ export class SpillStore {
       await spilled.moving;
       if (!this.has(spilled.deliveryId) || spilled.keptChange >= change) return;
       spilled.bytes = bytes;
-      this.messages.change(spilled, { again: undefined, ...was });
+      this.messages.change(spilled, was);
       if (was.state === 'received') this.work.waits(spilled.columns.endpoint);
       throw error;
     }
@@ -323,19 +279,6 @@ export class SpillStore {
     }
     spilled.keptChange = Math.max(change, spilled.keptChange);
   }
-}
-
-const DEAD: readonly string[] = ['dead', 'conflict', 'stale'];
-
-/** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
-function cutOff(progress: SpilledMessage['progress']): SpilledMessage['progress'] {
-  if (progress.state !== 'leased') return progress;
-  return {
-    ...progress,
-    state: 'received',
-    atFlow: false,
-    ...(progress.atFlow && { cutOff: progress.cutOff + 1, again: 'restart' }),
-  };
 }
 
 function answer(

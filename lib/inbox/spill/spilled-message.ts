@@ -1,6 +1,7 @@
 import type { LeasedMessage, NewMessage, Progress } from '../store/protocol';
 import { isOpenState } from '../store/stored-message';
 import type { FramePlace, MessageFrame, SpilledFacts } from './frame';
+import { isExhausted } from './progress';
 import type { Segment } from './segment';
 
 /** A message that is spilled. */
@@ -27,18 +28,30 @@ export interface SpilledMessage extends SpilledFacts {
   isRefused: boolean;
 }
 
+/** One that is not on the disk yet. */
+export function spilledMessage(
+  own: SpilledFacts & Pick<SpilledMessage, 'deliveryId' | 'order' | 'columns' | 'bytes' | 'progress'>,
+): SpilledMessage {
+  return {
+    ...own,
+    change: 0,
+    keptChange: 0,
+    place: undefined,
+    kept: Promise.resolve(),
+    late: undefined,
+    moving: undefined,
+    isRefused: false,
+  };
+}
+
 export function isOpen({ progress: { state } }: SpilledMessage): boolean {
   return isOpenState(state);
 }
 
-/** A dead letter that nobody settled: it can be had again. */
-export function isExhausted({ progress: { state, again } }: SpilledMessage): boolean {
-  return state === 'dead' && again === 'attempts';
-}
-
 /** The bytes are kept in memory as long as it may go to the flow; else they are read from its file where they are needed. */
 export function freeBytes(spilled: SpilledMessage): void {
-  if (spilled.place !== undefined && !isOpen(spilled) && !isExhausted(spilled)) spilled.bytes = undefined;
+  if (spilled.place !== undefined && !isOpen(spilled) && !isExhausted(spilled.progress))
+    spilled.bytes = undefined;
 }
 
 /** One name for an alarm. */

@@ -63,11 +63,11 @@ export class SpilledMessages {
     return [...this.#waiting.keys()];
   }
 
-  change(spilled: SpilledMessage, progress: Partial<Progress>): void {
+  change(spilled: SpilledMessage, progress: Progress): void {
     const was = spilled.progress.state;
-    spilled.progress = { ...spilled.progress, ...progress };
+    spilled.progress = progress;
     spilled.change += 1;
-    const { state } = spilled.progress;
+    const { state } = progress;
     const { endpoint } = spilled.columns;
     if (was === 'received' && state !== 'received') take(this.#waiting, endpoint, spilled);
     if (was !== 'received' && state === 'received') insert(this.#waiting, endpoint, spilled);

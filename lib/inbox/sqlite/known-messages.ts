@@ -1,9 +1,8 @@
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Known, Likeness } from '../store/protocol';
 import { alarmKey, messageKey } from './key';
 import { SequenceTable } from './sequence-table';
-import type { Statements } from './statements';
-
-type Row = Record<string, SQLOutputValue>;
+import type { Row, Statements } from './statements';
 
 /** What was changed since the last commit, to be taken back where the next one fails. */
 interface Change {
@@ -45,18 +44,28 @@ export class KnownMessages {
     );
   }
 
+  /** Whether a message is known, and what of its alarm is; reads alone. */
+  look(likeness: Likeness): Known {
+    const copies = this.copiesOf(likeness);
+    const same = copies.find((row) => row['fingerprint'] === likeness.fingerprint);
+    const phase = this.phaseOf(likeness);
+    if (same !== undefined) return { outcome: 'repeat', deliveryId: String(same['delivery_id']), ...phase };
+    return { outcome: copies.length > 0 ? 'conflict' : 'new', ...phase };
+  }
+
   /** All that have this id, each with other content. */
-  copiesOf({ station, id, named }: { station: string; id: string; named: boolean }): Row[] {
+  copiesOf({ station, id, named }: Pick<Likeness, 'station' | 'id' | 'named'>): Row[] {
     const sequences = this.#messages.of(messageKey(station, named, id));
     return sequences
       .map((sequence) => this.statements.copy.get(sequence, station, id, Number(named)))
       .filter((row) => row !== undefined);
   }
 
-  /** The last message of an alarm that is kept. */
-  lastOfAlarm(station: string, alarm: string): Row | undefined {
-    const [sequence] = this.#alarms.of(alarmKey(station, alarm));
-    return sequence === undefined ? undefined : this.statements.ofAlarm.get(sequence, station, alarm);
+  /** Whether a message is the first of its alarm, and comes after its end. */
+  phaseOf({ station, alarm }: Pick<Likeness, 'station' | 'alarm'>): Pick<Known, 'first' | 'ended'> {
+    if (alarm === undefined) return { first: true, ended: false };
+    const before = this.#lastOfAlarm(station, alarm);
+    return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
   }
 
   /** @param alarm the key of an alarm; of an event alone */
@@ -84,6 +93,12 @@ export class KnownMessages {
     const changes = this.#changes.reverse();
     this.#changes = [];
     for (const { table, key, before, after } of changes) apply({ table, key, before: after, after: before });
+  }
+
+  /** The last message of an alarm that is kept. */
+  #lastOfAlarm(station: string, alarm: string): Row | undefined {
+    const [sequence] = this.#alarms.of(alarmKey(station, alarm));
+    return sequence === undefined ? undefined : this.statements.ofAlarm.get(sequence, station, alarm);
   }
 
   #change(change: Change): void {

@@ -1,24 +1,19 @@
-import type { SQLOutputValue } from 'node:sqlite';
 import type { ListQuery, MessageState } from '../inbox';
 import type { Bodies } from './bodies';
 import { makeDeliveryId, sequenceIn } from './delivery-id';
 import { alarmKey, messageKey } from './key';
 import type { KnownMessages } from './known-messages';
 import { isFurther } from '../store/stored-message';
-import { LIST, type Statements } from './statements';
+import { LIST, storedMessage, type Row, type Statements } from './statements';
 import type {
   Accepted,
   Brought,
   Finish,
   GivenBack,
-  Known,
-  Likeness,
   NewMessage,
   StoredMessage,
   StoreCalls,
 } from '../store/protocol';
-
-type Row = Record<string, SQLOutputValue>;
 
 /** The messages of an inbox and their states. No transactions of its own. */
 export class Messages {
@@ -59,7 +54,7 @@ export class Messages {
     if (same !== undefined) return repeated(same);
     if (copies.length > 0) return this.#store(message, 'conflict', nextCopy(copies), NO_PHASE);
     if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
-    const phase = this.#phaseOf(message);
+    const phase = this.known.phaseOf(message);
     const leased = this.#mayLease(message, lease);
     if (!leased) this.#drained.delete(message.endpoint);
     return this.#store(message, leased ? 'leased' : 'received', 0, phase);
@@ -77,7 +72,7 @@ export class Messages {
     );
     const sequence =
       own === undefined
-        ? this.#store(message, progress.state, nextCopy(copies), this.#phaseOf(message)).sequence
+        ? this.#store(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
         : Number(own['sequence']);
     this.#setProgress(sequence, message.endpoint, { deliveryId, progress });
     if (progress.attempt > 0) this.#overtake(message, sequence);
@@ -101,14 +96,6 @@ export class Messages {
     const { state, attempt, cutOff, atFlow, again = null } = progress;
     this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
     if (state === 'received') this.#drained.delete(endpoint);
-  }
-
-  look(likeness: Likeness): Known {
-    const copies = this.known.copiesOf(likeness);
-    const same = copies.find((row) => row['fingerprint'] === likeness.fingerprint);
-    const phase = this.#phaseOf(likeness);
-    if (same !== undefined) return { outcome: 'repeat', deliveryId: String(same['delivery_id']), ...phase };
-    return { outcome: copies.length > 0 ? 'conflict' : 'new', ...phase };
   }
 
   lease({ endpoint, limit, health, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
@@ -257,12 +244,6 @@ export class Messages {
     return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
   }
 
-  #phaseOf({ station, alarm }: Pick<NewMessage, 'station' | 'alarm'>): { first: boolean; ended: boolean } {
-    if (alarm === undefined) return { first: true, ended: false };
-    const before = this.known.lastOfAlarm(station, alarm);
-    return { first: before === undefined, ended: before?.['is_end'] === 1 || before?.['ended'] === 1 };
-  }
-
   /** The flow has had it, while earlier ones of its alarm waited in an inbox that failed: they come after the end then. */
   #overtake({ station, alarm, endpoint, isEnd }: NewMessage, sequence: number): void {
     if (!isEnd || alarm === undefined) return;
@@ -296,24 +277,5 @@ function repeated(copy: Row): Accepted {
     sequence: Number(sequence),
     ...NO_PHASE,
     leased: false,
-  };
-}
-
-function storedMessage(row: Row): StoredMessage {
-  return {
-    sequence: Number(row['sequence']),
-    deliveryId: String(row['delivery_id']),
-    station: String(row['station']),
-    id: String(row['id']),
-    named: row['named'] === 1,
-    fingerprint: String(row['fingerprint']),
-    endpoint: String(row['endpoint']),
-    state: String(row['state']) as MessageState,
-    rank: row['rank'] === 1 ? 1 : 0,
-    attempt: Number(row['attempt']),
-    again: (row['again'] ?? undefined) as StoredMessage['again'],
-    first: row['first'] === 1,
-    ended: row['ended'] === 1,
-    received: Number(row['received']),
   };
 }

@@ -1,12 +1,9 @@
-import type { SQLOutputValue } from 'node:sqlite';
 import type { KnownMessages } from './known-messages';
-import type { Statements } from './statements';
+import type { Row, Statements } from './statements';
 
 /** Rows looked at in one go, so that a commit never waits long. */
 const STEP = 500;
 const DAY = 24 * 60 * 60 * 1000;
-
-type Row = Record<string, SQLOutputValue>;
 
 /**
  * Removes what is final and old, by order of insertion: it stops at the first row that is younger.

@@ -1,5 +1,6 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { ListQuery } from '../inbox';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { ListQuery, MessageState } from '../inbox';
+import type { StoredMessage } from '../store/protocol';
 
 /** The partial indexes are used only where a query has their condition in these words. */
 const OPEN = `state IN ('received', 'leased')`;
@@ -111,6 +112,9 @@ export function prepareStatements(database: DatabaseSync): Statements {
   return Object.fromEntries(prepared) as Statements;
 }
 
+/** What a statement gives. */
+export type Row = Record<string, SQLOutputValue>;
+
 /** By what a list is asked for. */
 export const LIST: Readonly<Record<ListQuery['state'], keyof Statements>> = {
   open: 'listOpen',
@@ -118,3 +122,23 @@ export const LIST: Readonly<Record<ListQuery['state'], keyof Statements>> = {
   dead: 'listDead',
   all: 'listAll',
 };
+
+/** A message as `COLUMNS` give it; its body is not among them. */
+export function storedMessage(row: Row): StoredMessage {
+  return {
+    sequence: Number(row['sequence']),
+    deliveryId: String(row['delivery_id']),
+    station: String(row['station']),
+    id: String(row['id']),
+    named: row['named'] === 1,
+    fingerprint: String(row['fingerprint']),
+    endpoint: String(row['endpoint']),
+    state: String(row['state']) as MessageState,
+    rank: row['rank'] === 1 ? 1 : 0,
+    attempt: Number(row['attempt']),
+    again: (row['again'] ?? undefined) as StoredMessage['again'],
+    first: row['first'] === 1,
+    ended: row['ended'] === 1,
+    received: Number(row['received']),
+  };
+}

@@ -147,7 +147,7 @@ export class Store {
       stateOf: (take) => messages.stateOf(take),
       list: (take) => messages.list(take),
       bring: (take) => messages.bring(take),
-      look: (take) => messages.look(take),
+      look: (take) => this.#known.look(take),
       quarantine: (take) => quarantine.add(take),
       quarantined: (take) => quarantine.ofEndpoint(take),
       quarantinedSums: () => quarantine.sums(),

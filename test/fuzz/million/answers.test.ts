@@ -1,4 +1,4 @@
-import { answerTargets } from '../../../fuzz/every-target';
+import { answerTargets } from '../../../scripts/fuzz/every-target';
 import { testShares } from './share';
 
 describe('what reads answers of the service', () => {

@@ -1,4 +1,4 @@
-import { bodyTargets } from '../../../fuzz/every-target';
+import { bodyTargets } from '../../../scripts/fuzz/every-target';
 import { testShares } from './share';
 
 describe('what reads the bodies of messages', () => {

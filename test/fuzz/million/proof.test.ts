@@ -1,4 +1,4 @@
-import { proofTargets } from '../../../fuzz/every-target';
+import { proofTargets } from '../../../scripts/fuzz/every-target';
 import { testShares } from './share';
 
 describe('what decides whether a message is genuine', () => {

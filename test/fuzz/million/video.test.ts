@@ -1,4 +1,4 @@
-import { videoTargets } from '../../../fuzz/every-target';
+import { videoTargets } from '../../../scripts/fuzz/every-target';
 import { testShares } from './share';
 
 describe('what reads RTSP', () => {

@@ -10,7 +10,7 @@ export interface Import {
 
 /** Whatever follows these words in quotes names a file or a package. */
 const NAMED = /\b(?:from|import|require)\s*\(?\s*['"]([^'"]+)['"]/g;
-const SOURCES = ['lib', 'nodes', 'sandbox', 'fuzz'];
+const SOURCES = ['lib', 'nodes', 'sandbox', 'scripts/fuzz'];
 
 /** All that the sources name, also where types alone are meant: `nodes/x/y.ts` names `lib/error`. */
 export function importsOfSources(): Import[] {

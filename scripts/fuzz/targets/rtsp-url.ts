@@ -1,6 +1,6 @@
-import { rtspUrlOf } from '../../lib/cloud/functions/rtsp';
-import { Answer } from '../../lib/cloud/http/answer';
-import { RvmError } from '../../lib/error';
+import { rtspUrlOf } from '../../../lib/cloud/functions/rtsp';
+import { Answer } from '../../../lib/cloud/http/answer';
+import { RvmError } from '../../../lib/error';
 import { recordText } from '../inputs/json-text';
 import { mutated, mutatedOften } from '../inputs/mutation';
 import type { Random } from '../random';

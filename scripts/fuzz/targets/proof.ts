@@ -1,6 +1,6 @@
-import { jsonOf } from '../../lib/message/json-reading';
-import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
-import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { jsonOf } from '../../../lib/message/json-reading';
+import { authenticate, type Authentication } from '../../../lib/webhook/proof/authenticate';
+import type { ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
 import { registrationsOf } from '../inputs/endpoint';
 import { sentTo } from '../inputs/signed-message';
 import { verdictOn, type Registration, type Sent, type Verdict } from '../oracle/proof';

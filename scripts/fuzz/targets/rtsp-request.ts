@@ -1,6 +1,6 @@
-import { parseRange } from '../../sandbox/rtsp/protocol/range-header';
-import { ProtocolError, RequestParser, type Incoming } from '../../sandbox/rtsp/protocol/request-parser';
-import { chooseTransport } from '../../sandbox/rtsp/protocol/transport-header';
+import { parseRange } from '../../../sandbox/rtsp/protocol/range-header';
+import { ProtocolError, RequestParser, type Incoming } from '../../../sandbox/rtsp/protocol/request-parser';
+import { chooseTransport } from '../../../sandbox/rtsp/protocol/transport-header';
 import { mutatedOften } from '../inputs/mutation';
 import {
   frameBytes,

@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { UnreadableBody, unpacked } from '../../lib/cloud/http/content-coding';
-import { retryAfterMs } from '../../lib/cloud/http/retry-after';
+import { UnreadableBody, unpacked } from '../../../lib/cloud/http/content-coding';
+import { retryAfterMs } from '../../../lib/cloud/http/retry-after';
 import { jsonText } from '../inputs/json-text';
 import { mutated, mutatedOften } from '../inputs/mutation';
 import type { Random } from '../random';
