@@ -1,6 +1,7 @@
 import type { Pages } from './pages';
 import { typesOf, valuesOf, varint } from './record';
-import { COLUMNS, type Row, type RowSource, type SalvagedTable } from './row-source';
+import type { Row } from '../statements';
+import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
 
 /** Kinds, places and lengths: https://www.sqlite.org/fileformat2.html, section 1.6 */
 const LEAF = 0x0d;

@@ -1,6 +1,4 @@
-import type { SQLOutputValue } from 'node:sqlite';
-
-export type Row = Record<string, SQLOutputValue>;
+import type { Row } from '../statements';
 
 /** The tables whose rows are salvaged, with the columns that all versions of the schema have, in their order; the first is the primary key. */
 export const COLUMNS = {

@@ -1,9 +1,10 @@
 import fs from 'node:fs';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { isMisread } from '../fault';
+import type { Row } from '../statements';
 import { LeafRows } from './leaf-rows';
 import { Pages } from './pages';
-import { COLUMNS, type Row, type RowSource, type SalvagedTable } from './row-source';
+import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
 
 /** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
 const LENIENT: DatabaseSyncOptions & { defensive: boolean } = { defensive: false };

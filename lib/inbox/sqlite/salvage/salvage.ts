@@ -10,7 +10,8 @@ import { alarmKey, messageKey } from '../key';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
 import { openDatabase } from '../open';
 import { Openings } from '../openings';
-import { COLUMNS, type Row, type RowSource } from './row-source';
+import type { Row } from '../statements';
+import { COLUMNS, type RowSource } from './row-source';
 import { removeDatabase, SalvageSource } from './salvage-source';
 
 /**
