@@ -128,6 +128,8 @@ describe('a damaged file', () => {
       return told;
     }
 
+    const news = (): unknown[] => serve().map((each) => Object.keys(each)[0]);
+
     it('is set aside at the start, which tells what was salvaged, and the store works', () => {
       fill(1000);
       damagePage(file, 'message');
@@ -139,13 +141,12 @@ describe('a damaged file', () => {
       assert.ok('warning' in (told[0] ?? {}) && JSON.stringify(told[0]).includes('"kind":"salvaged"'));
     });
 
-    it('goes on with the renaming where a kill came between', () => {
+    it('goes on with the renaming where a kill came between, and tells of it', () => {
       fill(10);
       fs.renameSync(file, `${file}.salvaged`);
       fs.writeFileSync(file, 'damaged');
       fs.writeFileSync(`${file}-wal`, 'of the damaged one');
-      const told = serve();
-      assert.ok('opened' in (told[0] ?? {}));
+      assert.deepEqual(news(), ['warning', 'opened']);
       assert.equal(rows('open').length, 1);
       assert.equal(names().filter((name) => name.includes('.damaged-')).length, 2);
     });
@@ -280,6 +281,97 @@ describe('a damaged file', () => {
       salvage(file, NOW);
       assert.deepEqual(rows('all').toSorted(), ids.slice(0, 100).toSorted());
     });
+  });
+
+  describe('whose log', () => {
+    /** A file as a kill leaves it: so many events, each of a commit of its own, of which the second half is in the log alone. */
+    function killed(count: number): void {
+      const other = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-salvage-'));
+      const written = path.join(other, 'inbox.sqlite');
+      const store = new Store({ file: written, resumed: false });
+      for (let number = 0; number < count; number += 1) {
+        if (number === count / 2) store.checkpoint();
+        store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
+      }
+      for (const name of fs.readdirSync(other))
+        fs.copyFileSync(path.join(other, name), path.join(folder, name));
+      store.close();
+      fs.rmSync(other, { recursive: true });
+    }
+    const spoilt = (name: string, place: number, length: number): void => {
+      const content = fs.readFileSync(name);
+      content.fill(0x5a, Math.floor(place * content.length), Math.floor(place * content.length) + length);
+      fs.writeFileSync(name, content);
+    };
+    const ways: [title: string, least: number, spoil: () => void][] = [
+      ['has a damaged page in its middle', 98, () => spoilt(`${file}-wal`, 0.5, 500)],
+      ['has a damaged head', 100, () => spoilt(`${file}-wal`, 0, 32)],
+      ['is all that is left of an empty file', 50, () => fs.truncateSync(file, 0)],
+      ['is all that is left of a file', 50, () => fs.rmSync(file)],
+    ];
+    for (const [title, least, spoil] of ways)
+      it(`${title} is set aside, and what stands in it is salvaged, too`, () => {
+        killed(100);
+        spoil();
+        const told: FromStore[] = [];
+        const server = new StoreServer(file, false, (each) => told.push(each));
+        server.close();
+        assert.match(JSON.stringify(told), /"kind":"salvaged"/);
+        assert.ok(rows('open').length >= least, `${rows('open').length}`);
+        assert.ok(names().some((name) => /\.damaged-.*-wal$/.test(name)));
+      });
+
+    it('was cut off within its last commit is no damage', () => {
+      killed(100);
+      fs.truncateSync(`${file}-wal`, fs.statSync(`${file}-wal`).size - 500);
+      const told: FromStore[] = [];
+      const server = new StoreServer(file, false, (each) => told.push(each));
+      server.close();
+      assert.deepEqual(
+        told.map((each) => Object.keys(each)),
+        [['opened']],
+      );
+      assert.equal(rows('open').length, 99);
+    });
+  });
+
+  it('gives no sequence twice, though the newest were lost', () => {
+    const last = Math.max(...fill(200).map(({ accepted }) => accepted.sequence));
+    const open = new DatabaseSync(file);
+    open.exec('DELETE FROM message WHERE sequence > 150');
+    open.close();
+    salvage(file, NOW);
+    const store = new Store({ file, resumed: false });
+    const { sequence } = store.transaction(() =>
+      store.work.accept({ message: newMessage(proven()), lease: 'no' }),
+    );
+    store.close();
+    assert.ok(sequence > last);
+  });
+
+  it('leaves out a row with a key that is beyond all', () => {
+    fill(5);
+    const open = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+    open.exec(`UPDATE message SET sequence = ${2 ** 50} WHERE sequence = 5`);
+    open.close();
+    salvage(file, NOW);
+    const store = new Store({ file, resumed: false });
+    const message = newMessage(proven());
+    const outcomes = [1, 2].map(() =>
+      store.transaction(() => store.work.accept({ message, lease: 'no' }).outcome),
+    );
+    store.close();
+    assert.deepEqual(outcomes, ['new', 'repeat']);
+  });
+
+  it('stays where it is while the disk has no room for three of its size, and what is needed is told', () => {
+    fs.writeFileSync(file, 'no database at all');
+    fs.truncateSync(file, 2 ** 40);
+    const told: FromStore[] = [];
+    const server = new StoreServer(file, false, (each) => told.push(each));
+    server.close();
+    assert.match(JSON.stringify(told), /to salvage it 3298535 MB must be free on its disk: make room/);
+    assert.deepEqual(names(), ['inbox.lock', 'inbox.sqlite']);
   });
 
   it('delivers an event of which the state is none any more', () => {

@@ -23,6 +23,20 @@ describe('what is asked of the thread of a store', () => {
     await thread.call('markDelivered', [], false);
   });
 
+  it('fails alone where it holds what cannot be handed over', async () => {
+    const since = Symbol('no time') as unknown;
+    const calls = [
+      thread.call('ping', undefined),
+      thread.call('list', { state: 'all', limit: 1, since: since as number }),
+      thread.call('ping', undefined),
+    ];
+    const outcomes = await Promise.allSettled(calls);
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+  });
+
   it('without hurry is done before what is asked after it', async () => {
     const done: string[] = [];
     const calls = [

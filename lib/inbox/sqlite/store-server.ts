@@ -3,8 +3,10 @@ import { fileSystemWarning } from '../file-system';
 import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
 import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
-import { finishSalvage, salvage } from './salvage/salvage';
-import type { StoreWarning } from '../store/protocol';
+import { isLogDamaged } from './salvage/log-frames';
+import { checkRoom, finishSalvage, salvage } from './salvage/salvage';
+import type { Salvaged, StoreWarning } from '../store/protocol';
+import { DamagedError } from './open';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
 
@@ -14,7 +16,7 @@ const SOME = 256;
 const LONG = 500;
 /** Between two salvages of the file, in milliseconds. */
 const SALVAGE_EVERY = 10 * 60 * 1000;
-/** Before one that has failed, and so has set nothing aside, is tried again, in milliseconds. */
+/** Before one that has failed is tried again the first time, in milliseconds; then twice as long. */
 const SALVAGE_AGAIN = 10_000;
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
@@ -30,7 +32,10 @@ export class StoreServer {
   #triedAt = -Infinity;
   /** Seen while the file was open: it is damaged, whatever a check says. */
   #damage: unknown;
-  #salvagedAt = -Infinity;
+  /** When the file may be salvaged, the pause after that, and what the last one has failed of. */
+  #salvageFrom = -Infinity;
+  #salvagePause = SALVAGE_AGAIN;
+  #salvageError: unknown;
   #fault = '';
   /** What kept bodies of the last batch from being read. */
   #readFault: unknown;
@@ -97,33 +102,52 @@ export class StoreServer {
   }
 
   #openAlone(): Store {
-    finishSalvage(this.file, new Date());
+    const finished = finishSalvage(this.file, new Date());
+    if (finished !== undefined) this.#warn({ kind: 'salvaged', ...finished });
     return this.#damage === undefined ? this.#opened() : this.#openSalvaged(this.#damage);
   }
 
   #opened(): Store {
     try {
-      return new Store({
-        file: this.file,
-        resumed: this.#resumed,
-        onReadFault: (error) => (this.#readFault = error),
-        onSynced: (ms) => (this.#synced += ms),
-      });
+      if (isLogDamaged(this.file)) throw new DamagedError('its log');
+      return this.#openedStore();
     } catch (error) {
       if (!isMisread(error)) throw error;
       return this.#openSalvaged(error);
     }
   }
 
+  #openedStore(): Store {
+    return new Store({
+      file: this.file,
+      resumed: this.#resumed,
+      onReadFault: (error) => (this.#readFault = error),
+      onSynced: (ms) => (this.#synced += ms),
+    });
+  }
+
   /** A disk that damages each new file, too, would be filled with what is set aside. */
   #openSalvaged(damage: unknown): Store {
-    if (performance.now() - this.#salvagedAt < SALVAGE_EVERY) throw damage;
-    this.#salvagedAt = performance.now() - SALVAGE_EVERY + SALVAGE_AGAIN;
-    const salvaged = salvage(this.file, new Date());
-    this.#salvagedAt = performance.now();
+    if (performance.now() < this.#salvageFrom) throw this.#salvageError ?? damage;
+    checkRoom(this.file);
+    this.#warn({ kind: 'salvaged', ...this.#salvaged() });
     this.#damage = undefined;
-    this.tell({ warning: { kind: 'salvaged', ...salvaged } });
     return this.#opened();
+  }
+
+  #salvaged(): Salvaged {
+    try {
+      const salvaged = salvage(this.file, new Date());
+      this.#salvageFrom = performance.now() + SALVAGE_EVERY;
+      this.#salvagePause = SALVAGE_AGAIN;
+      this.#salvageError = undefined;
+      return salvaged;
+    } catch (error) {
+      this.#salvageFrom = performance.now() + this.#salvagePause;
+      this.#salvagePause = Math.min(2 * this.#salvagePause, SALVAGE_EVERY);
+      this.#salvageError = error;
+      throw error;
+    }
   }
 
   #tellIfLong(took: number): void {

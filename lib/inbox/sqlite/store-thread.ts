@@ -2,7 +2,8 @@ import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { storeFailed, type StoreNews, type StorePort } from '../store/port';
 import type { CallName, StoreCalls } from '../store/protocol';
-import { BATCH, type FromStore, type Request, type ToStore } from './thread-protocol';
+import { faultText } from './fault';
+import { BATCH, type FromStore, type Reply, type Request, type ToStore } from './thread-protocol';
 
 interface Pending {
   resolve: (give: unknown) => void;
@@ -98,17 +99,26 @@ export class StoreThread implements StorePort {
     while (this.#queue.length > 0) orders.push({ batch: this.#queue.splice(0, BATCH) });
     if (this.#closing !== undefined) orders.push('close');
     if (orders.length > 0) worker.ref();
-    for (const order of orders) worker.postMessage(order);
+    for (const order of orders) this.#post(worker, order);
+  }
+
+  /** What cannot be sent, of a value that cannot be copied, keeps nothing else from being sent. */
+  #post(worker: Worker, order: ToStore): void {
+    try {
+      worker.postMessage(order);
+    } catch (error) {
+      if (order === 'close') throw error;
+      if (order.batch.length > 1) {
+        for (const request of order.batch) this.#post(worker, { batch: [request] });
+        return;
+      }
+      for (const { id } of order.batch) this.#reply({ id, error: faultText(error) });
+    }
   }
 
   #hear(news: FromStore): void {
     if ('replies' in news) {
-      for (const { id, give, error } of news.replies) {
-        const pending = this.#pending.get(id);
-        this.#pending.delete(id);
-        if (error === undefined) pending?.resolve(give);
-        else pending?.reject(storeFailed(error));
-      }
+      for (const reply of news.replies) this.#reply(reply);
       if (this.#pending.size === 0 && this.#closing === undefined) this.#worker?.unref();
     } else if ('opened' in news) {
       this.#wasOpen = true;
@@ -116,6 +126,13 @@ export class StoreThread implements StorePort {
     } else if ('fault' in news) this.news.onFault(news.fault);
     else if ('slow' in news) this.news.onSlow(news.slow);
     else this.news.onWarning(news.warning);
+  }
+
+  #reply({ id, give, error }: Reply): void {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (error === undefined) pending?.resolve(give);
+    else pending?.reject(storeFailed(error));
   }
 
   /** A thread that ended by itself, for want of memory say, is followed by another; what it was asked has failed. */

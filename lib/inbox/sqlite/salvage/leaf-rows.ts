@@ -1,7 +1,7 @@
-import type { Pages } from './pages';
+import type { PageSource } from './pages';
 import { typesOf, valuesOf, varint } from './record';
 import type { Row } from '../statements';
-import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
+import { COLUMNS, END, type RowSource, type SalvagedTable } from './row-source';
 
 /** Kinds, places and lengths: https://www.sqlite.org/fileformat2.html, section 1.6 */
 const LEAF = 0x0d;
@@ -21,17 +21,12 @@ const VALUES: Readonly<Record<SalvagedTable, readonly number[]>> = {
  * them. A page may be an old one: this is for what SQLite itself does not find.
  */
 export class LeafRows implements RowSource {
-  readonly #free: ReadonlySet<number>;
-
-  constructor(private readonly pages: Pages) {
-    this.#free = pages.free();
-  }
+  constructor(private readonly pages: PageSource) {}
 
   *rows(table: SalvagedTable): Generator<Row> {
-    for (let page = 1; page <= this.pages.count; page += 1) {
-      const bytes = this.pages.read(page);
+    for (const { page, bytes } of this.pages.all()) {
       const start = page === 1 ? FILE_HEADER : 0;
-      if (bytes[start] !== LEAF || this.#free.has(page)) continue;
+      if (bytes[start] !== LEAF) continue;
       const end = start + PAGE_HEADER + 2 * bytes.readUInt16BE(start + 3);
       for (let at = start + PAGE_HEADER; at < end && at + 2 <= bytes.length; at += 2) {
         const row = this.#row(table, bytes, bytes.readUInt16BE(at));
@@ -50,6 +45,7 @@ export class LeafRows implements RowSource {
     const key = length && varint(page, length.end);
     if (length === undefined || key === undefined || length.value > MAX_RECORD) return undefined;
     const local = page.subarray(key.end, key.end + this.#localLength(length.value));
+    if (key.value < 1 || key.value >= END) return undefined;
     // Before the rest is read, of which a body has many pages.
     if (!isOf(table, local)) return undefined;
     const record = this.#whole(page, local, key.end, length.value);

@@ -1,5 +1,8 @@
 import type { Row } from '../statements';
 
+/** Beyond every primary key: a delivery id has 48 bits for it. */
+export const END = 2 ** 48;
+
 /** The tables whose rows are salvaged, with the columns that all versions of the schema have, in their order; the first is the primary key. */
 export const COLUMNS = {
   message: [

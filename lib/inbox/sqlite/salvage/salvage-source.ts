@@ -1,60 +1,52 @@
 import fs from 'node:fs';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { isMisread } from '../fault';
+import { sizeOf } from '../open';
 import type { Row } from '../statements';
 import { LeafRows } from './leaf-rows';
-import { Pages } from './pages';
-import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
+import { framesOf, type Frame } from './log-frames';
+import { LogPages, Pages } from './pages';
+import { COLUMNS, END, type RowSource, type SalvagedTable } from './row-source';
 
 /** Else newer releases of Node.js refuse to read what is damaged; earlier ones know no such option. */
 const LENIENT: DatabaseSyncOptions & { defensive: boolean } = { defensive: false };
-/** Beyond every sequence. */
-const END = 2 ** 48;
 
 /** A copy of a damaged file, of which each row is read that can be: the file itself is not touched. */
 export class SalvageSource implements RowSource {
   #database: DatabaseSync | undefined;
   readonly #copy: string;
+  /** What its log holds, where SQLite has not read all of it. */
+  readonly #frames: readonly Frame[];
 
   /** @param withLog false where its log is left out: it may be of another file */
   constructor(file: string, withLog: boolean) {
     this.#copy = `${file}.reading`;
     removeDatabase(this.#copy);
     try {
-      fs.copyFileSync(file, this.#copy, fs.constants.COPYFILE_FICLONE);
-      if (withLog && fs.existsSync(`${file}-wal`)) fs.copyFileSync(`${file}-wal`, `${this.#copy}-wal`);
+      copy(file, this.#copy);
+      if (withLog) copy(`${file}-wal`, `${this.#copy}-wal`);
+      const frames = framesOf(`${this.#copy}-wal`);
       this.#database = unlessDamaged(() => this.#open());
+      const isRead =
+        sizeOf(file) > 0 && this.#database !== undefined && frames.every(({ isSound }) => isSound);
+      this.#frames = isRead ? [] : frames;
     } catch (error) {
       removeDatabase(this.#copy);
       throw error;
     }
   }
 
-  /**
-   * The rows of a table that can be read, oldest first. Past a damaged page it looks ahead in steps that double, and back from
-   * where it can read again.
-   */
+  /** The rows of a table, oldest first, as far as they can be read one after the other. */
   *rows(table: SalvagedTable): Generator<Row> {
     const [key] = COLUMNS[table];
-    let after = 0;
-    for (;;) {
-      const found = this.#run(
-        `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key}`,
-        after,
-      );
-      const from = after;
-      for (const row of found.rows) {
+    for (let after = 0, before = -1; after > before;) {
+      before = after;
+      for (const row of this.#batch(table, key, after)) {
         // Damaged pages may lead in circles.
         if (Number(row[key]) <= after) continue;
         after = Number(row[key]);
         yield row;
       }
-      if (found.isEnd) return;
-      if (!found.isBroken && after > from) continue;
-      const next = this.#nextReadable(table, key, after);
-      if (next === undefined) return;
-      yield* this.#before(table, key, after, next);
-      after = next - 1 > from ? next - 1 : next;
     }
   }
 
@@ -64,11 +56,12 @@ export class SalvageSource implements RowSource {
     ];
   }
 
-  /** Its rows, read without SQLite, those of the log among them. To be called when all else is read. */
+  /** What else stands in its pages, and in its log, read without SQLite. To be called when all that SQLite finds is read. */
   *leafRows(): Generator<RowSource> {
     this.#endReading();
     const pages = new Pages(this.#copy);
     try {
+      if (this.#frames.length > 0) yield new LeafRows(new LogPages(this.#frames, pages));
       yield new LeafRows(pages);
     } finally {
       pages.close();
@@ -105,35 +98,20 @@ export class SalvageSource implements RowSource {
     }
   }
 
-  /** As many rows as can be read without a break. */
-  #run(sql: string, after: number): { rows: Row[]; isEnd: boolean; isBroken: boolean } {
+  /** As many as can be read without a break. */
+  #batch(table: SalvagedTable, key: string, after: number): Row[] {
+    const sql = `SELECT * FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT ${BATCH[table]}`;
     const rows: Row[] = [];
-    const isRead = unlessDamaged(() => {
-      for (const row of this.#database?.prepare(`${sql} LIMIT ${BATCH}`).iterate(after) ?? []) rows.push(row);
-      return true;
+    unlessDamaged(() => {
+      for (const row of this.#database?.prepare(sql).iterate(after) ?? []) rows.push(row);
     });
-    const isBroken = isRead === undefined;
-    return { rows, isEnd: !isBroken && rows.length < BATCH, isBroken };
+    return rows;
   }
+}
 
-  /** Between a place where reading broke off and the next where it goes on, from there backwards. */
-  #before(table: string, key: string, after: number, next: number): Row[] {
-    const sql = `SELECT * FROM ${table} WHERE ${key} < ${next} AND ${key} > ? ORDER BY ${key} DESC`;
-    const rows = this.#run(sql, after).rows.filter(
-      (row) => Number(row[key]) > after && Number(row[key]) < next,
-    );
-    return rows.toReversed();
-  }
-
-  #nextReadable(table: string, key: string, after: number): number | undefined {
-    const sql = `SELECT ${key} AS found FROM ${table} WHERE ${key} > ? AND ${key} < ${END} ORDER BY ${key} LIMIT 1`;
-    for (let step = 1; after + step < END; step *= 2) {
-      const found = unlessDamaged(() => this.#database?.prepare(sql).get(after + step - 1) ?? null);
-      if (found === null) return undefined;
-      if (found !== undefined && Number(found['found']) > after) return Number(found['found']);
-    }
-    return undefined;
-  }
+/** Nothing where there is none. */
+function copy(file: string, to: string): void {
+  if (fs.existsSync(file)) fs.copyFileSync(file, to, fs.constants.COPYFILE_FICLONE);
 }
 
 /** With its logs. */
@@ -141,8 +119,8 @@ export function removeDatabase(file: string): void {
   for (const end of ['', '-wal', '-journal']) fs.rmSync(`${file}${end}`, { force: true });
 }
 
-/** Rows in memory at a time. */
-const BATCH = 1000;
+/** Rows in memory at a time: what a message holds may be large. */
+const BATCH: Readonly<Record<SalvagedTable, number>> = { message: 1000, body: 16, quarantine: 16 };
 
 /** Undefined where a page is damaged. @throws Error of any other kind: a disk that fails to read may be able to the next time */
 function unlessDamaged<Result>(read: () => Result): Result | undefined {

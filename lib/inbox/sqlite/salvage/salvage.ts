@@ -1,17 +1,18 @@
 import fs from 'node:fs';
-import { isJson } from '../../../json/is-json';
 import path from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { isJson } from '../../../json/is-json';
+import { freeOf } from '../../file-system';
+import { isBusy } from '../../folder-lock';
 import type { MessageState } from '../../inbox';
 import type { Salvaged } from '../../store/protocol';
-import { isBusy } from '../../folder-lock';
 import { alone, InUseError } from '../alone';
 import { alarmKey, messageKey } from '../key';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
-import { openDatabase } from '../open';
+import { openDatabase, sizeOf } from '../open';
 import { Openings } from '../openings';
 import type { Row } from '../statements';
-import { COLUMNS, type RowSource } from './row-source';
+import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
 import { removeDatabase, SalvageSource } from './salvage-source';
 
 /**
@@ -28,48 +29,63 @@ function salvageAlone(file: string, now: Date): Salvaged {
   const building = `${file}.salvage`;
   removeDatabase(building);
   try {
-    const counts = build(building, file);
+    build(building, file);
     fs.renameSync(building, wholeOf(file));
     syncFolder(path.dirname(file));
-    return { ...counts, file: finishSalvage(file, now) ?? file };
   } catch (error) {
     // The disk may be full because of it.
     removeDatabase(building);
     throw error;
   }
+  return finishAlone(file, now) ?? { open: 0, ids: 0, rest: 0, file };
+}
+
+/** Free room that it takes, in sizes of the file: a copy of it to read from, the new one, and the log of that. */
+const ROOM = 3;
+
+/** @throws Error where the disk has no room for a salvage: it would be full while it lasts */
+export function checkRoom(file: string): void {
+  const needed = ROOM * (sizeOf(file) + sizeOf(`${file}-wal`));
+  if (freeOf(path.dirname(file)) > needed) return;
+  const megabytes = Math.ceil(needed / 1_000_000);
+  throw new Error(
+    `its file is damaged, and to salvage it ${megabytes} MB must be free on its disk: make room`,
+  );
 }
 
 /** Builds a new file of what can be read of a damaged one. */
-function build(building: string, file: string): Counts {
+function build(building: string, file: string): void {
   const target = openDatabase(building);
-  const counts = { open: 0, ids: 0, rest: 0 };
   try {
     for (const withLog of [true, false]) {
       const source = new SalvageSource(file, withLog);
       try {
-        add(counts, new Salvage(source, target).run());
-        for (const rows of source.leafRows()) add(counts, new Salvage(rows, target).run());
+        new Salvage(source, target).run();
+        for (const rows of source.leafRows()) new Salvage(rows, target).run();
       } finally {
         source.close();
       }
     }
-    setMeta(target, 'openings', String(new Openings(file).seen));
-    setMeta(target, IDS_LOST, String(clockIn(target)));
-    setMeta(target, DOUBTFUL, String(newestOf(target)));
+    addMeta(target, 'sequence', '0');
+    const newest = newestOf(target);
+    addMeta(target, 'openings', String(new Openings(file).seen));
+    addMeta(target, IDS_LOST, String(clockIn(target)));
+    addMeta(target, DOUBTFUL, String(newest));
+    target.prepare(`UPDATE meta SET value = ? WHERE name = 'sequence'`).run(String(newest + BEYOND_LOST));
     emptyLog(target);
   } finally {
     target.close();
   }
-  return counts;
 }
 
-/** Puts a file that was salvaged in its place. @returns the name under which the damaged one is kept, where there was one */
-export function finishSalvage(file: string, now: Date): string | undefined {
+/** Puts a file that was salvaged in its place. @returns what was salvaged; undefined where nothing was */
+export function finishSalvage(file: string, now: Date): Salvaged | undefined {
   return alone(file, () => finishAlone(file, now));
 }
 
-function finishAlone(file: string, now: Date): string | undefined {
+function finishAlone(file: string, now: Date): Salvaged | undefined {
   if (!fs.existsSync(wholeOf(file))) return undefined;
+  const counts = countsIn(wholeOf(file));
   const kept = `${file}.damaged-${now.toISOString().replace(/[:.]/g, '-')}`;
   // The log first: it must not lie beside the new file.
   for (const end of ['-wal', '']) {
@@ -79,7 +95,24 @@ function finishAlone(file: string, now: Date): string | undefined {
   }
   fs.renameSync(wholeOf(file), file);
   syncFolder(path.dirname(file));
-  return path.basename(kept);
+  return { ...counts, file: path.basename(kept) };
+}
+
+function countsIn(file: string): Counts {
+  const database = new DatabaseSync(file);
+  const count = (sql: string): number =>
+    Number(database.prepare(`SELECT count(*) AS n FROM ${sql}`).get()?.['n']);
+  try {
+    // Before anything is read, so that no shared memory is needed.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE');
+    return {
+      open: count(`message WHERE ${IS_OPEN}`),
+      ids: count(`message WHERE NOT (${IS_OPEN})`),
+      rest: count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
+    };
+  } finally {
+    database.close();
+  }
 }
 
 function wholeOf(file: string): string {
@@ -94,6 +127,8 @@ function emptyLog(database: DatabaseSync): void {
 
 /** Read only, for nothing may change: with the damage found while it was open, another may have opened it since. */
 function isInUse(file: string): boolean {
+  // SQLite would delete the log of an empty one.
+  if (sizeOf(file) === 0) return false;
   try {
     const database = new DatabaseSync(file, { readOnly: true });
     try {
@@ -121,47 +156,38 @@ function syncFolder(folder: string): void {
 
 type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
 
-function add(counts: Counts, more: Counts): void {
-  counts.open += more.open;
-  counts.ids += more.ids;
-  counts.rest += more.rest;
-}
+/** Added to the newest sequence that was found: there were newer ones, in what is lost. */
+const BEYOND_LOST = 1_000_000;
 
 /** What is most needed first: open events, then the ids of the others, then the rest. */
 class Salvage {
   readonly #insert: StatementSync;
-  readonly #insertBody: StatementSync;
-  readonly #isOpen: StatementSync;
 
   constructor(
     private readonly source: RowSource,
     private readonly target: DatabaseSync,
   ) {
     const columns = [...COLUMNS.message, 'id_key', 'alarm_key'];
-    this.#insert = target.prepare(
-      `INSERT OR IGNORE INTO message (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-    );
-    this.#insertBody = target.prepare('INSERT OR IGNORE INTO body (sequence, facts, bytes) VALUES (?, ?, ?)');
-    this.#isOpen = target.prepare(
-      `SELECT 1 FROM message WHERE sequence = ? AND state IN ('received', 'leased')`,
-    );
+    this.#insert = this.#insertInto('message', columns);
   }
 
-  run(): Counts {
-    const counts = { open: 0, ids: 0, rest: 0 };
+  run(): void {
     this.#inOne(() => {
-      for (const row of this.source.rows('message'))
-        if (isOpen(row)) counts.open += this.#message(waiting(row));
+      for (const row of this.source.rows('message')) if (isOpen(row)) this.#message(waiting(row));
     });
     this.#inOne(() => {
-      for (const row of this.source.rows('message')) if (!isOpen(row)) counts.ids += this.#message(row);
+      for (const row of this.source.rows('message')) if (!isOpen(row)) this.#message(row);
     });
     this.#inOne(() => {
-      for (const row of this.source.rows('body')) counts.rest += this.#body(row);
+      this.#bodies();
       this.#quarantine();
       this.#meta();
     });
-    return counts;
+  }
+
+  #insertInto(table: SalvagedTable, columns: readonly string[]): StatementSync {
+    const values = columns.map(() => '?').join(', ');
+    return this.target.prepare(`INSERT OR IGNORE INTO ${table} (${columns.join(', ')}) VALUES (${values})`);
   }
 
   #inOne(work: () => void): void {
@@ -170,43 +196,41 @@ class Salvage {
     this.target.exec('COMMIT');
   }
 
-  /** 1 where it was not there yet. */
-  #message(row: Row): number {
+  #message(row: Row): void {
     const { station, named, id, alarm } = row;
-    if (COLUMNS.message.some((column) => row[column] === undefined)) return 0;
     const own = String(station);
     const keys = [
       messageKey(own, named === 1, String(id)),
       alarm === null ? null : alarmKey(own, String(alarm)),
     ];
-    return orNone(() => this.#insert.run(...COLUMNS.message.map((column) => row[column] ?? null), ...keys));
+    unlessUnfit(() => this.#insert.run(...valuesOf('message', row), ...keys));
   }
 
-  /** 1 where it was not there yet, and belongs to no open event. */
-  #body({ sequence = null, facts, bytes }: Row): number {
-    if (typeof facts !== 'string' || !isJson(facts) || !(bytes instanceof Uint8Array)) return 0;
-    const isNew = orNone(() => this.#insertBody.run(sequence, facts, bytes));
-    return this.#isOpen.get(sequence) === undefined ? isNew : 0;
+  #bodies(): void {
+    const insert = this.#insertInto('body', COLUMNS.body);
+    for (const row of this.source.rows('body')) {
+      const { facts } = row;
+      if (typeof facts === 'string' && isJson(facts)) unlessUnfit(() => insert.run(...valuesOf('body', row)));
+    }
   }
 
   #quarantine(): void {
-    const insert = this.target.prepare(
-      'INSERT OR IGNORE INTO quarantine (id, endpoint, address, facts, bytes, stored) VALUES (?, ?, ?, ?, ?, ?)',
-    );
+    const insert = this.#insertInto('quarantine', COLUMNS.quarantine);
     for (const row of this.source.rows('quarantine'))
-      orNone(() => insert.run(...COLUMNS.quarantine.map((column) => row[column] ?? null)));
+      unlessUnfit(() => insert.run(...valuesOf('quarantine', row)));
   }
 
   #meta(): void {
     for (const name of ['clock', 'sequence']) {
       const value = numberIn(this.source.meta(name));
-      if (value !== undefined) setMeta(this.target, name, String(value));
+      if (value !== undefined) addMeta(this.target, name, String(value));
     }
     const key = this.source.meta('quarantine-key');
-    if (typeof key === 'string') setMeta(this.target, 'quarantine-key', key);
+    if (typeof key === 'string') addMeta(this.target, 'quarantine-key', key);
   }
 }
 
+const IS_OPEN = `state IN ('received', 'leased')`;
 const OVER: readonly unknown[] = ['delivered', 'dead', 'conflict', 'stale', 'other'] satisfies MessageState[];
 
 function isOpen({ state }: Row): boolean {
@@ -218,24 +242,31 @@ function waiting(row: Row): Row {
   return row['state'] === 'leased' ? row : { ...row, state: 'received' };
 }
 
-/** A row whose values have changed may fit no more. */
-function orNone(insert: () => { changes: number | bigint }): number {
+function valuesOf(table: SalvagedTable, row: Row): SQLOutputValue[] {
+  return COLUMNS[table].map((column) => row[column] ?? null);
+}
+
+/** A row whose values have changed may fit no more, nor one to which nothing belongs. */
+function unlessUnfit(insert: () => void): void {
   try {
-    return Number(insert().changes);
+    insert();
   } catch (error) {
     if (error instanceof Error && 'errcode' in error && !UNFIT.includes(Number(error.errcode) % 256))
       throw error;
-    return 0;
   }
 }
 
 /** Primary result codes of SQLite for a value of the wrong kind: https://sqlite.org/rescode.html */
 const UNFIT: readonly number[] = [19, 20];
 
+/** Of what was found, or known to have been given. */
 function newestOf(database: DatabaseSync): number {
-  return Number(database.prepare('SELECT max(sequence) AS newest FROM message').get()?.['newest'] ?? 0);
+  const found = database.prepare('SELECT max(sequence) AS newest FROM message').get()?.['newest'];
+  const known = database.prepare(`SELECT value FROM meta WHERE name = 'sequence'`).get()?.['value'];
+  return Math.max(Number(found ?? 0), numberIn(known) ?? 0);
 }
 
-function setMeta(database: DatabaseSync, name: string, value: string): void {
+/** What stands there already stays. */
+function addMeta(database: DatabaseSync, name: string, value: string): void {
   database.prepare('INSERT OR IGNORE INTO meta VALUES (?, ?)').run(name, value);
 }
