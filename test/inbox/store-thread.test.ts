@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { ListQuery } from '../../lib/inbox/inbox';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
 
 describe('what is asked of the thread of a store', () => {
@@ -24,10 +25,10 @@ describe('what is asked of the thread of a store', () => {
   });
 
   it('fails alone where it holds what cannot be handed over', async () => {
-    const since = Symbol('no time') as unknown;
+    const query: ListQuery = { state: 'all', limit: 1 };
     const calls = [
       thread.call('ping', undefined),
-      thread.call('list', { state: 'all', limit: 1, since: since as number }),
+      thread.call('list', Object.assign(query, { since: Symbol('no time') })),
       thread.call('ping', undefined),
     ];
     const outcomes = await Promise.allSettled(calls);
