@@ -17,14 +17,15 @@ export async function readAll<Source, Answer>(
 
 /**
  * Messages of several inboxes, newest first, as far as they can be read.
- * @returns `faults` of those that cannot
+ * @returns `faults` of those that cannot: what they hold is missing
  */
 export async function listAll(
   inboxes: readonly Inbox[],
   query: ListQuery,
 ): Promise<{ messages: ListedMessage[]; faults: unknown[] }> {
   const { answers, faults } = await readAll(inboxes, (inbox) => inbox.list(query));
-  const messages = answers.flat();
+  const messages = answers.flatMap((list) => list.messages);
+  faults.push(...answers.flatMap(({ fault }) => fault ?? []));
   // Each list has its order already.
   if (answers.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
   return { messages: messages.slice(0, query.limit), faults };

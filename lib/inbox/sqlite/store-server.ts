@@ -4,7 +4,7 @@ import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
 import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
 import { finishSalvage, salvage } from './salvage/salvage';
-import type { StoreWarning } from '../store/protocol';
+import type { CallName, StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
 
@@ -16,6 +16,8 @@ const LONG = 500;
 const SALVAGE_EVERY = 10 * 60 * 1000;
 /** Before one that has failed, and so has set nothing aside, is tried again, in milliseconds. */
 const SALVAGE_AGAIN = 10_000;
+/** What is asked only to know, or to show it. */
+const READS: ReadonlySet<CallName> = new Set(['look', 'list', 'quarantinedSums']);
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 
@@ -154,7 +156,7 @@ export class StoreServer {
 
   /** A full disk can be read. */
   #readFromFull(request: Request, error: unknown): Reply {
-    const [read] = request.name === 'look' ? this.#answer([request]) : [];
+    const [read] = READS.has(request.name) ? this.#answer([request]) : [];
     return read ?? { id: request.id, error: faultText(error) };
   }
 
