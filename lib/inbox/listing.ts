@@ -30,18 +30,14 @@ export class Listing {
   }
 
   async list(query: ListQuery): Promise<MessageList> {
-    const { store } = this.spilling;
     const isLoaded = await within(
       this.spilling.loaded().then(() => true),
       this.patience,
     );
-    const beside = await listSpilled(store.messages, query);
-    // The inbox is asked in the step that has seen what is beside it: what enters it later is not in its answer.
+    const beside = await listSpilled(this.spilling.store.messages, query);
+    // The inbox is asked in the step that has seen what is beside it: what enters it later is not in its answer. In the same step
+    // the files are opened that are needed until then.
     const [inside] = await Promise.all([this.#inside(query, beside), this.#bodies.addTo(beside)]);
-    // What has entered it meanwhile may have left no file to read.
-    const isGone = ({ spilled, row }: SpilledRow): boolean =>
-      row.bytes === undefined && !store.has(spilled.deliveryId);
-    if (beside.some(isGone)) return this.list(query);
     const messages = await listedOf([...beside.map(({ row }) => row), ...inside.rows], query.limit);
     const fault =
       inside.fault ?? (isLoaded ? undefined : storeFailed('its spill folder is still being read'));

@@ -13,10 +13,9 @@ export class SpilledBodies {
 
   /** Adds them, as far as there is room, and as they can be read. Fails never. */
   async addTo(rows: readonly SpilledRow[]): Promise<void> {
-    for (const [segment, inSegment] of bySegment(rows)) {
-      if (this.#hanging > 0) return;
-      await this.#read(segment, inSegment);
-    }
+    if (this.#hanging > 0) return;
+    // All files at once: what enters the inbox meanwhile leaves none behind, but one that is open can be read.
+    await Promise.all([...bySegment(rows)].map(([segment, inSegment]) => this.#read(segment, inSegment)));
   }
 
   async #read(segment: Segment, rows: readonly SpilledRow[]): Promise<void> {
