@@ -5,8 +5,8 @@ import type {
   Consumption,
   Inbox,
   InboxState,
-  ListedMessage,
   ListQuery,
+  MessageList,
   QuarantinedMessage,
   QuarantineSum,
   Settlement,
@@ -15,6 +15,8 @@ import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Watchers } from '../concurrency/watchers';
 import { Arrivals } from './arrivals';
 import { EventQueues } from './queue/event-queues';
+import { Listing } from './listing';
+import { PatientReading } from './patient-reading';
 import { Settling } from './settling';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';
 import { BothStores } from './spill/both-stores';
@@ -26,7 +28,6 @@ import { fileSystemWarning } from './file-system';
 import type { Opened } from './store/protocol';
 import { StoreThread } from './sqlite/store-thread';
 import type { StoreNews, StorePort } from './store/port';
-import { listed } from './store/stored-message';
 import { Tidying, type RetentionPeriods } from './tidying';
 
 /** In milliseconds. */
@@ -64,6 +65,8 @@ export class DurableInbox implements Inbox {
   readonly #health: StoreHealth;
   readonly #arrivals: Arrivals;
   readonly #settling: Settling;
+  readonly #reading: PatientReading;
+  readonly #listing: Listing;
   readonly #tidying: Tidying;
   #quarantineKey: Promise<Uint8Array> | undefined;
   #closed = false;
@@ -110,6 +113,12 @@ export class DurableInbox implements Inbox {
       mayRepeat: () => performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
     });
     this.#settling = new Settling(this.#both, this.#queues);
+    this.#reading = new PatientReading(this.#store, {
+      state: () => this.#health.state,
+      hasMore: () => this.#spilling.store.messages.size > 0,
+      patience: spillAfter,
+    });
+    this.#listing = new Listing(this.#reading, this.#spilling, spillAfter);
     this.#tidying = new Tidying(this.#store, options.keep);
   }
 
@@ -159,8 +168,8 @@ export class DurableInbox implements Inbox {
     return this.#both.call('dismiss', deliveryId);
   }
 
-  async list(query: ListQuery): Promise<ListedMessage[]> {
-    return (await this.#store.call('list', query)).map(listed);
+  list(query: ListQuery): Promise<MessageList> {
+    return this.#listing.list(query);
   }
 
   quarantine(message: QuarantinedMessage): void {
@@ -175,7 +184,7 @@ export class DurableInbox implements Inbox {
   }
 
   async quarantineSums(): Promise<QuarantineSum[]> {
-    return (await this.#store.call('quarantinedSums', undefined)).map(quarantineSum);
+    return (await this.#reading.read('quarantinedSums', undefined)).map(quarantineSum);
   }
 
   async releaseUpTo(endpointId: string, lastId: number): Promise<void> {

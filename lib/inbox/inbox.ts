@@ -1,3 +1,4 @@
+import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 
@@ -109,6 +110,13 @@ export interface ListedMessage {
   proof?: ProvenMessage['proof'];
 }
 
+/** Messages of an inbox, newest first. */
+export interface MessageList {
+  messages: ListedMessage[];
+  /** `STORE_FAILED`: why what the inbox holds is missing; absent where all are there. */
+  fault?: RvmError;
+}
+
 /** A message that nothing proved, kept for the day on which the phrase is corrected. Holds no token in clear. */
 export interface QuarantinedMessage {
   endpointId: string;
@@ -180,8 +188,8 @@ export interface Inbox {
    */
   dismiss(deliveryId: string): Promise<boolean>;
 
-  /** Newest first. @throws RvmError `STORE_FAILED` */
-  list(query: ListQuery): Promise<ListedMessage[]>;
+  /** What is kept beside an inbox that fails is among them, and all that there is of one that cannot be read; `fault` says so. */
+  list(query: ListQuery): Promise<MessageList>;
 
   /** Keeps a message that nothing proved, within bounds; nothing else waits for it. */
   quarantine(message: QuarantinedMessage): void;

@@ -138,8 +138,8 @@ export class Inboxes {
   /** What is still open there, nobody looks at any more: somebody should know. */
   async #close({ folder, inbox }: Entry): Promise<void> {
     this.#entries.delete(folder);
-    const open = await inbox.list({ state: 'open', limit: MOST_COUNTED }).catch(() => []);
-    if (open.length > 0) this.options.onLeftBehind(folder, open.length);
+    const { messages } = await inbox.list({ state: 'open', limit: MOST_COUNTED });
+    if (messages.length > 0) this.options.onLeftBehind(folder, messages.length);
     await inbox.close().catch(() => undefined);
   }
 

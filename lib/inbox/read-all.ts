@@ -1,3 +1,4 @@
+import type { RvmError } from '../error';
 import type { Inbox, ListedMessage, ListQuery } from './inbox';
 
 /**
@@ -17,15 +18,16 @@ export async function readAll<Source, Answer>(
 
 /**
  * Messages of several inboxes, newest first, as far as they can be read.
- * @returns `faults` of those that cannot
+ * @returns `faults` of those that cannot be read: what they hold is missing
  */
 export async function listAll(
   inboxes: readonly Inbox[],
   query: ListQuery,
-): Promise<{ messages: ListedMessage[]; faults: unknown[] }> {
-  const { answers, faults } = await readAll(inboxes, (inbox) => inbox.list(query));
-  const messages = answers.flat();
+): Promise<{ messages: ListedMessage[]; faults: RvmError[] }> {
+  const lists = await Promise.all(inboxes.map((inbox) => inbox.list(query)));
+  const messages = lists.flatMap((list) => list.messages);
+  const faults = lists.flatMap(({ fault }) => fault ?? []);
   // Each list has its order already.
-  if (answers.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
+  if (lists.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
   return { messages: messages.slice(0, query.limit), faults };
 }

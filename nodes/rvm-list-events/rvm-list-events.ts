@@ -35,11 +35,18 @@ function timeIn(value: unknown): number {
   return readTime(value)?.getTime() ?? Number(value);
 }
 
-/** Of all inboxes, as far as they can be read. @throws RvmError STORE_FAILED where none can */
-async function rowsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<EventRow[]> {
+/** What there is to list, and why it is not all. */
+interface Listed {
+  rows: EventRow[];
+  fault?: RvmError;
+}
+
+/** Of all inboxes, as far as they can be read. @throws RvmError STORE_FAILED where none can, and nothing is kept beside them */
+async function listedOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Listed> {
   const { messages, faults } = await listAll(inboxes, query);
-  if (faults.length === inboxes.length) throw faults[0];
-  return messages.map((message) => eventRow(message));
+  const [fault] = faults;
+  if (fault !== undefined && messages.length === 0 && faults.length === inboxes.length) throw fault;
+  return { rows: messages.map((message) => eventRow(message)), ...(fault && { fault }) };
 }
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
@@ -53,6 +60,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const inboxes = (): Inbox[] =>
     allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED, DEFAULTS)).inbox];
   node.on('close', () => claim?.release());
+  /** Why the last list was not all. */
+  let missing: RvmError | undefined;
 
   onInput(
     node,
@@ -63,9 +72,14 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       const since = sinceOf(
         await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg),
       );
-      msg.payload = await rowsOf(inboxes(), { state, limit, ...(since !== undefined && { since }) });
+      const query = { state, limit, ...(since !== undefined && { since }) };
+      const { rows, fault } = await listedOf(inboxes(), query);
+      msg.payload = rows;
+      if (fault === undefined) delete msg.incomplete;
+      else msg.incomplete = fault.message;
+      missing = fault;
     },
-    (failure) => shown.ended(failure),
+    (failure) => shown.ended(failure ?? missing),
   );
 }
 

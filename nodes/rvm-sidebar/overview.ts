@@ -78,6 +78,8 @@ export interface Overview {
   pending: PendingRow[];
   /** Why an inbox cannot store, or be read; null where all can. */
   fault: string | null;
+  /** True where an inbox cannot be read: what it holds is not among the events. */
+  isPartial: boolean;
 }
 
 /** What can be done with a dead letter: deliver it again, or take it off the list. */

@@ -87,15 +87,13 @@ class Sidebar {
     const shown = JSON.stringify(overview);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const { stations, pending, events, dead, quarantine, refused, problems, fault } = overview;
+    const { stations, pending, events, dead, quarantine, refused, problems, fault, isPartial } = overview;
     this.#fault.text(fault === null ? '' : own('notDurable', { reason: fault }));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
     this.#showStations(stations, events);
     this.#forgetPictures(events);
-    fill(
-      this.#lists.events,
-      events.map((row) => this.#eventRow(row)),
-    );
+    const missing = isPartial ? [$('<div class="rvm-quiet">').text(own('partial'))] : [];
+    fill(this.#lists.events, [...events.map((row) => this.#eventRow(row)), ...missing]);
     this.#fillUrgent(
       'pending',
       pending.map((row) => pendingRow(row).append(this.#acceptButton(row))),

@@ -51,6 +51,7 @@ async function overview(RED: NodeAPI): Promise<Overview> {
     })),
     pending: pendingSites(RED),
     fault: faultOf(events.faults),
+    isPartial: events.faults.length > 0,
   };
 }
 

@@ -25,7 +25,8 @@ describe('what was spilled, on its way into the inbox', () => {
   }
 
   const isInside = async (inbox: HookedInbox, count: number): Promise<boolean> =>
-    inbox.state().durable === true && (await inbox.list({ state: 'all', limit: 1000 })).length === count;
+    inbox.state().durable === true &&
+    (await inbox.list({ state: 'all', limit: 1000 })).messages.length === count;
 
   it('enters all the same where the inbox would not have it the first time', async () => {
     const inbox = open(fail);
@@ -80,7 +81,10 @@ describe('what was spilled, on its way into the inbox', () => {
     await eventually(() => taker.ids.length === 1, 'the event');
     assert.equal(await next.settle(deliveryId, { action: 'done' }), true);
     next.hook = pass;
-    await eventually(async () => (await next.list({ state: 'settled', limit: 9 })).length === 1, 'its end');
+    await eventually(
+      async () => (await next.list({ state: 'settled', limit: 9 })).messages.length === 1,
+      'its end',
+    );
     await eventually(() => next.state().durable === true, 'an inbox that works');
     assert.equal(taker.ids.length, 1);
   });

@@ -228,11 +228,11 @@ describe('events that have to be settled', () => {
     const { deliveryId } = await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the delivery');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
-    assert.deepEqual((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
+    assert.deepEqual((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
     for (const action of ['done', 'reject', 'retry', 'extend'] as const) {
       assert.equal(await inbox.settle(deliveryId, { action }), true, 'a second settlement');
     }
-    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
+    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
     assert.deepEqual(taker.dead, []);
   });
 
@@ -284,7 +284,7 @@ describe('events that have to be settled', () => {
     await eventually(() => taker.dead.length === 1, 'the dead letter');
     assert.equal(taker.ids.length, 2);
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'attempts', note: undefined }]);
-    const [row] = await inbox.list({ state: 'dead', limit: 9 });
+    const [row] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
     assert.deepEqual([row?.deliveryId, row?.attempts, row?.state], [deliveryId, 2, 'dead']);
   });
 
@@ -297,14 +297,14 @@ describe('events that have to be settled', () => {
     assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
     await eventually(() => taker.dead.length === 2, 'the next death');
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
-    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
+    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
 
     const { deliveryId: other } = await inbox.accept(proven());
     await eventually(() => taker.dead.length === 3, 'one more death');
     await inbox.settle(other, { action: 'reject' });
     for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
     assert.deepEqual(
-      (await inbox.list({ state: 'dead', limit: 9 })).map((row) => row.deliveryId),
+      (await inbox.list({ state: 'dead', limit: 9 })).messages.map((row) => row.deliveryId),
       [other],
     );
   });
@@ -315,7 +315,7 @@ describe('events that have to be settled', () => {
     await eventually(() => taker.ids.length === 1, 'the delivery');
     await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' });
     assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
-    assert.equal((await inbox.list({ state: 'dead', limit: 9 })).length, 1);
+    assert.equal((await inbox.list({ state: 'dead', limit: 9 })).messages.length, 1);
   });
 
   it('have more time where the flow wants it', async () => {

@@ -18,7 +18,7 @@ describe('what the inbox keeps', () => {
   function tidy(keys: number, bodies: number): void {
     while (inbox.store.work.tidy({ keys: keys * DAY, bodies: bodies * DAY }));
   }
-  const rows = async () => inbox.list({ state: 'all', limit: 10_000 });
+  const rows = async () => (await inbox.list({ state: 'all', limit: 10_000 })).messages;
 
   async function deliver(count: number, left = 0): Promise<void> {
     const taker = new Taker(inbox);

@@ -71,7 +71,9 @@ export class Taker {
 
 /** Waits until the inbox has nothing open any more, but for `left` events. */
 export function allSettled(inbox: Inbox, left = 0): Promise<void> {
-  const isSettled = async (): Promise<boolean> =>
-    (await inbox.list({ state: 'open', limit: left + 1 })).length <= left;
+  const isSettled = async (): Promise<boolean> => {
+    const { messages, fault } = await inbox.list({ state: 'open', limit: left + 1 });
+    return fault === undefined && messages.length <= left;
+  };
   return eventually(isSettled, 'the end of all events');
 }

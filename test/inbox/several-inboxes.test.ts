@@ -32,7 +32,7 @@ describe('of several inboxes, the first of which fails,', () => {
   it('an event is settled in the one that knows it', async () => {
     const { deliveryId } = await inbox.accept(proven());
     await actWhereKnown(inboxes, (each) => each.settle(deliveryId, { action: 'done' }));
-    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).length, 1);
+    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
   });
 
   it('a dead letter is delivered again from the one that knows it', async () => {
@@ -44,7 +44,7 @@ describe('of several inboxes, the first of which fails,', () => {
   it('a dead letter is discarded in the one that knows it', async () => {
     const { deliveryId } = await deadLetter();
     await actWhereKnown(inboxes, (each) => each.dismiss(deliveryId));
-    assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), []);
+    assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), { messages: [] });
   });
 
   it('what none of the others knows is a failure of the store, for it may be there', async () => {

@@ -86,7 +86,7 @@ describe('what is spilled when the process ends', () => {
       assert.deepEqual(await next.accept(message), { outcome: 'repeat', deliveryId });
       next.fails = false;
       await eventually(() => next.state().durable === true && kept('spill-after') === '', 'its end');
-      const rows = await next.list({ state: 'all', limit: 9 });
+      const { messages: rows } = await next.list({ state: 'all', limit: 9 });
       assert.deepEqual(
         rows.map((row) => [row.deliveryId, row.state, row.messageId]),
         [[deliveryId, 'delivered', message.envelope.messageId]],
@@ -105,7 +105,7 @@ describe('what is spilled when the process ends', () => {
     await eventually(() => kept('spill') === '', 'its end');
     inbox.configure({ keep: { keys: 7, bodies: 7 }, spillFolder: path.join(folder, 'copy') });
     await eventually(() => kept('copy') === '', 'the end of the copy');
-    assert.equal((await inbox.list({ state: 'all', limit: 9 })).length, 1);
+    assert.equal((await inbox.list({ state: 'all', limit: 9 })).messages.length, 1);
     assert.equal(taker.ids.length, 1);
   });
 

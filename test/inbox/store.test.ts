@@ -67,7 +67,7 @@ describe('the store of the inbox, in its thread', () => {
     assert.notEqual(conflict.deliveryId, first.deliveryId);
     await restart();
     assert.deepEqual(await inbox.accept(other), { outcome: 'repeat', deliveryId: conflict.deliveryId });
-    const rows = await inbox.list({ state: 'all', limit: 9 });
+    const { messages: rows } = await inbox.list({ state: 'all', limit: 9 });
     assert.deepEqual(
       rows.map(({ state, messageId: id }) => [state, id]),
       [
@@ -83,8 +83,8 @@ describe('the store of the inbox, in its thread', () => {
     const { deliveryId } = await inbox.accept(other);
     assert.deepEqual([await inbox.dismiss(deliveryId), await inbox.dismiss(waiting)], [true, false]);
     await restart();
-    assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), []);
-    assert.equal((await inbox.list({ state: 'all', limit: 9 })).length, 2);
+    assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), { messages: [] });
+    assert.equal((await inbox.list({ state: 'all', limit: 9 })).messages.length, 2);
     assert.equal((await inbox.accept(other)).outcome, 'repeat');
   });
 
@@ -181,7 +181,7 @@ describe('the store of the inbox, in its thread', () => {
     for (const messageId of ids) assert.equal((await inbox.accept(proven({}, { messageId }))).outcome, 'new');
     const letter = { ...record, kind: 'dead-letter', reason: 'no-message-id' } as const;
     assert.equal((await inbox.accept(letter)).outcome, 'new');
-    const rows = await inbox.list({ state: 'all', limit: 99 });
+    const { messages: rows } = await inbox.list({ state: 'all', limit: 99 });
     assert.deepEqual(new Set(rows.map(({ messageId }) => messageId)), new Set([...ids, null]));
     assert.equal(rows.length, ids.length + 1);
   });
@@ -191,7 +191,7 @@ describe('the store of the inbox, in its thread', () => {
     const letter: DeadLetter = { ...record, kind: 'dead-letter', reason: 'no-message-id', body };
     assert.equal((await inbox.accept(letter)).outcome, 'new');
     assert.equal((await inbox.accept(letter)).outcome, 'repeat');
-    const [row] = await inbox.list({ state: 'dead', limit: 9 });
+    const [row] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
     assert.deepEqual([row?.state, row?.messageId, row?.event], ['dead', null, event]);
     assert.ok(envelope.messageId);
   });
@@ -201,7 +201,7 @@ describe('the store of the inbox, in its thread', () => {
     for (const hour of [1, 2, 3, 4]) await inbox.accept(proven({ eventName: `${hour}` }, at(hour)));
     const names = async (since: string | undefined, limit: number) => {
       const query = { state: 'all' as const, limit, ...(since && { since: Date.parse(since) }) };
-      return (await inbox.list(query)).map(({ event }) => event.eventName);
+      return (await inbox.list(query)).messages.map(({ event }) => event.eventName);
     };
     assert.deepEqual(await names(undefined, 9), ['4', '3', '2', '1']);
     assert.deepEqual(await names('2026-03-04T02:00:00Z', 2), ['4', '3']);

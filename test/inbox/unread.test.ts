@@ -135,7 +135,7 @@ describe('a body that the disk fails to read', () => {
   it('lists the event without it', async () => {
     await inbox.accept(proven());
     mend = failToReadBodies();
-    const [row] = await inbox.list({ state: 'all', limit: 9 });
+    const [row] = (await inbox.list({ state: 'all', limit: 9 })).messages;
     assert.deepEqual([row?.state, row?.event], ['received', {}]);
   });
 });
@@ -212,6 +212,9 @@ describe('a disk that fails to read bodies', () => {
     assert.match(inbox.state().fault ?? '', /the disk reports errors/);
     mend();
     await eventually(() => inbox.state().durable === true, 'the next opening');
-    assert.equal((await inbox.list({ state: 'open', limit: 9 }))[0]?.event.eventName, 'Person in yard');
+    assert.equal(
+      (await inbox.list({ state: 'open', limit: 9 })).messages[0]?.event.eventName,
+      'Person in yard',
+    );
   });
 });

@@ -1,5 +1,5 @@
 import type { Finish, Progress, StoreCalls } from '../store/protocol';
-import { isOpenState } from '../store/stored-message';
+import { isDeadState, isOpenState } from '../store/stored-message';
 
 /** The flow has it, once more. As all that follow, it gives how far the event has come then, and changes nothing itself. */
 export function handedOver(progress: Progress): Progress {
@@ -56,10 +56,8 @@ export function revived(progress: Progress): Progress | undefined {
 
 /** Nobody wants to see it among the dead ones any more. Undefined where it is none of them. */
 export function dismissed(progress: Progress): Progress | undefined {
-  return DEAD.includes(progress.state) ? { ...progress, again: 'dismissed' } : undefined;
+  return isDeadState(progress.state) ? { ...progress, again: 'dismissed' } : undefined;
 }
-
-const DEAD: readonly Progress['state'][] = ['dead', 'conflict', 'stale'];
 
 /** A dead letter that nobody settled: it can be had again. */
 export function isExhausted({ state, again }: Progress): boolean {

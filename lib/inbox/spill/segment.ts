@@ -44,17 +44,31 @@ export async function readSegment(
   return { segment, frames };
 }
 
-/** One frame once more. Undefined where it cannot be read. */
-export async function readFrame({ file }: Segment, { at, length }: FramePlace): Promise<Frame | undefined> {
+/** Frames once more, one after the other. Each is undefined where it cannot be read. */
+export async function* readFrames(
+  { file }: Segment,
+  places: readonly FramePlace[],
+): AsyncGenerator<Frame | undefined> {
   const handle = await fs.open(file, 'r').catch(() => undefined);
-  if (handle === undefined) return undefined;
+  try {
+    for (const place of places) yield handle && (await readAt(handle, place));
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** One frame once more. Undefined where it cannot be read. */
+export async function readFrame(segment: Segment, place: FramePlace): Promise<Frame | undefined> {
+  for await (const frame of readFrames(segment, [place])) return frame;
+  return undefined;
+}
+
+async function readAt(handle: fs.FileHandle, { at, length }: FramePlace): Promise<Frame | undefined> {
   try {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, at);
     return bytesRead === length ? frameIn(buffer) : undefined;
   } catch {
     return undefined;
-  } finally {
-    await handle.close();
   }
 }
 

@@ -100,6 +100,11 @@ export class Spilling {
     return [...this.#settlements.values()];
   }
 
+  /** What became of events that are in the inbox, which it does not know yet; by delivery id. */
+  ends(): Map<string, KeptSettlement['state']> {
+    return new Map(this.settlements().map(({ deliveryId, state }) => [deliveryId, state]));
+  }
+
   /** Keeps the end of an event that is in the inbox. @throws Error where that cannot be written */
   async settle(deliveryId: string, state: KeptSettlement['state']): Promise<void> {
     this.#entering += 1;

@@ -1,9 +1,7 @@
 import type { StoredMessage } from '../store/protocol';
+import { MAX_LISTED } from '../store/stored-message';
 import { isDamaged } from './fault';
 import type { Statements } from './statements';
-
-/** Bodies that a list reads, in bytes: beyond it, it has rows without them. */
-const MAX_LISTED = 32 * 1024 * 1024;
 
 /** The bodies of the messages that a transaction gives, read once it is over. */
 export class Bodies {

@@ -3,10 +3,10 @@ import { fileSystemWarning } from '../file-system';
 import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
 import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
+import { DamagedError } from './open';
 import { isLogDamaged } from './salvage/log-frames';
 import { checkRoom, finishSalvage, salvage } from './salvage/salvage';
-import type { Salvaged, StoreWarning } from '../store/protocol';
-import { DamagedError } from './open';
+import type { CallName, Salvaged, StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
 
@@ -18,6 +18,8 @@ const LONG = 500;
 const SALVAGE_EVERY = 10 * 60 * 1000;
 /** Before one that has failed is tried again the first time, in milliseconds; then twice as long. */
 const SALVAGE_AGAIN = 10_000;
+/** What is asked only to know, or to show it. */
+const READS: ReadonlySet<CallName> = new Set(['look', 'list', 'quarantinedSums']);
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 
@@ -178,7 +180,7 @@ export class StoreServer {
 
   /** A full disk can be read. */
   #readFromFull(request: Request, error: unknown): Reply {
-    const [read] = request.name === 'look' ? this.#answer([request]) : [];
+    const [read] = READS.has(request.name) ? this.#answer([request]) : [];
     return read ?? { id: request.id, error: faultText(error) };
   }
 

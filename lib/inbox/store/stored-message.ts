@@ -2,10 +2,10 @@ import { isRecord } from '../../json/json-record';
 import { readEnvelope } from '../../message/envelope';
 import { jsonOf } from '../../message/json-reading';
 import { isEnd, isHealth } from '../../message/phase';
-import type { Delivery, ListedMessage, MessageState } from '../inbox';
+import type { Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
-import type { LeasedMessage, NewMessage, Progress, StoredMessage } from './protocol';
+import type { LeasedMessage, NewMessage, Progress } from './protocol';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
@@ -134,8 +134,11 @@ function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
   return again === undefined || again === 'attempts' || again === 'dismissed' ? {} : { again };
 }
 
+/** Bodies that a list reads of one place, in bytes: beyond it, it has rows without them. */
+export const MAX_LISTED = 32 * 1024 * 1024;
+
 /** A stored message as a list shows it. */
-export function listed(stored: StoredMessage): ListedMessage {
+export function listed(stored: LeasedMessage): ListedMessage {
   const message = acceptedMessage(stored);
   return {
     receivedTime: timeText(stored.received),
@@ -153,6 +156,22 @@ export function listed(stored: StoredMessage): ListedMessage {
 /** True while it waits, or is leased. */
 export function isOpenState(state: MessageState): boolean {
   return state === 'received' || state === 'leased';
+}
+
+/** True of what no flow gets any more, and somebody may want to see. */
+export function isDeadState(state: MessageState): boolean {
+  return state === 'dead' || state === 'conflict' || state === 'stale';
+}
+
+/** Whether a list of some state has a message: what `sqlite/statements` says of what is in the inbox. */
+export function isListed(
+  wanted: ListQuery['state'],
+  { state, again }: Pick<Progress, 'state' | 'again'>,
+): boolean {
+  if (wanted === 'all') return true;
+  if (wanted === 'open') return isOpenState(state);
+  if (wanted === 'settled') return state === 'delivered';
+  return isDeadState(state) && again !== 'dismissed';
 }
 
 /** Of one message, of which two places know something: whether the one has come further than the other. */

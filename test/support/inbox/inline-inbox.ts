@@ -9,6 +9,8 @@ import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/
 import { PATIENCE } from '../time/patience';
 import { acceptedMessage } from '../../../lib/inbox/store/stored-message';
 
+/** What a store answers of which the disk can be read, but not written. */
+const READS: readonly CallName[] = ['look', 'list'];
 const DAY = 24 * 60 * 60 * 1000;
 
 /** The store in the thread of the test, because a thread takes long to start. Each call is a transaction of its own. */
@@ -21,6 +23,8 @@ class InlineStore implements StorePort {
   /** True = what it is asked is done at once, and answered later. */
   answersLate = false;
   #late: (() => void)[] = [];
+  /** What it was asked, in order. */
+  readonly questions: CallName[] = [];
 
   constructor(
     private readonly folder: string,
@@ -36,7 +40,8 @@ class InlineStore implements StorePort {
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.fails && !(this.isReadable && name === 'look')) throw storeFailed('the disk is gone');
+    this.questions.push(name);
+    if (this.fails && !(this.isReadable && READS.includes(name))) throw storeFailed('the disk is gone');
     const give = this.store.transaction(() => this.store.work[name](take));
     if (this.answersLate) await new Promise<void>((resolve) => this.#late.push(resolve));
     return give;
@@ -86,6 +91,11 @@ export class InlineInbox extends DurableInbox {
 
   get store(): Store {
     return this.#port.store;
+  }
+
+  /** What the store was asked, in order. */
+  get questions(): readonly CallName[] {
+    return this.#port.questions;
   }
 
   set fails(fails: boolean) {

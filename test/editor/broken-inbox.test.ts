@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { describeInEditor } from '../support/editor/in-editor';
+import type { FlowNode } from '../support/node-red/node-red';
+
+const folders: string[] = [];
+
+/** Its inbox cannot be opened; events have one attempt, and nothing settles them by itself. */
+function flow(): FlowNode[] {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-broken-'));
+  folders.push(folder);
+  fs.mkdirSync(path.join(folder, 'inbox.sqlite'));
+  const webhook = { inbox: 'inbox', handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
+  const settle = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
+  return webhookFlow({ webhook }, { id: 'inbox', type: 'rvm-inbox', name: '', folder }, settle);
+}
+
+function end(): void {
+  for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true });
+}
+
+describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow, end }, (editor) => {
+  const events = () => editor.page.locator('.rvm-events');
+
+  it('says why, and that what the inbox holds is missing, where nothing has come yet', async () => {
+    await editor.nodeRed.logged(/cannot store/);
+    await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+    await events().getByText('What the inbox holds is listed again once it can be read.').waitFor();
+    assert.equal(await events().getByText('None yet').count(), 0);
+    assert.match(await editor.page.locator('.rvm-fault').innerText(), /cannot be opened or made/);
+  });
+
+  it('shows the alarms that come, and delivers their dead letters again, or lets them go', async () => {
+    const message = alarmMessage({ cameraName: 'Camera at night' });
+    assert.equal((await post(`${editor.nodeRed.url}${PATH}`, message, PHRASE)).status, 200);
+    await events().locator('.rvm-row').filter({ hasText: 'Camera at night' }).waitFor();
+    const dead = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera at night' });
+    await dead.waitFor();
+    const from = editor.nodeRed.seen.length;
+    await dead.locator('[data-action="retry"]').click();
+    await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length > 0, 'the event once more');
+    const isDead = () => editor.nodeRed.at('problems', from).some(({ topic }) => topic === 'dead-letter');
+    await editor.nodeRed.until(isDead, 'the dead letter once more');
+    await dead.locator('[data-action="discard"]').click();
+    await dead.waitFor({ state: 'detached' });
+    assert.match(await events().innerText(), /Camera at night[^]*dead letter[^]*is listed again/);
+  });
+
+  it('shows the last line in full, however low it is', async () => {
+    const bottoms = await editor.page.evaluate(`(() => {
+      const sidebar = $('.rvm-sidebar')[0];
+      sidebar.scrollTop = 1e6;
+      const last = $('.rvm-events').children().last()[0];
+      return [last, sidebar.parentElement].map((each) => each.getBoundingClientRect().bottom);
+    })()`);
+    const [line, place] = bottoms as [number, number];
+    assert.ok(line <= place, `${line} below ${place}`);
+  });
+});

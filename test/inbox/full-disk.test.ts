@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import { StatementSync } from 'node:sqlite';
+import os from 'node:os';
+import path from 'node:path';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import { ServedStore } from '../support/inbox/served-store';
+import { replaceMethod } from '../support/suite/replaced-method';
+import { proven } from './samples';
+
+const SQLITE_FULL = 13;
+
+/** From now on the disk has no room for bodies. @returns the way to end that */
+function fillDisk(): () => void {
+  return replaceMethod<StatementSync>(StatementSync.prototype, 'run', (former) => {
+    return function run(...values) {
+      if (/INSERT INTO body\b/.test(this.sourceSQL))
+        throw Object.assign(new Error('database or disk is full'), { errcode: SQLITE_FULL });
+      return Reflect.apply(former, this, values);
+    };
+  });
+}
+
+describe('a store whose disk is full', () => {
+  let folder: string;
+  let store: ServedStore;
+  let makeRoom: () => void;
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-full-'));
+    makeRoom = () => undefined;
+    store = new ServedStore(path.join(folder, 'inbox.sqlite'), {
+      onOpened: () => undefined,
+      onFault: () => undefined,
+      onWarning: () => undefined,
+      onSlow: () => undefined,
+    });
+  });
+  afterEach(async () => {
+    makeRoom();
+    await store.close();
+    fs.rmSync(folder, { recursive: true });
+  });
+
+  const accept = () => store.call('accept', { message: newMessage(proven()), lease: 'no' });
+
+  it('lists what it has, and tells what it knows, also together with what it cannot store', async () => {
+    const message = newMessage(proven());
+    const { deliveryId } = await store.call('accept', { message, lease: 'no' });
+    makeRoom = fillDisk();
+    const asked = [
+      accept(),
+      store.call('list', { state: 'all', limit: 9 }),
+      store.call('quarantinedSums', undefined),
+      store.call('look', message),
+    ] as const;
+    const [accepting, listing, summing, looking] = await Promise.allSettled(asked);
+    assert.equal(accepting.status, 'rejected');
+    assert.match(String(accepting.reason), /the disk is full: make room/);
+    assert.ok(
+      listing.status === 'fulfilled' && summing.status === 'fulfilled' && looking.status === 'fulfilled',
+    );
+    assert.deepEqual(
+      listing.value.map((row) => [row.deliveryId, row.bytes?.byteLength]),
+      [[deliveryId, message.bytes.byteLength]],
+    );
+    assert.deepEqual([summing.value, looking.value.outcome], [[], 'repeat']);
+  });
+});

@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { ListedMessage, ListQuery } from '../../lib/inbox/inbox';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { eventually, PATIENCE, soon } from '../support/time/patience';
+import { proven, Taker } from './samples';
+
+/** Another endpoint, whose events nobody takes. */
+const UNATTENDED = { endpointId: 'unattended' };
+
+describe('a list of an inbox whose store fails', () => {
+  let folder: string;
+  let inbox: InlineInbox;
+  beforeEach(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
+    await open();
+  });
+  afterEach(async () => {
+    inbox.fails = false;
+    await inbox.close();
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function open(spillAfter = PATIENCE): Promise<void> {
+    inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20, spillAfter });
+    await eventually(() => inbox.state().durable === true, 'the store to be open');
+  }
+
+  /** Its store has little time to answer from now on. */
+  async function openImpatient(): Promise<void> {
+    await inbox.close();
+    await open(100);
+  }
+
+  const list = (state: ListQuery['state'], more: Partial<ListQuery> = {}) =>
+    inbox.list({ state, limit: 9, ...more });
+  const idsOf = (messages: readonly ListedMessage[]) => messages.map(({ deliveryId }) => deliveryId);
+  const stateOf = async (deliveryId: string) =>
+    (await list('all', { limit: 1000 })).messages.find((row) => row.deliveryId === deliveryId)?.state;
+  const isEmpty = (): boolean => fs.readdirSync(folder).length === 0;
+
+  it('has what is spilled, newest first, with all that a row has, and says why it is not all', async () => {
+    await inbox.accept(proven({}, UNATTENDED));
+    inbox.fails = true;
+    const message = proven({ eventName: 'Beside' }, UNATTENDED);
+    const { deliveryId } = await inbox.accept(message);
+    const later = await inbox.accept(proven({}, UNATTENDED));
+    const { messages, fault } = await list('all');
+    assert.deepEqual(idsOf(messages), [later.deliveryId, deliveryId]);
+    assert.deepEqual(messages[1], {
+      receivedTime: message.receivedTime,
+      station: 'north',
+      state: 'received',
+      attempts: 0,
+      messageId: message.envelope.messageId,
+      deliveryId,
+      event: message.event,
+      canRetry: false,
+      proof: 'hmac',
+    });
+    assert.deepEqual(
+      [fault?.code, fault?.message],
+      ['STORE_FAILED', 'The inbox cannot store: the disk is gone.'],
+    );
+  });
+
+  it('has each of them in the state it has, and in the lists of that state alone', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
+    inbox.fails = true;
+    const { deliveryId: exhausted } = await inbox.accept(proven());
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
+    await taker.consumption.end();
+    const next = new Taker(inbox, { handledWhen: 'settled' });
+    const message = proven();
+    const { deliveryId: delivered } = await inbox.accept(message);
+    const { deliveryId: rejected } = await inbox.accept(proven());
+    const { deliveryId: leased } = await inbox.accept(proven());
+    await eventually(() => next.ids.length === 3, 'the events');
+    await inbox.settle(delivered, { action: 'done' });
+    await inbox.settle(rejected, { action: 'reject' });
+    const { deliveryId: received } = await inbox.accept(proven({}, UNATTENDED));
+    const copy = proven({ eventName: 'Another' }, { messageId: message.envelope.messageId });
+    const { deliveryId: conflict } = await inbox.accept(copy);
+    const { event: _none, envelope: _neither, ...letter } = proven();
+    const { deliveryId: unusable } = await inbox.accept({
+      ...letter,
+      kind: 'dead-letter',
+      reason: 'not-json',
+    });
+    const { deliveryId: stale } = await inbox.accept({
+      ...letter,
+      kind: 'stale',
+      reason: 'too-old',
+      messageId: 'old',
+    });
+    const { deliveryId: other } = await inbox.accept(proven({}, { kind: 'other' }));
+    const rowsOf = async (state: ListQuery['state']) =>
+      (await list(state, { limit: 99 })).messages.map((row) => [row.deliveryId, row.state, row.canRetry]);
+    const open = [
+      [received, 'received', false],
+      [leased, 'leased', false],
+    ];
+    const dead = [
+      [stale, 'stale', false],
+      [unusable, 'dead', false],
+      [conflict, 'conflict', false],
+      [rejected, 'dead', false],
+      [exhausted, 'dead', true],
+    ];
+    const settled = [[delivered, 'delivered', false]];
+    const all = [[other, 'other', false], ...dead.slice(0, 3), ...open, dead[3], ...settled, dead[4]];
+    assert.deepEqual(await rowsOf('open'), open);
+    assert.deepEqual(await rowsOf('settled'), settled);
+    assert.deepEqual(await rowsOf('dead'), dead);
+    assert.deepEqual(await rowsOf('all'), all);
+  });
+
+  it('has them from a time on, and up to a limit', async () => {
+    const at = (second: number) => ({ ...UNATTENDED, receivedTime: `2026-03-04T05:06:0${second}.000Z` });
+    inbox.fails = true;
+    for (const second of [2, 4, 1, 3, 4]) await inbox.accept(proven({}, at(second)));
+    const seconds = async (more: Partial<ListQuery>) =>
+      (await list('all', more)).messages.map(({ receivedTime }) => Number(receivedTime.slice(17, 19)));
+    assert.deepEqual(await seconds({}), [4, 4, 3, 2, 1]);
+    assert.deepEqual(await seconds({ limit: 3 }), [4, 4, 3]);
+    assert.deepEqual(await seconds({ since: Date.parse(at(3).receivedTime) }), [4, 4, 3]);
+    assert.deepEqual(await seconds({ limit: 1 }), [4]);
+  });
+
+  it('has a dead letter until it is discarded, or delivered again', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
+    inbox.fails = true;
+    const accepted = [await inbox.accept(proven()), await inbox.accept(proven())];
+    await eventually(() => taker.dead.length === 2, 'the dead letters');
+    await taker.consumption.end();
+    const next = new Taker(inbox, { handledWhen: 'settled' });
+    const [again = '', discarded = ''] = accepted.map(({ deliveryId }) => deliveryId);
+    assert.deepEqual(idsOf((await list('dead')).messages), [discarded, again]);
+    assert.equal(await inbox.dismiss(discarded), true);
+    assert.equal(await inbox.settle(again, { action: 'retry' }), true);
+    assert.deepEqual((await list('dead')).messages, []);
+    await eventually(() => next.ids.length === 1, 'the event once more');
+    assert.deepEqual([await stateOf(discarded), await stateOf(again)], ['dead', 'leased']);
+    await inbox.settle(again, { action: 'done' });
+    assert.deepEqual(idsOf((await list('settled')).messages), [again]);
+  });
+
+  it('has what a former process spilled', async () => {
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven({ eventName: 'Of the former' }, UNATTENDED));
+    await inbox.close();
+    inbox = new InlineInbox({ spillFolder: folder, lookAgain: 20 });
+    inbox.fails = true;
+    const { messages } = await list('open');
+    assert.deepEqual(
+      messages.map((row) => [row.deliveryId, row.event.eventName]),
+      [[deliveryId, 'Of the former']],
+    );
+  });
+
+  it('has a row without content of what is spilled to a file that is gone', async () => {
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(async () => (await stateOf(deliveryId)) === 'delivered', 'its end');
+    assert.equal(taker.ids.length, 1);
+    const [row] = (await list('all')).messages;
+    assert.equal(row?.event.eventName, 'Person in yard');
+    for (const name of fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+      if (path.basename(name) === 'spill-1') fs.unlinkSync(path.join(folder, name));
+    const [left] = (await list('all')).messages;
+    assert.deepEqual([left?.deliveryId, left?.state, left?.event], [deliveryId, 'delivered', {}]);
+  });
+
+  it('is whole where the inbox can be read: of both, each once, the newest first', async () => {
+    const inside = await inbox.accept(proven({}, UNATTENDED));
+    inbox.fails = true;
+    inbox.isReadable = true;
+    const beside = await inbox.accept(proven({}, UNATTENDED));
+    assert.deepEqual(
+      (await list('open')).messages.map(({ deliveryId }) => deliveryId),
+      [beside.deliveryId, inside.deliveryId],
+    );
+    assert.equal((await list('open')).fault, undefined);
+    assert.deepEqual(idsOf((await list('open', { limit: 1 })).messages), [beside.deliveryId]);
+  });
+
+  it('tells of an event in the inbox how it ended, though the inbox does not know yet', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    inbox.fails = true;
+    inbox.isReadable = true;
+    await inbox.settle(deliveryId, { action: 'done' });
+    assert.equal(await stateOf(deliveryId), 'delivered');
+    assert.deepEqual(await list('open'), { messages: [] });
+  });
+
+  it('has each message once, with its content, at any moment of its way into the inbox', async () => {
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    const accepted = await Promise.all(
+      Array.from({ length: 300 }, () => inbox.accept(proven({ eventName: 'Each' }))),
+    );
+    await eventually(() => taker.ids.length === 300, 'all deliveries');
+    const expected = idsOf((await list('all', { limit: 1000 })).messages).toSorted();
+    assert.deepEqual(expected, accepted.map(({ deliveryId }) => deliveryId).toSorted());
+    inbox.fails = false;
+    const lists: ReturnType<typeof list>[] = [];
+    for (; !isEmpty(); await turn()) lists.push(list('all', { limit: 1000 }));
+    for (const { messages } of await Promise.all([...lists, list('all', { limit: 1000 })])) {
+      assert.deepEqual(idsOf(messages).toSorted(), expected);
+      assert.ok(messages.every(({ event }) => event.eventName === 'Each'));
+    }
+  });
+
+  it('has once what the store took after all, too late', async () => {
+    await openImpatient();
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    // So that the next one is leased as it is stored.
+    const first = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the first');
+    await inbox.settle(first.deliveryId, { action: 'done' });
+    const late = inbox.answersLate();
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 2, 'the event');
+    const listing = list('open');
+    late.answer();
+    assert.deepEqual(idsOf((await listing).messages), [deliveryId]);
+    await eventually(isEmpty, 'its entering');
+    assert.deepEqual(idsOf((await list('open')).messages), [deliveryId]);
+  });
+
+  it('does not wait for a store that hangs, which is asked again once it has answered', async () => {
+    await openImpatient();
+    const late = inbox.answersLate();
+    const { deliveryId } = await inbox.accept(proven({}, UNATTENDED));
+    const { messages, fault } = await soon(list('all'));
+    assert.deepEqual([idsOf(messages), fault?.code], [[deliveryId], 'STORE_FAILED']);
+    await soon(assert.rejects(inbox.quarantineSums(), { code: 'STORE_FAILED' }));
+    const asked = () => inbox.questions.filter((name) => name === 'list').length;
+    const before = asked();
+    for (let count = 0; count < 3; count += 1)
+      assert.deepEqual(idsOf((await list('all')).messages), [deliveryId]);
+    assert.equal(asked(), before);
+    late.answer();
+    await eventually(async () => (await list('all')).fault === undefined, 'an answer');
+    assert.deepEqual(idsOf((await list('all')).messages), [deliveryId]);
+  });
+
+  it('lets all else go on meanwhile, however many it has', async () => {
+    inbox.fails = true;
+    const COUNT = 5000;
+    await Promise.all(Array.from({ length: COUNT }, () => inbox.accept(proven({}, UNATTENDED))));
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    const { messages } = await list('all', { limit: COUNT });
+    clearImmediate(next);
+    assert.equal(messages.length, COUNT);
+    // In one piece it would be two or three.
+    assert.ok(turns > 5, `${turns} turns of the event loop`);
+  });
+});
