@@ -17,13 +17,25 @@ export interface Tried {
   readonly isLast?: boolean;
   /** It begins the session: that it brings cookies says nothing of later ones. */
   readonly isLogin?: boolean;
+  /** Whether an answer is one that nobody gets who is logged in, though it does not say so. */
+  readonly isLoggedOut?: ((answer: Answer) => boolean) | undefined;
 }
 
 /** An answer, and what a refusal says. */
 export interface Judged {
   readonly answer: Answer;
+  /** Also where the answer does not say so, but is one to somebody who is not logged in. */
+  readonly isRefused: boolean;
   /** Whether it was given to the newest cookie there was: else it says nothing about rights. */
   readonly isCertain: boolean;
+}
+
+/**
+ * Whether a refusal is a question of rights, where a new session does not help. What is only answered as to somebody who is not
+ * logged in never is: the login has been shown more.
+ */
+export function isQuestionOfRights({ answer, isCertain }: Judged): boolean {
+  return isCertain && answer.refused;
 }
 
 /** What the sessions of one Central Station have learned of its cookies. */
@@ -78,10 +90,10 @@ export class CookieRotation {
     const alone = this.#memory.isStrict;
     const first = await this.#sendOnce(tried, alone, send);
     // What a service refuses for its size it has not looked at.
-    if (!first.answer.refused || first.answer.isHeadTooLarge || alone) return first;
+    if (!first.isRefused || first.answer.isHeadTooLarge || alone) return first;
     if (!(await this.#isOld(operation, tried, first.answer))) return first;
     const second = await this.#sendOnce(tried, true, send);
-    if (!second.answer.refused) this.#memory.hasHelped();
+    if (!second.isRefused) this.#memory.hasHelped();
     return second;
   }
 
@@ -95,7 +107,7 @@ export class CookieRotation {
     }
   }
 
-  async #sendOnce({ attempt, isLogin }: Tried, alone: boolean, send: Send): Promise<Judged> {
+  async #sendOnce({ attempt, isLogin, isLoggedOut }: Tried, alone: boolean, send: Send): Promise<Judged> {
     attempt.hasChangedCookies = false;
     const sending = send(alone ? this.#turns.alone : this.#turns.together);
     this.#underWay.set(
@@ -106,8 +118,9 @@ export class CookieRotation {
       const answer = await sending;
       // Where cookies stay as they are, a refusal is never that of an old one.
       const isCertain = !this.#memory.hasRotated || (alone && this.#isInStep && !this.#hasLostAnswers);
-      if (!isLogin) this.#learn(attempt, alone, answer.refused);
-      return { answer, isCertain };
+      const isRefused = answer.refused || (answer.ok && isLoggedOut?.(answer) === true);
+      if (!isLogin) this.#learn(attempt, alone, isRefused);
+      return { answer, isRefused, isCertain };
     } catch (error) {
       if (attempt.isSent && !attempt.isAnswered) this.#hasLostAnswers = true;
       throw error;

@@ -81,7 +81,8 @@ export class HttpSession {
   #sendOnce(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
     const { attempt } = tried;
     const isLogin = wanted.kind === 'login';
-    return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>
+    const { isLoggedOut } = wanted;
+    return this.#rotation.send(operation, { ...tried, isLogin, isLoggedOut }, (line) =>
       this.#followRedirects(operation, wanted, { attempt, line }),
     );
   }

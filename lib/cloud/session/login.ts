@@ -43,7 +43,7 @@ export async function logIn(
   const before = await http.exchange(operation, systemRequest(origins, options));
   if (isRefusal(before)) throw keyRejected(before);
   const system = SystemResource.from(before, origins);
-  if (system.link(relations.devices) !== undefined) {
+  if (system.isLoggedIn) {
     http.loggedIn();
     return system;
   }
@@ -80,7 +80,7 @@ async function seen(
   for (let step = 1; ; step += 1) {
     const after = await http.exchange(operation, systemRequest(origins, options));
     const loggedIn = isRefusal(after) ? undefined : SystemResource.from(after, origins);
-    if (loggedIn?.link(relations.devices) !== undefined) {
+    if (loggedIn?.isLoggedIn === true) {
       http.loggedIn();
       return loggedIn;
     }

@@ -7,7 +7,7 @@ import { timeoutError } from '../http/transport-error';
 import { requestKind, type ServiceRequest, type Transport } from '../http/transport';
 import { Tries } from '../http/tries';
 import type { Operation } from '../operation';
-import type { Judged, RotationMemory, Tried } from './cookie-rotation';
+import { isQuestionOfRights, type Judged, type RotationMemory, type Tried } from './cookie-rotation';
 
 /** What a pursuit needs of the station. */
 export interface Sessions<Session> {
@@ -76,8 +76,8 @@ export class Pursuit<Session> {
     const outcome = await sending.catch(asError);
     if (outcome === undefined) return undefined;
     if (outcome instanceof Error) await this.#failed(outcome);
+    else if (outcome.isRefused) await this.#refused(session, outcome);
     else if (outcome.answer.ok) return outcome.answer;
-    else if (outcome.answer.refused) await this.#refused(session, outcome);
     else await this.#tries.waitAfter(outcome.answer, attempt, this.#sessions.isOut);
     return undefined;
   }
@@ -95,11 +95,15 @@ export class Pursuit<Session> {
 
   async #refused(session: Session, refusal: Judged): Promise<void> {
     const { answer, isCertain } = refusal;
-    if (isCertain && this.#refusedBy !== undefined && this.#refusedBy !== session) {
+    const isOfRights = isQuestionOfRights(refusal);
+    if (isOfRights && this.#refusedBy !== undefined && this.#refusedBy !== session) {
       throw answer.isHeadTooLarge ? answer.statusError() : this.#sessions.denied(session, answer);
     }
     if (SENT_AGAIN['status 401, 403, 431'][requestKind(this.#wanted)] === 'never') throw answer.statusError();
-    if (!isCertain) await this.#doubt(answer);
+    if (!isCertain) this.#doubt();
+    if (!isOfRights && this.#refusedBy !== undefined) {
+      await this.#tries.pause(refusalError(answer), undefined, this.#sessions.isOut);
+    }
     this.#refusedBy ??= session;
     try {
       await this.#sessions.renew(this.#operation, session, refusal);
@@ -111,15 +115,22 @@ export class Pursuit<Session> {
   }
 
   /** The refusal may be that of an old cookie. From now on it goes alone, with a new session, so that the next one is certain. */
-  async #doubt(refusal: Answer): Promise<void> {
+  #doubt(): void {
     this.#endDoubt ??= this.#sessions.memory.doubt();
-    if (this.#refusedBy === undefined) return;
-    await this.#tries.pause(refusal.statusError(), undefined, this.#sessions.isOut);
   }
 
   get #isCommand(): boolean {
     return requestKind(this.#wanted) === 'command';
   }
+}
+
+/** The error of a refusal that may pass. */
+function refusalError(answer: Answer): RvmError {
+  if (answer.refused) return answer.statusError();
+  return answer.error(
+    'HTTP_ERROR',
+    `The service answered ${answer.relation} as to somebody who is not logged in; try again in a while, or report it to the service.`,
+  );
 }
 
 /** The error of a refusal that is a question of rights. */

@@ -3,8 +3,7 @@ import type { Answer } from '../http/answer';
 import { Attempt } from '../http/attempt';
 import { isOutage } from '../http/sent-again';
 import { Tries } from '../http/tries';
-import { RotationMemory, type Judged, type Tried } from './cookie-rotation';
-import { DIALECT } from '../dialect';
+import { isQuestionOfRights, RotationMemory, type Judged, type Tried } from './cookie-rotation';
 import { HttpSession } from './http-session';
 import { logIn, systemRequest, type LoginOptions } from './login';
 import { Operation } from '../operation';
@@ -113,18 +112,12 @@ export class SessionKeeper {
   }
 
   /**
-   * Follows no link: asks for the System resource itself. A lost session is not refused there, it is only shown less: an
-   * answer without the devices counts as a refusal.
+   * Follows no link: asks for the System resource itself.
+   * @returns it as one sees it who is logged in
    * @throws RvmError as `follow`
    */
-  async system(operation: Operation): Promise<Answer> {
-    const wanted = systemRequest(this.#origins, this.#options);
-    const session = await this.#open(operation);
-    const answer = await this.follow(operation, wanted);
-    if (SystemResource.from(answer, this.#origins).link(DIALECT.relations.devices) !== undefined)
-      return answer;
-    if (this.#current === session) this.#current = undefined;
-    return this.follow(operation, wanted);
+  system(operation: Operation): Promise<Answer> {
+    return this.follow(operation, systemRequest(this.#origins, this.#options));
   }
 
   /**
@@ -181,15 +174,17 @@ export class SessionKeeper {
   }
 
   /** Sees to another session in place of one that has refused something. */
-  async #renew(operation: Operation, session: Session, { answer, isCertain }: Judged): Promise<void> {
+  async #renew(operation: Operation, session: Session, refusal: Judged): Promise<void> {
     if (this.#current !== session) return;
+    const { answer } = refusal;
     if (answer.isHeadTooLarge) {
       // Where a new session has just not helped it is no cookies, but an address that is too long.
       if (performance.now() < this.#noJarDroppedUntil) throw answer.statusError();
       this.#noJarDroppedUntil = performance.now() + this.#timing.refusalMs;
     } else if (performance.now() < this.#noLoginUntil) {
       await this.rereadSystem(operation);
-      if (this.#current === session && isCertain) throw this.#loginError ?? permissionDenied(answer);
+      if (this.#current === session && isQuestionOfRights(refusal))
+        throw this.#loginError ?? permissionDenied(answer);
       if (this.#current !== undefined) return;
     }
     await this.#login.run(operation, (shared) => this.#logIn(shared, session));
@@ -282,9 +277,8 @@ export class SessionKeeper {
 
   async #renewSystem(operation: Operation, session: Session, attempt: Attempt): Promise<void> {
     const wanted = systemRequest(this.#origins, this.#options);
-    const { answer } = await this.#exchange(operation, session, wanted, { attempt });
-    const system = answer.refused ? undefined : SystemResource.from(answer, this.#origins);
-    if (system?.link(DIALECT.relations.devices) !== undefined) session.system = system;
+    const { answer, isRefused } = await this.#exchange(operation, session, wanted, { attempt });
+    if (!isRefused) session.system = SystemResource.from(answer, this.#origins);
     else if (this.#current === session) this.#current = undefined;
   }
 
@@ -301,7 +295,7 @@ export class SessionKeeper {
     try {
       const judged = await session.http.try(
         operation,
-        operation.isProbe ? wanted : { ...wanted, admit },
+        { ...this.#judgedAsSystem(wanted), ...(operation.isProbe ? {} : { admit }) },
         tried,
       );
       // Whether a System resource can be used shows when it is read.
@@ -314,6 +308,13 @@ export class SessionKeeper {
       else if (tried.attempt.isSent) this.#health.doubted(error);
       throw error;
     }
+  }
+
+  /** A lost session is not refused at the System resource, whatever has led there: it is only shown less. */
+  #judgedAsSystem(wanted: ServiceRequest): ServiceRequest {
+    if (wanted.method !== 'GET' || wanted.url.href !== this.#origins.system.href) return wanted;
+    const isLoggedOut = (answer: Answer): boolean => !SystemResource.from(answer, this.#origins).isLoggedIn;
+    return { ...wanted, isLoggedOut };
   }
 }
 

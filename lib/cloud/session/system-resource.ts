@@ -1,5 +1,6 @@
 import { RvmError } from '../../error';
 import { isRecord, type JsonRecord } from '../../json/json-record';
+import { DIALECT } from '../dialect';
 import type { Answer } from '../http/answer';
 import { findLink } from '../http/links';
 import { versionOf } from '../http/media-type';
@@ -55,6 +56,14 @@ export class SystemResource {
       'BAD_RESPONSE',
       'The service did not answer with its System resource; check the base URL of the cloud.',
     );
+  }
+
+  /**
+   * Whether it is that of somebody who has logged in: others are shown no devices (specification, section 5).
+   * @throws RvmError UNTRUSTED_LINK
+   */
+  get isLoggedIn(): boolean {
+    return this.link(DIALECT.relations.devices) !== undefined;
   }
 
   /** @throws RvmError UNTRUSTED_LINK */

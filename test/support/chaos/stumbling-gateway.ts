@@ -41,6 +41,8 @@ interface Answered {
 const PAUSE = { 'Retry-After': '1' };
 /** Milliseconds: that, and what a client adds to it. */
 const LONGEST_PAUSE = 1_500;
+/** Among the first requests that are disturbed, so many, one begins an outage: by chance alone some runs have none. */
+const SURELY_OUT = 100;
 
 /** Stands in front of a service and answers in its place now and then, by chance but repeatably. What it answers goes no further. */
 export class StumblingGateway {
@@ -55,7 +57,9 @@ export class StumblingGateway {
   readonly #cookies = new Map<string, string>();
   /** Sessions whose login has not been seen yet. */
   readonly #unseen = new Set<string>();
+  readonly #surelyOutAt: number;
   #turn = 0;
+  #disturbed = 0;
   #isDisturbing = false;
   #outUntil = 0;
   #askedUntil = 0;
@@ -65,6 +69,7 @@ export class StumblingGateway {
     this.#target = target;
     this.#options = options;
     this.#choice = new SeededChoice(options.seed);
+    this.#surelyOutAt = 1 + this.#choice.below(SURELY_OUT);
     server.on('request', (incoming: IncomingMessage, response: ServerResponse) => {
       // One that is cut off by either side has no answer.
       this.#serve(incoming, response).catch(() => response.destroy());
@@ -121,7 +126,9 @@ export class StumblingGateway {
     if (!this.#isDisturbing) return undefined;
     const { outages, limits, longestOutageMs } = this.#options;
     const now = performance.now();
-    if (now > this.#outUntil && this.#choice.below(1_000) < outages) {
+    this.#disturbed += 1;
+    const isChosen = this.#choice.below(1_000) < outages || this.#disturbed === this.#surelyOutAt;
+    if (now > this.#outUntil && isChosen) {
       this.counts.outage += 1;
       this.#outUntil = now + 1 + this.#choice.below(longestOutageMs);
     }
