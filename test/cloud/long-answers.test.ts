@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readLargeJson } from '../../lib/cloud/http/large-json';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 
 /** Bytes: more of JSON is not read at all. */
@@ -48,4 +49,28 @@ describe('an answer of the service of 16 MiB', () => {
     const devices = await station.client().listDevices();
     assert.ok(devices.length > 15_000, `${devices.length}`);
   });
+});
+
+describe('a long body', () => {
+  const LONG = 'x'.repeat(300_000);
+
+  for (const [what, text, expected] of [
+    ['a text', `"${LONG}"`, { value: LONG }],
+    ['an object behind white space', `${' '.repeat(300_000)}{"a":1}`, { value: { a: 1 } }],
+    ['a list behind a byte-order mark', `\uFEFF["${LONG}"]`, { value: [LONG] }],
+    ['nothing but white space', ' '.repeat(300_000), { fault: 'no JSON' }],
+  ] as const)
+    it(`is read as JSON where it is ${what}`, async () => {
+      assert.deepEqual(await readLargeJson(Buffer.from(text)), expected);
+    });
+
+  for (const [what, beginning] of [
+    ['a page', '<!doctype html>'],
+    ['a picture', 'ÿØÿà'],
+    ['a number', '1'],
+  ] as const)
+    it(`is known to be no JSON by its beginning where it is ${what}`, async () => {
+      const body = Buffer.from(`${beginning}${'1'.repeat(300_000)}`);
+      assert.deepEqual(await readLargeJson(body), { fault: 'no JSON' });
+    });
 });
