@@ -1,12 +1,29 @@
 import { setImmediate } from 'node:timers/promises';
-import sjson from 'secure-json-parse';
+import { ListMembers, RecordMembers, TooManyError } from './sliced-members';
 
-/** Characters that the parser gets at a time. */
+/** Bytes that the parser gets at a time. */
 const PIECE = 32 * 1024;
-/** Characters that are looked at between two looks at the clock. */
+/** Bytes that are looked at between two looks at the clock. */
 const LOOK = 8 * 1024;
 /** Milliseconds without a pause. */
 const SLICE_MS = 3;
+
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
+const [OPENING_BRACKET, CLOSING_BRACKET] = [0x5b, 0x5d];
+const [OPENING_BRACE, CLOSING_BRACE] = [0x7b, 0x7d];
+const [BLANK, TAB, LINE_FEED, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
+/** A byte-order mark inside is no JSON: it stays, for the parser to say so. */
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** How much of a JSON text is read. */
+export interface JsonBounds {
+  /** Objects and lists that may be inside each other. */
+  depth: number;
+  /** Members of all objects and lists together: each takes memory, and time when that is collected. */
+  values: number;
+  /** Names in one object: what grows with them is laid out anew at once, from time to time. */
+  names: number;
+}
 
 /** A JSON text that opens too many objects and lists inside each other. */
 export class TooDeepError extends Error {}
@@ -14,85 +31,115 @@ export class TooDeepError extends Error {}
 /**
  * Parses a long JSON text without holding up others: in pieces, with pauses in between. Keys that would reach into prototypes are
  * left out, as `secure-json-parse` does.
- * @param deepest objects and lists that may be inside each other
- * @throws TooDeepError; SyntaxError where it is no JSON
+ * @param json in UTF-8; as a text all of it would be made at once
+ * @throws TooDeepError, TooManyError; SyntaxError where it is no JSON
  */
-export async function parseInSlices(text: string, deepest: number): Promise<unknown> {
-  return new SlicedParse(text).value(0, text.length, deepest);
+export async function parseInSlices(json: Uint8Array, bounds: JsonBounds): Promise<unknown> {
+  return new SlicedParse(json, bounds).value(0, json.length, bounds.depth);
 }
 
-/** The parser of short texts, with the same rules. @throws SyntaxError */
-export function parseSafely(text: string): unknown {
-  const value: unknown = sjson.parse(text, undefined, { protoAction: 'remove', constructorAction: 'remove' });
-  return value;
+/** Some members that follow each other, or one that is long. */
+interface Piece {
+  from: number;
+  /** At a comma, or at the end of them all. */
+  to: number;
+  /** Of what is inside each other all together. */
+  values: number;
 }
 
 class SlicedParse {
   #restedAt = -Infinity;
+  #values = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(
+    private readonly json: Uint8Array,
+    private readonly bounds: JsonBounds,
+  ) {}
 
   /** @param deepest of what begins here */
   async value(from: number, to: number, deepest: number): Promise<unknown> {
-    const { text } = this;
-    const [start, end] = withoutSpace(text, from, to);
-    const opening = text[start];
-    if (opening !== '[' && opening !== '{') {
+    const { json } = this;
+    const [start, end] = await this.#withoutSpace(from, to);
+    const opening = json[start];
+    if (opening !== OPENING_BRACKET && opening !== OPENING_BRACE) {
       await this.#rest();
       // Not `parseSafely`, which takes off a byte-order mark: behind one, all of a list would be parsed at once.
-      return JSON.parse(text.slice(start, end));
+      return JSON.parse(this.#text(start, end));
     }
-    if (text[end - 1] !== (opening === '[' ? ']' : '}')) throw new SyntaxError('It does not end.');
-    const members = opening === '[' ? new ListMembers() : new RecordMembers();
+    const isList = opening === OPENING_BRACKET;
+    if (json[end - 1] !== (isList ? CLOSING_BRACKET : CLOSING_BRACE))
+      throw new SyntaxError('It does not end.');
+    const members = isList ? new ListMembers() : new RecordMembers(this.bounds.names);
     for (let at = start + 1; ;) {
-      const pieceEnd = await this.#endOfPiece(at, end - 1, deepest - 1);
-      await this.#take(
-        members,
-        { from: at, to: pieceEnd, isAll: at === start + 1 && pieceEnd === end - 1 },
-        deepest - 1,
-      );
-      if (pieceEnd === end - 1) return members.value;
-      at = pieceEnd + 1;
+      const piece = await this.#pieceFrom(at, end - 1, deepest - 1);
+      const isAll = at === start + 1 && piece.to === end - 1;
+      await this.#take(members, piece, { isAll, deepest: deepest - 1 });
+      if (piece.to === end - 1) return members.value;
+      at = piece.to + 1;
     }
   }
 
   async #take(
     members: ListMembers | RecordMembers,
-    { from, to, isAll }: { from: number; to: number; isAll: boolean },
-    deepest: number,
+    { from, to, values }: Piece,
+    { isAll, deepest }: { isAll: boolean; deepest: number },
   ): Promise<void> {
-    const piece = this.text.slice(from, to);
-    if (!isAll && piece.trim() === '') throw new SyntaxError('A comma has nothing on one side.');
-    if (piece.length <= 2 * PIECE) {
-      members.addPiece(piece);
+    const [start, end] = await this.#withoutSpace(from, to);
+    if (start === end && isAll) return;
+    if (start === end) throw new SyntaxError('A comma has nothing on one side.');
+    if (to - from <= 2 * PIECE) {
+      this.#values += values;
+      if (this.#values > this.bounds.values) throw new TooManyError('It has too many values.');
+      members.addPiece(this.#text(from, to));
       return;
     }
-    const valueFrom = members.endOfKey(this.text, from);
-    members.addOne(this.text.slice(from, valueFrom), await this.value(valueFrom, to, deepest));
+    const valueFrom = members.endOfKey(this.json, from);
+    members.addOne(this.#text(from, valueFrom), await this.value(valueFrom, to, deepest));
   }
 
-  /** Where members end that make a piece, or one that is longer: at a comma, or at the end of them all. */
-  async #endOfPiece(from: number, to: number, deepest: number): Promise<number> {
-    const { text } = this;
+  async #pieceFrom(from: number, to: number, deepest: number): Promise<Piece> {
+    const { json } = this;
     let depth = 0;
     let isInString = false;
-    let lastComma = -1;
+    let values = 1;
+    let last: Piece | undefined;
+    let look = from;
     for (let at = from; at < to; at += 1) {
-      if (at % LOOK === 0) await this.#rest();
-      const character = text[at];
+      if (at >= look) {
+        await this.#rest();
+        look = at + LOOK;
+      }
+      const byte = json[at];
       if (isInString) {
-        if (character === '\\') at += 1;
-        else if (character === '"') isInString = false;
-      } else if (character === '"') isInString = true;
-      else if (character === '{' || character === '[') depth += 1;
-      else if (character === '}' || character === ']') depth -= 1;
-      else if (character === ',' && depth === 0) {
-        if (at - from > PIECE) return lastComma < 0 ? at : lastComma;
-        lastComma = at;
+        if (byte === BACKSLASH) at += 1;
+        else if (byte === QUOTE) isInString = false;
+      } else if (byte === QUOTE) isInString = true;
+      else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
+        depth += 1;
+        values += 1;
+      } else if (byte === CLOSING_BRACE || byte === CLOSING_BRACKET) depth -= 1;
+      else if (byte === COMMA) {
+        if (depth === 0) {
+          if (at - from > PIECE) return last ?? { from, to: at, values };
+          last = { from, to: at, values };
+        }
+        values += 1;
       }
       if (depth > deepest) throw new TooDeepError('It is nested too deep.');
     }
-    return to - from > PIECE && lastComma >= 0 ? lastComma : to;
+    return to - from > PIECE && last !== undefined ? last : { from, to, values };
+  }
+
+  async #withoutSpace(from: number, to: number): Promise<[start: number, end: number]> {
+    const { json } = this;
+    let [start, end] = [from, to];
+    for (; start < end && isSpace(json[start]); start += 1) if (start % LOOK === 0) await this.#rest();
+    for (; end > start && isSpace(json[end - 1]); end -= 1) if (end % LOOK === 0) await this.#rest();
+    return [start, end];
+  }
+
+  #text(from: number, to: number): string {
+    return UTF8.decode(this.json.subarray(from, to));
   }
 
   async #rest(): Promise<void> {
@@ -102,63 +149,6 @@ class SlicedParse {
   }
 }
 
-class ListMembers {
-  readonly value: unknown[] = [];
-
-  addPiece(piece: string): void {
-    const members = parseSafely(`[${piece}]`);
-    if (Array.isArray(members)) for (const member of members) this.value.push(member);
-  }
-
-  addOne(_key: string, member: unknown): void {
-    this.value.push(member);
-  }
-
-  endOfKey(_text: string, from: number): number {
-    return from;
-  }
-}
-
-class RecordMembers {
-  readonly value: Record<string, unknown> = {};
-
-  addPiece(piece: string): void {
-    Object.assign(this.value, parseSafely(`{${piece}}`));
-  }
-
-  /** @param key with its colon */
-  addOne(key: string, member: unknown): void {
-    // Whether the key may be there depends on what a value of its kind holds.
-    const holdsPrototype =
-      typeof member === 'object' && member !== null && Object.hasOwn(member, 'prototype');
-    Object.assign(
-      this.value,
-      mapped(parseSafely(`{${key}${holdsPrototype ? '{"prototype":0}' : '0'}}`), member),
-    );
-  }
-
-  /** Behind the colon of the first member. */
-  endOfKey(text: string, from: number): number {
-    let at = text.indexOf('"', from) + 1;
-    while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-    const colon = text.indexOf(':', at);
-    if (at === 0 || colon < 0) throw new SyntaxError('A key is missing.');
-    return colon + 1;
-  }
-}
-
-/** A record with another value in place of each of its own. */
-function mapped(record: unknown, value: unknown): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(Object(record)).map((key) => [key, value]));
-}
-
-function withoutSpace(text: string, from: number, to: number): [start: number, end: number] {
-  let [start, end] = [from, to];
-  while (start < end && isSpace(text[start])) start += 1;
-  while (end > start && isSpace(text[end - 1])) end -= 1;
-  return [start, end];
-}
-
-function isSpace(character: string | undefined): boolean {
-  return character === ' ' || character === '\t' || character === '\n' || character === '\r';
+function isSpace(byte: number | undefined): boolean {
+  return byte === BLANK || byte === LINE_FEED || byte === RETURN || byte === TAB;
 }

@@ -1,4 +1,5 @@
-import { endOfString, type Span } from './token-scan';
+import { endOfString, passSpace } from '../json/json-text';
+import type { Span } from './token-scan';
 
 /** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
 const MAX_DEPTH = 32;
@@ -55,8 +56,9 @@ class Scanner {
   }
 
   #step(): void {
-    const character = this.text[this.#position] ?? '';
-    if (isSpace(character)) return void this.#position++;
+    this.#position = passSpace(this.text, this.#position);
+    const character = this.text[this.#position];
+    if (character === undefined) return;
     this.#result.tooLarge ||= ++this.#pieces > MAX_PIECES;
     if (character === '"') return this.#readString();
     if (character === ',') return this.#count();
@@ -96,8 +98,7 @@ class Scanner {
 
   /** Moves behind the colon that makes a string a key; false, and no move, where there is none. */
   #skipColon(): boolean {
-    let at = this.#position;
-    while (isSpace(this.text[at])) at++;
+    const at = passSpace(this.text, this.#position);
     if (this.text[at] !== ':') return false;
     this.#position = at + 1;
     return true;
@@ -157,8 +158,4 @@ function isExact(literal: string): boolean {
 
 function startsNumber(character: string): boolean {
   return character === '-' || (character >= '0' && character <= '9');
-}
-
-function isSpace(character: string | undefined): boolean {
-  return character === ' ' || character === '\t' || character === '\n' || character === '\r';
 }

@@ -1,3 +1,5 @@
+import { CharacterSearch } from '../json/character-search';
+import { endOfString, passSpace } from '../json/json-text';
 import { isWellFormed } from './well-formed';
 
 /** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
@@ -26,11 +28,13 @@ export const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
 /** Behind its first letter, which may be a capital. */
 const NAME = 'uthenticationToken';
 const [SMALL, CAPITAL] = [codeOf('a'), codeOf('A')];
-const [QUOTE, BACKSLASH, COLON, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(':'), codeOf(',')];
+const [QUOTE, BACKSLASH, COLON] = [codeOf('"'), codeOf('\\'), codeOf(':')];
 const [BRACE, BRACKET, END_OF_BRACE, END_OF_BRACKET] = [codeOf('{'), codeOf('['), codeOf('}'), codeOf(']')];
-const [BLANK, TAB, LINE_FEED, RETURN] = [codeOf(' '), codeOf('\t'), codeOf('\n'), codeOf('\r')];
 const UNICODE = codeOf('u');
 const [ZERO, NINE, LAST_DIGIT] = [codeOf('0'), codeOf('9'), codeOf('f')];
+/** What is looked at where no token is due. */
+const TEXT_OR_BRACKET = new CharacterSearch(/["{}[\]]/);
+const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
 
 /**
  * What a text says of its token, if it is well-formed JSON: it is for the parser to say that. One pass that builds nothing, so
@@ -71,8 +75,8 @@ class TokenScan {
     if (code === QUOTE) return this.#passString();
     if (isOpening(code)) return this.#enter();
     if (isClosing(code)) return this.#leave();
-    if (this.#isDue && !isSpace(code)) return this.#passPlainValue();
-    this.#at += 1;
+    if (this.#isDue) return this.#passPlainValue();
+    this.#at = TEXT_OR_BRACKET.firstIn(this.text, this.#at + 1);
   }
 
   #passString(): void {
@@ -88,6 +92,7 @@ class TokenScan {
     if (this.text.charCodeAt(behind) !== COLON) return;
     this.#at = behind + 1;
     this.#isDue = isTokenName(this.text, start + 1, end - 1);
+    if (this.#isDue) this.#at = passSpace(this.text, this.#at);
   }
 
   #enter(): void {
@@ -110,7 +115,7 @@ class TokenScan {
   /** A number, or a word such as null. */
   #passPlainValue(): void {
     const start = this.#at;
-    while (this.#at < this.text.length && !isEndOfValue(this.text.charCodeAt(this.#at))) this.#at += 1;
+    this.#at = END_OF_VALUE.firstIn(this.text, start);
     this.#note(start, this.#at);
   }
 
@@ -130,30 +135,6 @@ function isOpening(code: number): boolean {
 
 function isClosing(code: number): boolean {
   return code === END_OF_BRACE || code === END_OF_BRACKET;
-}
-
-function isSpace(code: number): boolean {
-  return code === BLANK || code === TAB || code === LINE_FEED || code === RETURN;
-}
-
-function isEndOfValue(code: number): boolean {
-  return code === COMMA || code === QUOTE || isClosing(code) || isOpening(code) || isSpace(code);
-}
-
-function passSpace(text: string, from: number): number {
-  let at = from;
-  while (isSpace(text.charCodeAt(at))) at += 1;
-  return at;
-}
-
-/** End of the string literal that begins at `start`; the end of the text where it is not closed. */
-export function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at + 1;
-    if (code === BACKSLASH) at += 1;
-  }
-  return text.length;
 }
 
 /** Whether what stands between quotes is the name of the token field, however it is escaped. Ends at the first difference. */

@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { asError } from '../../lib/concurrency/as-error';
-import { parseInSlices, parseSafely, TooDeepError } from '../../lib/json/sliced-json';
+import { parseSafely } from '../../lib/json/parse-safely';
+import { parseInSlices, TooDeepError, type JsonBounds } from '../../lib/json/sliced-json';
+import { TooManyError } from '../../lib/json/sliced-members';
 
 /** Longer than what is parsed at a time. */
 const LONG = 'x'.repeat(50_000);
 const DEEPEST = 64;
 
+function sliced(text: string, bounds: Partial<JsonBounds> = {}): Promise<unknown> {
+  return parseInSlices(Buffer.from(text), { depth: DEEPEST, values: Infinity, names: Infinity, ...bounds });
+}
+
 async function parsed(text: string): Promise<unknown> {
-  return parseInSlices(text, DEEPEST).catch((error: unknown) => asError(error).name);
+  return sliced(text).catch((error: unknown) => asError(error).name);
 }
 
 /** As the parser of short texts says. */
@@ -36,6 +43,7 @@ describe('a long JSON text that is parsed in pieces', () => {
     ['a key twice, far apart', `{"a":1,"b":"${LONG}","c":"${LONG}","a":2}`],
     ['commas, brackets and quotes within texts', JSON.stringify(Array(5000).fill('a,]}"\\[{'))],
     ['white space everywhere', ` [ "${LONG}" ,\n\t{ "a" : "${LONG}" } , [ ] ] `],
+    ['lists and records of white space alone', `[[${' '.repeat(100_000)}],{${' '.repeat(100_000)}}]`],
     ['one long text alone', JSON.stringify(LONG)],
     ['nothing', ''],
     ['a comma at the end of a list', `["${LONG}","${LONG}",]`],
@@ -86,27 +94,65 @@ describe('a long JSON text that is parsed in pieces', () => {
   it('is refused where it is nested too deep, wherever that is', async () => {
     const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
     const within = (levels: number): string => `[{"a":"${LONG}","b":${nested(levels - 2)}},"${LONG}"]`;
-    await assert.rejects(parseInSlices(within(DEEPEST + 1), DEEPEST), TooDeepError);
-    await parseInSlices(within(DEEPEST), DEEPEST);
+    await assert.rejects(sliced(within(DEEPEST + 1)), TooDeepError);
+    await sliced(within(DEEPEST));
   });
 
   it('is refused where a byte-order mark stands in it, behind which all would be parsed at once', async () => {
     for (const text of [`\uFEFF["${LONG}"]`, `{"a":\uFEFF["${LONG}","${LONG}"]}`])
-      await assert.rejects(parseInSlices(text, DEEPEST), SyntaxError);
+      await assert.rejects(sliced(text), SyntaxError);
   });
 
-  it('lets others run meanwhile', async () => {
-    const text = JSON.stringify(
-      Array.from({ length: 100_000 }, (_, id) => ({ id, name: 'camera', at: [1, 2] })),
-    );
-    let turns = 0;
-    const count = (): void => {
-      turns += 1;
-      timer = setImmediate(count);
-    };
-    let timer = setImmediate(count);
-    await parseInSlices(text, DEEPEST);
-    clearImmediate(timer);
-    assert.ok(turns >= 5, `${turns} turns`);
+  for (const [what, value, members] of [
+    ['a list of numbers', [1, 2, 3, 4], 4],
+    ['a list of lists', [[1], [2]], 4],
+    ['objects in each other', { a: { b: { c: 1 } }, d: 1 }, 4],
+    ['members on both sides of a long one', [1, [LONG, LONG], 2], 4],
+  ] as const)
+    it(`is refused where it has more values than are read: ${what}`, async () => {
+      const text = JSON.stringify(value);
+      assert.deepEqual(await sliced(text, { values: members }), value);
+      await assert.rejects(sliced(text, { values: members - 1 }), TooManyError);
+    });
+
+  it('is refused where one object has more names than are read, and not where two together have', async () => {
+    const object = { a: LONG, b: LONG, c: [LONG, LONG] };
+    assert.deepEqual(await sliced(JSON.stringify([object, object]), { names: 3 }), [object, object]);
+    await assert.rejects(sliced(JSON.stringify(object), { names: 2 }), TooManyError);
   });
+
+  it('becomes a text, and is parsed, in pieces alone', async () => {
+    const text = JSON.stringify(
+      Array.from({ length: 20_000 }, (_, id) => ({ id, name: 'é', at: [1, [2], {}] })),
+    );
+    const decode = mock.method(TextDecoder.prototype, 'decode');
+    const parse = mock.method(JSON, 'parse');
+    try {
+      await sliced(text);
+      const decoded = decode.mock.calls.map(({ result }) => result?.length ?? Infinity);
+      const parsedAtOnce = parse.mock.calls.map(({ arguments: [piece] }) => piece.length);
+      assert.ok(text.length > 700_000);
+      assert.ok(Math.max(...decoded, ...parsedAtOnce) < 70_000);
+    } finally {
+      mock.restoreAll();
+    }
+  });
+
+  for (const [what, text] of [
+    ['thousands of records', JSON.stringify(Array.from({ length: 100_000 }, (_, id) => ({ id, at: [1] })))],
+    ['a text of escapes', `["${'\\n'.repeat(7_000_000)}"]`],
+    ['a text of escapes that begins one character later', `["x${'\\n'.repeat(7_000_000)}"]`],
+    ['white space', `[${' '.repeat(14_000_000)}]`],
+  ] as const)
+    it(`lets others run meanwhile: ${what}`, async () => {
+      let turns = 0;
+      const count = (): void => {
+        turns += 1;
+        timer = setImmediate(count);
+      };
+      let timer = setImmediate(count);
+      await sliced(text);
+      clearImmediate(timer);
+      assert.ok(turns >= 3, `${turns} turns`);
+    });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { jsonOf } from '../../lib/message/json-reading';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
-import { LARGE_BODY } from '../../lib/webhook/proof/large-body';
+import { LARGE_BODY } from '../../lib/webhook/proof/proof-work';
 import { cpuSeconds } from '../support/time/cpu-time';
 import { station } from './sample';
 

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import crypto from 'node:crypto';
 import path from 'node:path';
-import { mock } from 'node:test';
 import { Abort } from '../../lib/concurrency/abort';
 import { jsonOf } from '../../lib/message/json-reading';
-import { authenticate, type RawMessage } from '../../lib/webhook/proof/authenticate';
+import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { ROOT } from '../support/node-red/node-red';
 import { PATIENCE } from '../support/time/patience';
+import { GatedThread, workOfMainThread } from './proof-thread-under-test';
 import { ReceiverUnderTest, type Answer, type Post } from './receiver-under-test';
 import { authorizationFor, envelope, PHRASE, signed, station, type Signed } from './sample';
 
@@ -27,37 +26,6 @@ function large(payload: Record<string, unknown> = {}, phrase = PHRASE): Signed {
 /** A large message with a token. */
 function largeWithToken(token: unknown): Post {
   return { body: JSON.stringify(envelope({ authenticationToken: token, padding: PADDING })) };
-}
-
-/** The thread, behind a gate. */
-class GatedThread extends ProofThread {
-  /** Messages that are at the gate, or behind it. */
-  asked = 0;
-  open: () => void = () => undefined;
-  readonly #opened = new Promise<void>((resolve) => (this.open = resolve));
-
-  override async prove(
-    message: Pick<RawMessage, 'body' | 'authorization'>,
-    stations: readonly ReceivingStation[],
-    ending: Abort,
-  ): ReturnType<ProofThread['prove']> {
-    this.asked += 1;
-    await this.#opened;
-    return super.prove(message, stations, ending);
-  }
-}
-
-/** How often the main thread has made an HMAC, or parsed a long text, while something was done. */
-async function workOfMainThread(work: () => Promise<unknown>): Promise<{ hmacs: number; parsed: number }> {
-  const hmac = mock.method(crypto, 'createHmac');
-  const parse = mock.method(JSON, 'parse');
-  try {
-    await work();
-    const parsed = parse.mock.calls.filter(({ arguments: [text] }) => text.length > PADDING.length).length;
-    return { hmacs: hmac.mock.callCount(), parsed };
-  } finally {
-    mock.restoreAll();
-  }
 }
 
 describe('a message with a large body', () => {

@@ -3,7 +3,7 @@ import { cameraBusy, cameraUnreachable } from './camera-errors';
 import { UnreadableBody } from './content-coding';
 import { DIALECT } from '../dialect';
 import { readErrorBody } from './error-body';
-import { parseSafely } from '../../json/sliced-json';
+import { parseSafely } from '../../json/parse-safely';
 import { nestsDeeperThan } from './json-depth';
 import { MAX_DEPTH, MAX_JSON } from './json-limits';
 import type { LargeJson } from './large-json';
@@ -117,15 +117,10 @@ export class Answer {
 
   /**
    * The body as JSON, whatever its media type says.
-   * @throws RvmError BAD_RESPONSE if it is no JSON, more than 16 MiB of it, or nested more than 64 deep
+   * @throws RvmError BAD_RESPONSE if it is no JSON, more of it than is read, or nested more than 64 deep
    */
   json(): unknown {
-    if (this.body.length > MAX_JSON) {
-      throw this.error(
-        'BAD_RESPONSE',
-        'The service answered with more JSON than can be read; report it to the service.',
-      );
-    }
+    if (this.body.length > MAX_JSON) throw this.error('BAD_RESPONSE', FAULTS['too much']);
     const json = this.#largeJson ?? readJson(this.body);
     if ('value' in json) return json.value;
     throw this.error('BAD_RESPONSE', FAULTS[json.fault]);
@@ -175,6 +170,7 @@ export class Answer {
 
 const FAULTS = {
   'too deep': 'The service answered with JSON that is nested too deep to be used; report it to the service.',
+  'too much': 'The service answered with more JSON than can be read; report it to the service.',
   'no JSON': 'The service answered with something else than JSON; check the base URL of the cloud.',
 } as const;
 

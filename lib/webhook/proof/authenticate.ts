@@ -97,7 +97,17 @@ function provenBy(station: ReceivingStation, { signed, token, json }: Evidence):
   return { proven: true, station, proof: 'hmac', secret: signed, oddScheme: true };
 }
 
-/** The phrase that signed the bytes. A sender that works on text signs without the byte-order mark it sends. */
+/** Bytes that are hashed before a message is refused: all of it with each phrase. */
+export function bytesToHash(
+  { body, authorization }: Pick<RawMessage, 'body' | 'authorization'>,
+  stations: readonly ReceivingStation[],
+): number {
+  const header = readAuthorization(authorization);
+  const signed = stations.filter((station) => signatureText(station, header) !== undefined);
+  return signed.length * SLOTS.length * signedForms(body).length * body.length;
+}
+
+/** The phrase that signed the bytes. */
 function signedWith(
   station: ReceivingStation,
   body: Uint8Array,
@@ -105,9 +115,9 @@ function signedWith(
 ): Slot | undefined {
   const text = signatureText(station, header);
   if (text === undefined) return undefined;
-  const candidates = startsWithMark(body) ? [body, body.subarray(BYTE_ORDER_MARK.length)] : [body];
+  const forms = signedForms(body);
   return firstMatch(station, (phrase) =>
-    candidates
+    forms
       .map((bytes) => sameSignature(createHmac('sha256', phrase).update(bytes).digest('base64'), text))
       .includes(true),
   );
@@ -118,8 +128,10 @@ function signatureText(station: ReceivingStation, header: AuthorizationReading):
   return header.kind === 'bare' && station.acceptBareSignature ? header.text : undefined;
 }
 
-function startsWithMark(body: Uint8Array): boolean {
-  return BYTE_ORDER_MARK.equals(body.subarray(0, BYTE_ORDER_MARK.length));
+/** What may be signed of a body. A sender that works on text signs without the byte-order mark it sends. */
+function signedForms(body: Uint8Array): Uint8Array[] {
+  const { length } = BYTE_ORDER_MARK;
+  return BYTE_ORDER_MARK.equals(body.subarray(0, length)) ? [body, body.subarray(length)] : [body];
 }
 
 function tokenOf(station: ReceivingStation, token: SentToken): Slot | undefined {

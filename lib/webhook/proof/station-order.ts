@@ -1,5 +1,5 @@
 import { seemingTexts } from '../../message/unproven-fields';
-import { LARGE_BODY } from './large-body';
+import { LARGE_BODY } from './proof-work';
 import type { ReceivingStation } from './receiving-station';
 
 /** Agent Users that are remembered; beyond it the oldest is forgotten, so that memory stays bounded. */

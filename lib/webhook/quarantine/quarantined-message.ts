@@ -6,7 +6,7 @@ import { jsonOf, seemingToken, withToken, type JsonReading } from '../../message
 import type { TokenReading } from '../../message/token-scan';
 import type { RawMessage } from '../proof/authenticate';
 import { isSignatureText, readAuthorization } from '../proof/authorization-header';
-import { LARGE_BODY } from '../proof/large-body';
+import { LARGE_BODY } from '../proof/proof-work';
 import type { ReceivingStation } from '../proof/receiving-station';
 
 /** An unproven message that another phrase could prove, if it is well formed. */

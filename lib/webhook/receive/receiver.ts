@@ -12,7 +12,7 @@ import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge, recordOf, type Judgement } from '../judge';
 import type { Authentication } from '../proof/authenticate';
 import { authorizationLines } from '../proof/authorization-header';
-import { LARGE_BODY } from '../proof/large-body';
+import { LARGE_BODY } from '../proof/proof-work';
 import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
 import { unreadyReason } from '../proof/receiving-station';
@@ -21,7 +21,7 @@ import type { Reporter } from '../reporter';
 import { answer, cut } from './answer';
 import { ConnectionEnds } from './connection-ends';
 import { Hold } from './hold';
-import { Proofs, type LargeFault } from './proofs';
+import { Proofs, type LongFault } from './proofs';
 import { readRawBody } from './raw-body';
 import { ReadyEndpoints, type Ready } from './ready';
 import { runMiddleware } from './run-middleware';
@@ -178,10 +178,11 @@ export class Receiver {
   async #judge(request: JudgeableRequest): Promise<void> {
     const { req, body, message, target, hold } = request;
     const { ready: stations } = request.stations;
-    if (body.length <= LARGE_BODY) return this.#decide(request, this.#proofs.prove(message, stations));
-    if (this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
+    const authentication = this.#proofs.proveShort(message, stations);
+    if (authentication !== undefined) return this.#decide(request, authentication);
+    if (body.length > LARGE_BODY && this.#isCostly(request)) return this.#giveUp(req, WHY_UNDECIDED.crowded);
     const { ending } = hold;
-    const proof = await this.#proofs.proveLarge({ line: target.path, message, stations, ending });
+    const proof = await this.#proofs.proveLong({ line: target.path, message, stations, ending });
     const deciding =
       'fault' in proof
         ? this.#giveUp(req, WHY_UNDECIDED[proof.fault])
@@ -274,7 +275,7 @@ export class Receiver {
   }
 }
 
-const WHY_UNDECIDED: Record<LargeFault, string> = {
+const WHY_UNDECIDED: Record<LongFault, string> = {
   crowded: 'too many large bodies came at a time',
   'too-late': 'its large body could not be proven in time',
   'thread-ended': 'the thread that proves large bodies has ended',

@@ -7,7 +7,6 @@ import { judge, recordOf } from '../judge';
 import { acceptanceProblem, type Problem } from '../problem';
 import { ClockGuard } from '../clock-guard';
 import type { Authentication, RawMessage } from '../proof/authenticate';
-import { LARGE_BODY } from '../proof/large-body';
 import { proofThread, type ProofThread } from '../proof/proof-thread';
 import { readyStations, type ReceivingStation } from '../proof/receiving-station';
 import type { Reporter } from '../reporter';
@@ -78,9 +77,10 @@ export class StatelessReceiver {
 
     const message = { body, authorization, json: jsonOf(body) };
     const posted = { request, message, received, problem };
-    if (body.length <= LARGE_BODY) return this.#decide(posted, this.#proofs.prove(message, stations));
+    const atOnce = this.#proofs.proveShort(message, stations);
+    if (atOnce !== undefined) return this.#decide(posted, atOnce);
     const { id: line } = this.options;
-    const proof = await this.#proofs.proveLarge({ line, message, stations, ending: new Abort() });
+    const proof = await this.#proofs.proveLong({ line, message, stations, ending: new Abort() });
     // Without the thread it takes longer. Nothing could be cut here, so that without a proof it would be lost.
     const authentication = 'fault' in proof ? this.#proofs.prove(message, stations) : proof.authentication;
     // In a later turn of the event loop, when whoever asked has this one: what waited comes behind it.

@@ -1,7 +1,7 @@
 import { remoteIdOf, tellsStatus, toDevice, withStatusOf } from '../../../lib/cloud/cameras/device-record';
 import { readPage, unwrapRecord, wrappedLinks, type Page } from '../../../lib/cloud/http/collection';
 import { findAnyLink, findLink } from '../../../lib/cloud/http/links';
-import { parseSafely } from '../../../lib/json/sliced-json';
+import { parseSafely } from '../../../lib/json/parse-safely';
 import type { Device } from '../../../lib/device';
 import { isRecord } from '../../../lib/json/json-record';
 import { jsonText, nestedText, recordText } from '../inputs/json-text';

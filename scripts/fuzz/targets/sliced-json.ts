@@ -9,6 +9,7 @@ import { targetOf, type Complaint, type Target } from '../target';
 type Answer = { value: unknown } | { refused: 'too deep' | 'no JSON' };
 
 const DEEPEST = 64;
+const BOUNDS = { depth: DEEPEST, values: Infinity, names: Infinity };
 const DEPTHS = [2, 60, 63, 64, 65, 66, 500];
 /** Of how many one is longer than what is parsed in one piece, in which all the rest of this takes place. */
 const RARELY = 1 / 100;
@@ -29,7 +30,7 @@ export function slicedJsonTarget(): Target {
 
 async function answerTo(text: string): Promise<Answer> {
   try {
-    return { value: await parseInSlices(text, DEEPEST) };
+    return { value: await parseInSlices(Buffer.from(text), BOUNDS) };
   } catch (error) {
     if (error instanceof TooDeepError) return { refused: 'too deep' };
     if (error instanceof SyntaxError) return { refused: 'no JSON' };

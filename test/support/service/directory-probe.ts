@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
+import { threadTime } from '../time/thread-time';
 
 /** What a process of its own is to find out about a client and its directory. */
 export interface Probing {
@@ -77,11 +77,11 @@ async function logIn(client: StationClient): Promise<void> {
  */
 async function longestGap(work: () => Promise<unknown>): Promise<number> {
   let longest = 0;
-  let since = now();
+  let since = threadTime();
   let going = true;
   const turn = (): void => {
-    longest = Math.max(longest, now() - since);
-    since = now();
+    longest = Math.max(longest, threadTime() - since);
+    since = threadTime();
     if (going) setImmediate(turn);
   };
   setImmediate(turn);
@@ -92,25 +92,9 @@ async function longestGap(work: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** Milliseconds. */
-function now(): number {
-  if (!('threadCpuUsage' in process)) return ranUntilNow();
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-}
-
-/** For Node.js 22: what the system tells of the thread, where it does. */
-function ranUntilNow(): number {
-  try {
-    return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
-  } catch {
-    return performance.now();
-  }
-}
-
 function busy(milliseconds: number): void {
-  const end = now() + milliseconds;
-  while (now() < end);
+  const end = threadTime() + milliseconds;
+  while (threadTime() < end);
 }
 
 async function memory(client: StationClient, { refreshes }: Probing): Promise<Memory> {

@@ -41,6 +41,7 @@ export const SLOW: readonly string[] = [
 export const ALONE: readonly string[] = [
   // CPU time, memory, and how long the event loop stands still.
   'test/cloud/large-directory-cost.test.ts',
+  'test/cloud/long-answers-cost.test.ts',
   'test/cloud/round-trip.test.ts',
   'test/nodes/long-device-list.test.ts',
   // Times of answers, one against the other.

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { readLargeJson } from '../../lib/cloud/http/large-json';
+import { failure, ScriptedStation } from '../support/service/scripted-station';
+
+/** Bytes: more of JSON is not read at all. */
+const MOST = 16 * 1024 * 1024;
+
+function filled(start: string, piece: (n: number) => string, end: string): string {
+  const pieces: string[] = [];
+  for (let n = 0, length = start.length + end.length; ; n += 1) {
+    length += piece(n).length + 1;
+    if (length > MOST) return `${start}${pieces.join(',')}${end}`;
+    pieces.push(piece(n));
+  }
+}
+
+describe('an answer of the service of 16 MiB', () => {
+  let station: ScriptedStation;
+
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  for (const [what, piece] of [
+    ['numbers', (): string => '1'],
+    ['words', (): string => 'null'],
+    ['short texts', (): string => '"a"'],
+    ['empty lists', (): string => '[]'],
+    ['empty objects', (): string => '{}'],
+    ['lists of one number', (): string => '[1]'],
+  ] as const)
+    it(`is BAD_RESPONSE where it is a list of ${what}, which would fill the memory`, async () => {
+      station.service.on('GET', '/devices', { text: filled('{"devices":[', piece, ']}') });
+      const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
+      assert.match(error.message, /more JSON than can be read/);
+    });
+
+  it('is BAD_RESPONSE where it is one object of short names', async () => {
+    station.service.on('GET', '/devices', { text: filled('{', (n) => `"${n.toString(36)}":0`, '}') });
+    const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
+    assert.match(error.message, /more JSON than can be read/);
+  });
+
+  it('is read where it is a list of cameras with many fields', async () => {
+    const fields = JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`field${n}`, n])));
+    const device = (n: number): string => `{"id":"${n}","name":"Camera ${n}","more":${fields}}`;
+    station.service.on('GET', '/devices', { text: filled('{"devices":[', device, ']}') });
+    const devices = await station.client().listDevices();
+    assert.ok(devices.length > 15_000, `${devices.length}`);
+  });
+});
+
+describe('a long body', () => {
+  const LONG = 'x'.repeat(300_000);
+
+  for (const [what, text, expected] of [
+    ['a text', `"${LONG}"`, { value: LONG }],
+    ['an object behind white space', `${' '.repeat(300_000)}{"a":1}`, { value: { a: 1 } }],
+    ['a list behind a byte-order mark', `\uFEFF["${LONG}"]`, { value: [LONG] }],
+    ['nothing but white space', ' '.repeat(300_000), { fault: 'no JSON' }],
+  ] as const)
+    it(`is read as JSON where it is ${what}`, async () => {
+      assert.deepEqual(await readLargeJson(Buffer.from(text)), expected);
+    });
+
+  for (const [what, beginning] of [
+    ['a page', '<!doctype html>'],
+    ['a picture', 'ÿØÿà'],
+    ['a number', '1'],
+  ] as const)
+    it(`is known to be no JSON by its beginning where it is ${what}`, async () => {
+      const body = Buffer.from(`${beginning}${'1'.repeat(300_000)}`);
+      assert.deepEqual(await readLargeJson(body), { fault: 'no JSON' });
+    });
+});
