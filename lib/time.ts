@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 const ISO_TIME = new RegExp(
   '^(\\d{4})-?(\\d{2})-?(\\d{2})' + // date, extended or basic
     '(?:[Tt ](\\d{2}):?(\\d{2})(?::?(\\d{2})(?:[.,](\\d{1,9}))?)?' + // time of day, fraction to the nanosecond
@@ -23,6 +25,11 @@ export function readTime(value: unknown): Date | undefined {
   const milliseconds = Math.trunc(Number(`0.${fraction}`) * 1000);
   const local = Date.UTC(date.year, date.month - 1, date.day, clock.hour, clock.minute, clock.second);
   return new Date(local + milliseconds - offsetMilliseconds(sign, hours, minutes));
+}
+
+/** Milliseconds since 1970 of a Date, whatever has become of its methods; NaN where it has none. Undefined for all else. */
+export function timeOf(value: unknown): number | undefined {
+  return types.isDate(value) ? Date.prototype.getTime.call(value) : undefined;
 }
 
 /** True for the date that stands for "none" in messages of the .NET family. */

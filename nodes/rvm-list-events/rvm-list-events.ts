@@ -1,11 +1,10 @@
-import { types } from 'node:util';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { listAll } from '../../lib/inbox/read-all';
-import { readTime } from '../../lib/time';
+import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox, DEFAULTS } from '../rvm-inbox/inboxes';
 import { FailureStatus } from '../support/failure-status';
 import { onInput } from '../support/input';
@@ -22,7 +21,7 @@ const MOST = 10_000;
 /** @returns milliseconds since 1970; undefined = from the beginning. @throws RvmError BAD_INPUT */
 function sinceOf(value: unknown): number | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  const time = types.isDate(value) ? value.getTime() : timeIn(value);
+  const time = timeOf(value) ?? timeIn(value);
   if (!Number.isNaN(time)) return time;
   throw new RvmError(
     'BAD_INPUT',

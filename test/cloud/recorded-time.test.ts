@@ -2,7 +2,22 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { assert as check, boolean, constantFrom, date, integer, property, record } from 'fast-check';
 import { shiftedBack, timeText } from '../../lib/cloud/functions/recorded-time';
-import { readTime } from '../../lib/time';
+import { readTime, timeOf } from '../../lib/time';
+
+describe('a Date that a flow gives', () => {
+  const WHEN = Date.UTC(2026, 2, 4);
+
+  it('is read whatever has become of its methods', () => {
+    const odd = Object.assign(new Date(WHEN), { getTime: () => Symbol('no time') });
+    assert.equal(timeOf(odd), WHEN);
+    assert.equal(timeText(odd), '2026-03-04T00:00:00.000Z');
+  });
+
+  it('is none where it only looks like one', () => {
+    assert.equal(timeOf(Object.create(Date.prototype)), undefined);
+    assert.throws(() => timeText(Object.create(Date.prototype)), { code: 'BAD_INPUT' });
+  });
+});
 
 describe('time of recorded video', () => {
   const SHIFTS: [text: string, seconds: number, shifted: string][] = [

@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import { readTime } from '../../time';
+import { readTime, timeOf } from '../../time';
 
 const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
 const PARTS = new RegExp(
@@ -90,8 +90,8 @@ function formOf(text: string): Form | undefined {
 }
 
 function millisecondsOf(value: unknown): number | undefined {
-  if (value instanceof Date) return value.getTime();
   if (typeof value === 'number') return value;
   // Fewer digits are a date without separators.
-  return typeof value === 'string' && /^\s*\d{10,16}\s*$/.test(value) ? Number(value) : undefined;
+  if (typeof value === 'string') return /^\s*\d{10,16}\s*$/.test(value) ? Number(value) : undefined;
+  return timeOf(value);
 }
