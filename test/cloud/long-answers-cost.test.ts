@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { PerformanceObserver } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readLargeJson } from '../../lib/cloud/http/large-json';
-import { MAX_JSON } from '../../lib/cloud/http/json-limits'; const MAX_NAMES = 100_000, MAX_VALUES = 1_500_000;
+import { MAX_JSON } from '../../lib/cloud/http/json-limits';
+const MAX_NAMES = 100_000,
+  MAX_VALUES = 1_500_000;
 import { threadTime } from '../support/time/thread-time';
 
 /** Milliseconds for which the event loop may stand still. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf, readJson, seemingToken } from '../../lib/message/json-reading';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { LARGE_BODY } from '../../lib/webhook/proof/proof-work';
 import { cpuSeconds } from '../support/time/cpu-time';
@@ -85,4 +85,37 @@ describe('a body of 64 KiB that nothing proves', () => {
     for (const scheme of ['http', 'https'] as const)
       authenticate({ body, authorization: ['sharedsecret AAAA'], json }, [station({ scheme })]);
   });
+});
+
+/** Bytes: longer ones are not taken. */
+const LONGEST_BODY = 1024 * 1024;
+/** Times of the hash of a body of that length, which is less than a millisecond where a processor has instructions for it. */
+const MOST_TO_SCAN = 4;
+const MOST_TO_READ = 8;
+
+/** An event of 1 MiB whose last field is made long by one piece. */
+function longest(start: string, piece: string, end: string): Buffer {
+  const head = `{"payloadType":"BlueEvent","messageId":"one","payload":{"alarmId":"some","more":${start}`;
+  const tail = `${end}}}`;
+  return Buffer.from(`${head}${piece.repeat(LONGEST_BODY - head.length - tail.length)}${tail}`);
+}
+
+describe('a body of 1 MiB', () => {
+  for (const [what, body] of [
+    ['a long text', longest('"', 'x', '"')],
+    ['a long name', longest('{"', 'x', '":1}')],
+    ['white space', longest('1', ' ', '')],
+  ] as const) {
+    it(`is searched for a token in little more than the time of its hash: ${what}`, async () => {
+      const scanned = await least(() => seemingToken(body));
+      const hashed = await least(() => createHmac('sha256', 'key').update(body).digest());
+      assert.ok(scanned < MOST_TO_SCAN * hashed, `${(scanned / hashed).toFixed(1)} times the hash`);
+    });
+
+    it(`that is proven is read in some times the time of its hash: ${what}`, async () => {
+      const read = await least(() => readJson(body).value);
+      const hashed = await least(() => createHmac('sha256', 'key').update(body).digest());
+      assert.ok(read < MOST_TO_READ * hashed, `${(read / hashed).toFixed(1)} times the hash`);
+    });
+  }
 });

@@ -186,7 +186,8 @@ describe('reading of JSON before it is trusted', () => {
         const text = `${space}{"nested":{"authenticationToken":"x"},"list":["authenticationToken",1]${['', ...written].join(`${space},`)}}`;
         const tokens = all
           .filter(([name]) => /^[aA]uthenticationToken$/.test(name))
-          .map(([, value]) => value);
+          // As written: JSON knows no minus before a zero.
+          .map(([, value]) => JSON.parse(JSON.stringify(value)) as unknown);
         const { kind, text: token, spans } = seemingToken(Buffer.from(text));
         assert.deepEqual(
           spans.map(({ start, end }) => JSON.parse(text.slice(start, end)) as unknown),
