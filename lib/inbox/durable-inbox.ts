@@ -13,6 +13,7 @@ import type {
 } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Watchers } from '../concurrency/watchers';
+import { counted } from '../counted';
 import { Arrivals } from './arrivals';
 import { EventQueues } from './queue/event-queues';
 import { Settling } from './settling';
@@ -95,7 +96,7 @@ export class DurableInbox implements Inbox {
       refused: (count) =>
         this.#log({
           kind: 'line',
-          line: `The inbox does not take ${count} messages of the spill folder; they stay there, and are offered to it again. See to the room on its disk.`,
+          line: `The inbox does not take ${counted(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
         }),
       lookAgain: () => this.#health.lookLater(),
     });
