@@ -93,6 +93,7 @@ export class DurableInbox implements Inbox {
     this.#bringing = new Bringing(this.#store, this.#spilling, {
       patience: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
+      entered: (endpointId) => this.#spells.entered(endpointId),
       refused: (count) =>
         this.#log({
           kind: 'line',
@@ -287,10 +288,10 @@ export class DurableInbox implements Inbox {
   /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
     await this.#store.call('ping', undefined);
-    const count = this.#spilling.mayHold ? await this.#bringing.all() : 0;
-    if (count > 0) this.#log({ kind: 'read-back', count });
+    if (this.#spilling.mayHold) await this.#bringing.all();
     if (this.#spilling.mayHold) return false;
-    this.#spells.over();
+    const count = this.#spells.over();
+    if (count > 0) this.#log({ kind: 'read-back', count });
     this.#queues.storeWorks();
     return true;
   }

@@ -57,8 +57,8 @@ export interface Consumer extends DeliveryTerms {
   /** Told, once until none wait any more, that the window of unsettled events is full while `waiting` others wait. */
   onBlocked(waiting: number): void;
   /**
-   * Told when the first message is kept beside an inbox that fails, and when all that were, `count` of them, are in it:
-   * then it `isOver`. While it is paused, it is told later.
+   * Told when the first message is kept beside an inbox that fails, and when all that the inbox would have are in it, `count` of
+   * this endpoint: then it `isOver`. While it is paused, it is told later.
    */
   onSpilled(spell: { count: number; isOver: boolean }): void;
 }
