@@ -1,5 +1,5 @@
 import type { RvmEvent } from '../event';
-import type { DeadLetter, ProvenMessage } from '../message/record';
+import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 
 /** What became of a message handed to the inbox. */
 export interface Acceptance {
@@ -93,6 +93,9 @@ export interface ListQuery {
   limit: number;
 }
 
+/** Why a message is a dead letter: of no use, given up, or `unreadable`, where a damaged disk has its body no more. */
+export type DeadReason = DeadLetterReason | 'attempts' | 'rejected' | 'unreadable';
+
 /** A message of the inbox as a list shows it. */
 export interface ListedMessage {
   receivedTime: string;
@@ -105,6 +108,8 @@ export interface ListedMessage {
   event: RvmEvent;
   /** True where a `retry` delivers it again: it is dead for want of attempts. */
   canRetry: boolean;
+  /** Why it is a dead letter; absent of others, and where that is not known now. */
+  reason?: DeadReason;
   /** Absent where it was not kept, or of a dead letter. */
   proof?: ProvenMessage['proof'];
 }
