@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildIfStale, ROOT } from './build';
-import { prepareUserDir, USER_DIR } from './user-dir';
+import type { FolderLock } from '../lib/inbox/folder-lock';
+import { prepareUserDir, takeUserDir, USER_DIR } from './user-dir';
 
 const PORT = process.env.PORT ?? '1880';
 
@@ -27,6 +28,17 @@ function introduction(): string {
   ].join('\n');
 }
 
+const RUNS_ALREADY = [
+  '',
+  '  Another "npm start" runs in this checkout already: its Node-RED has the folder .start.',
+  '',
+  '  - Stop that one first, with Ctrl-C in its terminal.',
+  '  - Another PORT alone does not help: both would write the same flows, and one of them would have no inbox.',
+  '  - Two side by side: start the second one in another checkout, with a PORT of its own.',
+  '',
+  '',
+].join('\n');
+
 /** The line with which Node-RED tells that its flows run, in each language: it logs in that of the terminal. */
 function linesOfStart(red: string): string[] {
   const runtime = require.resolve('@node-red/runtime/package.json', { paths: [red] });
@@ -38,26 +50,36 @@ function linesOfStart(red: string): string[] {
   });
 }
 
-buildIfStale();
-prepareUserDir();
-const red = path.join(ROOT, 'node_modules', 'node-red', 'red.js');
-const started = linesOfStart(red);
-const child = spawn(process.execPath, [red, '--userDir', USER_DIR, '--port', PORT], {
-  // Where its nodes save files under relative paths.
-  cwd: USER_DIR,
-  stdio: ['inherit', 'pipe', 'inherit'],
-});
-let introduced = false;
-let untilStarted = '';
-child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-  process.stdout.write(piece);
-  if (introduced) return;
-  untilStarted += piece;
-  if (!started.some((line) => untilStarted.includes(line))) return;
-  introduced = true;
-  process.stdout.write(`${introduction()}\n`);
-});
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
-child.on('exit', (code) => {
-  process.exitCode = code ?? 0;
-});
+function run(userDir: FolderLock): void {
+  buildIfStale();
+  prepareUserDir();
+  const red = path.join(ROOT, 'node_modules', 'node-red', 'red.js');
+  const started = linesOfStart(red);
+  const child = spawn(process.execPath, [red, '--userDir', USER_DIR, '--port', PORT], {
+    // Where its nodes save files under relative paths.
+    cwd: USER_DIR,
+    stdio: ['inherit', 'pipe', 'inherit'],
+  });
+  let introduced = false;
+  let untilStarted = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    process.stdout.write(piece);
+    if (introduced) return;
+    untilStarted += piece;
+    if (!started.some((line) => untilStarted.includes(line))) return;
+    introduced = true;
+    process.stdout.write(`${introduction()}\n`);
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code) => {
+    userDir.release();
+    process.exitCode = code ?? 0;
+  });
+}
+
+const userDir = takeUserDir();
+if (userDir !== undefined) run(userDir);
+else {
+  process.stderr.write(RUNS_ALREADY);
+  process.exitCode = 1;
+}

@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import { lockFolder, type FolderLock } from '../lib/inbox/folder-lock';
 import { ROOT } from './build';
 
 export const USER_DIR = path.join(ROOT, '.start');
@@ -24,6 +25,12 @@ interface Manifest {
   name?: string;
   private?: boolean;
   dependencies?: Record<string, string>;
+}
+
+/** Takes it for this process. Undefined where another one has it: both would write the same flows. */
+export function takeUserDir(): FolderLock | undefined {
+  fs.mkdirSync(USER_DIR, { recursive: true });
+  return lockFolder(USER_DIR, { name: 'start.lock' });
 }
 
 /** Makes what is missing in it, and leads its link to this checkout; what was added or changed there stays. */

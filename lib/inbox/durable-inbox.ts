@@ -13,6 +13,7 @@ import type {
 } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Watchers } from '../concurrency/watchers';
+import { counted } from '../counted';
 import { Arrivals } from './arrivals';
 import { EventQueues } from './queue/event-queues';
 import { Listing } from './listing';
@@ -95,10 +96,11 @@ export class DurableInbox implements Inbox {
     this.#bringing = new Bringing(this.#store, this.#spilling, {
       patience: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
+      entered: (endpointId) => this.#spells.entered(endpointId),
       refused: (count) =>
         this.#log({
           kind: 'line',
-          line: `The inbox does not take ${count} messages of the spill folder; they stay there, and are offered to it again. See to the room on its disk.`,
+          line: `The inbox does not take ${counted(count, 'message')} of the spill folder: what it does not take stays there, and is offered to it again. See to the room on its disk.`,
         }),
       lookAgain: () => this.#health.lookLater(),
     });
@@ -295,10 +297,10 @@ export class DurableInbox implements Inbox {
   /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
     await this.#store.call('ping', undefined);
-    const count = this.#spilling.mayHold ? await this.#bringing.all() : 0;
-    if (count > 0) this.#log({ kind: 'read-back', count });
+    if (this.#spilling.mayHold) await this.#bringing.all();
     if (this.#spilling.mayHold) return false;
-    this.#spells.over();
+    const count = this.#spells.over();
+    if (count > 0) this.#log({ kind: 'read-back', count });
     this.#queues.storeWorks();
     return true;
   }

@@ -1,6 +1,6 @@
 import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
-import type { DeadLetter, ProvenMessage } from '../message/record';
+import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 
 /** What became of a message handed to the inbox. */
 export interface Acceptance {
@@ -58,8 +58,8 @@ export interface Consumer extends DeliveryTerms {
   /** Told, once until none wait any more, that the window of unsettled events is full while `waiting` others wait. */
   onBlocked(waiting: number): void;
   /**
-   * Told when the first message is kept beside an inbox that fails, and when all that were, `count` of them, are in it:
-   * then it `isOver`. While it is paused, it is told later.
+   * Told when the first message is kept beside an inbox that fails, and when all that the inbox would have are in it, `count` of
+   * this endpoint: then it `isOver`. While it is paused, it is told later.
    */
   onSpilled(spell: { count: number; isOver: boolean }): void;
 }
@@ -94,6 +94,9 @@ export interface ListQuery {
   limit: number;
 }
 
+/** Why a message is a dead letter: of no use, given up, or `unreadable`, where a damaged disk has its body no more. */
+export type DeadReason = DeadLetterReason | 'attempts' | 'rejected' | 'unreadable';
+
 /** A message of the inbox as a list shows it. */
 export interface ListedMessage {
   receivedTime: string;
@@ -106,6 +109,8 @@ export interface ListedMessage {
   event: RvmEvent;
   /** True where a `retry` delivers it again: it is dead for want of attempts. */
   canRetry: boolean;
+  /** Why it is a dead letter; absent of others, and where that is not known now. */
+  reason?: DeadReason;
   /** Absent where it was not kept, or of a dead letter. */
   proof?: ProvenMessage['proof'];
 }

@@ -10,6 +10,7 @@ export type InboxNews =
   | { kind: 'fault'; reason: string }
   | { kind: 'restored' | 'made-anew' }
   | { kind: 'spilling' }
+  /** So many messages, those of all endpoints, are no longer kept beside it. */
   | { kind: 'read-back'; count: number }
   | { kind: 'left'; file: string }
   | SlowSpell

@@ -1,5 +1,6 @@
 import { isRealService } from '../rvm-cloud/url-rule';
 import { fillAbsent } from '../support/editor/fill-absent';
+import { showReasons } from '../support/editor/reason-line';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName, looksLikeApiKey } from './key';
 import { remarksOn } from './secret-remarks';
@@ -31,15 +32,16 @@ function secretOrReason(node: EditorNode, value: unknown): boolean | string {
   return credentialOrReason(node, value, 'rvm-central-station.errors.noSecret');
 }
 
-/** A red field tells its reason only to those who point at it. */
+function showKeyTip(node: EditorNode): void {
+  showReasons('#rvm-key-tip', [keyOrReason(node, $('#node-config-input-key').val())]);
+}
+
 function showAgentUserTip(node: EditorNode): void {
   const reasons = ['username', 'password'].map((name) =>
     agentUserOrReason(node, $(`#node-config-input-${name}`).val()),
   );
-  const reason = reasons.find((each) => typeof each === 'string');
-  $('#rvm-agent-user-tip')
-    .prop('hidden', reason === undefined)
-    .text(reason ?? '');
+  // Of both it is the same.
+  showReasons('#rvm-agent-user-tip', [...new Set(reasons)]);
 }
 
 function showSchemeTip(): void {
@@ -53,13 +55,8 @@ function showSchemeTip(): void {
 function showSecretTip(node: EditorNode): void {
   const secret = String($('#node-config-input-secret').val());
   const remarks = secret === '__PWRD__' || isVariable(secret) ? [] : remarksOn(secret);
-  const lack = secretOrReason(node, secret);
   const texts = remarks.map((remark) => node._(`rvm-central-station.secret.${remark}`));
-  if (typeof lack === 'string') texts.push(lack);
-  $('#rvm-secret-tip')
-    .prop('hidden', texts.length === 0)
-    .empty()
-    .append(texts.map((text) => $('<div>').text(text)));
+  showReasons('#rvm-secret-tip', [...texts, secretOrReason(node, secret)]);
 }
 
 RED.nodes.registerType('rvm-central-station', {
@@ -96,6 +93,7 @@ RED.nodes.registerType('rvm-central-station', {
     $(credentials.join(', ')).on('input change', showTips);
     // What may be empty depends on the cloud; Node-RED 4.1 looks at a field only when that changes.
     $('#node-config-input-cloud').on('change', () => $(credentials.join(', ')).trigger('change'));
+    $('#node-config-input-key').on('input change', () => showKeyTip(this));
     $('#node-config-input-name').on('input', () => {
       const proposal = keyFromName(String($('#node-config-input-name').val()));
       const placeholder = proposal || this._('rvm-central-station.placeholder.key');
@@ -103,6 +101,7 @@ RED.nodes.registerType('rvm-central-station', {
     });
     $('#node-config-input-name').trigger('input');
     showSchemeTip();
+    showKeyTip(this);
     showTips();
     testButton(this);
   },

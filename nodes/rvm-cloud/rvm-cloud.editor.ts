@@ -1,4 +1,5 @@
 import { fillAbsent } from '../support/editor/fill-absent';
+import { showReasons } from '../support/editor/reason-line';
 import { isRealService, SANDBOX } from './url-rule';
 import { isOpen, isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
@@ -38,6 +39,10 @@ function relationOrReason(node: EditorNode, value: unknown): boolean | string {
 function apiKeyOrReason(node: EditorNode, value: unknown): boolean | string {
   const url = $('#node-config-input-url').val();
   return trimmed(value) !== '' || !isRealService(url) || node._('rvm-cloud.errors.noApiKey');
+}
+
+function showApiKeyTip(node: EditorNode): void {
+  showReasons('#rvm-api-key-tip', [apiKeyOrReason(node, $('#node-config-input-apiKey').val())]);
 }
 
 /** Rows that only one of the two, sandbox or real service, has a use for. The key stays, for everybody looks for its place. */
@@ -116,10 +121,12 @@ RED.nodes.registerType('rvm-cloud', {
   oneditprepare() {
     fillAbsent(this, 'node-config');
     $('#node-config-input-url').on('input change', showRows);
+    $('#node-config-input-url, #node-config-input-apiKey').on('input change', () => showApiKeyTip(this));
     $('#rvm-cloud-use-sandbox').on('click', (event) => {
       event.preventDefault();
       $('#node-config-input-url').val(SANDBOX).trigger('change');
     });
     showRows();
+    showApiKeyTip(this);
   },
 });

@@ -25,7 +25,7 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
     case 'left':
       return RED.log.error(RED._(`${LOG}.left`, { file: news.file }));
     case 'read-back':
-      return RED.log.warn(RED._(`${LOG}.readBack`, { count: news.count }));
+      return RED.log.warn(RED._(`${LOG}.readBack`, { folder, count: news.count }));
     case 'restored':
       return RED.log.warn(RED._(`${LOG}.restored`, { folder }));
     case 'made-anew':

@@ -10,6 +10,8 @@ export interface SidebarRow extends EventRow {
   proof?: 'hmac' | 'token';
   /** True where it can be delivered again. */
   canRetry: boolean;
+  /** Key of the sentence that says why it is a dead letter, and what to do; absent where that is not known. */
+  why?: string;
   /** True where *snapshot* has taken a picture for it a while ago. */
   hasPicture: boolean;
 }

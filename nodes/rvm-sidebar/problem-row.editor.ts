@@ -14,7 +14,7 @@ export function quarantineRow(row: QuarantineRow): JQuery {
 /** What went wrong at a *webhook in*. */
 export function problemRow(row: ProblemRow): JQuery {
   const { title, text, count, lastTime } = row;
-  const told = said(text, { waiting: count, stations: '' });
+  const told = said(text, { count, stations: '' });
   return rowOf(title, told, lastOf(row, own('times', { count }))).attr('title', lastTime);
 }
 

@@ -100,7 +100,7 @@ class Sidebar {
     );
     this.#fillUrgent(
       'dead',
-      dead.map((row) => eventRow(row).append(this.#deadActions(row))),
+      dead.map((row) => eventRow(row).append(whyLine(row), this.#deadActions(row))),
     );
     this.#fillUrgent('problems', problems.map(problemRow));
     this.#fillUrgent('quarantine', [
@@ -227,6 +227,11 @@ function eventRow({ time, site, camera, rule, phase, state, proof, station }: Si
     ' · ',
   );
   return rowOf(what || station, where, quiet).attr({ 'data-state': state, title: time });
+}
+
+/** Why it is a dead letter. */
+function whyLine({ why }: SidebarRow): JQuery {
+  return why === undefined ? $() : $('<div class="rvm-quiet">').text(said(why));
 }
 
 function pendingRow({ site, name }: PendingRow): JQuery {

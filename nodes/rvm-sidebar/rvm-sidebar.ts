@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import { eventRow } from '../../lib/inbox/event-row';
-import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
+import type { DeadReason, Inbox, ListedMessage } from '../../lib/inbox/inbox';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import { listAll, readAll } from '../../lib/inbox/read-all';
 import { reasonOf } from '../../lib/inbox/store/port';
@@ -13,6 +13,7 @@ import { pictureOf } from '../rvm-snapshot/last-pictures';
 import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';
+import { problemKey } from '../support/problem-text';
 import { unknownPaths } from '../support/unknown-paths';
 import { nodeIsNewEnough } from '../support/node-version';
 import { problemRows } from './problem-rows';
@@ -64,9 +65,15 @@ function faultOf(unread: readonly unknown[]): string | null {
 }
 
 function sidebarRow(message: ListedMessage): SidebarRow {
-  const { proof, canRetry, deliveryId } = message;
+  const { proof, canRetry, reason, deliveryId } = message;
   const hasPicture = pictureOf(deliveryId) !== undefined;
-  return { ...eventRow(message), ...(proof && { proof }), canRetry, hasPicture };
+  const why = reason && { why: whyKey(reason) };
+  return { ...eventRow(message), ...(proof && { proof }), canRetry, ...why, hasPicture };
+}
+
+/** What a disk has damaged was no problem while it came in. */
+function whyKey(reason: DeadReason): string {
+  return reason === 'unreadable' ? 'rvm-sidebar.unreadable' : problemKey({ kind: 'dead-letter', reason });
 }
 
 /** Of all inboxes that can be read. */

@@ -21,7 +21,6 @@ export function toldProblem(
   values: Record<string, string> = {},
 ): ToldProblem {
   const { kind, reason, ...facts } = problem;
-  // Not as `count`, by which i18next looks for plural forms first.
-  const text = RED._(problemKey(problem), { waiting: problem.count, ...values });
+  const text = RED._(problemKey(problem), { count: problem.count, ...values });
   return { kind, reason, text, ...facts };
 }

@@ -110,3 +110,29 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
     assert.equal(await tip.isVisible(), false);
   });
 });
+
+describeInEditor(
+  'what dialogs try out for one who may not deploy',
+  { flow, end, secured: true, user: 'operator' },
+  (editor) => {
+    const steps = async (count: number): Promise<string> => {
+      await editor.page.waitForSelector(
+        `#rvm-station-steps li:not([data-outcome="open"]) >> nth=${count - 1}`,
+      );
+      return editor.page.locator('#rvm-station-steps').innerText();
+    };
+
+    it('is what is deployed', async () => {
+      await openDialog(editor.page, 'station');
+      await editor.page.click('#rvm-station-test');
+      assert.match(await steps(10), /H264$/);
+    });
+
+    it('is not what was typed only now: they are told why, and what can be tried', async () => {
+      await openDialog(editor.page, 'station');
+      await editor.page.fill('#node-config-input-username', 'nobody');
+      await editor.page.click('#rvm-station-test');
+      assert.match(await steps(1), /right to deploy \(flows\.write\)[^]*What is deployed can be tried/);
+    });
+  },
+);

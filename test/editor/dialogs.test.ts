@@ -186,6 +186,33 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     await editor.page.waitForSelector(`${key}:not(.input-error)`);
   });
 
+  it('of the cloud says below an empty API key of a real service that it is wanted, and below no other', async () => {
+    await openDialog(editor.page, 'cloud');
+    const key = '#node-config-input-apiKey';
+    const tip = editor.page.locator('#rvm-api-key-tip');
+    await tip.waitFor({ state: 'hidden' });
+    await editor.page.fill(key, '');
+    await tip.filter({ hasText: /without it the service refuses everything/ }).waitFor();
+    await editor.page.click('#rvm-cloud-use-sandbox');
+    await tip.waitFor({ state: 'hidden' });
+  });
+
+  it('of the station says below a short name why it is refused, and below one that is not, nothing', async () => {
+    await openDialog(editor.page, 'station');
+    const key = '#node-config-input-key';
+    const tip = editor.page.locator('#rvm-key-tip');
+    await tip.waitFor({ state: 'hidden' });
+    for (const [typed, reason] of [
+      ['9e107d9d372bb6826bd81d3542a419d6', /looks like an API key/],
+      ['Not Good!', /small letters, digits and hyphens/],
+    ] as const) {
+      await editor.page.fill(key, typed);
+      await tip.filter({ hasText: reason }).waitFor();
+    }
+    await editor.page.fill(key, 'harbour-north');
+    await tip.waitFor({ state: 'hidden' });
+  });
+
   it('of the station marks an empty Agent User and phrase, and says what does not work without', async () => {
     await openDialog(editor.page, 'station');
     const tips = { agentUser: '#rvm-agent-user-tip', secret: '#rvm-secret-tip' };

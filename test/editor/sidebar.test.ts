@@ -75,6 +75,15 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await editor.page.locator('.rvm-camera').nth(23).waitFor();
   });
 
+  it('says of a dead letter why it is one, and what to do', async () => {
+    const row = editor.page.locator('.rvm-dead .rvm-row').first();
+    await row.waitFor();
+    assert.match(
+      await row.innerText(),
+      /An event was delivered as often as allowed and nothing settled it: act on it/,
+    );
+  });
+
   it('delivers a dead letter again, or lets it go', async () => {
     const row = editor.page.locator('.rvm-dead .rvm-row').first();
     await row.waitFor();

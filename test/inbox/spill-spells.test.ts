@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually } from '../support/time/patience';
+import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { proven, Taker } from './samples';
 
 describe('what a flow is told of the time in which its inbox fails', () => {
@@ -68,5 +69,49 @@ describe('what a flow is told of the time in which its inbox fails', () => {
     } finally {
       await next.close();
     }
+  });
+});
+
+describe('the end of a time in which an inbox fails', () => {
+  let inbox: HookedInbox;
+  let taker: Taker;
+  let inLog: number[];
+  beforeEach(() => {
+    inLog = [];
+    inbox = new HookedInbox(
+      temporaryFolder(),
+      fail,
+      (news) => news.kind === 'read-back' && inLog.push(news.count),
+    );
+    taker = new Taker(inbox);
+  });
+  afterEach(async () => {
+    inbox.hook = pass;
+    await inbox.close();
+    fs.rmSync(inbox.folder, { recursive: true });
+  });
+  const pass: Hook = (_name, act) => act();
+  const told = (): number[] => taker.spells.filter(({ isOver }) => isOver).map(({ count }) => count);
+
+  it('has one figure for the flow and for the log, where the inbox fails once more while it takes in what was spilled', async () => {
+    for (let count = 0; count < 150; count += 1) await inbox.accept(proven());
+    let brought = 0;
+    inbox.hook = (name, act) => {
+      if (name === 'bring') brought += 1;
+      return brought > 100 ? fail() : act();
+    };
+    await eventually(() => brought > 100, 'the first hundred');
+    inbox.hook = pass;
+    await eventually(() => told().length > 0 && inLog.length > 0, 'the end');
+    assert.deepEqual([told(), inLog], [[150], [150]]);
+  });
+
+  it('counts neither for the flow nor for the log what the inbox would not have', async () => {
+    for (let count = 0; count < 3; count += 1) await inbox.accept(proven());
+    let brought = 0;
+    // The first one, each of the two times that it is offered.
+    inbox.hook = (name, act) => (name === 'bring' && [1, 4].includes((brought += 1)) ? fail() : act());
+    await eventually(() => told().length > 0 && inLog.length > 0, 'the end');
+    assert.deepEqual([told(), inLog], [[2], [2]]);
   });
 });

@@ -33,6 +33,15 @@ function textsOf(folder: string, language: string): Map<string, string> {
   return found;
 }
 
+/** Singular of a text with a count, as the texts of Node-RED have it: some languages have none. */
+const SINGULAR = '_one';
+
+/** The keys of English that a language has texts for. */
+function keysIn(language: string, english: Map<string, string>): string[] {
+  const hasSingular = new Intl.PluralRules(language).resolvedOptions().pluralCategories.includes('one');
+  return [...english.keys()].filter((key) => hasSingular || !key.endsWith(SINGULAR));
+}
+
 function all(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map((match) => match[1] ?? match[0]);
 }
@@ -59,7 +68,7 @@ describe('the languages', () => {
       it(`${language} has all texts of ${folder}, with the same places for values`, () => {
         const english = textsOf(folder, 'en-US');
         const texts = textsOf(folder, language);
-        assert.deepEqual([...texts.keys()].sort(), [...english.keys()].sort());
+        assert.deepEqual([...texts.keys()].sort(), keysIn(language, english).sort());
         for (const [key, text] of texts) {
           assert.notEqual(text.trim(), '', key);
           assert.deepEqual(fixedParts(text), fixedParts(english.get(key) ?? ''), key);
@@ -97,6 +106,16 @@ describe('the languages', () => {
       }
     });
   }
+
+  it('have a singular wherever English has a plural behind a count', () => {
+    for (const folder of FOLDERS) {
+      const english = textsOf(folder, 'en-US');
+      for (const [key, text] of english) {
+        if (!/__count__ (?:\w+ ){0,2}?\w{2,}s\b/.test(text) || key.endsWith(SINGULAR)) continue;
+        assert.ok(english.has(key + SINGULAR), `${folder} ${key}`);
+      }
+    }
+  });
 
   it('are all there are', () => {
     for (const folder of FOLDERS) {

@@ -64,7 +64,8 @@ describe('the texts of problems', () => {
     const over = problemKey({ kind: 'blocked', reason: 'store', ended: true });
     const keys = [over, ...ALL.map(([kind, reason]) => problemKey({ kind, reason }))];
     const names = keys.map((key) => key.replace('shared.problem.', ''));
-    assert.deepEqual(Object.keys(texts).sort(), [...new Set(names)].sort());
+    const told = Object.keys(texts).filter((name) => !name.endsWith('_one'));
+    assert.deepEqual(told.sort(), [...new Set(names)].sort());
   });
 
   it('stand beside all that was told before', () => {
@@ -77,7 +78,7 @@ describe('the texts of problems', () => {
       count: 7,
     };
     const RED = { _: (key: string, values: object) => `${key} ${JSON.stringify(values)}` } as NodeAPI;
-    const text = 'shared.problem.window {"waiting":7}';
+    const text = 'shared.problem.window {"count":7}';
     assert.deepEqual(toldProblem(RED, problem), { ...problem, text });
   });
 });

@@ -347,7 +347,7 @@ describe('the inbox node', () => {
     await inboxesOpen(nodeRed);
     assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
     await nodeRed.deploy(webhookFlow());
-    await nodeRed.logged(/1 events in .* are not settled, and no webhook in node uses that inbox any more/);
+    await nodeRed.logged(/1 event in .* is not settled, and no webhook in node uses that inbox any more/);
   });
 
   it('says how many events wait for a webhook in node that is gone', async () => {

@@ -81,12 +81,12 @@ describe('a problem of webhook in', () => {
     await good();
     await shows(/^last \d/);
     assert.equal((await post(url, 'not JSON', PHRASE)).status, 200);
-    await shows('1 problems');
+    await shows('1 problem');
     await nodeRed.deploy(webhookFlow({ webhook: { ...UNWIRED, name: 'changed' } }), 'nodes');
     const from = nodeRed.seen.length;
     await nodeRed.deploy(webhookFlow({ webhook: { ...UNWIRED, name: 'changed' } }));
     await nodeRed.until(() => nodeRed.statuses('webhook', from).length > 0, 'a status of the new node');
-    assert.equal(shown(), '1 problems');
+    assert.equal(shown(), '1 problem');
   });
 
   it('stays red while it is only asked for, and not once somebody has seen it', async () => {
@@ -97,9 +97,9 @@ describe('a problem of webhook in', () => {
       [['changed', 'shared.problem.not-json', 1]],
     );
     await overview();
-    assert.equal(shown(), '1 problems');
+    assert.equal(shown(), '1 problem');
     await see();
-    await nodeRed.until(() => shown() !== '1 problems', 'the status of what was seen');
+    await nodeRed.until(() => shown() !== '1 problem', 'the status of what was seen');
     const { hasUnseen, problems } = await overview();
     assert.equal(hasUnseen, false);
     assert.equal(problems.length, 1);
@@ -149,8 +149,8 @@ describe('a problem of webhook in', () => {
     const last = (): string => nodeRed.statuses('full').at(-1) ?? '';
     await good();
     await good();
-    await nodeRed.until(() => last() === '1 problems, backlog 1', 'both');
+    await nodeRed.until(() => last() === '1 problem, backlog 1', 'both');
     await forge();
-    await nodeRed.until(() => last() === 'not proven: check the phrase, 1 problems, backlog 1', 'all three');
+    await nodeRed.until(() => last() === 'not proven: check the phrase, 1 problem, backlog 1', 'all three');
   });
 });

@@ -27,6 +27,19 @@ describe('npm start', function () {
   const startTask = (env: Record<string, string> = {}): Promise<RunningCommand> =>
     RunningCommand.start(checkout, process.execPath, ['--import=tsx', path.join('scripts', 'start.ts')], env);
 
+  /** Runs it to its end. */
+  async function commandLine(env: Record<string, string>): Promise<{ status: unknown; errors: string }> {
+    const child = spawn(process.execPath, ['--import=tsx', path.join('scripts', 'start.ts')], {
+      cwd: checkout,
+      env: { ...process.env, ...env },
+      timeout: 30_000,
+    });
+    let errors = '';
+    child.stderr.on('data', (piece: Buffer) => (errors += piece.toString()));
+    const [status]: unknown[] = await once(child, 'close');
+    return { status, errors };
+  }
+
   const linked = (): string => fs.realpathSync(path.join(checkout, LINK));
 
   function relink(target: string): void {
@@ -91,6 +104,23 @@ describe('npm start', function () {
       'start',
     ]);
     assert.equal(linked(), checkout);
+    await running.endsWith('SIGTERM');
+  });
+
+  it('says where another one runs in the same checkout already, and leaves that alone', async () => {
+    running = await startTask();
+    const second = await commandLine({ PORT: `${running.port + 1}` });
+    assert.equal(second.status, 1);
+    assert.match(second.errors, /Another "npm start" runs in this checkout already/);
+    assert.match(second.errors, /Another PORT alone does not help/);
+    assert.equal((await fetch(running.url)).status, 200);
+    await running.endsWith('SIGTERM');
+  });
+
+  it('starts in the user directory of one that has ended', async () => {
+    running = await startTask();
+    await running.endsWith('SIGTERM');
+    running = await startTask();
     await running.endsWith('SIGTERM');
   });
 

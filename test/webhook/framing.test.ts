@@ -370,6 +370,14 @@ for (const [on, where] of SERVERS) {
       assert.equal(receiver.lines.filter((line) => line.includes('60000000')).length, 1);
     });
 
+    it('C-109 names in the log the path to which too large a body came, and who sent it', async () => {
+      const chunks = Array.from({ length: 17 }, () => `10000\r\n${'x'.repeat(65_536)}\r\n`);
+      const whole = await receiver.raw([request('', ['Transfer-Encoding: chunked']), ...chunks, '0\r\n\r\n']);
+      assert.deepEqual(statuses(whole), [413]);
+      const line = `A webhook request from 127.0.0.1 to ${PATH} was refused: over 1048576 bytes.`;
+      assert.deepEqual(receiver.lines, [line]);
+    });
+
     it('C-97 matches the path exactly, but for one trailing slash and the query', async () => {
       const { body } = signed();
       const found: Record<string, number> = {};

@@ -14,6 +14,8 @@ export interface BringingWork {
   patience: number;
   /** So many more of an endpoint wait in the inbox, or fewer. */
   counts(endpoint: string, change: number): void;
+  /** One more message of an endpoint is in the inbox, and nowhere else. */
+  entered(endpoint: string): void;
   /** The inbox works, and would not have so many: they stay where they are. */
   refused(count: number): void;
   /** It is to be looked whether they can enter. */
@@ -33,7 +35,7 @@ interface ReadMessage {
 
 /** Takes what is spilled into the inbox, in the state it has: what the flow has at work goes on under its delivery id. */
 export class Bringing {
-  #isBringing: Promise<number> | undefined;
+  #isBringing: Promise<void> | undefined;
   /** Messages that were refused since they were last offered again. */
   #refusals = 0;
 
@@ -45,10 +47,9 @@ export class Bringing {
 
   /**
    * Asked again meanwhile, it is the same work.
-   * @returns how many messages have entered
    * @throws RvmError STORE_FAILED; what has not entered stays
    */
-  all(): Promise<number> {
+  all(): Promise<void> {
     this.#isBringing ??= this.#all().finally(() => {
       this.#isBringing = undefined;
     });
@@ -60,20 +61,16 @@ export class Bringing {
     await this.#isBringing?.catch(() => undefined);
   }
 
-  async #all(): Promise<number> {
+  async #all(): Promise<void> {
     await this.spilling.takeMore();
     await this.#tellSettlements();
     const pending = this.spilling.pending();
-    let count = 0;
     for (let at = 0; at < pending.length; at += BATCH) {
       // In the order of receipt: an end that entered first would be the beginning of its alarm.
-      count += await this.#move(
-        await Promise.all(pending.slice(at, at + BATCH).map((each) => this.#read(each))),
-      );
+      await this.#move(await Promise.all(pending.slice(at, at + BATCH).map((each) => this.#read(each))));
     }
     await this.spilling.drop();
     if (this.#refusals > 0) this.work.refused(this.#refusals);
-    return count;
   }
 
   async #tellSettlements(): Promise<void> {
@@ -95,17 +92,14 @@ export class Bringing {
     return { spilled, isKept, bytes: await this.#bytesOf(spilled), ...(lateId !== undefined && { lateId }) };
   }
 
-  /** Nothing is asked of them meanwhile. Gives how many have entered. @throws RvmError STORE_FAILED */
-  async #move(batch: readonly ReadMessage[]): Promise<number> {
+  /** Nothing is asked of them meanwhile. @throws RvmError STORE_FAILED */
+  async #move(batch: readonly ReadMessage[]): Promise<void> {
     const messages = batch.map(({ spilled }) => spilled);
     const moving = this.#moveInTime(batch);
-    const moved = moving.then(
-      () => undefined,
-      () => undefined,
-    );
+    const moved = moving.catch(() => undefined);
     for (const spilled of messages) spilled.moving = moved;
     try {
-      return await moving;
+      await moving;
     } finally {
       const left = messages.filter(({ deliveryId }) => this.spilling.store.has(deliveryId));
       for (const spilled of left) spilled.moving = undefined;
@@ -114,23 +108,29 @@ export class Bringing {
   }
 
   /** What an inbox takes that does not answer is offered again all the same: it knows it then. */
-  async #moveInTime(batch: readonly ReadMessage[]): Promise<number> {
+  async #moveInTime(batch: readonly ReadMessage[]): Promise<void> {
     const { patience } = this.work;
-    const entered: SpilledMessage[] = [];
+    const entered: ReadMessage[] = [];
     try {
       if (!(await within(this.#enterAll(batch, entered), patience)))
         throw storeFailed('it answers too slowly');
     } finally {
-      await within(this.spilling.entered([...entered]), patience);
+      await within(this.#entered([...entered]), patience);
     }
-    return entered.length;
+  }
+
+  /** What could not be read any more has gone from its place all the same. */
+  #entered(batch: readonly ReadMessage[]): Promise<void> {
+    for (const { spilled, bytes } of batch)
+      if (bytes !== undefined) this.work.entered(spilled.columns.endpoint);
+    return this.spilling.entered(batch.map(({ spilled }) => spilled));
   }
 
   /** @throws RvmError STORE_FAILED where the inbox stores nothing */
-  async #enterAll(batch: readonly ReadMessage[], entered: SpilledMessage[]): Promise<true> {
+  async #enterAll(batch: readonly ReadMessage[], entered: ReadMessage[]): Promise<true> {
     const entering = await Promise.allSettled(
       batch.map(async (read) => {
-        if (await this.#enter(read)) entered.push(read.spilled);
+        if (await this.#enter(read)) entered.push(read);
       }),
     );
     for (const result of entering) if (result.status === 'rejected') throw result.reason;

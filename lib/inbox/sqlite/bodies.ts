@@ -50,9 +50,13 @@ export class Bodies {
       const { facts, bytes } = this.statements.body.get(message.sequence) ?? {};
       if (typeof facts === 'string') message.facts = facts;
       if (bytes instanceof Uint8Array) message.bytes = bytes;
+      if (message.facts === undefined || message.bytes === undefined) message.isIncomplete = true;
     } catch (error) {
       // A page that is damaged stays so; a disk that fails to read may be able to the next time.
-      if (isDamaged(error)) return;
+      if (isDamaged(error)) {
+        message.isIncomplete = true;
+        return;
+      }
       message.isUnread = true;
       this.onFault(error);
     }

@@ -102,6 +102,8 @@ export interface LeasedMessage {
   bytes?: Uint8Array;
   /** True where the disk failed to give them just now, and may give them later. */
   isUnread?: true;
+  /** True where they were looked for, and one of them is gone. */
+  isIncomplete?: true;
 }
 
 /** A message as it is stored. */

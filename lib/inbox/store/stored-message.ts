@@ -2,7 +2,7 @@ import { isRecord } from '../../json/json-record';
 import { readEnvelope } from '../../message/envelope';
 import { jsonOf } from '../../message/json-reading';
 import { isEnd, isHealth } from '../../message/phase';
-import type { Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
+import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
 import type { LeasedMessage, NewMessage, Progress } from './protocol';
@@ -140,6 +140,7 @@ export const MAX_LISTED = 32 * 1024 * 1024;
 /** A stored message as a list shows it. */
 export function listed(stored: LeasedMessage): ListedMessage {
   const message = acceptedMessage(stored);
+  const reason = deadReason(stored, message);
   return {
     receivedTime: timeText(stored.received),
     station: stored.station,
@@ -148,9 +149,21 @@ export function listed(stored: LeasedMessage): ListedMessage {
     messageId: stored.named ? stored.id : null,
     deliveryId: stored.deliveryId,
     event: message?.event ?? {},
-    canRetry: stored.state === 'dead' && stored.again === 'attempts',
+    canRetry: reason === 'attempts',
+    ...(reason !== undefined && { reason }),
     ...(message !== undefined && 'proof' in message && { proof: message.proof }),
   };
+}
+
+/** What was given up says so itself; a rejected one says no more than that it is dead. */
+function deadReason(
+  { state, again, isIncomplete, bytes }: LeasedMessage,
+  message: ProvenMessage | DeadLetter | undefined,
+): DeadReason | undefined {
+  if (state !== 'dead') return undefined;
+  if (again === 'attempts') return again;
+  if (message === undefined) return isIncomplete === true || bytes !== undefined ? 'unreadable' : undefined;
+  return 'reason' in message ? message.reason : 'rejected';
 }
 
 /** True while it waits, or is leased. */

@@ -1,5 +1,6 @@
 import type { QuarantinedMessage } from '../../inbox/inbox';
 import { pause } from '../../concurrency/within';
+import { counted } from '../../counted';
 import { Allowance } from '../bounds/allowance';
 import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge, recordOf } from '../judge';
@@ -82,7 +83,7 @@ export class Quarantine {
     if (count > 0)
       this.options.reporter.log(
         `proven ${endpoint.id}`,
-        `${count} webhook messages that nothing had proved are proved by a phrase that was corrected, and were accepted.`,
+        `A phrase that was corrected has proved ${counted(count, 'webhook message')} that nothing had proved before: accepted.`,
       );
     return count;
   }

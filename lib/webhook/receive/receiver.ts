@@ -88,7 +88,7 @@ export class Receiver {
   receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
     if (this.#closed) return cut(req);
     const refusal = refusalOf(req, this.options.bodyLimit);
-    if (refusal === 'large') this.#logLarge(req, `declared ${req.headers['content-length'] ?? ''}`);
+    if (refusal === 'large') this.#logLarge(req, target, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) return answer(req, res, refusal);
     this.#read({ req, res, target }).catch(() => {
       this.#giveUp(req, 'it could not be dealt with');
@@ -115,7 +115,7 @@ export class Receiver {
       case 'complete':
         return this.#enter(this.#completed(request, reading.body));
       case 'too-large':
-        this.#logLarge(req, `over ${bodyLimit}`);
+        this.#logLarge(req, target, `over ${bodyLimit}`);
         return answer(req, res, 'large');
       case 'too-slow':
         // Not an answer, which would be the last word: a process that was busy may have let the time run out.
@@ -269,9 +269,10 @@ export class Receiver {
     return this.options.senders.addressOf(req);
   }
 
-  #logLarge(req: IncomingMessage, size: string): void {
+  #logLarge(req: IncomingMessage, { path }: Target, size: string): void {
     const source = this.#senderOf(req) ?? 'an unknown address';
-    this.options.reporter.log('large', `A webhook request from ${source} was refused: ${size} bytes.`);
+    const line = `A webhook request from ${source} to ${path} was refused: ${size} bytes.`;
+    this.options.reporter.log(`large ${path}`, line);
   }
 }
 

@@ -77,7 +77,9 @@ function isDeployed({ isChanged, cloud }: StationLook): boolean {
   return !isChanged && cloud?.changed !== true;
 }
 
+/** @throws AskError where the runtime would not take it, of this user or at all */
 function draftOf(node: EditorNode, { properties, credentials, cloud }: StationLook): StationDraft {
+  if (!RED.user.hasPermission('flows.write')) throw new AskError(node._('shared.ask.draftNotAllowed'));
   if (cloud === undefined) throw new AskError(node._('shared.ask.noCloud'));
   const known = { ...credentials, ...(cloud.credentials as Record<string, unknown> | undefined) };
   return { station: properties, cloud: propertiesOf(cloud), credentials: typedCredentials(node, known) };

@@ -1,6 +1,6 @@
 import type { NodeRed } from '../node-red/node-red';
 
-const SCOPES = { admin: '*', operator: 'read rvm.write', reader: 'read' } as const;
+const SCOPES = { admin: '*', operator: 'read rvm.write settings.write', reader: 'read' } as const;
 export type User = keyof typeof SCOPES;
 
 const PERMISSIONS = JSON.stringify(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { closeDialog, openBrowser, openEditor } from './browser';
-import { tokenOf, USERS } from './editor-questions';
+import { tokenOf, USERS, type User } from './editor-questions';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
 import { needs } from '../suite/programs';
@@ -23,6 +23,8 @@ export interface InEditor {
   end?: () => unknown;
   /** Node-RED has users, one of whom is logged in, and another `httpAdminRoot`. */
   secured?: boolean;
+  /** Who is logged in, where there are users. Default `admin`. */
+  user?: User;
 }
 
 const ROOT = '/admin';
@@ -35,7 +37,7 @@ const LIGHT = `editorTheme: { tours: false, codeEditor: { lib: 'ace' } },`;
  */
 export function describeInEditor(
   title: string,
-  { flow, end, secured = false }: InEditor,
+  { flow, end, secured = false, user = 'admin' }: InEditor,
   tests: (editor: EditorOfTests) => void,
 ): void {
   for (const version of NODE_RED_VERSIONS) {
@@ -47,10 +49,14 @@ export function describeInEditor(
         const settings = secured ? `${LIGHT} ${USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });
-        const token = secured ? await tokenOf(editor.nodeRed, 'admin', root) : '';
-        await editor.nodeRed.deploy(await flow(), 'full', root, token);
+        const tokenFor = async (who: User): Promise<string> =>
+          secured ? await tokenOf(editor.nodeRed, who, root) : '';
+        await editor.nodeRed.deploy(await flow(), 'full', root, await tokenFor('admin'));
         editor.browser = await openBrowser();
-        Object.assign(editor, await openEditor(editor.browser, editor.nodeRed, { root, token }));
+        Object.assign(
+          editor,
+          await openEditor(editor.browser, editor.nodeRed, { root, token: await tokenFor(user) }),
+        );
       });
 
       afterEach(async () => {

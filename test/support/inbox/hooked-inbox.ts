@@ -5,6 +5,7 @@ import { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { CallName, StoreCalls } from '../../../lib/inbox/store/protocol';
 import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
+import type { InboxNews } from '../../../lib/inbox/store-health';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -44,6 +45,7 @@ export class HookedInbox extends DurableInbox {
   constructor(
     readonly folder: string,
     hook?: Hook,
+    log?: (news: InboxNews) => void,
   ) {
     let port: HookedStore | undefined;
     const file = path.join(folder, 'inbox.sqlite');
@@ -53,6 +55,7 @@ export class HookedInbox extends DurableInbox {
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
       lookAgain: 20,
       spillAfter: 200,
+      ...(log && { log }),
       open: (news) => {
         port = new HookedStore(file, news);
         if (hook !== undefined) port.hook = hook;
