@@ -11,6 +11,9 @@ const SWALLOWED = /^(?:u?[\da-f]{4}|[\da-f]{2}|["\\/bfnrt])/i;
 /** What is left of a spelling without its beginning is looked for where it is no ordinary word. */
 const SHORTEST_END = 8;
 
+/** Of a longer secret the beginning is looked for: it tells the secret as well, and bounds how much of a text is read. */
+const LONGEST = 128;
+
 /** The most that one character takes up where it is escaped, such as `&#x0001f600;`, or escaped again. */
 const LONGEST_ESCAPE = 24;
 /** So often a text may have been escaped, in whatever ways. */
@@ -37,8 +40,8 @@ const HTML_NAMES: ReadonlyMap<string, string> = new Map([
 
 /**
  * The beginning of a text of the service, at most `length` characters, without RTSP URLs; `***` alone where one of our secrets is
- * in it, however it is spelled: who repeats one way may repeat others. However long the text is, the work is bounded by `length`
- * and the secrets.
+ * in it, however it is spelled: who repeats one way may repeat others. However long the text and the secrets are, the work is
+ * bounded by `length` and by how many secrets there are.
  */
 export function maskedStart(text: string, secrets: readonly string[], length: number): string {
   const spellings = spellingsOf(secrets);
@@ -58,17 +61,18 @@ interface Spelling {
   readonly isFolded: boolean;
 }
 
-/** A secret as it is, as it stands in the header of a basic login, and its bytes in hexadecimal digits. */
+/** A secret as it is, as it stands in the header of a basic login, and its bytes in hexadecimal digits: of each the beginning. */
 function spellingsOf(secrets: readonly string[]): Spelling[] {
-  return secrets
+  return [...new Set(secrets)]
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => {
-      const bytes = Buffer.from(secret, 'utf8');
+      // Longer than what is looked for, so that no spelling ends as only a cut secret would.
+      const bytes = Buffer.from(secret.slice(0, 2 * LONGEST), 'utf8');
       return [secret, bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
     })
     .map((text) => {
       const isFolded = text.length >= SHORTEST_FOLDED;
-      return { text: isFolded ? text.toLowerCase() : text, isFolded };
+      return { text: (isFolded ? text.toLowerCase() : text).slice(0, LONGEST), isFolded };
     });
 }
 
@@ -90,9 +94,11 @@ function endOf({ text, isFolded }: Spelling): Spelling[] {
 function unescaped(text: string): Set<string> {
   const stages = new Set([text]);
   let stage = text;
+  let former: string | undefined;
   for (let round = 0; round < ROUNDS; round += 1)
     for (const [escapes, decode] of ESCAPES) {
-      stages.add(stage.replace(...FORM));
+      if (stage !== former) stages.add(stage.replace(...FORM));
+      former = stage;
       stages.add((stage = stage.replace(escapes, decode)));
     }
   return stages;

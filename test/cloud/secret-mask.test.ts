@@ -4,6 +4,23 @@ import { cpuSeconds } from '../support/time/cpu-time';
 
 const SECRET = `p&ss "w+rd" 'ü'/é\\!`;
 
+/** As long as a cookie may be. */
+const LONG_SECRET = 'Abc-_9.xÜ/'.repeat(400);
+const LONG_ECHOES: [string, string][] = [
+  ['as it is', LONG_SECRET],
+  ['in small letters', LONG_SECRET.toLowerCase()],
+  ['percent-encoded twice', encodeURIComponent(encodeURIComponent(LONG_SECRET))],
+  ['in base64', Buffer.from(LONG_SECRET).toString('base64')],
+  ['in hexadecimal digits', Buffer.from(LONG_SECRET).toString('hex')],
+  [
+    'in HTML',
+    LONG_SECRET.replace(
+      /./gu,
+      (character) => `&#x${(character.codePointAt(0) ?? 0).toString(16).padStart(8, '0')};`,
+    ),
+  ],
+];
+
 describe('masking of secrets', () => {
   const echoes: [string, string][] = [
     ['as it is', SECRET],
@@ -45,6 +62,22 @@ describe('masking of secrets', () => {
       }
     });
   }
+
+  for (const [name, escaped] of LONG_ECHOES) {
+    it(`finds the beginning of a long secret ${name}, wherever the cut goes through it`, () => {
+      const text = `${'-'.repeat(50)}${escaped}${'-'.repeat(50)}`;
+      for (const length of [45, 50, 51, 100, 177, 178, 179, 250, 700, 1000, text.length, text.length + 1]) {
+        const start = maskedStart(text, [LONG_SECRET], length);
+        assert.ok(/^(?:-{0,50}|\*{3})$/.test(start), start);
+      }
+      assert.equal(maskedStart(text, [LONG_SECRET], 4096), '***');
+    });
+  }
+
+  it('reads no more of a text where a secret is long: its beginning tells it', () => {
+    const text = `${'-'.repeat(20_000)}a short secret`;
+    assert.equal(maskedStart(text, ['a short secret', 'x'.repeat(8000)], 4096), '-'.repeat(4096));
+  });
 
   it('leaves the escapes of a text without secrets', () => {
     const text = String.raw`100%25 of a+b &amp; c\n`;
