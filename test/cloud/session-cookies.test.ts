@@ -122,6 +122,40 @@ describe('the cookies of a session', () => {
     assert.ok(cookies.headerFor(SERVICE).length < 17 * 1024);
   });
 
+  it('T-05 are again those of the login where one of them has grown beyond what the service takes', () => {
+    cookies.keep(['sid=1; Path=/', 'route=7; Path=/'], at('/login'), true);
+    cookies.loggedIn();
+    cookies.keep(
+      [`sid=${'x'.repeat(9000)}; Path=/`, 'route=; Path=/; Max-Age=0', 'other=1; Path=/'],
+      SERVICE,
+    );
+    assert.equal(cookies.dropOthers(), true);
+    assert.equal(cookies.headerFor(SERVICE), 'sid=1; route=7');
+    assert.deepEqual(cookies.values, ['1', '7']);
+  });
+
+  it('T-05 stay as they were renewed since the login where others are too many', () => {
+    cookies.keep('sid=first; Path=/', at('/login'), true);
+    cookies.loggedIn();
+    cookies.keep(['sid=renewed; Path=/', `other=${'x'.repeat(9000)}; Path=/`], SERVICE);
+    cookies.dropOthers();
+    assert.equal(cookies.headerFor(SERVICE), 'sid=renewed');
+  });
+
+  it('T-05 that have ended since the login do not come back', () => {
+    const now = Date.now;
+    try {
+      cookies.keep(['sid=1; Path=/', 'once=1; Path=/; Max-Age=60'], at('/login'), true);
+      cookies.loggedIn();
+      cookies.keep(`sid=${'x'.repeat(9000)}; Path=/`, SERVICE);
+      Date.now = () => now() + 61_000;
+      cookies.dropOthers();
+      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    } finally {
+      Date.now = now;
+    }
+  });
+
   it('count once where they come again, and no more once they have ended', () => {
     for (let n = 0; n < 1000; n += 1) cookies.keep('sid=1; Path=/', SERVICE);
     for (let n = 0; n < 63; n += 1) cookies.keep(`c${n}=1; Path=/`, SERVICE);

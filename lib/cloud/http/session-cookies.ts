@@ -3,6 +3,8 @@ import { Cookie, CookieJar, MemoryCookieStore } from 'tough-cookie';
 /** Cookies that are kept, and bytes of their names and values: of more than these no service tells a session. */
 const MAX_COOKIES = 64;
 const MAX_BYTES = 16 * 1024;
+/** Bytes by which the cookies of the session may grow as they are renewed: what grows by more no service does to itself. */
+const MAX_GROWTH = 256;
 /** Headers of so many addresses are kept, and of none that is longer than that together with its header. */
 const MAX_KEPT = 1000;
 const MAX_LENGTH = 8192;
@@ -33,7 +35,8 @@ export class SessionCookies {
   /** By place and name, the oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
-  #isLoggedIn = false;
+  /** Those that were there when the login had succeeded, as they were then. */
+  #atLogin: readonly Kept[] | undefined;
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
   #text = '';
@@ -75,19 +78,32 @@ export class SessionCookies {
 
   /** The login has succeeded with what is kept now: any of it may tell the session, whichever answer has set it. */
   loggedIn(): void {
-    this.#isLoggedIn = true;
     for (const [place, kept] of this.#kept) this.#kept.set(place, { ...kept, isOwn: true });
+    this.#atLogin = [...this.#kept.values()];
   }
 
   /**
-   * Drops all that came since: the service takes no more of them.
+   * Drops all that came since: the service takes no more of them. Those of the session are kept as they have been renewed, but
+   * where they have grown: then they are again what they were when the login had succeeded.
    * @returns false before the login has succeeded: then nobody knows which are too many
    */
   dropOthers(): boolean {
-    if (!this.#isLoggedIn) return false;
+    if (this.#atLogin === undefined) return false;
     for (const kept of this.#kept.values()) if (!kept.isOwn) this.#drop(kept);
+    const before = this.#atLogin.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.#bytes > before + MAX_GROWTH) this.#putBack(this.#atLogin);
     this.#changed();
     return true;
+  }
+
+  #putBack(former: readonly Kept[]): void {
+    for (const kept of this.#kept.values()) this.#drop(kept);
+    for (const kept of former) {
+      if (hasEnded(kept.cookie)) continue;
+      this.#kept.set(placeOf(kept.cookie), kept);
+      this.#bytes += kept.bytes;
+      this.#store.putCookie(kept.cookie, () => undefined);
+    }
   }
 
   #changed(): void {
@@ -100,7 +116,7 @@ export class SessionCookies {
     const place = placeOf(cookie);
     const before = this.#kept.get(place);
     this.#bytes -= before?.bytes ?? 0;
-    if ((cookie.expiryTime() ?? Infinity) <= Date.now()) {
+    if (hasEnded(cookie)) {
       this.#kept.delete(place);
       return;
     }
@@ -112,7 +128,7 @@ export class SessionCookies {
   #driveOut(): void {
     const all = [...this.#kept.values()];
     const others = all.filter(({ isOwn }) => !isOwn);
-    const driven = (this.#isLoggedIn ? others[0] : others.at(-1)) ?? all.at(-1);
+    const driven = (this.#atLogin === undefined ? others.at(-1) : others[0]) ?? all.at(-1);
     if (driven !== undefined) this.#drop(driven);
   }
 
@@ -134,6 +150,10 @@ export class SessionCookies {
 /** What tells a cookie: one more of the same place and name takes its place. */
 function placeOf({ domain, path, key }: Cookie): string {
   return JSON.stringify([domain, path, key]);
+}
+
+function hasEnded(cookie: Cookie): boolean {
+  return (cookie.expiryTime() ?? Infinity) <= Date.now();
 }
 
 /** An age counts from when the cookie came; the jar counts it from when it was last asked for, again and again. */
