@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { MemoryCookieStore } from 'tough-cookie';
 import { SessionCookies } from '../../lib/cloud/http/session-cookies';
+import { replaceMethod } from '../support/suite/replaced-method';
 
 const SERVICE = new URL('https://service.example/rtsp/1');
 
@@ -165,8 +167,44 @@ describe('the cookies of a session', () => {
     assert.equal(cookies.values.length, 64);
   });
 
+  for (const [kind, attributes] of [
+    ['are over when they come', '; Max-Age=0'],
+    ['are driven out', ''],
+  ]) {
+    it(`leave nothing behind where others ${kind}, each on a path of its own`, () => {
+      cookies.keep('sid=1; Path=/', at('/login'), true);
+      cookies.loggedIn();
+      for (let answer = 0; answer < 20; answer += 1) {
+        const others = Array.from({ length: 100 }, (_, n) => `a=1; Path=/${answer}-${n}${attributes}`);
+        cookies.keep(others, SERVICE);
+      }
+      assert.ok(pathsLookedThrough(() => cookies.headerFor(SERVICE)) <= 64);
+      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    });
+  }
+
   it('ignore what is no cookie', () => {
     cookies.keep(['', ';', 'sid=1; Domain=other.example'], SERVICE);
     assert.equal(cookies.headerFor(SERVICE), '');
   });
 });
+
+/** How many paths a store of cookies knows while a piece of work looks for some in it. */
+function pathsLookedThrough(work: () => void): number {
+  let paths = 0;
+  const putBack = replaceMethod<{ idx: Record<string, object> }>(
+    MemoryCookieStore.prototype,
+    'findCookies',
+    (find) =>
+      function (...wanted) {
+        paths += Object.values(this.idx).flatMap(Object.keys).length;
+        return find.call(this, ...wanted);
+      },
+  );
+  try {
+    work();
+  } finally {
+    putBack();
+  }
+  return paths;
+}

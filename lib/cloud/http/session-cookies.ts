@@ -30,8 +30,9 @@ interface Kept {
  * succeeded, the first are the last to go.
  */
 export class SessionCookies {
-  readonly #store = new MemoryCookieStore();
-  readonly #jar = new CookieJar(this.#store);
+  #jar = new CookieJar(new MemoryCookieStore());
+  /** Whether the jar holds more than is kept. */
+  #isJarOutdated = false;
   /** By place and name, the oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
@@ -102,14 +103,22 @@ export class SessionCookies {
       if (hasEnded(kept.cookie)) continue;
       this.#kept.set(placeOf(kept.cookie), kept);
       this.#bytes += kept.bytes;
-      this.#store.putCookie(kept.cookie, () => undefined);
     }
   }
 
   #changed(): void {
+    if (this.#isJarOutdated) this.#renewJar();
     this.#headers.clear();
     this.#values = [...this.#kept.values()].map(({ cookie }) => cookie.value);
     this.#text = this.#values.join('\n');
+  }
+
+  /** A store of cookies keeps what has ended where nobody asks for it, and a place for each path that it has ever had. */
+  #renewJar(): void {
+    const store = new MemoryCookieStore();
+    for (const { cookie } of this.#kept.values()) store.putCookie(cookie, () => undefined);
+    this.#jar = new CookieJar(store);
+    this.#isJarOutdated = false;
   }
 
   #note(cookie: Cookie, isOwn: boolean): void {
@@ -118,6 +127,7 @@ export class SessionCookies {
     this.#bytes -= before?.bytes ?? 0;
     if (hasEnded(cookie)) {
       this.#kept.delete(place);
+      this.#isJarOutdated = true;
       return;
     }
     const bytes = cookie.key.length + cookie.value.length;
@@ -135,7 +145,7 @@ export class SessionCookies {
   #drop({ cookie, bytes }: Kept): void {
     this.#kept.delete(placeOf(cookie));
     this.#bytes -= bytes;
-    this.#store.removeCookie(cookie.domain ?? '', cookie.path ?? '', cookie.key, () => undefined);
+    this.#isJarOutdated = true;
   }
 
   #ask(href: string): Header {
