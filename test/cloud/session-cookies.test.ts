@@ -13,7 +13,7 @@ describe('the cookies of a session', () => {
   let cookies: SessionCookies;
 
   beforeEach(() => {
-    cookies = new SessionCookies();
+    cookies = new SessionCookies(SERVICE.origin);
   });
 
   it('are none before the first answer', () => {
@@ -165,6 +165,26 @@ describe('the cookies of a session', () => {
     cookies.keep('c63=1; Path=/', SERVICE);
     assert.ok(cookies.headerFor(SERVICE).includes('sid=1'));
     assert.equal(cookies.values.length, 64);
+  });
+
+  it('T-05 of another trusted origin are for its host alone, whatever Domain they have', () => {
+    cookies.keep('sid=1; Path=/', at('/login'), true);
+    cookies.loggedIn();
+    const neighbour = new URL('https://relay.service.example/picture');
+    cookies.keep(['sid=other; Domain=service.example; Path=/rtsp', 'own=1; Path=/'], neighbour);
+    assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    assert.equal(cookies.headerFor(new URL('/rtsp/1', neighbour)), 'sid=other; own=1');
+  });
+
+  it('T-05 go to the whole Domain that the service or its login names', () => {
+    const login = new URL('https://login.service.example/login');
+    const video = new URL('https://video.service.example/rtsp');
+    cookies.keep('sid=1; Domain=service.example; Path=/', login, true);
+    cookies.loggedIn();
+    assert.equal(cookies.headerFor(video), 'sid=1');
+    cookies.keep('sid=2; Domain=service.example; Path=/', login);
+    cookies.keep('route=7; Domain=service.example; Path=/', SERVICE);
+    assert.equal(cookies.headerFor(video), 'sid=2; route=7');
   });
 
   for (const [kind, attributes] of [

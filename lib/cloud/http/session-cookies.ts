@@ -30,6 +30,8 @@ interface Kept {
  * succeeded, the first are the last to go.
  */
 export class SessionCookies {
+  /** The origins that may speak for others of their domain: those of the base URL and of the login. */
+  readonly #homes: Set<string>;
   #jar = new CookieJar(new MemoryCookieStore());
   /** Whether the jar holds more than is kept. */
   #isJarOutdated = false;
@@ -41,6 +43,11 @@ export class SessionCookies {
   readonly #headers = new Map<string, Header>();
   #values: readonly string[] = [];
   #text = '';
+
+  /** @param home the origin of the base URL */
+  constructor(home: string) {
+    this.#homes = new Set([home]);
+  }
 
   /** The values of all cookies. */
   get values(): readonly string[] {
@@ -64,12 +71,15 @@ export class SessionCookies {
   }
 
   /**
-   * Keeps what an answer sets.
+   * Keeps what an answer sets. Once the login has succeeded, a cookie of another trusted origin is for its host alone: nothing but
+   * the service itself tells a session to its neighbours.
    * @param isOwn it is the answer to a login
    */
-  keep(setCookie: string | readonly string[], { href }: URL, isOwn = false): void {
+  keep(setCookie: string | readonly string[], { href, origin }: URL, isOwn = false): void {
+    if (isOwn || this.#atLogin === undefined) this.#homes.add(origin);
     for (const text of [setCookie].flat()) {
       const parsed = Cookie.parse(text);
+      if (parsed !== undefined && !this.#homes.has(origin)) parsed.domain = null;
       const cookie = parsed && this.#jar.setCookieSync(endingOnTime(parsed), href, { ignoreError: true });
       if (cookie !== undefined) this.#note(cookie, isOwn);
       while (this.#kept.size > MAX_COOKIES || this.#bytes > MAX_BYTES) this.#driveOut();
