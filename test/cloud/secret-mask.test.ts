@@ -110,6 +110,32 @@ describe('masking of secrets', () => {
     assert.equal(maskedStart(String(message), ['new secret-key'], 1000), '***');
   });
 
+  for (const [name, unseen] of [
+    ['the break of a folded line', '\r\n '],
+    ['a soft hyphen', '\u00ad'],
+    ['a soft hyphen of HTML', '&shy;'],
+    ['a space without width', '\u200b'],
+    ['a space without width, in HTML', '&#8203;'],
+    ['a control character', '\u0001'],
+    ['tags', '<b class="x"></b>'],
+    ['escaped tags', '&lt;wbr&gt;'],
+  ]) {
+    it(`finds a secret with ${name} within`, () => {
+      assert.equal(maskedStart(`is the-se${unseen}cret`, ['the-secret'], 1000), '***');
+      assert.equal(maskedStart(`is pa${unseen}ss`, ['pass'], 1000), `is pa${unseen}ss`, 'ordinary words');
+    });
+  }
+
+  it('finds a secret in the base64 of a text, wherever it stands there', () => {
+    for (const before of ['', 'u', 'us', 'user:', 'agent:', 'an user:']) {
+      for (const after of ['', ':', ' and more']) {
+        const bytes = Buffer.from(`${before}ü-sécret?>${after}`);
+        for (const coding of ['base64', 'base64url'] as const)
+          assert.equal(maskedStart(`Basic ${bytes.toString(coding)}`, ['ü-sécret?>'], 1000), '***');
+      }
+    }
+  });
+
   it('leaves a word that a secret ends with', () => {
     assert.equal(maskedStart('no service &amp; more', ['aeservice'], 1000), 'no service &amp; more');
   });
