@@ -11,6 +11,9 @@ const SWALLOWED = /^(?:u?[\da-f]{4}|[\da-f]{2}|["\\/bfnrt])/i;
 /** What is left of a spelling without its beginning is looked for where it is no ordinary word. */
 const SHORTEST_END = 8;
 
+/** Of a longer secret the beginning is looked for: it tells the secret as well, and bounds how much of a text is read. */
+const LONGEST = 128;
+
 /** The most that one character takes up where it is escaped, such as `&#x0001f600;`, or escaped again. */
 const LONGEST_ESCAPE = 24;
 /** So often a text may have been escaped, in whatever ways. */
@@ -20,12 +23,15 @@ type Escape = readonly [looks: RegExp, standsFor: (escape: string) => string];
 
 /** The ways in which an answer may escape a text. */
 const ESCAPES: readonly Escape[] = [
-  [/&(?:#\d{1,9}|#x[\da-f]{1,8}|amp|lt|gt|quot|apos);/gi, fromHtml],
+  [/&(?:#\d{1,9}|#x[\da-f]{1,8}|amp|lt|gt|quot|apos|shy);/gi, fromHtml],
   [/\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g, (escape) => String(JSON.parse(`"${escape}"`))],
   [/(?:%[\da-f]{2})+/gi, fromPercent],
 ];
 /** As a form does it. Apart, for elsewhere a `+` stands for itself. */
 const FORM: Escape = [/(?:%[\da-f]{2})+|\+/gi, (escape) => (escape === '+' ? ' ' : fromPercent(escape))];
+
+/** What may stand within a word and is not seen: the break of a folded line, control and format characters, tags. */
+const UNSEEN = /[\r\n]+[ \t]*|[\p{Cc}\p{Cf}]|<[^<>]*>/gu;
 
 const HTML_NAMES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
@@ -33,12 +39,13 @@ const HTML_NAMES: ReadonlyMap<string, string> = new Map([
   ['gt', '>'],
   ['quot', '"'],
   ['apos', "'"],
+  ['shy', '\u00ad'],
 ]);
 
 /**
  * The beginning of a text of the service, at most `length` characters, without RTSP URLs; `***` alone where one of our secrets is
- * in it, however it is spelled: who repeats one way may repeat others. However long the text is, the work is bounded by `length`
- * and the secrets.
+ * in it, however it is spelled: who repeats one way may repeat others. However long the text and the secrets are, the work is
+ * bounded by `length` and by how many secrets there are.
  */
 export function maskedStart(text: string, secrets: readonly string[], length: number): string {
   const spellings = spellingsOf(secrets);
@@ -58,18 +65,33 @@ interface Spelling {
   readonly isFolded: boolean;
 }
 
-/** A secret as it is, as it stands in the header of a basic login, and its bytes in hexadecimal digits. */
+/** A secret as it is, as it stands in the header of a basic login, and its bytes in hexadecimal digits: of each the beginning. */
 function spellingsOf(secrets: readonly string[]): Spelling[] {
-  return secrets
+  return [...new Set(secrets)]
     .filter((secret) => secret.length >= SHORTEST)
     .flatMap((secret) => {
-      const bytes = Buffer.from(secret, 'utf8');
-      return [secret, bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
+      // Longer than what is looked for, so that no spelling ends as only a cut secret would.
+      const bytes = Buffer.from(secret.slice(0, 2 * LONGEST), 'utf8');
+      return [secret, ...base64Of(bytes), bytes.toString('hex')];
     })
     .map((text) => {
       const isFolded = text.length >= SHORTEST_FOLDED;
-      return { text: isFolded ? text.toLowerCase() : text, isFolded };
+      return { text: (isFolded ? text.toLowerCase() : text).slice(0, LONGEST), isFolded };
     });
+}
+
+/** As bytes stand in base64 alone, and behind others: there without the digits that tell of those beside them, too. */
+function base64Of(bytes: Buffer): Set<string> {
+  const all = new Set<string>();
+  for (const coding of ['base64', 'base64url'] as const) {
+    all.add(bytes.toString(coding));
+    for (const before of [0, 1, 2]) {
+      const digits = Buffer.concat([Buffer.alloc(before), bytes]).toString(coding);
+      const own = digits.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
+      if (own.length >= SHORTEST_END) all.add(own);
+    }
+  }
+  return all;
 }
 
 /** True where a text holds one of them, as it is or after some of the escapes were undone. */
@@ -77,7 +99,8 @@ function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
   if (spellings.length === 0) return false;
   // In the text as it is too, which may be what a parser of JSON made of another.
   const orEnds = [...spellings, ...spellings.flatMap(endOf)];
-  return [...unescaped(text)].some((stage) => holds(stage, orEnds));
+  const long = orEnds.filter((spelling) => spelling.text.length >= SHORTEST_END);
+  return [...unescaped(text)].some((stage) => holds(stage, orEnds) || holdsUnseen(stage, long));
 }
 
 /** What stays of a spelling whose beginning was taken for an escape that it is not. */
@@ -90,9 +113,11 @@ function endOf({ text, isFolded }: Spelling): Spelling[] {
 function unescaped(text: string): Set<string> {
   const stages = new Set([text]);
   let stage = text;
+  let former: string | undefined;
   for (let round = 0; round < ROUNDS; round += 1)
     for (const [escapes, decode] of ESCAPES) {
-      stages.add(stage.replace(...FORM));
+      if (stage !== former) stages.add(stage.replace(...FORM));
+      former = stage;
       stages.add((stage = stage.replace(escapes, decode)));
     }
   return stages;
@@ -101,6 +126,12 @@ function unescaped(text: string): Set<string> {
 function holds(text: string, spellings: readonly Spelling[]): boolean {
   const folded = text.toLowerCase();
   return spellings.some(({ text: spelling, isFolded }) => (isFolded ? folded : text).includes(spelling));
+}
+
+/** Whether it holds one with something unseen within. */
+function holdsUnseen(text: string, spellings: readonly Spelling[]): boolean {
+  const seen = text.replace(UNSEEN, '');
+  return seen !== text && holds(seen, spellings);
 }
 
 /** A text in which an escaped URL is found is shown without the escapes. */

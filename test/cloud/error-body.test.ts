@@ -40,6 +40,12 @@ describe('error bodies', () => {
     it(`T-20 reads ${name}`, () => assert.deepEqual(readErrorBody(body, []), expected));
   }
 
+  it('T-20 reads a record of at most 16 KiB: a longer one is made to cost time rather than to be read', () => {
+    const record = (fields: number) => `{"code":"X","more":{${'"k":[],'.repeat(fields)}"k":1}}`;
+    assert.equal(readErrorBody(record(2300), []).serverCode, 'X');
+    assert.equal(readErrorBody(record(2400), []).serverCode, undefined);
+  });
+
   it('T-20 keeps a message to 200 characters', () => {
     assert.equal(readErrorBody('y'.repeat(5000), []).serverMessage?.length, 200);
   });

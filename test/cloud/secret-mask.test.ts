@@ -4,6 +4,23 @@ import { cpuSeconds } from '../support/time/cpu-time';
 
 const SECRET = `p&ss "w+rd" 'ü'/é\\!`;
 
+/** As long as a cookie may be. */
+const LONG_SECRET = 'Abc-_9.xÜ/'.repeat(400);
+const LONG_ECHOES: [string, string][] = [
+  ['as it is', LONG_SECRET],
+  ['in small letters', LONG_SECRET.toLowerCase()],
+  ['percent-encoded twice', encodeURIComponent(encodeURIComponent(LONG_SECRET))],
+  ['in base64', Buffer.from(LONG_SECRET).toString('base64')],
+  ['in hexadecimal digits', Buffer.from(LONG_SECRET).toString('hex')],
+  [
+    'in HTML',
+    LONG_SECRET.replace(
+      /./gu,
+      (character) => `&#x${(character.codePointAt(0) ?? 0).toString(16).padStart(8, '0')};`,
+    ),
+  ],
+];
+
 describe('masking of secrets', () => {
   const echoes: [string, string][] = [
     ['as it is', SECRET],
@@ -46,6 +63,22 @@ describe('masking of secrets', () => {
     });
   }
 
+  for (const [name, escaped] of LONG_ECHOES) {
+    it(`finds the beginning of a long secret ${name}, wherever the cut goes through it`, () => {
+      const text = `${'-'.repeat(50)}${escaped}${'-'.repeat(50)}`;
+      for (const length of [45, 50, 51, 100, 177, 178, 179, 250, 700, 1000, text.length, text.length + 1]) {
+        const start = maskedStart(text, [LONG_SECRET], length);
+        assert.ok(/^(?:-{0,50}|\*{3})$/.test(start), start);
+      }
+      assert.equal(maskedStart(text, [LONG_SECRET], 4096), '***');
+    });
+  }
+
+  it('reads no more of a text where a secret is long: its beginning tells it', () => {
+    const text = `${'-'.repeat(20_000)}a short secret`;
+    assert.equal(maskedStart(text, ['a short secret', 'x'.repeat(8000)], 4096), '-'.repeat(4096));
+  });
+
   it('leaves the escapes of a text without secrets', () => {
     const text = String.raw`100%25 of a+b &amp; c\n`;
     assert.equal(maskedStart(text, [SECRET], 1000), text);
@@ -75,6 +108,32 @@ describe('masking of secrets', () => {
   it('finds a secret whose beginning a parser of JSON took for an escape', () => {
     const message: unknown = JSON.parse(String.raw`"C:\new secret-key"`);
     assert.equal(maskedStart(String(message), ['new secret-key'], 1000), '***');
+  });
+
+  for (const [name, unseen] of [
+    ['the break of a folded line', '\r\n '],
+    ['a soft hyphen', '\u00ad'],
+    ['a soft hyphen of HTML', '&shy;'],
+    ['a space without width', '\u200b'],
+    ['a space without width, in HTML', '&#8203;'],
+    ['a control character', '\u0001'],
+    ['tags', '<b class="x"></b>'],
+    ['escaped tags', '&lt;wbr&gt;'],
+  ]) {
+    it(`finds a secret with ${name} within`, () => {
+      assert.equal(maskedStart(`is the-se${unseen}cret`, ['the-secret'], 1000), '***');
+      assert.equal(maskedStart(`is pa${unseen}ss`, ['pass'], 1000), `is pa${unseen}ss`, 'ordinary words');
+    });
+  }
+
+  it('finds a secret in the base64 of a text, wherever it stands there', () => {
+    for (const before of ['', 'u', 'us', 'user:', 'agent:', 'an user:']) {
+      for (const after of ['', ':', ' and more']) {
+        const bytes = Buffer.from(`${before}ü-sécret?>${after}`);
+        for (const coding of ['base64', 'base64url'] as const)
+          assert.equal(maskedStart(`Basic ${bytes.toString(coding)}`, ['ü-sécret?>'], 1000), '***');
+      }
+    }
   });
 
   it('leaves a word that a secret ends with', () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { MemoryCookieStore } from 'tough-cookie';
 import { SessionCookies } from '../../lib/cloud/http/session-cookies';
+import { replaceMethod } from '../support/suite/replaced-method';
 
 const SERVICE = new URL('https://service.example/rtsp/1');
 
@@ -11,7 +13,7 @@ describe('the cookies of a session', () => {
   let cookies: SessionCookies;
 
   beforeEach(() => {
-    cookies = new SessionCookies();
+    cookies = new SessionCookies(SERVICE.origin);
   });
 
   it('are none before the first answer', () => {
@@ -122,6 +124,40 @@ describe('the cookies of a session', () => {
     assert.ok(cookies.headerFor(SERVICE).length < 17 * 1024);
   });
 
+  it('T-05 are again those of the login where one of them has grown beyond what the service takes', () => {
+    cookies.keep(['sid=1; Path=/', 'route=7; Path=/'], at('/login'), true);
+    cookies.loggedIn();
+    cookies.keep(
+      [`sid=${'x'.repeat(9000)}; Path=/`, 'route=; Path=/; Max-Age=0', 'other=1; Path=/'],
+      SERVICE,
+    );
+    assert.equal(cookies.dropOthers(), true);
+    assert.equal(cookies.headerFor(SERVICE), 'sid=1; route=7');
+    assert.deepEqual(cookies.values, ['1', '7']);
+  });
+
+  it('T-05 stay as they were renewed since the login where others are too many', () => {
+    cookies.keep('sid=first; Path=/', at('/login'), true);
+    cookies.loggedIn();
+    cookies.keep(['sid=renewed; Path=/', `other=${'x'.repeat(9000)}; Path=/`], SERVICE);
+    cookies.dropOthers();
+    assert.equal(cookies.headerFor(SERVICE), 'sid=renewed');
+  });
+
+  it('T-05 that have ended since the login do not come back', () => {
+    const now = Date.now;
+    try {
+      cookies.keep(['sid=1; Path=/', 'once=1; Path=/; Max-Age=60'], at('/login'), true);
+      cookies.loggedIn();
+      cookies.keep(`sid=${'x'.repeat(9000)}; Path=/`, SERVICE);
+      Date.now = () => now() + 61_000;
+      cookies.dropOthers();
+      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    } finally {
+      Date.now = now;
+    }
+  });
+
   it('count once where they come again, and no more once they have ended', () => {
     for (let n = 0; n < 1000; n += 1) cookies.keep('sid=1; Path=/', SERVICE);
     for (let n = 0; n < 63; n += 1) cookies.keep(`c${n}=1; Path=/`, SERVICE);
@@ -131,8 +167,64 @@ describe('the cookies of a session', () => {
     assert.equal(cookies.values.length, 64);
   });
 
+  it('T-05 of another trusted origin are for its host alone, whatever Domain they have', () => {
+    cookies.keep('sid=1; Path=/', at('/login'), true);
+    cookies.loggedIn();
+    const neighbour = new URL('https://relay.service.example/picture');
+    cookies.keep(['sid=other; Domain=service.example; Path=/rtsp', 'own=1; Path=/'], neighbour);
+    assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    assert.equal(cookies.headerFor(new URL('/rtsp/1', neighbour)), 'sid=other; own=1');
+  });
+
+  it('T-05 go to the whole Domain that the service or its login names', () => {
+    const login = new URL('https://login.service.example/login');
+    const video = new URL('https://video.service.example/rtsp');
+    cookies.keep('sid=1; Domain=service.example; Path=/', login, true);
+    cookies.loggedIn();
+    assert.equal(cookies.headerFor(video), 'sid=1');
+    cookies.keep('sid=2; Domain=service.example; Path=/', login);
+    cookies.keep('route=7; Domain=service.example; Path=/', SERVICE);
+    assert.equal(cookies.headerFor(video), 'sid=2; route=7');
+  });
+
+  for (const [kind, attributes] of [
+    ['are over when they come', '; Max-Age=0'],
+    ['are driven out', ''],
+  ]) {
+    it(`leave nothing behind where others ${kind}, each on a path of its own`, () => {
+      cookies.keep('sid=1; Path=/', at('/login'), true);
+      cookies.loggedIn();
+      for (let answer = 0; answer < 20; answer += 1) {
+        const others = Array.from({ length: 100 }, (_, n) => `a=1; Path=/${answer}-${n}${attributes}`);
+        cookies.keep(others, SERVICE);
+      }
+      assert.ok(pathsLookedThrough(() => cookies.headerFor(SERVICE)) <= 64);
+      assert.equal(cookies.headerFor(SERVICE), 'sid=1');
+    });
+  }
+
   it('ignore what is no cookie', () => {
     cookies.keep(['', ';', 'sid=1; Domain=other.example'], SERVICE);
     assert.equal(cookies.headerFor(SERVICE), '');
   });
 });
+
+/** How many paths a store of cookies knows while a piece of work looks for some in it. */
+function pathsLookedThrough(work: () => void): number {
+  let paths = 0;
+  const putBack = replaceMethod<{ idx: Record<string, object> }>(
+    MemoryCookieStore.prototype,
+    'findCookies',
+    (find) =>
+      function (...wanted) {
+        paths += Object.values(this.idx).flatMap(Object.keys).length;
+        return find.call(this, ...wanted);
+      },
+  );
+  try {
+    work();
+  } finally {
+    putBack();
+  }
+  return paths;
+}

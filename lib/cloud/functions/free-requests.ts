@@ -1,5 +1,4 @@
 import { RvmError } from '../../error';
-import { isJson } from '../../json/is-json';
 import type { JsonRecord } from '../../json/json-record';
 import type { Answer } from '../http/answer';
 import type { FreeAnswer, FreeRequest } from '../calls';
@@ -14,7 +13,7 @@ import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import type { SessionKeeper } from '../session/session-keeper';
 import { notOffered } from '../session/system-resource';
-import type { RequestBody } from '../http/transport';
+import { requestBody } from './request-body';
 
 /** Where the last link of a request leads to, and the relation that led there. */
 interface Place {
@@ -174,28 +173,6 @@ export class FreeRequests {
       'msg.url holds no link that could be asked for: put one there that the service gave, such as one of msg.links.',
     );
   }
-}
-
-function requestBody(value: unknown): RequestBody | undefined {
-  if (value === undefined) return undefined;
-  if (Buffer.isBuffer(value)) return { type: 'application/octet-stream', bytes: value };
-  if (ArrayBuffer.isView(value))
-    return requestBody(Buffer.from(value.buffer, value.byteOffset, value.byteLength));
-  if (typeof value !== 'string') return asJson(value);
-  return { type: isJson(value) ? 'application/json' : 'text/plain; charset=utf-8', bytes: value };
-}
-
-function asJson(value: unknown): RequestBody {
-  try {
-    const text: string | undefined = JSON.stringify(value);
-    if (text !== undefined) return { type: 'application/json', bytes: text };
-  } catch {
-    // A circle, or a number that JSON cannot write: the error below says so.
-  }
-  throw new RvmError(
-    'BAD_INPUT',
-    'The payload cannot be written as JSON: send an object, a text or a Buffer.',
-  );
 }
 
 function freeAnswer(answer: Answer): FreeAnswer {

@@ -2,7 +2,7 @@ import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../../error';
 import { cameraBusy, cameraUnreachable } from './camera-errors';
 import { UnreadableBody } from './content-coding';
 import { DIALECT } from '../dialect';
-import { readErrorBody } from './error-body';
+import { readErrorBody, type ErrorBody } from './error-body';
 import { parseSafely } from '../../json/parse-safely';
 import { nestsDeeperThan } from './json-depth';
 import { MAX_DEPTH, MAX_JSON } from './json-limits';
@@ -11,7 +11,7 @@ import { namesApiKey } from './key-refusal';
 import { retryAfterMs } from './retry-after';
 
 /** Bytes that are looked at for what they say of an error: more than is read of it as JSON. */
-const LONGEST_ERROR = 256 * 1024;
+const LONGEST_ERROR = 64 * 1024;
 
 const TOO_LARGE_HEAD = 431;
 const SYSTEM = 'system';
@@ -48,6 +48,8 @@ export class Answer {
   readonly #attempt: number;
   readonly #secrets: () => readonly string[];
   readonly #quotesNothing: boolean;
+  #said: ErrorBody | undefined;
+  #told: ErrorBody | undefined;
 
   constructor(parts: AnswerParts) {
     this.status = parts.status;
@@ -71,7 +73,8 @@ export class Answer {
    */
   get refused(): boolean {
     if (this.isHeadTooLarge) return true;
-    if (this.status === DIALECT.apiKey.refusal) return this.relation === SYSTEM && namesApiKey(this.#text);
+    if (this.status === DIALECT.apiKey.refusal)
+      return this.relation === SYSTEM && namesApiKey(this.#text, this.#saidOfError);
     if (this.status !== 401 && this.status !== 403) return false;
     const { cameraOffline, cameraBusy: busy, noVideo } = DIALECT.error;
     return ![cameraOffline, busy, noVideo].some((codes) => this.#says(codes));
@@ -157,14 +160,25 @@ export class Answer {
     return this.#body instanceof UnreadableBody ? '' : this.#body.toString('utf8', 0, LONGEST_ERROR);
   }
 
+  /** Read once, for it is asked for several times and a body may be made to cost as much as it can. */
+  get #saidOfError(): ErrorBody {
+    this.#said ??= readErrorBody(this.#text, []);
+    return this.#said;
+  }
+
+  /** The same without our secrets, as it may be told. */
+  get #toldOfError(): ErrorBody {
+    this.#told ??= this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
+    return this.#told;
+  }
+
   #says(codes: readonly string[]): boolean {
-    const { serverCode } = readErrorBody(this.#text, []);
-    return codes.includes((serverCode ?? '').toLowerCase());
+    return codes.includes((this.#saidOfError.serverCode ?? '').toLowerCase());
   }
 
   #cause(before: number): RvmErrorCause {
-    const details = this.#quotesNothing ? {} : readErrorBody(this.#text, this.#secrets());
-    return { status: this.status, relation: this.relation, attempts: before + this.#attempt, ...details };
+    const attempts = before + this.#attempt;
+    return { status: this.status, relation: this.relation, attempts, ...this.#toldOfError };
   }
 }
 

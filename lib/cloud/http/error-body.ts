@@ -14,7 +14,7 @@ export interface ErrorBody {
 const MAX_MESSAGE = 200;
 const MAX_CODE = 60;
 /** A longer body is no JSON record with a message for people. */
-const MAX_JSON = 64 * 1024;
+const MAX_JSON = 16 * 1024;
 /** Enough for any message; bounds the work on a huge error page. */
 const MAX_READ = 4 * 1024;
 /** A tag with its name, or the text up to the next one. Nothing that was passed is looked at again. */

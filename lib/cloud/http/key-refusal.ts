@@ -1,19 +1,21 @@
 import { DIALECT } from '../dialect';
-import { readErrorBody } from './error-body';
+import type { ErrorBody } from './error-body';
 
 /** Enough for any message; bounds the work on a huge error page. */
 const MAX_READ = 4 * 1024;
 
 const { names, word } = DIALECT.apiKey;
 
-/** True where the body of an answer says that it is the API key, and not something else, that is wrong. */
-export function namesApiKey(body: string): boolean {
+/**
+ * True where the body of an answer says that it is the API key, and not something else, that is wrong.
+ * @param said what it says of an error
+ */
+export function namesApiKey(body: string, { serverCode = '', serverMessage = '' }: ErrorBody): boolean {
   const joined = body
     .slice(0, MAX_READ)
     .toLowerCase()
     .replaceAll(/[\s_-]+/g, '');
   if (names.some((name) => joined.includes(name))) return true;
-  const { serverCode = '', serverMessage = '' } = readErrorBody(body, []);
   return [serverCode, serverMessage].flatMap(wordsIn).includes(word);
 }
 

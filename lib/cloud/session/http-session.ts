@@ -18,7 +18,7 @@ const WRONG_METHOD = 405;
 export class HttpSession {
   readonly #transport: Transport;
   readonly #origins: Origins;
-  readonly #cookies = new SessionCookies();
+  readonly #cookies: SessionCookies;
   readonly #memory: RotationMemory;
   readonly #rotation: CookieRotation;
 
@@ -26,6 +26,7 @@ export class HttpSession {
   constructor(transport: Transport, origins: Origins, memory: RotationMemory) {
     this.#transport = transport;
     this.#origins = origins;
+    this.#cookies = new SessionCookies(origins.system.origin);
     this.#memory = memory;
     this.#rotation = new CookieRotation(() => this.#cookies.text, memory);
   }
