@@ -7,9 +7,11 @@ const SHORTEST = 3;
 const SHORTEST_FOLDED = 6;
 
 /** Beginnings of a secret that a stray `%`, `\` or `\u` before it turns into an escape. */
-const SWALLOWED = /^(?:u?[\da-f]{4}|[\da-f]{2}|["\\/bfnrt])/i;
+const SWALLOWED = /^(?:u?[\da-f]{4}|x[\da-f]{2}|[0-7]{3}|[\da-f]{2}|["\\/bfnrt])/i;
 /** What is left of a spelling without its beginning is looked for where it is no ordinary word. */
 const SHORTEST_END = 8;
+/** Of shorter ones ordinary words may be made where the blanks between them are left out. */
+const SHORTEST_SPLIT = 8;
 
 /** Of a longer secret the beginning is looked for: it tells the secret as well, and bounds how much of a text is read. */
 const LONGEST = 128;
@@ -25,13 +27,17 @@ type Escape = readonly [looks: RegExp, standsFor: (escape: string) => string];
 const ESCAPES: readonly Escape[] = [
   [/&(?:#\d{1,9}|#x[\da-f]{1,8}|amp|lt|gt|quot|apos|shy);/gi, fromHtml],
   [/\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g, (escape) => String(JSON.parse(`"${escape}"`))],
+  [/%u[\da-f]{4}/gi, (escape) => String.fromCharCode(parseInt(escape.slice(2), 16))],
   [/(?:%[\da-f]{2})+/gi, fromPercent],
+  [/(?:\\(?:x[\da-f]{2}|[0-3][0-7]{2}))+/gi, fromBytes],
 ];
 /** As a form does it. Apart, for elsewhere a `+` stands for itself. */
 const FORM: Escape = [/(?:%[\da-f]{2})+|\+/gi, (escape) => (escape === '+' ? ' ' : fromPercent(escape))];
 
-/** What may stand within a word and is not seen: the break of a folded line, control and format characters, tags. */
-const UNSEEN = /[\r\n]+[ \t]*|[\p{Cc}\p{Cf}]|<[^<>]*>/gu;
+/** What may stand within a secret that was wrapped, or spelled letter by letter; and what nobody sees. */
+const UNSEEN = /[\s\p{Cc}\p{Cf}]+/gu;
+/** So may these; but where `<` and `>` are no tags, the secret may be what is between. */
+const TAG = /<[^<>]*>/g;
 
 const HTML_NAMES: ReadonlyMap<string, string> = new Map([
   ['amp', '&'],
@@ -61,6 +67,8 @@ export function maskedStart(text: string, secrets: readonly string[], length: nu
 /** One way to write a secret. */
 interface Spelling {
   readonly text: string;
+  /** The same without what is not seen; empty where it is too short to be looked for so. */
+  readonly dense: string;
   /** Capitals or not: then `text` is in small letters. */
   readonly isFolded: boolean;
 }
@@ -76,8 +84,17 @@ function spellingsOf(secrets: readonly string[]): Spelling[] {
     })
     .map((text) => {
       const isFolded = text.length >= SHORTEST_FOLDED;
-      return { text: (isFolded ? text.toLowerCase() : text).slice(0, LONGEST), isFolded };
+      return spellingOf((isFolded ? text.toLowerCase() : text).slice(0, LONGEST), isFolded);
     });
+}
+
+function spellingOf(text: string, isFolded: boolean): Spelling {
+  const dense = withoutUnseen(text);
+  return { text, isFolded, dense: dense.length < SHORTEST_SPLIT ? '' : dense };
+}
+
+function withoutUnseen(text: string): string {
+  return text.replace(UNSEEN, '');
 }
 
 /** As bytes stand in base64 alone, and behind others: there without the digits that tell of those beside them, too. */
@@ -99,14 +116,17 @@ function holdsOne(text: string, spellings: readonly Spelling[]): boolean {
   if (spellings.length === 0) return false;
   // In the text as it is too, which may be what a parser of JSON made of another.
   const orEnds = [...spellings, ...spellings.flatMap(endOf)];
-  const long = orEnds.filter((spelling) => spelling.text.length >= SHORTEST_END);
-  return [...unescaped(text)].some((stage) => holds(stage, orEnds) || holdsUnseen(stage, long));
+  const stages = [...unescaped(text)];
+  if (stages.some((stage) => holds(stage, orEnds))) return true;
+  const dense = orEnds.map((spelling) => spelling.dense).filter((spelling) => spelling !== '');
+  // Blanks may part the escapes, and may be escaped themselves.
+  return [...stages, ...unescaped(withoutUnseen(text))].some((stage) => holdsDense(stage, dense));
 }
 
 /** What stays of a spelling whose beginning was taken for an escape that it is not. */
 function endOf({ text, isFolded }: Spelling): Spelling[] {
   const end = text.replace(SWALLOWED, '');
-  return end === text || end.length < SHORTEST_END ? [] : [{ text: end, isFolded }];
+  return end === text || end.length < SHORTEST_END ? [] : [spellingOf(end, isFolded)];
 }
 
 /** A text as it is, and with one more way of escaping undone each time. */
@@ -128,10 +148,10 @@ function holds(text: string, spellings: readonly Spelling[]): boolean {
   return spellings.some(({ text: spelling, isFolded }) => (isFolded ? folded : text).includes(spelling));
 }
 
-/** Whether it holds one with something unseen within. */
-function holdsUnseen(text: string, spellings: readonly Spelling[]): boolean {
-  const seen = text.replace(UNSEEN, '');
-  return seen !== text && holds(seen, spellings);
+function holdsDense(text: string, spellings: readonly string[]): boolean {
+  const dense = withoutUnseen(text.toLowerCase());
+  const untagged = dense.replace(TAG, '');
+  return spellings.some((spelling) => dense.includes(spelling) || untagged.includes(spelling));
 }
 
 /** A text in which an escaped URL is found is shown without the escapes. */
@@ -150,6 +170,15 @@ function fromHtml(escape: string): string {
   if (!name.startsWith('#')) return HTML_NAMES.get(name) ?? escape;
   const point = Number(name.startsWith('#x') ? `0x${name.slice(2)}` : name.slice(1));
   return point <= 0x10ffff ? String.fromCodePoint(point) : escape;
+}
+
+/** As C writes them: of characters beyond ASCII one by one the bytes. */
+function fromBytes(escapes: string): string {
+  const bytes = escapes.slice(1).split('\\');
+  const isHex = (byte: string): boolean => /^x/i.test(byte);
+  return Buffer.from(
+    bytes.map((byte) => (isHex(byte) ? parseInt(byte.slice(1), 16) : parseInt(byte, 8))),
+  ).toString('utf8');
 }
 
 function fromPercent(escapes: string): string {

@@ -47,6 +47,19 @@ describe('masking of secrets', () => {
     ['percent-encoded twice', encodeURIComponent(encodeURIComponent(SECRET))],
     ['percent-encoded three times', [1, 2, 3].reduce((text) => encodeURIComponent(text), SECRET)],
     ['percent-encoded, in JSON of ASCII only', encodeURIComponent(SECRET).replaceAll('%', '\\u0025')],
+    ['in octal digits', bytewise((byte) => `\\${byte.toString(8).padStart(3, '0')}`)],
+    ['in octal digits, in JSON', bytewise((byte) => `\\\\${byte.toString(8).padStart(3, '0')}`)],
+    ['in hexadecimal escapes', bytewise((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)],
+    [
+      'in %u escapes',
+      SECRET.replace(/[^]/g, (unit) => `%u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    ],
+    ['letter by letter', SECRET.replace(/./gu, '$& ')],
+    ['in lines', SECRET.replace(/.{5}/g, '$&\r\n  ')],
+    ['in lines, in JSON', JSON.stringify(SECRET.replace(/.{5}/g, '$&\n')).slice(1, -1)],
+    ['percent-encoded, in lines that part the escapes', encodeURIComponent(SECRET).replace(/.{4}/g, '$&\n')],
+    ['in pairs of hexadecimal digits', Buffer.from(SECRET).toString('hex').replace(/../g, '$& ')],
+    ['with soft hyphens', SECRET.replace(/./gu, '$&\u00ad')],
     ['in capitals, in HTML', SECRET.toUpperCase().replaceAll('&', '&amp;').replaceAll('"', '&quot;')],
   ];
   for (const [name, echo] of echoes) {
@@ -147,6 +160,14 @@ describe('masking of secrets', () => {
     );
   });
 
+  it('leaves words that make a short secret only where the blank between them is left out', () => {
+    assert.equal(maskedStart('not found: no key', ['notfoun', 'nokey'], 1000), 'not found: no key');
+  });
+
+  it('finds a secret whose beginning a sign before it makes an octal escape of', () => {
+    assert.equal(maskedStart(String.raw`C:\163b%2520efgh-ijkl`, ['163b efgh-ijkl'], 1000), '***');
+  });
+
   it('finds a secret at the end of all that is read, however many others stand before it', () => {
     for (let more = 0; more < 20; more += 1) {
       const text = `${'the-secret '.repeat(500)}${'-'.repeat(more)}the-secret ${'-'.repeat(5000)}`;
@@ -182,6 +203,11 @@ describe('masking of secrets', () => {
     assert.ok((await cpuSeconds(() => maskedStart(text, cookies, 4096))) < 10);
   });
 });
+
+/** Each byte of the secret, as UTF-8 has it. */
+function bytewise(escape: (byte: number) => string): string {
+  return [...Buffer.from(SECRET)].map(escape).join('');
+}
 
 function inSmallHex(encoded: string): string {
   return encoded.replace(/%../g, (escape) => escape.toLowerCase());

@@ -21,6 +21,8 @@ const SMALL_PERCENT = PERCENT.map((escape) => escape.toLowerCase());
 const DECIMAL = escapes((code) => `&#${code};`);
 const HEXADECIMAL = escapes((code) => `&#x${code.toString(16)};`);
 const UNICODE = escapes((code) => `\\u${code.toString(16).padStart(4, '0')}`);
+const OCTAL = escapes((code) => `\\${code.toString(8).padStart(3, '0')}`);
+const PERCENT_UNICODE = escapes((code) => `%u${code.toString(16).padStart(4, '0')}`);
 const AS_LITTLE_AS_NEEDED = escapes((code) => (code === 0x25 ? '%25' : String.fromCharCode(code)));
 
 const ESCAPED: readonly Spelling[] = [
@@ -28,7 +30,7 @@ const ESCAPED: readonly Spelling[] = [
   AS_IT_IS,
   (_, text) => encodeURIComponent(text),
   (random, text) => escaped(text, () => (random.chance(0.5) ? PERCENT : AS_LITTLE_AS_NEEDED)),
-  ...[PERCENT, SMALL_PERCENT, DECIMAL, HEXADECIMAL, UNICODE].map(
+  ...[PERCENT, SMALL_PERCENT, DECIMAL, HEXADECIMAL, UNICODE, OCTAL, PERCENT_UNICODE].map(
     (table): Spelling =>
       (_, text) =>
         escaped(text, () => table),
@@ -37,11 +39,20 @@ const ESCAPED: readonly Spelling[] = [
 /** Characters in a row that tell enough of a secret to be missed. */
 const TELLING = 8;
 
-/** The same text, spelled in a way that a service may repeat it in: letters, digits or encoded, then escaped up to twice. */
+/** The same text, spelled in a way that a service may repeat it in: letters, digits or encoded, then escaped up to twice, perhaps in parts. */
 export function spelled(random: Random, secret: string): string {
   let text = random.pick(PLAIN)(random, secret);
+  // Escaped twice, the parts would be longer than all that is read of an answer.
+  if (random.chance(0.1)) return random.pick(ESCAPED)(random, split(random, text));
   for (let time = 0; time < 2; time += 1) text = random.pick(ESCAPED)(random, text);
-  return text;
+  return random.chance(0.1) ? split(random, text) : text;
+}
+
+/** With blanks or line breaks between its characters, here and there. */
+function split(random: Random, text: string): string {
+  const part = random.pick([' ', '\n', '\r\n ']);
+  const share = random.pick([0.05, 0.3, 1]);
+  return text.replace(/[^]/gu, (character) => (random.chance(share) ? character + part : character));
 }
 
 /** Whether a text shows a part of one that was planted in it as `planted`. */
