@@ -150,7 +150,7 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
     try {
       const run = await ChaosRun.of(world, SEED);
       world.disturb();
-      const disturbed = await run.many(ROTATING, false);
+      const disturbed = await run.many(ROTATING, true);
       await world.calm();
       await eventually(() => world.client.state.kind === 'connected', 'the client to recover by itself');
       const undisturbed = await run.many(ROTATING, false);

@@ -38,7 +38,8 @@ export class ChaosDeeds {
     this.#cameras = cameras;
   }
 
-  next(): Deed {
+  /** @param impatient some have little time */
+  next(impatient: boolean): Deed {
     const kinds = [
       () => this.#list(),
       () => this.#details(),
@@ -46,9 +47,9 @@ export class ChaosDeeds {
       () => this.#move(),
       () => this.#move(),
       () => this.#snapshot(),
-      () => this.#rtsp(this.#event()),
-      () => this.#rtsp(this.#recorded()),
-      () => this.#rtsp(this.#live()),
+      () => this.#rtsp(this.#event(), impatient),
+      () => this.#rtsp(this.#recorded(), impatient),
+      () => this.#rtsp(this.#live(), impatient),
       () => this.#offline(),
       () => this.#request(),
     ];
@@ -199,12 +200,11 @@ export class ChaosDeeds {
     return [camera, { mode: 'live', camera: this.#called(camera), quality: '', whenOffline: 'fail' }];
   }
 
-  #rtsp([camera, wanted]: [KnownCamera, RtspWanted]): Deed {
+  #rtsp([camera, wanted]: [KnownCamera, RtspWanted], impatient: boolean): Deed {
     const t = timeOf(wanted);
-    const { timeoutMs } = this.#world;
     // Of one request to two.
-    const deadlineMs = timeoutMs * (1 + this.#choice.below(1_000) / 1_000);
-    const deadline = this.#choice.below(3) === 0 ? { deadlineMs } : {};
+    const deadlineMs = this.#world.timeoutMs * (1 + this.#choice.below(1_000) / 1_000);
+    const deadline = impatient && this.#choice.below(3) === 0 ? { deadlineMs } : {};
     const post = `devices/${camera.id}/rtsp${t === undefined ? '' : ` ${t}`}`;
     return {
       name: `rtsp ${wanted.mode}`,

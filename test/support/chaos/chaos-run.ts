@@ -47,7 +47,7 @@ export class ChaosRun {
     return new ChaosRun(world, choice, new ChaosDeeds(choice, world, await world.listedCameras()));
   }
 
-  /** @param impatient some of the callers give up */
+  /** @param impatient some of the callers give up, or have little time: on a busy machine it is too little without faults, too */
   async many(count: number, impatient: boolean): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     let left = count;
@@ -65,7 +65,7 @@ export class ChaosRun {
   }
 
   one(impatient: boolean): Promise<Outcome> {
-    const deed = this.#deeds.next();
+    const deed = this.#deeds.next(impatient);
     const patience = impatient && this.#choice.below(20) === 0 ? 1 + this.#choice.below(300) : Infinity;
     if (deed.lane === undefined) return this.#act(deed, patience);
     const before = this.#lanes.get(deed.lane) ?? Promise.resolve();
