@@ -43,7 +43,7 @@ export class SpillJournal {
     return this.#current.folder;
   }
 
-  /** True where `take` may find more later: other processes have folders there. */
+  /** True where `take` may find more later. */
   get isShared(): boolean {
     return [...this.#folders.values()].some((folder) => folder.isShared);
   }
@@ -77,8 +77,8 @@ export class SpillJournal {
   async take(): Promise<ReadSegment[]> {
     const found: (ReadSegment & { segment: Segment & { base: string } })[] = [];
     for (const [base, folder] of this.#folders) {
-      const read = await folder.take().catch(() => []);
-      for (const each of read) found.push({ ...each, segment: Object.assign(each.segment, { base }) });
+      for (const each of await folder.take())
+        found.push({ ...each, segment: Object.assign(each.segment, { base }) });
     }
     found.sort((one, other) => one.number - other.number);
     this.#segments.unshift(...found.map(({ segment }) => segment));
