@@ -1,5 +1,5 @@
-import type { LeasedMessage, NewMessage, Progress } from '../store/protocol';
-import { isOpenState } from '../store/stored-message';
+import type { Brought, LeasedMessage, NewMessage, Progress } from '../store/protocol';
+import { factsWithWarnings, isOpenState } from '../store/stored-message';
 import type { FramePlace, MessageFrame, SpilledFacts } from './frame';
 import { isExhausted } from './progress';
 import type { Segment } from './segment';
@@ -92,4 +92,13 @@ export function warningsOf({ mayRepeat }: SpilledFacts): ('not-in-inbox' | 'may-
 export function messageFrame(spilled: SpilledMessage, bytes: Uint8Array): MessageFrame {
   const { deliveryId, columns, progress, first, ended, mayRepeat } = spilled;
   return { kind: 'message', deliveryId, message: { ...columns, bytes }, progress, first, ended, mayRepeat };
+}
+
+/** As it enters the inbox, which knows no more of where it was: what may come twice says so there, too. */
+export function broughtMessage(
+  { deliveryId, columns, progress, mayRepeat }: SpilledMessage,
+  bytes: Uint8Array,
+): Brought {
+  const facts = mayRepeat ? factsWithWarnings(columns.facts, ['may-repeat']) : columns.facts;
+  return { deliveryId, progress, message: { ...columns, facts, bytes } };
 }

@@ -60,16 +60,18 @@ export class Messages {
     return this.#store(message, leased ? 'leased' : 'received', 0, phase);
   }
 
-  /** What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside. */
-  bring({ message, deliveryId, progress, lateId }: Brought): number {
+  /**
+   * What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside.
+   * One that the flow has not had is a repeat of any copy.
+   */
+  bring(brought: Brought): number {
+    const { message, deliveryId, progress, lateId } = brought;
     const inside = this.statements.find.get(...this.#one(deliveryId));
-    if (inside !== undefined) return this.#bringOn(inside, message.endpoint, { deliveryId, progress });
+    if (inside !== undefined) return this.#bringOn(inside, brought);
     const copies = this.known.copiesOf(message);
-    const own = copies.find(
-      (row) =>
-        row['fingerprint'] === message.fingerprint &&
-        (row['delivery_id'] === lateId || row['state'] === 'received'),
-    );
+    const same = copies.filter((row) => row['fingerprint'] === message.fingerprint);
+    const own = same.find((row) => row['delivery_id'] === lateId || row['state'] === 'received');
+    if (own === undefined && same.length > 0 && progress.attempt === 0) return 0;
     const sequence =
       own === undefined
         ? this.#store(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
@@ -80,11 +82,11 @@ export class Messages {
   }
 
   /** It has entered before, and the process ended before that was noted beside: whichever has come further counts. */
-  #bringOn(inside: Row, endpoint: string, brought: Pick<Brought, 'deliveryId' | 'progress'>): number {
-    const { progress } = brought;
+  #bringOn(inside: Row, brought: Brought): number {
+    const { progress, message } = brought;
     const row = storedMessage(inside);
     if (!isFurther(progress, row)) return 0;
-    this.#setProgress(row.sequence, endpoint, brought);
+    this.#setProgress(row.sequence, message.endpoint, brought);
     return Number(progress.state === 'received') - Number(row.state === 'received');
   }
 

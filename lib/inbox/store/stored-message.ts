@@ -125,9 +125,19 @@ export function deliveryOf(stored: LeasedMessage): Delivery | undefined {
 }
 
 /** The message with more that is odd about it. */
-export function withWarnings(message: ProvenMessage, warnings: readonly Warning[]): ProvenMessage {
+export function withWarnings<Marked extends { warnings: readonly Warning[] }>(
+  message: Marked,
+  warnings: readonly Warning[],
+): Marked {
   const more = warnings.filter((warning) => !message.warnings.includes(warning));
   return more.length === 0 ? message : { ...message, warnings: [...message.warnings, ...more] };
+}
+
+/** The same, of the facts of a message as it is stored. Those of one that no flow gets have no warnings, and stay as they are. */
+export function factsWithWarnings(text: string, warnings: readonly Warning[]): string {
+  const facts = factsIn(text);
+  if (facts === undefined || 'reason' in facts || !Array.isArray(facts.warnings)) return text;
+  return JSON.stringify(withWarnings(facts, warnings));
 }
 
 function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
