@@ -142,6 +142,7 @@ export class Bringing {
     if (!isKept) return false;
     if (bytes === undefined) return true;
     const brought = { ...broughtMessage(spilled, bytes), ...(lateId !== undefined && { lateId }) };
+    spilled.wasBrought ||= spilled.progress.state !== 'received';
     const bring = async (): Promise<true> => {
       this.work.counts(spilled.columns.endpoint, await this.main.call('bring', brought));
       return true;

@@ -12,7 +12,7 @@ export interface SpilledFacts {
 }
 
 /** A message that is spilled. */
-export type MessageFrame = Omit<Brought, 'lateId'> & SpilledFacts & { kind: 'message' };
+export type MessageFrame = Omit<Brought, 'lateId' | 'wasBrought'> & SpilledFacts & { kind: 'message' };
 
 /** One entry of a spill file. */
 export type Frame =

@@ -22,6 +22,8 @@ export interface SpilledMessage extends SpilledFacts {
   kept: Promise<void>;
   /** The delivery id of its row, once it is known that the store took it after all, too late. */
   late: Promise<string | undefined> | undefined;
+  /** The inbox was to take it when it was with the flow, or dead, and may do so late. */
+  wasBrought: boolean;
   /** Until it is in the inbox, or is not. */
   moving: Promise<void> | undefined;
   /** The inbox works, and will not have it. */
@@ -39,6 +41,7 @@ export function spilledMessage(
     place: undefined,
     kept: Promise.resolve(),
     late: undefined,
+    wasBrought: false,
     moving: undefined,
     isRefused: false,
   };
@@ -96,9 +99,10 @@ export function messageFrame(spilled: SpilledMessage, bytes: Uint8Array): Messag
 
 /** As it enters the inbox, which knows no more of where it was: what may come twice says so there, too. */
 export function broughtMessage(
-  { deliveryId, columns, progress, mayRepeat }: SpilledMessage,
+  { deliveryId, columns, progress, mayRepeat, wasBrought }: SpilledMessage,
   bytes: Uint8Array,
 ): Brought {
   const facts = mayRepeat ? factsWithWarnings(columns.facts, ['may-repeat']) : columns.facts;
-  return { deliveryId, progress, message: { ...columns, facts, bytes } };
+  const message = { ...columns, facts, bytes };
+  return { deliveryId, progress, message, ...(wasBrought && { wasBrought }) };
 }

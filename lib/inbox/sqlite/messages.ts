@@ -81,11 +81,15 @@ export class Messages {
     return Number(progress.state === 'received') - Number(own?.['state'] === 'received');
   }
 
-  /** It has entered before, and the process ended before that was noted beside: whichever has come further counts. */
+  /**
+   * It has entered before, and the process ended before that was noted beside: whichever has come further counts. Or this one did
+   * not wait for the answer: then it is as it is beside, also where it waits again, which no row that is leased says.
+   */
   #bringOn(inside: Row, brought: Brought): number {
-    const { progress, message } = brought;
+    const { progress, message, wasBrought = false } = brought;
     const row = storedMessage(inside);
-    if (!isFurther(progress, row)) return 0;
+    const isOlder = wasBrought && row.state !== 'delivered';
+    if (!isOlder && !isFurther(progress, row)) return 0;
     this.#setProgress(row.sequence, message.endpoint, brought);
     return Number(progress.state === 'received') - Number(row.state === 'received');
   }
