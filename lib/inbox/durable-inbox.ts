@@ -82,7 +82,7 @@ export class DurableInbox implements Inbox {
       changed: () => this.#healthChanged(),
       log: this.#log,
     });
-    this.#spilling = this.#spillingOf(options);
+    this.#spilling = this.#spillingOf(options, spillAfter);
     this.#store = this.#open(options);
     this.#both = new BothStores(this.#store, {
       spilling: this.#spilling,
@@ -237,12 +237,17 @@ export class DurableInbox implements Inbox {
     this.#queues.close();
   }
 
-  #spillingOf({ spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions): Spilling {
+  #spillingOf(
+    { spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
+    patience: number,
+  ): Spilling {
     return new Spilling({
       folder: spillFolder,
       register: path.join(path.dirname(file), 'spill-folders.json'),
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
+      look: (likeness) => this.#store.call('look', likeness),
+      patience,
       lookAgain,
       onTaken: () => this.#health.lookLater(),
       waits: (endpointId) => this.#spilledWait(endpointId),

@@ -29,6 +29,22 @@ describe('what was spilled, on its way into the inbox', () => {
     return inbox;
   }
 
+  const stores = new Map<string, Store>();
+  afterEach(() => {
+    for (const [folder, store] of stores) {
+      store.close();
+      fs.rmSync(folder, { recursive: true });
+    }
+    stores.clear();
+  });
+
+  function openStore(): Store {
+    const folder = temporaryFolder();
+    const store = new Store({ file: path.join(folder, 'inbox.sqlite'), resumed: false });
+    stores.set(folder, store);
+    return store;
+  }
+
   const isInside = async (inbox: HookedInbox, count: number): Promise<boolean> =>
     inbox.state().durable === true &&
     (await inbox.list({ state: 'all', limit: 1000 })).messages.length === count;
@@ -175,7 +191,7 @@ describe('what was spilled, on its way into the inbox', () => {
     ],
   ] as const)
     it(`waits in the inbox where it ${what}, though the inbox has taken it before`, () => {
-      const store = new Store({ file: path.join(temporaryFolder(), 'inbox.sqlite'), resumed: false });
+      const store = openStore();
       const message = newMessage(proven());
       const deliveryId = randomUUID();
       const bring = (progress: Progress, more: Pick<Brought, 'wasBrought'> = {}): number =>
@@ -186,11 +202,10 @@ describe('what was spilled, on its way into the inbox', () => {
         store.transaction(() => store.work.stateOf(deliveryId)),
         'received',
       );
-      store.close();
     });
 
   it('is left where the flow of the inbox has it, whatever a former process has noted of it', () => {
-    const store = new Store({ file: path.join(temporaryFolder(), 'inbox.sqlite'), resumed: false });
+    const store = openStore();
     const message = newMessage(proven());
     const deliveryId = randomUUID();
     const progress = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
@@ -203,6 +218,5 @@ describe('what was spilled, on its way into the inbox', () => {
       store.transaction(() => store.work.stateOf(deliveryId)),
       'leased',
     );
-    store.close();
   });
 });

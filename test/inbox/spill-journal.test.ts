@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import fsPromises from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
@@ -162,6 +163,37 @@ describe('the spill files', () => {
       fs.readdirSync(path.dirname(segment.file)).filter((name) => name.startsWith('spill')).length,
       2,
     );
+  });
+
+  it('of which one cannot be removed stay, with those behind it, until it can be', async () => {
+    const former = journal();
+    await former.append(settled('a'));
+    await end(former);
+    const writer = journal();
+    await writer.take();
+    await writer.append(settled('b'));
+    const names = (): string[] =>
+      fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /spill-\d+$/.test(name));
+    const both = names();
+    const isFree = replaceMethod<typeof fsPromises>(fsPromises, 'unlink', (unlink) => async (file) => {
+      if (path.join(folder, both[0] ?? '') === file) throw new Error('it is busy');
+      return Reflect.apply(unlink, fsPromises, [file]);
+    });
+    await writer.drop(() => new Set());
+    assert.deepEqual([names(), left], [both, []]);
+    isFree();
+    await writer.drop(() => new Set());
+    assert.deepEqual(names(), []);
+  });
+
+  it('that somebody else has removed keep none behind them', async () => {
+    const writer = journal();
+    const { segment } = await writer.append(settled('a'));
+    await writer.drop(() => new Set([segment]));
+    await writer.append(settled('b'));
+    fs.unlinkSync(segment.file);
+    await writer.drop(() => new Set());
+    assert.deepEqual(folders(), []);
   });
 
   it('that an earlier version has written are read, under an id that stays', async () => {

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import path from 'node:path';
+import type { CallName } from '../../lib/inbox/store/protocol';
 import type { ProvenMessage } from '../../lib/message/record';
 import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 
 const pass: Hook = (_name, act) => act();
+/** The disk can be read, but not written. */
+const readable: Hook = (name, act) => (name === 'look' ? act() : fail());
 
 describe('what is spilled, and may be known to the inbox', () => {
   const inboxes = new Set<HookedInbox>();
@@ -127,6 +131,55 @@ describe('what is spilled, and may be known to the inbox', () => {
         ['restart', ['may-repeat']],
       ],
     );
+  });
+
+  /** What a process leaves that has spilled an event and taken it in, and can neither remove the file nor write to it. */
+  async function leftBehind(): Promise<string> {
+    const inbox = open(readable);
+    await eventually(() => inbox.state().durable === false, 'the fault');
+    await inbox.accept(proven());
+    const spill = path.join(inbox.image(), 'spill');
+    inbox.hook = pass;
+    await hasEntered(inbox);
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === 1, 'the event');
+    await allSettled(inbox);
+    const folder = inbox.image();
+    fs.cpSync(spill, path.join(folder, 'spill'), { recursive: true });
+    return folder;
+  }
+
+  it('does not come again where it has entered and that could not be noted', async () => {
+    const inbox = open(undefined, await leftBehind());
+    const taker = new Taker(inbox);
+    await hasEntered(inbox);
+    const next = proven();
+    await inbox.accept(next);
+    await eventually(() => taker.ids.length > 0, 'the next event');
+    assert.deepEqual(taker.ids, [idOf(next)]);
+  });
+
+  for (const [what, hook] of [
+    ['fails', fail],
+    ['does not answer', (name: CallName) => (name === 'look' ? new Promise(() => undefined) : fail())],
+  ] as const)
+    it(`says that it may come twice where a former process has spilled it, and the inbox ${what}`, async () => {
+      const inbox = open(hook, await leftBehind());
+      const taker = new Taker(inbox);
+      await eventually(() => taker.ids.length === 1, 'the event');
+      assert.deepEqual(taker.deliveries[0]?.message.warnings, ['not-in-inbox', 'may-repeat']);
+    });
+
+  it('does not say so where a former process has spilled it, and the inbox, which cannot store, does not know it', async () => {
+    const former = open(readable);
+    await eventually(() => former.state().durable === false, 'the fault');
+    const messages = Array.from({ length: 150 }, () => proven());
+    for (const message of messages) await former.accept(message);
+    const inbox = open(readable, former.image());
+    const taker = new Taker(inbox, { maxInFlight: 1000 });
+    await eventually(() => taker.ids.length === messages.length, 'all events');
+    assert.deepEqual(taker.ids, messages.map(idOf));
+    for (const { message } of taker.deliveries) assert.deepEqual(message.warnings, ['not-in-inbox']);
   });
 });
 

@@ -16,6 +16,7 @@ import type { Written } from './spill-file';
 import {
   freeBytes,
   leasedMessage,
+  mayGo,
   messageFrame,
   spilledMessage,
   type SpilledMessage,
@@ -86,7 +87,9 @@ export class SpillStore {
     const progress = cutOff(frame.progress);
     const order = this.#nextOrder();
     const spilled = spilledMessage({ deliveryId, order, columns, bytes, progress, first, ended, mayRepeat });
-    Object.assign(spilled, { place, change, keptChange: change });
+    // One that the flow has had says so when it comes again.
+    const isDoubtful = progress.state === 'received' && progress.attempt === 0;
+    Object.assign(spilled, { place, change, keptChange: change, isDoubtful });
     freeBytes(spilled);
     this.messages.add(spilled);
     this.work.restored(columns.endpoint);
@@ -108,7 +111,7 @@ export class SpillStore {
     const next: SpilledMessage[] = [];
     for (const spilled of this.messages.waiting(endpoint)) {
       if (next.length === limit) break;
-      if (spilled.place === undefined || spilled.moving !== undefined) continue;
+      if (!mayGo(spilled)) continue;
       if (ordered && this.#alarmOrder.mustWait(spilled, atWork)) continue;
       if (spilled.columns.rank === 0 || left-- > 0) next.push(spilled);
     }

@@ -26,6 +26,8 @@ export interface SpilledMessage extends SpilledFacts {
   wasBrought: boolean;
   /** Until it is in the inbox, or is not. */
   moving: Promise<void> | undefined;
+  /** It was read from a file, and is not known yet not to be in the inbox. */
+  isDoubtful: boolean;
   /** The inbox works, and will not have it. */
   isRefused: boolean;
 }
@@ -43,12 +45,18 @@ export function spilledMessage(
     late: undefined,
     wasBrought: false,
     moving: undefined,
+    isDoubtful: false,
     isRefused: false,
   };
 }
 
 export function isOpen({ progress: { state } }: SpilledMessage): boolean {
   return isOpenState(state);
+}
+
+/** False while it may come to be in the inbox, or to be on no disk. */
+export function mayGo({ place, moving, isDoubtful }: SpilledMessage): boolean {
+  return place !== undefined && moving === undefined && !isDoubtful;
 }
 
 /** The bytes are kept in memory as long as it may go to the flow; else they are read from its file where they are needed. */

@@ -1,4 +1,5 @@
 import type { StoreCalls } from '../store/protocol';
+import { settleDoubt, type DoubtfulWork } from './doubtful';
 import type { Frame, FramePlace } from './frame';
 import type { Segment } from './segment';
 import { SpillJournal, type SpillJournalOptions } from './spill-journal';
@@ -12,7 +13,11 @@ export interface KeptSettlement {
   segment: Segment;
 }
 
-export interface SpillingOptions extends SpillJournalOptions, Omit<SpillStoreWork, 'append' | 'isLoaded'> {
+export interface SpillingOptions
+  extends
+    SpillJournalOptions,
+    Omit<SpillStoreWork, 'append' | 'isLoaded'>,
+    Pick<DoubtfulWork, 'look' | 'patience'> {
   /** Between two looks at what other processes have left, while there are any, in milliseconds. */
   lookAgain: number;
   /** Told that something was found there. */
@@ -26,6 +31,7 @@ export class Spilling {
   readonly #settlements = new Map<string, KeptSettlement>();
   readonly #loading: Promise<void>;
   #taking: Promise<void>;
+  #asking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isLoaded = false;
   /** What is being read is not known yet to be needed. */
@@ -174,7 +180,19 @@ export class Spilling {
     this.#isTaking = false;
     if (found.length > 0) this.options.onTaken();
     for (const endpoint of this.store.messages.endpoints()) this.options.waits(endpoint);
+    this.#asking = this.#asking.then(() => this.#settleDoubt());
     if (this.journal.isShared) this.#takeLater();
+  }
+
+  async #settleDoubt(): Promise<void> {
+    await settleDoubt(
+      this.store.messages.all().filter(({ isDoubtful }) => isDoubtful),
+      {
+        ...this.options,
+        inside: (messages) => this.entered(messages),
+        release: (messages) => this.release(messages),
+      },
+    );
   }
 
   /** Nobody tells of the end of another process. */

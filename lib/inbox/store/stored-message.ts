@@ -5,7 +5,7 @@ import { isEnd, isHealth } from '../../message/phase';
 import type { Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
-import type { LeasedMessage, NewMessage, Progress } from './protocol';
+import type { LeasedMessage, Likeness, NewMessage, Progress } from './protocol';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
@@ -63,6 +63,11 @@ function columns(
 
 function isWhole({ byteLength, buffer }: Uint8Array): boolean {
   return byteLength === buffer.byteLength;
+}
+
+/** What is asked of a store of which nothing else is wanted: not all of a message goes to the other thread. */
+export function likenessOf({ station, id, named, fingerprint, alarm }: Likeness): Likeness {
+  return { station, id, named, fingerprint, ...(alarm !== undefined && { alarm }) };
 }
 
 type Kept = Pick<
