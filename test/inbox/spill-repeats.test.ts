@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import type { CallName } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
 import type { ProvenMessage } from '../../lib/message/record';
 import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
@@ -169,6 +171,29 @@ describe('what is spilled, and may be known to the inbox', () => {
       await eventually(() => taker.ids.length === 1, 'the event');
       assert.deepEqual(taker.deliveries[0]?.message.warnings, ['not-in-inbox', 'may-repeat']);
     });
+
+  it('comes as a further attempt after each restart, though the file that knows of the first is older than its own', async () => {
+    const folder = temporaryFolder();
+    const message = newMessage(proven());
+    const waits = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
+    const atFlow = { ...waits, state: 'leased', attempt: 1, atFlow: true } as const;
+    const own = { deliveryId: 'a', message, first: true, ended: false, mayRepeat: false };
+    const frames: Frame[] = [
+      { kind: 'progress', deliveryId: 'a', change: 1, progress: atFlow },
+      { kind: 'message', ...own, progress: waits },
+    ];
+    for (const [index, frame] of frames.entries()) {
+      const ofProcess = path.join(folder, 'spill', `${index + 1}-1-${'a'.repeat(12)}`);
+      fs.mkdirSync(ofProcess, { recursive: true });
+      fs.writeFileSync(path.join(ofProcess, 'spill-1'), frameBytes(frame));
+    }
+    const refusing: Hook = (name, act) => (name === 'bring' ? fail() : act());
+    const former = open(refusing, folder);
+    await eventually(() => former.state().durable === true, 'an inbox that works, and refuses it');
+    const taker = new Taker(open(refusing, former.image()));
+    await eventually(() => taker.ids.length === 1, 'the event');
+    assert.deepEqual([taker.deliveries[0]?.attempt, taker.deliveries[0]?.again], [2, 'restart']);
+  });
 
   it('does not say so where a former process has spilled it, and the inbox, which cannot store, does not know it', async () => {
     const former = open(readable);

@@ -18,6 +18,8 @@ export interface SpilledMessage extends SpilledFacts {
   keptChange: number;
   /** Where it stands; undefined until it is on the disk. */
   place: (FramePlace & { segment: Segment }) | undefined;
+  /** The file that has its newest progress on the disk; undefined where that is still as in its own. */
+  progressIn: Segment | undefined;
   /** Settles when it is on the disk, or is not. */
   kept: Promise<void>;
   /** The delivery id of its row, once it is known that the store took it after all, too late. */
@@ -41,6 +43,7 @@ export function spilledMessage(
     change: 0,
     keptChange: 0,
     place: undefined,
+    progressIn: undefined,
     kept: Promise.resolve(),
     late: undefined,
     wasBrought: false,
