@@ -68,8 +68,8 @@ export class SpillFolder {
       const left = await segmentNames(taken.folder).catch(() => undefined);
       if (left === undefined || left.length > 0) continue;
       if (taken === this.#own && isInUse()) continue;
+      if (!this.#taken.delete(taken.folder)) continue;
       if (taken === this.#own) this.#own = undefined;
-      this.#taken.delete(taken.folder);
       taken.lock?.release();
       await fs.unlink(path.join(taken.folder, LOCK_FILE)).catch(() => undefined);
       await fs.rmdir(taken.folder).catch(() => undefined);

@@ -195,6 +195,8 @@ export class Spilling {
         release: (messages) => this.release(messages),
       },
     );
+    // With nothing left to bring, nobody else would.
+    if (!this.mayHold && !this.#isClosed) await this.drop();
   }
 
   /** Nobody tells of the end of another process. */
