@@ -18,8 +18,8 @@ import { Arrivals } from './arrivals';
 import { EventQueues } from './queue/event-queues';
 import { Listing } from './listing';
 import { PatientReading } from './patient-reading';
+import { Quarantine } from './quarantine';
 import { Settling } from './settling';
-import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';
 import { BothStores } from './spill/both-stores';
 import { Bringing } from './spill/bringing';
 import { Spells } from './spill/spells';
@@ -68,8 +68,8 @@ export class DurableInbox implements Inbox {
   readonly #settling: Settling;
   readonly #reading: PatientReading;
   readonly #listing: Listing;
+  readonly #quarantine: Quarantine;
   readonly #tidying: Tidying;
-  #quarantineKey: Promise<Uint8Array> | undefined;
   #closed = false;
   /** When ids were lost with a part of the file, as `performance.now()` has it. */
   #idsLostAt = -Infinity;
@@ -83,7 +83,7 @@ export class DurableInbox implements Inbox {
       changed: () => this.#healthChanged(),
       log: this.#log,
     });
-    this.#spilling = this.#spillingOf(options);
+    this.#spilling = this.#spillingOf(options, spillAfter);
     this.#store = this.#open(options);
     this.#both = new BothStores(this.#store, {
       spilling: this.#spilling,
@@ -121,6 +121,7 @@ export class DurableInbox implements Inbox {
       patience: spillAfter,
     });
     this.#listing = new Listing(this.#reading, this.#spilling, spillAfter);
+    this.#quarantine = new Quarantine(this.#store, this.#reading, () => this.#health.state);
     this.#tidying = new Tidying(this.#store, options.keep);
   }
 
@@ -175,18 +176,15 @@ export class DurableInbox implements Inbox {
   }
 
   quarantine(message: QuarantinedMessage): void {
-    // What waits for a store that hangs must have a bound.
-    if (this.#health.state.durable === false) return;
-    this.#store.call('quarantine', quarantinedRow(message)).catch(() => undefined);
+    this.#quarantine.add(message);
   }
 
-  async quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
-    const rows = await this.#store.call('quarantined', endpointId);
-    return rows.map(messageOfRow);
+  quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
+    return this.#quarantine.of(endpointId);
   }
 
-  async quarantineSums(): Promise<QuarantineSum[]> {
-    return (await this.#reading.read('quarantinedSums', undefined)).map(quarantineSum);
+  quarantineSums(): Promise<QuarantineSum[]> {
+    return this.#quarantine.sums();
   }
 
   async releaseUpTo(endpointId: string, lastId: number): Promise<void> {
@@ -198,11 +196,7 @@ export class DurableInbox implements Inbox {
   }
 
   quarantineKey(): Promise<Uint8Array> {
-    this.#quarantineKey ??= this.#store.call('quarantineKey', undefined).catch((error: unknown) => {
-      this.#quarantineKey = undefined;
-      throw error;
-    });
-    return this.#quarantineKey;
+    return this.#quarantine.key();
   }
 
   waiting(endpointId: string): number {
@@ -239,12 +233,17 @@ export class DurableInbox implements Inbox {
     this.#queues.close();
   }
 
-  #spillingOf({ spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions): Spilling {
+  #spillingOf(
+    { spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
+    patience: number,
+  ): Spilling {
     return new Spilling({
       folder: spillFolder,
       register: path.join(path.dirname(file), 'spill-folders.json'),
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
+      look: (likeness) => this.#store.call('look', likeness),
+      patience,
       lookAgain,
       onTaken: () => this.#health.lookLater(),
       waits: (endpointId) => this.#spilledWait(endpointId),

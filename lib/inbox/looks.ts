@@ -1,6 +1,7 @@
 import { within } from '../concurrency/within';
 import type { StorePort } from './store/port';
 import type { Known, NewMessage } from './store/protocol';
+import { likenessOf } from './store/stored-message';
 
 /** Time for a store that fails to say whether a message is known, in milliseconds: it may read what it cannot write. */
 const LOOK_WITHIN = 250;
@@ -49,10 +50,9 @@ export class Looks {
     await this.#last;
   }
 
-  #look({ station, id, named, fingerprint, alarm }: NewMessage): Promise<Known | undefined> {
+  #look(message: NewMessage): Promise<Known | undefined> {
     if (this.#unanswered !== undefined) return Promise.resolve(undefined);
-    const likeness = { station, id, named, fingerprint, ...(alarm !== undefined && { alarm }) };
-    const asking = this.store.call('look', likeness).then(
+    const asking = this.store.call('look', likenessOf(message)).then(
       (known) => ({ known }),
       () => ({ known: undefined }),
     );

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
+import path from 'node:path';
+import { Store } from '../../lib/inbox/sqlite/store';
+import type { Brought, Progress } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
 import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
@@ -22,6 +27,22 @@ describe('what was spilled, on its way into the inbox', () => {
     const inbox = new HookedInbox(folder, hook);
     inboxes.add(inbox);
     return inbox;
+  }
+
+  const stores = new Map<string, Store>();
+  afterEach(() => {
+    for (const [folder, store] of stores) {
+      store.close();
+      fs.rmSync(folder, { recursive: true });
+    }
+    stores.clear();
+  });
+
+  function openStore(): Store {
+    const folder = temporaryFolder();
+    const store = new Store({ file: path.join(folder, 'inbox.sqlite'), resumed: false });
+    stores.set(folder, store);
+    return store;
   }
 
   const isInside = async (inbox: HookedInbox, count: number): Promise<boolean> =>
@@ -121,5 +142,81 @@ describe('what was spilled, on its way into the inbox', () => {
     const taker = new Taker(inbox);
     release?.();
     await eventually(() => taker.ids.length === 1, 'the event');
+  });
+
+  /** Brings while the inbox takes all late. @returns the way to answer the first, after which the inbox hangs until `release` */
+  async function slowly(inbox: HookedInbox): Promise<{ answer: () => void; release: () => void }> {
+    let answer = (): void => undefined;
+    let asked = 0;
+    let isReleased = false;
+    inbox.hook = (name, act) => {
+      if (name !== 'bring' || isReleased) return act();
+      asked += 1;
+      if (asked > 1) return new Promise(() => undefined);
+      return new Promise((resolve) => {
+        const given = act();
+        answer = () => resolve(given);
+      });
+    };
+    await eventually(() => inbox.state().fault?.includes('slow') === true && asked > 0, 'that it is slow');
+    return { answer: () => answer(), release: () => (isReleased = true) };
+  }
+
+  it('comes to the next flow where a deploy gave it back while the inbox was taking it too slowly', async () => {
+    const inbox = open();
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    await eventually(() => inbox.state().durable === true, 'the inbox');
+    inbox.hook = fail;
+    await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    const { answer, release } = await slowly(inbox);
+    await taker.consumption.end();
+    answer();
+    release();
+    await eventually(() => inbox.state().durable === true, 'an inbox that works');
+    const next = new Taker(inbox, { handledWhen: 'settled' });
+    await eventually(() => next.ids.length === 1, 'the event again');
+    const told = next.deliveries.map(({ deliveryId, attempt, again }) => [deliveryId, attempt, again]);
+    assert.deepEqual(told, [[taker.deliveries[0]?.deliveryId, 2, 'restart']]);
+  });
+
+  const LEASED = { state: 'leased', attempt: 1, cutOff: 0, atFlow: true } as const;
+  for (const [what, was, is] of [
+    ['was given back as one that the flow did not get', LEASED, { ...LEASED, state: 'received', attempt: 0 }],
+    ['waits again, once it had lapsed', { ...LEASED, again: 'lease' }, { ...LEASED, state: 'received' }],
+    [
+      'waits again, once it was dead',
+      { ...LEASED, state: 'dead', again: 'attempts' },
+      { ...LEASED, state: 'received', cutOff: 1, again: 'retry' },
+    ],
+  ] as const)
+    it(`waits in the inbox where it ${what}, though the inbox has taken it before`, () => {
+      const store = openStore();
+      const message = newMessage(proven());
+      const deliveryId = randomUUID();
+      const bring = (progress: Progress, more: Pick<Brought, 'wasBrought'> = {}): number =>
+        store.transaction(() => store.work.bring({ message, deliveryId, progress, ...more }));
+      assert.equal(bring(was), 0);
+      assert.equal(bring({ ...is, atFlow: false }, { wasBrought: true }), 1);
+      assert.equal(
+        store.transaction(() => store.work.stateOf(deliveryId)),
+        'received',
+      );
+    });
+
+  it('is left where the flow of the inbox has it, whatever a former process has noted of it', () => {
+    const store = openStore();
+    const message = newMessage(proven());
+    const deliveryId = randomUUID();
+    const progress = { state: 'received', attempt: 0, cutOff: 0, atFlow: false } as const;
+    const bring = () => store.transaction(() => store.work.bring({ message, deliveryId, progress }));
+    assert.equal(bring(), 1);
+    const lease = { endpoint: message.endpoint, limit: 1, health: 1, ordered: false };
+    assert.equal(store.transaction(() => store.work.lease(lease)).length, 1);
+    assert.equal(bring(), 0);
+    assert.equal(
+      store.transaction(() => store.work.stateOf(deliveryId)),
+      'leased',
+    );
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
+import fsPromises from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import zlib from 'node:zlib';
@@ -10,6 +11,7 @@ import { SpillJournal } from '../../lib/inbox/spill/spill-journal';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { cannotRun } from '../support/suite/programs';
+import { replaceMethod } from '../support/suite/replaced-method';
 import { eventually, soon } from '../support/time/patience';
 import { proven } from './samples';
 
@@ -17,6 +19,15 @@ import { proven } from './samples';
 async function clockTick(): Promise<void> {
   const begun = Date.now();
   await eventually(() => Date.now() !== begun, 'the next millisecond');
+}
+
+/** What a file of frames would have of a content, whatever that is. */
+function checked(content: string | Buffer): Buffer {
+  const head = Buffer.alloc(8);
+  const bytes = Buffer.from(content);
+  head.writeUInt32BE(bytes.length, 0);
+  head.writeUInt32BE(zlib.crc32(bytes), 4);
+  return Buffer.concat([head, bytes]);
 }
 
 const settled = (deliveryId: string): Frame => ({ kind: 'settled', deliveryId, state: 'dead' });
@@ -154,14 +165,42 @@ describe('the spill files', () => {
     );
   });
 
+  it('of which one cannot be removed stay, with those behind it, until it can be', async () => {
+    const former = journal();
+    await former.append(settled('a'));
+    await end(former);
+    const writer = journal();
+    await writer.take();
+    await writer.append(settled('b'));
+    const names = (): string[] =>
+      fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /spill-\d+$/.test(name));
+    const both = names();
+    const isFree = replaceMethod<typeof fsPromises>(fsPromises, 'unlink', (unlink) => async (file) => {
+      if (path.join(folder, both[0] ?? '') === file) throw new Error('it is busy');
+      return Reflect.apply(unlink, fsPromises, [file]);
+    });
+    await writer.drop(() => new Set());
+    assert.deepEqual([names(), left], [both, []]);
+    isFree();
+    await writer.drop(() => new Set());
+    assert.deepEqual(names(), []);
+  });
+
+  it('that somebody else has removed keep none behind them', async () => {
+    const writer = journal();
+    const { segment } = await writer.append(settled('a'));
+    await writer.drop(() => new Set([segment]));
+    await writer.append(settled('b'));
+    fs.unlinkSync(segment.file);
+    await writer.drop(() => new Set());
+    assert.deepEqual(folders(), []);
+  });
+
   it('that an earlier version has written are read, under an id that stays', async () => {
     const message = newMessage(proven());
     const { bytes, ...columns } = message;
     const content = Buffer.concat([Buffer.from(`${JSON.stringify(columns)}\n`), bytes]);
-    const head = Buffer.alloc(8);
-    head.writeUInt32BE(content.length, 0);
-    head.writeUInt32BE(zlib.crc32(content), 4);
-    fs.writeFileSync(path.join(folder, 'spill-1'), Buffer.concat([head, content]));
+    fs.writeFileSync(path.join(folder, 'spill-1'), checked(content));
     const former = journal();
     const [frame] = await framesOf(former);
     assert.ok(frame?.kind === 'message');
@@ -190,6 +229,75 @@ describe('the spill files', () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  for (const [what, tail] of [
+    ['fewer zeros than the head of a frame has bytes', Buffer.alloc(5)],
+    ['zeros', Buffer.alloc(4096)],
+    ['a head that promises more than there is', Buffer.from('00ffffff00000000', 'hex')],
+    ['a frame whose checksum is right, and which is none', checked('no JSON')],
+    ['a frame of one line that is no object', checked('null\n')],
+  ] as const)
+    it(`give what stands before ${what}, as a power loss may leave it, and keep the rest under another name`, async () => {
+      const writer = journal();
+      await writer.append(settled('a'));
+      await end(writer);
+      fs.appendFileSync(onlyFile(), tail);
+      const changed = fs.readFileSync(onlyFile());
+      const other = path.join(folder, `1-1-${'b'.repeat(12)}`);
+      fs.mkdirSync(other);
+      fs.writeFileSync(path.join(other, 'spill-1'), frameBytes(settled('b')));
+      const next = journal();
+      assert.deepEqual(await framesOf(next), [settled('b'), settled('a')]);
+      await next.drop(() => new Set());
+      assert.deepEqual(
+        left.map((name) => fs.readFileSync(path.join(folder, name))),
+        [changed],
+      );
+    });
+
+  it('give what stands before any bytes that a power loss may leave', async () => {
+    const whole = frameBytes(settled('a'));
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 64 }), async (tail) => {
+        fs.writeFileSync(path.join(folder, 'spill-1'), Buffer.concat([whole, tail]));
+        const reader = journal();
+        assert.deepEqual(await framesOf(reader), [settled('a')]);
+        await reader.drop(() => new Set());
+        await end(reader);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('of a folder that cannot be read keep no others from being read, and are read once they can be', async () => {
+    const writer = journal();
+    await writer.append(settled('a'));
+    await end(writer);
+    const unreadable = path.join(folder, `1-1-${'b'.repeat(12)}`);
+    fs.writeFileSync(unreadable, 'no folder');
+    const next = journal();
+    assert.deepEqual(await framesOf(next), [settled('a')]);
+    assert.equal(next.isShared, true);
+    fs.unlinkSync(unreadable);
+    fs.mkdirSync(unreadable);
+    fs.writeFileSync(path.join(unreadable, 'spill-1'), frameBytes(settled('b')));
+    assert.deepEqual(await framesOf(next), [settled('b')]);
+    assert.equal(next.isShared, false);
+  });
+
+  it('of an earlier version wait where no folder can be made for them, and keep no others from being read', async () => {
+    const writer = journal();
+    await writer.append(settled('a'));
+    await end(writer);
+    fs.writeFileSync(path.join(folder, 'spill-1'), frameBytes(settled('b')));
+    const next = journal();
+    const makeRoom = replaceMethod<typeof fs>(fs, 'mkdirSync', () => () => {
+      throw new Error('no space');
+    });
+    assert.deepEqual(await framesOf(next), [settled('a')]);
+    makeRoom();
+    assert.deepEqual(await framesOf(next), [settled('b')]);
   });
 
   it('give nothing of a frame whose bytes have changed, and are kept under another name', async () => {

@@ -1,7 +1,7 @@
 import { within } from '../../concurrency/within';
 import { storeFailed, type StorePort } from '../store/port';
 import type { Spilling } from './spilling';
-import type { SpilledMessage } from './spilled-message';
+import { broughtMessage, type SpilledMessage } from './spilled-message';
 import { readFrame } from './segment';
 
 /** Messages that enter together. */
@@ -141,15 +141,10 @@ export class Bringing {
   async #enter({ spilled, isKept, bytes, lateId }: ReadMessage): Promise<boolean> {
     if (!isKept) return false;
     if (bytes === undefined) return true;
-    const { columns, deliveryId, progress } = spilled;
-    const brought = {
-      message: { ...columns, bytes },
-      deliveryId,
-      progress,
-      ...(lateId !== undefined && { lateId }),
-    };
+    const brought = { ...broughtMessage(spilled, bytes), ...(lateId !== undefined && { lateId }) };
+    spilled.wasBrought ||= spilled.progress.state !== 'received';
     const bring = async (): Promise<true> => {
-      this.work.counts(columns.endpoint, await this.main.call('bring', brought));
+      this.work.counts(spilled.columns.endpoint, await this.main.call('bring', brought));
       return true;
     };
     try {

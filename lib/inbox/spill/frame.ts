@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
+import { isRecord } from '../../json/json-record';
 import type { Brought, Finish, NewMessage } from '../store/protocol';
 
 /** What is known of a message besides itself, when it is spilled. */
@@ -11,7 +12,7 @@ export interface SpilledFacts {
 }
 
 /** A message that is spilled. */
-export type MessageFrame = Omit<Brought, 'lateId'> & SpilledFacts & { kind: 'message' };
+export type MessageFrame = Omit<Brought, 'lateId' | 'wasBrought'> & SpilledFacts & { kind: 'message' };
 
 /** One entry of a spill file. */
 export type Frame =
@@ -56,7 +57,8 @@ export function framesIn(file: Buffer): { frames: (FramePlace & { frame: Frame }
   let at = 0;
   while (at + HEAD <= file.length) {
     const length = HEAD + file.readUInt32BE(at);
-    if (at + length > file.length) break;
+    // No frame is empty: after a power loss a file may end in zeros, which its length had grown by and nobody had written.
+    if (length === HEAD || at + length > file.length) break;
     const frame = frameIn(file.subarray(at, at + length));
     if (frame === undefined) isWhole = false;
     else frames.push({ frame, at, length });
@@ -70,12 +72,23 @@ export function frameIn(bytes: Buffer): Frame | undefined {
   const content = bytes.subarray(HEAD);
   if (zlib.crc32(content) !== bytes.readUInt32BE(4)) return undefined;
   const split = content.indexOf('\n');
-  const columns = JSON.parse(content.toString('utf8', 0, split)) as Frame | FormerColumns;
+  const columns = columnsIn(content.toString('utf8', 0, Math.max(split, 0)));
+  if (columns === undefined) return undefined;
   if ('kind' in columns && columns.kind !== 'message') return columns;
   const body = new Uint8Array(content.subarray(split + 1));
   return 'kind' in columns
     ? { ...columns, message: { ...columns.message, bytes: body } }
     : formerFrame({ ...columns, bytes: body }, content);
+}
+
+/** Undefined where they are none, though their checksum is right. */
+function columnsIn(text: string): Frame | FormerColumns | undefined {
+  try {
+    const columns = JSON.parse(text) as Frame | FormerColumns | undefined;
+    return isRecord(columns) ? columns : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 type FormerColumns = Omit<NewMessage, 'bytes'>;

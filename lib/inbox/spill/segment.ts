@@ -16,9 +16,9 @@ export interface Segment {
 /** Of a folder of files of frames: `spill-1` and so on. */
 const NAME = /^spill-(\d+)(\.taken)?$/;
 
-/** Names of the files of frames in a folder, oldest first. */
+/** Names of the files of frames in a folder, oldest first. @throws Error where the folder cannot be read */
 export async function segmentNames(folder: string): Promise<string[]> {
-  const entries = await fs.readdir(folder, { withFileTypes: true }).catch(() => []);
+  const entries = await fs.readdir(folder, { withFileTypes: true });
   // Whatever else has such a name was made by somebody else: a pipe would be read for ever.
   const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   return files.filter((name) => NAME.test(name)).sort((one, other) => numberOf(one) - numberOf(other));

@@ -36,30 +36,27 @@ export class SpillFolder {
 
   constructor(readonly folder: string) {}
 
-  /** True where processes that live had folders there at the last look: what they leave can be taken once they have ended. */
+  /** True where the last look did not get everything: processes that live have folders there, or one could not be read. */
   get isShared(): boolean {
     return this.#isShared;
   }
 
   /** The folder to write in. @throws Error where it cannot be made */
   async own(): Promise<string> {
-    this.#own ??= this.#make(await this.#nextNumber());
+    this.#own ??= this.#take(this.#make(await this.#nextNumber()));
     return this.#own.folder;
   }
 
-  /** Takes what ended processes have left, and what earlier versions of the package have, and reads it, oldest first. */
+  /**
+   * Takes what ended processes have left, and what earlier versions of the package have, and reads it, oldest first. What cannot
+   * be read now is left for the next look.
+   */
   async take(): Promise<ReadSegment[]> {
-    const found: ReadSegment[] = [];
     const folders = await this.#leftFolders();
     this.#isShared = false;
-    for (const folder of folders) {
-      const taken = this.#lock(folder);
-      this.#isShared ||= taken === undefined;
-      if (taken === undefined) continue;
-      this.#taken.set(folder, taken);
-      found.push(...(await this.#read(folder)));
-    }
-    return [...(await this.#readFormer()), ...found];
+    const found = await this.#readFormer();
+    for (const folder of folders) found.push(...(await this.#read(this.#lock(folder))));
+    return found;
   }
 
   /**
@@ -68,10 +65,11 @@ export class SpillFolder {
    */
   async tidy(isInUse: () => boolean): Promise<void> {
     for (const taken of this.#taken.values()) {
-      if ((await segmentNames(taken.folder)).length > 0) continue;
+      const left = await segmentNames(taken.folder).catch(() => undefined);
+      if (left === undefined || left.length > 0) continue;
       if (taken === this.#own && isInUse()) continue;
+      if (!this.#taken.delete(taken.folder)) continue;
       if (taken === this.#own) this.#own = undefined;
-      this.#taken.delete(taken.folder);
       taken.lock?.release();
       await fs.unlink(path.join(taken.folder, LOCK_FILE)).catch(() => undefined);
       await fs.rmdir(taken.folder).catch(() => undefined);
@@ -97,8 +95,11 @@ export class SpillFolder {
     makeFolder(folder);
     const taken = this.#lock(folder);
     // Somebody who looks for what is left has seen it first, and removes it.
-    if (taken === undefined) return this.#make(number);
-    this.#taken.set(folder, taken);
+    return taken ?? this.#make(number);
+  }
+
+  #take(taken: Taken): Taken {
+    this.#taken.set(taken.folder, taken);
     return taken;
   }
 
@@ -125,25 +126,48 @@ export class SpillFolder {
     return folders.filter((folder) => !this.#taken.has(folder));
   }
 
-  async #read(folder: string): Promise<ReadSegment[]> {
-    const found: ReadSegment[] = [];
-    const ofProcess = path.basename(folder);
-    for (const name of await segmentNames(folder)) {
-      const read = await readSegment(path.join(folder, name), `${ofProcess}-${name}`);
-      found.push({ ...read, number: numberOf(ofProcess) });
+  /** It is this process's once it is read, and not before. @param taken undefined where another process has it */
+  async #read(taken: Taken | undefined): Promise<ReadSegment[]> {
+    try {
+      if (taken !== undefined) {
+        const found = await readFolder(taken.folder);
+        this.#take(taken);
+        return found;
+      }
+    } catch {
+      taken?.lock?.release();
     }
-    return found;
+    this.#isShared = true;
+    return [];
   }
 
   /** Earlier versions wrote into the spill folder itself. Whoever renames a file first has it. */
   async #readFormer(): Promise<ReadSegment[]> {
-    const names = await segmentNames(this.folder);
-    if (names.length === 0) return [];
-    const { folder } = this.#make(0);
-    for (const name of names)
-      await fs.rename(path.join(this.folder, name), path.join(folder, name)).catch(() => undefined);
-    return this.#read(folder);
+    const names = await segmentNames(this.folder).catch(() => []);
+    return names.length === 0 ? [] : this.#read(await this.#moveFormer(names));
   }
+
+  /** Undefined where there is no room for them on the disk, or it can only be read. */
+  async #moveFormer(names: readonly string[]): Promise<Taken | undefined> {
+    try {
+      const taken = this.#make(0);
+      for (const name of names)
+        await fs.rename(path.join(this.folder, name), path.join(taken.folder, name)).catch(() => undefined);
+      return taken;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+async function readFolder(folder: string): Promise<ReadSegment[]> {
+  const found: ReadSegment[] = [];
+  const ofProcess = path.basename(folder);
+  for (const name of await segmentNames(folder)) {
+    const read = await readSegment(path.join(folder, name), `${ofProcess}-${name}`);
+    found.push({ ...read, number: numberOf(ofProcess) });
+  }
+  return found;
 }
 
 function numberOf(name: string): number {

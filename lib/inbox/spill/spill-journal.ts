@@ -24,6 +24,8 @@ export class SpillJournal {
   readonly #register: SpillRegister;
   /** In the order of writing. */
   #segments: (Segment & { base: string })[] = [];
+  /** Those that stay, and can be given no other name. */
+  readonly #told = new WeakSet<Segment>();
   readonly #file: SpillFile;
   #current: SpillFolder;
   #isClosed = false;
@@ -43,7 +45,7 @@ export class SpillJournal {
     return this.#current.folder;
   }
 
-  /** True where `take` may find more later: other processes have folders there. */
+  /** True where `take` may find more later. */
   get isShared(): boolean {
     return [...this.#folders.values()].some((folder) => folder.isShared);
   }
@@ -77,8 +79,8 @@ export class SpillJournal {
   async take(): Promise<ReadSegment[]> {
     const found: (ReadSegment & { segment: Segment & { base: string } })[] = [];
     for (const [base, folder] of this.#folders) {
-      const read = await folder.take().catch(() => []);
-      for (const each of read) found.push({ ...each, segment: Object.assign(each.segment, { base }) });
+      for (const each of await folder.take())
+        found.push({ ...each, segment: Object.assign(each.segment, { base }) });
     }
     found.sort((one, other) => one.number - other.number);
     this.#segments.unshift(...found.map(({ segment }) => segment));
@@ -86,7 +88,8 @@ export class SpillJournal {
   }
 
   /**
-   * Removes the files before the first that is needed, or is written meanwhile; all of them where none is.
+   * Removes the files before the first that is needed, or is written meanwhile; all of them where none is. One that cannot be
+   * removed keeps all behind it until the next time: they may say of its messages that they are in the inbox.
    * @param isNeeded asked at the last moment; undefined = it is not known
    */
   async drop(isNeeded: () => ReadonlySet<Segment> | undefined): Promise<void> {
@@ -96,8 +99,8 @@ export class SpillJournal {
     const first = this.#segments.findIndex(
       (segment) => needed.has(segment) || segment === this.#file.segment,
     );
-    const done = this.#segments.splice(0, first < 0 ? this.#segments.length : first);
-    for (const segment of done) await this.#drop(segment);
+    for (const segment of this.#segments.slice(0, first < 0 ? this.#segments.length : first))
+      if (!(await this.#drop(segment))) break;
     for (const folder of this.#folders.values()) await folder.tidy(() => this.#file.isInUse);
     if (this.#segments.length > 0) return;
     for (const folder of this.#folders.values())
@@ -127,8 +130,21 @@ export class SpillJournal {
     this.#segments.push(Object.assign(segment, { base }));
   }
 
-  async #drop(segment: Segment & { base: string }): Promise<void> {
-    const left = await dropSegment(segment, segment.base).catch(() => segment.file);
-    if (left !== undefined) this.options.onLeft(left);
+  /** False where it is still there. */
+  async #drop(segment: Segment & { base: string }): Promise<boolean> {
+    try {
+      const left = await dropSegment(segment, segment.base);
+      if (left !== undefined) this.options.onLeft(left);
+    } catch {
+      if (fs.existsSync(segment.file)) return this.#stays(segment);
+    }
+    this.#segments = this.#segments.filter((other) => other !== segment);
+    return true;
+  }
+
+  #stays(segment: Segment): false {
+    if (segment.isDamaged && !this.#told.has(segment)) this.options.onLeft(segment.file);
+    this.#told.add(segment);
+    return false;
   }
 }

@@ -12,10 +12,12 @@ import { reasonOf, storeFailed } from '../store/port';
 import { AlarmOrder } from './alarm-order';
 import type { Frame, MessageFrame } from './frame';
 import { cutOff, delivered, dismissed, finished, handedOver, lapsed, notSent, revived } from './progress';
+import type { Segment } from './segment';
 import type { Written } from './spill-file';
 import {
   freeBytes,
   leasedMessage,
+  mayGo,
   messageFrame,
   spilledMessage,
   type SpilledMessage,
@@ -79,14 +81,20 @@ export class SpillStore {
   }
 
   /** One that was spilled before this process, or by another. What that had handed over comes again, and says so. */
-  restore(frame: MessageFrame, place: SpilledMessage['place'], change: number): void {
+  restore(
+    frame: MessageFrame,
+    place: SpilledMessage['place'],
+    { change, segment: progressIn }: { change: number; segment?: Segment },
+  ): void {
     if (this.messages.find(frame.deliveryId) !== undefined) return;
     const { message, deliveryId, first, ended, mayRepeat } = frame;
     const { bytes, ...columns } = message;
     const progress = cutOff(frame.progress);
     const order = this.#nextOrder();
     const spilled = spilledMessage({ deliveryId, order, columns, bytes, progress, first, ended, mayRepeat });
-    Object.assign(spilled, { place, change, keptChange: change });
+    // One that the flow has had says so when it comes again.
+    const isDoubtful = progress.state === 'received' && progress.attempt === 0;
+    Object.assign(spilled, { place, change, keptChange: change, progressIn, isDoubtful });
     freeBytes(spilled);
     this.messages.add(spilled);
     this.work.restored(columns.endpoint);
@@ -108,7 +116,7 @@ export class SpillStore {
     const next: SpilledMessage[] = [];
     for (const spilled of this.messages.waiting(endpoint)) {
       if (next.length === limit) break;
-      if (spilled.place === undefined || spilled.moving !== undefined) continue;
+      if (!mayGo(spilled)) continue;
       if (ordered && this.#alarmOrder.mustWait(spilled, atWork)) continue;
       if (spilled.columns.rank === 0 || left-- > 0) next.push(spilled);
     }
@@ -273,7 +281,8 @@ export class SpillStore {
   async #keepOne(spilled: SpilledMessage): Promise<void> {
     const { deliveryId, change, progress } = spilled;
     try {
-      await this.work.append({ kind: 'progress', deliveryId, change, progress });
+      const { segment } = await this.work.append({ kind: 'progress', deliveryId, change, progress });
+      if (change > spilled.keptChange) spilled.progressIn = segment;
     } catch (error) {
       throw storeFailed(`the spill folder cannot be written: ${reasonOf(error)}`);
     }

@@ -1,5 +1,5 @@
-import type { LeasedMessage, NewMessage, Progress } from '../store/protocol';
-import { isOpenState } from '../store/stored-message';
+import type { Brought, LeasedMessage, NewMessage, Progress } from '../store/protocol';
+import { factsWithWarnings, isOpenState } from '../store/stored-message';
 import type { FramePlace, MessageFrame, SpilledFacts } from './frame';
 import { isExhausted } from './progress';
 import type { Segment } from './segment';
@@ -18,12 +18,18 @@ export interface SpilledMessage extends SpilledFacts {
   keptChange: number;
   /** Where it stands; undefined until it is on the disk. */
   place: (FramePlace & { segment: Segment }) | undefined;
+  /** The file that has its newest progress on the disk; undefined where that is still as in its own. */
+  progressIn: Segment | undefined;
   /** Settles when it is on the disk, or is not. */
   kept: Promise<void>;
   /** The delivery id of its row, once it is known that the store took it after all, too late. */
   late: Promise<string | undefined> | undefined;
+  /** The inbox was to take it when it was with the flow, or dead, and may do so late. */
+  wasBrought: boolean;
   /** Until it is in the inbox, or is not. */
   moving: Promise<void> | undefined;
+  /** It was read from a file, and is not known yet not to be in the inbox. */
+  isDoubtful: boolean;
   /** The inbox works, and will not have it. */
   isRefused: boolean;
 }
@@ -37,15 +43,23 @@ export function spilledMessage(
     change: 0,
     keptChange: 0,
     place: undefined,
+    progressIn: undefined,
     kept: Promise.resolve(),
     late: undefined,
+    wasBrought: false,
     moving: undefined,
+    isDoubtful: false,
     isRefused: false,
   };
 }
 
 export function isOpen({ progress: { state } }: SpilledMessage): boolean {
   return isOpenState(state);
+}
+
+/** False while it may come to be in the inbox, or to be on no disk. */
+export function mayGo({ place, moving, isDoubtful }: SpilledMessage): boolean {
+  return place !== undefined && moving === undefined && !isDoubtful;
 }
 
 /** The bytes are kept in memory as long as it may go to the flow; else they are read from its file where they are needed. */
@@ -92,4 +106,14 @@ export function warningsOf({ mayRepeat }: SpilledFacts): ('not-in-inbox' | 'may-
 export function messageFrame(spilled: SpilledMessage, bytes: Uint8Array): MessageFrame {
   const { deliveryId, columns, progress, first, ended, mayRepeat } = spilled;
   return { kind: 'message', deliveryId, message: { ...columns, bytes }, progress, first, ended, mayRepeat };
+}
+
+/** As it enters the inbox, which knows no more of where it was: what may come twice says so there, too. */
+export function broughtMessage(
+  { deliveryId, columns, progress, mayRepeat, wasBrought }: SpilledMessage,
+  bytes: Uint8Array,
+): Brought {
+  const facts = mayRepeat ? factsWithWarnings(columns.facts, ['may-repeat']) : columns.facts;
+  const message = { ...columns, facts, bytes };
+  return { deliveryId, progress, message, ...(wasBrought && { wasBrought }) };
 }

@@ -1,7 +1,9 @@
 import type { StoreCalls } from '../store/protocol';
-import type { Frame, FramePlace } from './frame';
+import { settleDoubt, type DoubtfulWork } from './doubtful';
+import type { Frame } from './frame';
 import type { Segment } from './segment';
 import { SpillJournal, type SpillJournalOptions } from './spill-journal';
+import type { ReadSegment } from './spill-folder';
 import { SpillStore, type SpillStoreWork } from './spill-store';
 import type { SpilledMessage } from './spilled-message';
 
@@ -12,7 +14,11 @@ export interface KeptSettlement {
   segment: Segment;
 }
 
-export interface SpillingOptions extends SpillJournalOptions, Omit<SpillStoreWork, 'append' | 'isLoaded'> {
+export interface SpillingOptions
+  extends
+    SpillJournalOptions,
+    Omit<SpillStoreWork, 'append' | 'isLoaded'>,
+    Pick<DoubtfulWork, 'look' | 'patience'> {
   /** Between two looks at what other processes have left, while there are any, in milliseconds. */
   lookAgain: number;
   /** Told that something was found there. */
@@ -26,6 +32,7 @@ export class Spilling {
   readonly #settlements = new Map<string, KeptSettlement>();
   readonly #loading: Promise<void>;
   #taking: Promise<void>;
+  #asking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isLoaded = false;
   /** What is being read is not known yet to be needed. */
@@ -144,9 +151,10 @@ export class Spilling {
     if (this.#isTaking || this.#entering > 0) return undefined;
     const needed = new Set(this.settlements().map(({ segment }) => segment));
     // Those that the inbox would not have, too: the next start tries again.
-    for (const { place } of this.store.messages.all()) {
+    for (const { place, progressIn } of this.store.messages.all()) {
       if (place === undefined) return undefined;
       needed.add(place.segment);
+      if (progressIn !== undefined) needed.add(progressIn);
     }
     return needed;
   }
@@ -159,8 +167,8 @@ export class Spilling {
   async #take(): Promise<void> {
     this.#isTaking = true;
     const found = await this.journal.take();
+    const progress = newest(found);
     const all = found.flatMap(({ frames }) => frames);
-    const progress = newest(all);
     const inside = new Set(all.flatMap(({ frame }) => (frame.kind === 'inside' ? frame.deliveryIds : [])));
     for (const { segment, frames } of found)
       for (const { frame, at, length } of frames) {
@@ -168,13 +176,27 @@ export class Spilling {
           if (inside.has(frame.deliveryId)) continue;
           const last = progress.get(frame.deliveryId);
           const reached = last === undefined ? frame : { ...frame, progress: last.progress };
-          this.store.restore(reached, { segment, at, length }, last?.change ?? 0);
+          this.store.restore(reached, { segment, at, length }, last ?? { change: 0 });
         } else if (frame.kind === 'settled') this.#settlements.set(frame.deliveryId, { ...frame, segment });
       }
     this.#isTaking = false;
     if (found.length > 0) this.options.onTaken();
     for (const endpoint of this.store.messages.endpoints()) this.options.waits(endpoint);
+    this.#asking = this.#asking.then(() => this.#settleDoubt());
     if (this.journal.isShared) this.#takeLater();
+  }
+
+  async #settleDoubt(): Promise<void> {
+    await settleDoubt(
+      this.store.messages.all().filter(({ isDoubtful }) => isDoubtful),
+      {
+        ...this.options,
+        inside: (messages) => this.entered(messages),
+        release: (messages) => this.release(messages),
+      },
+    );
+    // With nothing left to bring, nobody else would.
+    if (!this.mayHold && !this.#isClosed) await this.drop();
   }
 
   /** Nobody tells of the end of another process. */
@@ -186,14 +208,14 @@ export class Spilling {
   }
 }
 
-/** By delivery id, how far each has come. */
-function newest(
-  frames: readonly (FramePlace & { frame: Frame })[],
-): Map<string, Frame & { kind: 'progress' }> {
-  const found = new Map<string, Frame & { kind: 'progress' }>();
-  for (const { frame } of frames) {
-    if (frame.kind !== 'progress') continue;
-    if (frame.change > (found.get(frame.deliveryId)?.change ?? -1)) found.set(frame.deliveryId, frame);
-  }
-  return found;
+/** By delivery id, how far each has come, and the file that says so. */
+function newest(found: readonly ReadSegment[]): Map<string, Frame & { kind: 'progress'; segment: Segment }> {
+  const progress = new Map<string, Frame & { kind: 'progress'; segment: Segment }>();
+  for (const { segment, frames } of found)
+    for (const { frame } of frames) {
+      if (frame.kind !== 'progress') continue;
+      if (frame.change > (progress.get(frame.deliveryId)?.change ?? -1))
+        progress.set(frame.deliveryId, { ...frame, segment });
+    }
+  return progress;
 }

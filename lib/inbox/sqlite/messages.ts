@@ -60,16 +60,18 @@ export class Messages {
     return this.#store(message, leased ? 'leased' : 'received', 0, phase);
   }
 
-  /** What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside. */
-  bring({ message, deliveryId, progress, lateId }: Brought): number {
+  /**
+   * What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside.
+   * One that the flow has not had is a repeat of any copy.
+   */
+  bring(brought: Brought): number {
+    const { message, deliveryId, progress, lateId } = brought;
     const inside = this.statements.find.get(...this.#one(deliveryId));
-    if (inside !== undefined) return this.#bringOn(inside, message.endpoint, { deliveryId, progress });
+    if (inside !== undefined) return this.#bringOn(inside, brought);
     const copies = this.known.copiesOf(message);
-    const own = copies.find(
-      (row) =>
-        row['fingerprint'] === message.fingerprint &&
-        (row['delivery_id'] === lateId || row['state'] === 'received'),
-    );
+    const same = copies.filter((row) => row['fingerprint'] === message.fingerprint);
+    const own = same.find((row) => row['delivery_id'] === lateId || row['state'] === 'received');
+    if (own === undefined && same.length > 0 && progress.attempt === 0) return 0;
     const sequence =
       own === undefined
         ? this.#store(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
@@ -79,12 +81,16 @@ export class Messages {
     return Number(progress.state === 'received') - Number(own?.['state'] === 'received');
   }
 
-  /** It has entered before, and the process ended before that was noted beside: whichever has come further counts. */
-  #bringOn(inside: Row, endpoint: string, brought: Pick<Brought, 'deliveryId' | 'progress'>): number {
-    const { progress } = brought;
+  /**
+   * It has entered before, and the process ended before that was noted beside: whichever has come further counts. Or this one did
+   * not wait for the answer: then it is as it is beside, also where it waits again, which no row that is leased says.
+   */
+  #bringOn(inside: Row, brought: Brought): number {
+    const { progress, message, wasBrought = false } = brought;
     const row = storedMessage(inside);
-    if (!isFurther(progress, row)) return 0;
-    this.#setProgress(row.sequence, endpoint, brought);
+    const isOlder = wasBrought && row.state !== 'delivered';
+    if (!isOlder && !isFurther(progress, row)) return 0;
+    this.#setProgress(row.sequence, message.endpoint, brought);
     return Number(progress.state === 'received') - Number(row.state === 'received');
   }
 

@@ -73,6 +73,8 @@ export interface Brought {
   progress: Progress;
   /** Of its row, where the store took it after all, too late. */
   lateId?: string;
+  /** True where this process has brought it before, when it was with the flow, or dead: what the inbox has of it is of then. */
+  wasBrought?: true;
 }
 
 /** A message as it goes to the flow. */

@@ -5,7 +5,7 @@ import { isEnd, isHealth } from '../../message/phase';
 import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
-import type { LeasedMessage, NewMessage, Progress } from './protocol';
+import type { LeasedMessage, Likeness, NewMessage, Progress } from './protocol';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
@@ -63,6 +63,11 @@ function columns(
 
 function isWhole({ byteLength, buffer }: Uint8Array): boolean {
   return byteLength === buffer.byteLength;
+}
+
+/** What is asked of a store of which nothing else is wanted: not all of a message goes to the other thread. */
+export function likenessOf({ station, id, named, fingerprint, alarm }: Likeness): Likeness {
+  return { station, id, named, fingerprint, ...(alarm !== undefined && { alarm }) };
 }
 
 type Kept = Pick<
@@ -125,9 +130,19 @@ export function deliveryOf(stored: LeasedMessage): Delivery | undefined {
 }
 
 /** The message with more that is odd about it. */
-export function withWarnings(message: ProvenMessage, warnings: readonly Warning[]): ProvenMessage {
+export function withWarnings<Marked extends { warnings: readonly Warning[] }>(
+  message: Marked,
+  warnings: readonly Warning[],
+): Marked {
   const more = warnings.filter((warning) => !message.warnings.includes(warning));
   return more.length === 0 ? message : { ...message, warnings: [...message.warnings, ...more] };
+}
+
+/** The same, of the facts of a message as it is stored. Those of one that no flow gets have no warnings, and stay as they are. */
+export function factsWithWarnings(text: string, warnings: readonly Warning[]): string {
+  const facts = factsIn(text);
+  if (facts === undefined || 'reason' in facts || !Array.isArray(facts.warnings)) return text;
+  return JSON.stringify(withWarnings(facts, warnings));
 }
 
 function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
