@@ -1,5 +1,3 @@
-import { types } from 'node:util';
-
 const ISO_TIME = new RegExp(
   '^(\\d{4})-?(\\d{2})-?(\\d{2})' + // date, extended or basic
     '(?:[Tt ](\\d{2}):?(\\d{2})(?::?(\\d{2})(?:[.,](\\d{1,9}))?)?' + // time of day, fraction to the nanosecond
@@ -29,7 +27,11 @@ export function readTime(value: unknown): Date | undefined {
 
 /** Milliseconds since 1970 of a Date, whatever has become of its methods; NaN where it has none. Undefined for all else. */
 export function timeOf(value: unknown): number | undefined {
-  return types.isDate(value) ? Date.prototype.getTime.call(value) : undefined;
+  try {
+    return Date.prototype.getTime.call(value);
+  } catch {
+    return undefined;
+  }
 }
 
 /** True for the date that stands for "none" in messages of the .NET family. */
