@@ -43,10 +43,7 @@ export async function settleDoubt(messages: readonly SpilledMessage[], work: Dou
 }
 
 /** Undefined where it does not answer in time. */
-function lookAll(
-  batch: readonly SpilledMessage[],
-  { look, patience }: DoubtfulWork,
-): Promise<Answers | undefined> {
-  const asking = batch.map(({ columns }) => look(likenessOf(columns)).catch(() => undefined));
-  return within(Promise.all(asking), patience);
+function lookAll(batch: readonly SpilledMessage[], work: DoubtfulWork): Promise<Answers | undefined> {
+  const asking = batch.map(({ columns }) => work.look(likenessOf(columns)).catch(() => undefined));
+  return within(Promise.all(asking), work.patience);
 }
