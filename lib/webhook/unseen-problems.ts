@@ -12,9 +12,13 @@ export interface ProblemTally {
   lastAddress?: string;
 }
 
-interface Entry extends ProblemTally {
+/** As it is kept from one run to the next. */
+export interface KeptProblem extends ProblemTally {
   /** Of those, how many nobody has seen yet. */
   unseen: number;
+}
+
+interface Entry extends KeptProblem {
   /** Of the newest. */
   number: number;
 }
@@ -83,6 +87,27 @@ export class UnseenProblems {
   /** Oldest kind first. */
   tallies(): ProblemTally[] {
     return this.#all().map(({ unseen: _unseen, number: _number, ...tally }) => tally);
+  }
+
+  /** What the next run is to know. */
+  kept(): KeptProblem[] {
+    return this.#all().map(({ number: _number, ...kept }) => kept);
+  }
+
+  /** The last run has left them. */
+  restore(kept: readonly KeptProblem[]): void {
+    for (const each of kept) {
+      const key = keyOf(each.kind, each.reason);
+      const since = this.#entries.get(key);
+      this.#entries.set(key, {
+        ...each,
+        ...since,
+        count: each.count + (since?.count ?? 0),
+        unseen: each.unseen + (since?.unseen ?? 0),
+        number: this.numbers.next(),
+      });
+    }
+    if (kept.length > 0) this.#watchers.tell();
   }
 
   /** A problem that no flow took. */

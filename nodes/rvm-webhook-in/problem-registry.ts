@@ -1,18 +1,52 @@
+import path from 'node:path';
+import type { NodeAPI } from 'node-red';
+import { HintFile } from '../../lib/cloud/cameras/hints/hint-file';
+import { KeptProblems } from '../../lib/webhook/kept-problems';
 import { ProblemNumbers, UnseenProblems } from '../../lib/webhook/unseen-problems';
+import { onFlows } from '../support/flow-run';
+import { ownFolder } from '../support/own-folder';
+
+/** What the last run knew, as hints are: a file that is missing or damaged costs nothing but that. */
+const FILE = 'problems';
 
 const numbers = new ProblemNumbers();
 /** By id of the *webhook in*: a deploy that builds it anew has cured nothing, and shown nothing to anybody. */
 const ofWebhooks = new Map<string, UnseenProblems>();
+/** Nor has a restart. */
+let kept: KeptProblems | undefined;
+
+/** Has what nobody has seen come back after a restart. To be called once, when the type registers. */
+export function keepProblems(RED: NodeAPI): void {
+  if (kept !== undefined) return;
+  const present = (): Map<string, ReturnType<UnseenProblems['kept']>> =>
+    new Map([...ofWebhooks].map(([id, problems]) => [id, problems.kept()]));
+  const keeping = new KeptProblems(new HintFile(path.join(ownFolder(RED), FILE), FILE), present);
+  kept = keeping;
+  void keeping.loaded.then(() => {
+    for (const [id, problems] of ofWebhooks) problems.restore(keeping.take(id));
+  });
+  onFlows(RED, 'started', () => keeping.dropLeft());
+}
+
+/** Resolves when they are kept, or cannot be. */
+export async function problemsKept(): Promise<void> {
+  await kept?.save();
+}
 
 export function problemsOf(webhookId: string): UnseenProblems {
-  const known = ofWebhooks.get(webhookId) ?? new UnseenProblems(numbers);
-  ofWebhooks.set(webhookId, known);
-  return known;
+  const known = ofWebhooks.get(webhookId);
+  if (known !== undefined) return known;
+  const problems = new UnseenProblems(numbers);
+  problems.restore(kept?.take(webhookId) ?? []);
+  problems.watch(() => kept?.saveSoon());
+  ofWebhooks.set(webhookId, problems);
+  return problems;
 }
 
 /** The node is deleted or disabled. */
 export function forgetProblemsOf(webhookId: string): void {
   ofWebhooks.delete(webhookId);
+  kept?.saveSoon();
 }
 
 /** Ids of the *webhook in* nodes that there are, those that are just being deployed among them. */

@@ -34,7 +34,7 @@ import { fullPath } from './full-path';
 import { nodeRedServer } from './node-red-server';
 import { Outputs } from './outputs';
 import { ServedStations } from './served-stations';
-import { forgetProblemsOf, problemsOf } from './problem-registry';
+import { forgetProblemsOf, keepProblems, problemsKept, problemsOf } from './problem-registry';
 import { SamePhrase } from './same-phrase';
 import { ShownStatus } from './shown-status';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
@@ -130,7 +130,7 @@ class WebhookIn implements DeployedWebhook {
     if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
     for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
     // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
-    await within(this.#consumption.end(), END_WITHIN);
+    await within(Promise.all([this.#consumption.end(), problemsKept()]), END_WITHIN);
     this.#claim.release();
   }
 
@@ -274,6 +274,7 @@ export = (RED: NodeAPI): void => {
   const isNewEnough = nodeIsNewEnough();
   if (isNewEnough) {
     nodeRedServer(RED);
+    keepProblems(RED);
     addSelfTest(RED);
   }
 

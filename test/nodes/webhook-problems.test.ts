@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 import type { Problem } from '../../lib/webhook/problem';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
 import { act, look } from '../support/editor/editor-questions';
@@ -152,5 +154,67 @@ describe('a problem of webhook in', () => {
     await nodeRed.until(() => last() === '1 problem, backlog 1', 'both');
     await forge();
     await nodeRed.until(() => last() === 'not proven: check the phrase, 1 problem, backlog 1', 'all three');
+  });
+});
+
+describe('a problem of webhook in, over a restart of Node-RED,', () => {
+  let nodeRed: NodeRed;
+  const shown = (): string => nodeRed.statuses('webhook').at(-1) ?? '';
+  const overview = async (): Promise<Overview> =>
+    (await look(nodeRed, 'overview')).body as unknown as Overview;
+  const kept = (): string => path.join(nodeRed.userDir, 'remote-monitoring', 'problems');
+  const holds = (part: string) => (): boolean =>
+    fs.existsSync(kept()) && fs.readFileSync(kept(), 'utf8').includes(part);
+
+  async function restart(signal?: NodeJS.Signals): Promise<void> {
+    const { userDir, port } = nodeRed;
+    await nodeRed.stop(signal);
+    nodeRed = await NodeRed.start({ userDir, port });
+    await nodeRed.until(() => nodeRed.statuses('webhook').length > 0, 'a status');
+  }
+
+  before(async () => {
+    nodeRed = await NodeRed.start();
+    await nodeRed.deploy(webhookFlow({ webhook: UNWIRED }));
+    const url = nodeRed.url + PATH;
+    assert.equal((await post(url, 'not JSON', PHRASE)).status, 200);
+    assert.equal((await post(url, alarmMessage(), 'another phrase')).status, 401);
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  it('stays red that nobody has seen', async () => {
+    await restart();
+    await nodeRed.until(() => shown() === 'not proven: check the phrase, 1 problem', 'both');
+    const { problems, hasUnseen } = await overview();
+    assert.deepEqual(
+      problems.map(({ text, count }) => [text, count]),
+      [['shared.problem.not-json', 1]],
+    );
+    assert.equal(hasUnseen, true);
+  });
+
+  it('is kept for nobody else to read, and without a secret', () => {
+    if (process.platform !== 'win32') assert.equal(fs.statSync(kept()).mode & 0o777, 0o600);
+    assert.doesNotMatch(fs.readFileSync(kept(), 'utf8'), /phrase|battery/);
+  });
+
+  it('stays red also where Node-RED was killed', async () => {
+    await restart('SIGKILL');
+    await nodeRed.until(() => shown() === 'not proven: check the phrase, 1 problem', 'both');
+  });
+
+  it('is not red once somebody has seen it', async () => {
+    const { lastProblem } = await overview();
+    assert.equal((await act(nodeRed, 'problems-seen', { lastProblem })).status, 200);
+    await eventually(holds('"unseen":0'), 'what was seen, on the disk');
+    await restart();
+    const { hasUnseen, problems } = await overview();
+    assert.deepEqual([hasUnseen, problems.length], [false, 1]);
+    assert.doesNotMatch(shown(), /problem|proven/);
+  });
+
+  it('is forgotten with its node', async () => {
+    await nodeRed.deploy([]);
+    await eventually(() => !holds('unseen')(), 'the end of what was kept');
   });
 });
