@@ -39,8 +39,6 @@ export interface ServiceRequest {
   body?: RequestBody;
   /** Taken, once, where the resource says that it takes this method and not the other; the request must do no more by it. */
   otherMethod?: 'POST';
-  /** Whether an answer of success is one that nobody gets who is logged in: then it counts as a refusal. */
-  isLoggedOut?: (answer: Answer) => boolean;
   /** Called when its turn to be sent has come: throws where it shall not be any more. */
   admit?: () => void;
 }

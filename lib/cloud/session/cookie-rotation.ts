@@ -17,7 +17,7 @@ export interface Tried {
   readonly isLast?: boolean;
   /** It begins the session: that it brings cookies says nothing of later ones. */
   readonly isLogin?: boolean;
-  /** Whether an answer is one that nobody gets who is logged in, though it does not say so. */
+  /** Whether an answer of success is one that nobody gets who is logged in: then it counts as a refusal. */
   readonly isLoggedOut?: ((answer: Answer) => boolean) | undefined;
 }
 

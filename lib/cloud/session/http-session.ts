@@ -82,8 +82,7 @@ export class HttpSession {
   #sendOnce(operation: Operation, wanted: ServiceRequest, tried: Tried): Promise<Judged> {
     const { attempt } = tried;
     const isLogin = wanted.kind === 'login';
-    const { isLoggedOut } = wanted;
-    return this.#rotation.send(operation, { ...tried, isLogin, isLoggedOut }, (line) =>
+    return this.#rotation.send(operation, { ...tried, isLogin }, (line) =>
       this.#followRedirects(operation, wanted, { attempt, line }),
     );
   }

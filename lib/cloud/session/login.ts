@@ -2,16 +2,14 @@ import type { RvmError } from '../../error';
 import type { Answer } from '../http/answer';
 import { DIALECT } from '../dialect';
 import type { HttpSession } from './http-session';
-import { acceptVersions } from '../http/media-type';
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
+import { systemRequest, type VersionRange } from './system-request';
 import { SystemResource } from './system-resource';
 import { growingPause } from '../timing';
-import { jsonBody, type ServiceRequest, type Transport } from '../http/transport';
+import { jsonBody, type Transport } from '../http/transport';
 
-export interface LoginOptions {
-  versionLow: string;
-  versionHigh: string;
+export interface LoginOptions extends VersionRange {
   username: string;
   password: string;
   /** The names of the login fields are not shown in the specification. */
@@ -96,19 +94,6 @@ function withoutEffect(answer: Answer): RvmError {
     'LOGIN_FAILED',
     'The login had no effect: the service offers no cameras after it; check name and password of the Agent User.',
   );
-}
-
-/** `GET /system` with the version range (specification, section 9). */
-export function systemRequest(
-  origins: Origins,
-  { versionLow, versionHigh }: Pick<LoginOptions, 'versionLow' | 'versionHigh'>,
-): ServiceRequest {
-  return {
-    method: 'GET',
-    url: origins.system,
-    relation: 'system',
-    accept: acceptVersions(versionLow, versionHigh),
-  };
 }
 
 /** `/system` refused with a cookie is asked once more without: that tells a bad session from a bad key. */

@@ -4,23 +4,19 @@ import { Attempt } from '../http/attempt';
 import { isOutage } from '../http/sent-again';
 import { Tries } from '../http/tries';
 import { isQuestionOfRights, RotationMemory, type Judged, type Tried } from './cookie-rotation';
-import { HttpSession } from './http-session';
-import { logIn, systemRequest, type LoginOptions } from './login';
+import type { LoginOptions } from './login';
+import { LoginPauses } from './login-pauses';
+import { Logins, type Session } from './logins';
 import { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import { permissionDenied, Pursuit, type Sessions } from './pursuit';
 import { isSignOfLife, ServiceHealth } from './service-health';
 import { SingleFlight } from '../single-flight';
 import type { StateBoard } from './station-state';
+import { logoutTest, systemRequest } from './system-request';
 import { SystemResource } from './system-resource';
 import type { StationTiming } from '../timing';
 import type { ServiceRequest, Transport } from '../http/transport';
-
-interface Session {
-  readonly http: HttpSession;
-  system: SystemResource;
-  readonly loggedInAt: number;
-}
 
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused
@@ -31,19 +27,12 @@ export class SessionKeeper {
   readonly #transport: Transport;
   readonly #origins: Origins;
   readonly #options: LoginOptions;
-  readonly #timing: StationTiming;
-  readonly #login = new SingleFlight<Session>();
   readonly #reread = new SingleFlight<void>();
   readonly #health: ServiceHealth;
+  readonly #pauses: LoginPauses;
+  readonly #logins: Logins;
   readonly #sessions: Sessions<Session>;
   #current: Session | undefined;
-  /** Of the last login that has succeeded, also where it is not used any more. */
-  #latest: HttpSession | undefined;
-  #noLoginUntil = 0;
-  /** No login because of cookies that have grown. */
-  #noJarDroppedUntil = 0;
-  /** Why there is no login until then, where it is one that failed. */
-  #loginError: RvmError | undefined;
 
   constructor(
     transport: Transport,
@@ -55,10 +44,17 @@ export class SessionKeeper {
     this.#transport = transport;
     this.#origins = origins;
     this.#options = options;
-    this.#timing = timing;
     this.#health = new ServiceHealth(board, transport.limits, timing, (operation) => this.#probe(operation));
+    this.#pauses = new LoginPauses(timing, transport.limits);
+    const memory = new RotationMemory();
+    const means = { transport, origins, options, memory, health: this.#health, pauses: this.#pauses };
+    this.#logins = new Logins(means, {
+      opened: (session) => void (this.#current = session),
+      lost: () => void (this.#current = undefined),
+      isGood: (...look) => this.#isGood(...look),
+    });
     this.#sessions = {
-      memory: new RotationMemory(),
+      memory,
       isOut: () => this.#health.isOut,
       open: (operation) => this.#open(operation),
       send: (...request) => this.#send(...request),
@@ -150,7 +146,7 @@ export class SessionKeeper {
       await this.#health.whenBack(operation);
       if (this.#current !== undefined) return this.#current;
       try {
-        return await this.#login.run(operation, (shared) => this.#logIn(shared));
+        return await this.#logins.run(operation);
       } catch (error) {
         operation.checkAlive();
         if (operation.once || !(error instanceof RvmError) || !isOutage(error)) throw error;
@@ -179,64 +175,20 @@ export class SessionKeeper {
     const { answer } = refusal;
     if (answer.isHeadTooLarge) {
       // Where a new session has just not helped it is no cookies, but an address that is too long.
-      if (performance.now() < this.#noJarDroppedUntil) throw answer.statusError();
-      this.#noJarDroppedUntil = performance.now() + this.#timing.refusalMs;
-    } else if (performance.now() < this.#noLoginUntil) {
+      if (!this.#pauses.takeLoginForCookies()) throw answer.statusError();
+    } else if (this.#pauses.isOn) {
       await this.rereadSystem(operation);
-      if (this.#current === session && isQuestionOfRights(refusal))
-        throw this.#loginError ?? permissionDenied(answer);
+      const isOfRights = this.#current === session && isQuestionOfRights(refusal);
+      if (isOfRights) throw this.#pauses.error ?? permissionDenied(answer);
       if (this.#current !== undefined) return;
     }
-    await this.#login.run(operation, (shared) => this.#logIn(shared, session));
+    await this.#logins.run(operation, session);
   }
 
   /** Refused right after a fresh login: for a while no further one is made. */
   #denied(session: Session, refusal: Answer): RvmError {
-    this.#noLoginUntil = session.loggedInAt + this.#timing.refusalMs;
-    this.#loginError = undefined;
+    this.#pauses.beginAfterRefusal(session.loggedInAt);
     return permissionDenied(refusal);
-  }
-
-  /** @param old a session that was refused something */
-  async #logIn(operation: Operation, old?: Session): Promise<Session> {
-    this.#health.loggingIn();
-    try {
-      const http = new HttpSession(this.#transport, this.#origins, this.#sessions.memory);
-      const work = () => logIn(operation, http, this.#origins, this.#options, this.#transport);
-      const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
-      const session = { http, system, loggedInAt: performance.now() };
-      this.#latest = http;
-      this.#current = session;
-      this.#noLoginUntil = 0;
-      this.#loginError = undefined;
-      this.#health.reachable(session.system.version);
-      return session;
-    } catch (error) {
-      if (error instanceof RvmError) await this.#noteLoginFailure(operation, error, old);
-      throw error;
-    }
-  }
-
-  /** The old session may be good for all else: then only the call that was refused fails. */
-  async #noteLoginFailure(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
-    if (error.code === 'CANCELLED') {
-      this.#health.loginCancelled();
-      return;
-    }
-    if (old !== undefined && (await this.#isGood(operation, old))) {
-      this.#noLoginUntil = performance.now() + this.#pauseAfter(error);
-      this.#loginError = error;
-      return;
-    }
-    this.#current = undefined;
-    this.#health.giveUp(error);
-  }
-
-  /** Milliseconds without a further login, where the old session is good. */
-  #pauseAfter(error: RvmError): number {
-    const { probeMs, refusalMs } = this.#timing;
-    const asked = this.#transport.limits.against({ relation: error.cause.relation ?? '' })?.ms ?? 0;
-    return Math.max(asked, isOutage(error) ? probeMs : refusalMs);
   }
 
   async #isGood(operation: Operation, session: Session): Promise<boolean> {
@@ -255,7 +207,7 @@ export class SessionKeeper {
   async #probe(operation: Operation): Promise<void> {
     const session = this.#current;
     if (session !== undefined) await this.#lookAt(operation, session);
-    if (this.#current === undefined) await this.#login.run(operation, (shared) => this.#logIn(shared));
+    if (this.#current === undefined) await this.#logins.run(operation);
   }
 
   async #lookAt(operation: Operation, session: Session): Promise<void> {
@@ -293,11 +245,10 @@ export class SessionKeeper {
       if (this.#current !== undefined && this.#current !== session) throw STALE;
     };
     try {
-      const judged = await session.http.try(
-        operation,
-        { ...this.#judgedAsSystem(wanted), ...(operation.isProbe ? {} : { admit }) },
-        tried,
-      );
+      const judged = await session.http.try(operation, operation.isProbe ? wanted : { ...wanted, admit }, {
+        ...tried,
+        isLoggedOut: logoutTest(wanted, this.#origins),
+      });
       // Whether a System resource can be used shows when it is read.
       const isProof = this.#health.answered(wanted, judged.answer) && wanted.relation !== 'system';
       if (isProof && this.#current === session) this.#health.reachable(session.system.version);
@@ -308,13 +259,6 @@ export class SessionKeeper {
       else if (tried.attempt.isSent) this.#health.doubted(error);
       throw error;
     }
-  }
-
-  /** A lost session is not refused at the System resource, whatever has led there: it is only shown less. */
-  #judgedAsSystem(wanted: ServiceRequest): ServiceRequest {
-    if (wanted.method !== 'GET' || wanted.url.href !== this.#origins.system.href) return wanted;
-    const isLoggedOut = (answer: Answer): boolean => !SystemResource.from(answer, this.#origins).isLoggedIn;
-    return { ...wanted, isLoggedOut };
   }
 }
 
