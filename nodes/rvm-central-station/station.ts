@@ -1,18 +1,12 @@
-import path from 'node:path';
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import type { StationClient, StationClientOptions, StationState } from '../../lib/cloud/station-client';
-import { spread } from '../../lib/cloud/timing';
-import { timerMs } from '../../lib/concurrency/timer-limit';
-import { RvmError } from '../../lib/error';
+import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/concurrency/watchers';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
-import { ownFolder } from '../support/own-folder';
 import {
   flagOf,
   textOf,
   unsetTogether,
-  unsetVariableError,
   unsetVariables,
   type Properties,
   type UnsetVariables,
@@ -20,10 +14,7 @@ import {
 import { connectionStatus, status, unsetStatus } from '../support/status';
 import { keyFromName } from './key';
 import { SandboxEntry } from './sandbox-entry';
-import { StateLog } from './state-log';
-import { VersionLog } from './version-log';
-
-type ClientModule = typeof import('../../lib/cloud/station-client');
+import { StationConnection } from './station-connection';
 
 export interface CentralStationCredentials {
   username?: string;
@@ -74,17 +65,9 @@ export class Station {
   /** The variables that it and its cloud lack: asked for with each alarm. */
   readonly #unset: UnsetVariables | undefined;
   readonly #watchers = new Watchers();
-  readonly #log: StateLog;
-  readonly #versions: VersionLog;
-  #state: StationState = { kind: 'idle' };
-  #connecting: Promise<StationClient> | undefined;
+  readonly #connection: StationConnection;
   /** Only with a cloud that is the sandbox. */
   readonly #inSandbox: SandboxEntry | undefined;
-  #closed = false;
-  /** Why it is not in the sandbox stands in the log already. */
-  #reported = false;
-  /** Until it asks for a sign of life although no node has used it. */
-  #firstSign: NodeJS.Timeout | undefined;
   /** Other stations have its phrase, too. */
   #samePhrase: SamePhrase = { as: [], isCertain: false };
   /** To be called when the station comes to have a phrase after all nodes are built. */
@@ -101,14 +84,12 @@ export class Station {
     this.id = node.id;
     this.#properties = { ...config };
     this.#unset = unsetTogether(unsetVariables(this.#properties, node.credentials), cloud?.unsetVariables);
-    this.#log = new StateLog(RED, node);
     this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
     this.name = node.name || this.key;
-    this.#versions = new VersionLog(RED, node, this.name);
     this.isSandbox = cloud?.isSandbox === true;
     this.#inSandbox = cloud?.isSandbox ? this.#sandboxEntry(cloud) : undefined;
+    this.#connection = this.#newConnection();
     if (this.#unset === undefined) this.#inSandbox?.enterByItself();
-    this.#askUnlessUsed();
   }
 
   /** The variables that the station or its cloud lacks. */
@@ -121,22 +102,15 @@ export class Station {
    * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
    */
   client(): Promise<StationClient> {
-    if (this.#closed)
-      return Promise.reject(new RvmError('CANCELLED', 'The Central Station was closed by a deploy.'));
-    this.#connecting ??= this.#connect().catch((error: unknown) => {
-      this.#connecting = undefined;
-      throw error;
-    });
-    return this.#connecting;
+    return this.#connection.client();
   }
 
   /**
    * Has the cameras listed anew, where they were asked for before.
    * @throws RvmError those of session and transport
    */
-  async refreshCameras(): Promise<void> {
-    const client = await this.#connecting;
-    await client?.listDevices({ fresh: true });
+  refreshCameras(): Promise<void> {
+    return this.#connection.refreshCameras();
   }
 
   /** What the receiver needs. It does not judge by an empty phrase: see `notReceiving`. */
@@ -158,7 +132,7 @@ export class Station {
   notReceiving(): NotReceiving | undefined {
     if (this.#unset !== undefined) return { variables: this.#unset };
     if (this.#inSandbox !== undefined && this.#inSandbox.credentials === undefined) {
-      return this.#state.kind === 'refused' ? 'refused' : 'not-ready';
+      return this.#connection.state.kind === 'refused' ? 'refused' : 'not-ready';
     }
     if (this.clash) return 'not-configured';
     return isUsablePhrase(this.#secret()) ? undefined : 'no-secret';
@@ -181,7 +155,7 @@ export class Station {
 
   /** Tells the sandbox where this station's alarms go; nothing for a real service. */
   setSandboxEndpoint(id: string, url: () => string | undefined): void {
-    if (!this.#closed) this.#inSandbox?.setEndpoint(id, url);
+    if (!this.#connection.isClosed) this.#inSandbox?.setEndpoint(id, url);
   }
 
   removeSandboxEndpoint(id: string): void {
@@ -199,87 +173,41 @@ export class Station {
    */
   serve(node: Node, changed: () => void): void {
     node.on('close', this.watch(changed));
-    this.client()
-      .then((client) => client.listDevices())
-      .catch((error: unknown) => this.#failed(error));
+    this.#connection.open();
   }
 
   /** The state of the session, as every node of this station shows it. */
   status(): NodeStatus {
     if (this.#unset !== undefined) return unsetStatus(this.RED, this.#unset);
     if (this.cloud?.isForbidden === true) return status(this.RED, 'sandboxForbidden');
-    const session = connectionStatus(this.RED, this.#state, this.isSandbox);
+    const { state } = this.#connection;
+    const session = connectionStatus(this.RED, state, this.isSandbox);
     const { as } = this.#samePhrase;
-    if (as.length === 0 || TROUBLE.includes(this.#state.kind)) return session;
+    if (as.length === 0 || TROUBLE.includes(state.kind)) return session;
     return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
   /** Since when the service is out of reach; undefined where it is not, or nobody has asked. */
   get offlineSince(): Date | undefined {
-    return this.#state.kind === 'offline' ? this.#state.since : undefined;
+    const { state } = this.#connection;
+    return state.kind === 'offline' ? state.since : undefined;
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#firstSign);
     this.#watchers.clear();
     this.#inSandbox?.close();
-    const client = await this.#connecting?.catch(() => undefined);
-    await client?.close();
+    await this.#connection.close();
   }
 
-  async #connect(): Promise<StationClient> {
-    if (this.#unset !== undefined) throw unsetVariableError(this.#unset);
-    if (this.cloud === undefined) throw this.#cloudMissing();
-    const connection = await this.cloud.connection();
-    const { username = '', password = '' } = (await this.#inSandbox?.enter()) ?? this.node.credentials ?? {};
-
-    // Loaded here and not above: registering types must not cost the memory of an HTTP client.
-    const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
-    const client = new StationClient({ ...connection, username, password, ...this.#hints() });
-    client.onState((state) => {
-      this.#state = state;
-      this.#log.hear(state);
-      if (state.kind === 'connected') this.#versions.hear(state.version, client.unaskedVersion !== undefined);
-      this.#watchers.tell();
+  #newConnection(): StationConnection {
+    return new StationConnection(this.RED, this.node, {
+      name: this.name,
+      unsetVariables: this.#unset,
+      cloud: this.cloud,
+      credentials: this.node.credentials ?? {},
+      agentUser: async () => (await this.#inSandbox?.enter()) ?? this.node.credentials ?? {},
+      changed: () => this.#watchers.tell(),
     });
-    client.onRefresh((error) => this.#log.refreshed(error));
-    if (!this.#closed) return client;
-    await client.close();
-    throw new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
-  }
-
-  /**
-   * A station that no node uses to call the service, such as one that only receives, looks after it all the same; one that is
-   * used does so in its client.
-   */
-  #askUnlessUsed(): void {
-    const { signOfLifeMs = 0 } = this.cloud ?? {};
-    if (signOfLifeMs <= 0 || !this.#canCall()) return;
-    this.#firstSign = setTimeout(
-      () => {
-        if (this.#connecting !== undefined) return;
-        this.client()
-          .then((client) => client.askForLife())
-          .catch((error: unknown) => this.#failed(error));
-      },
-      timerMs(spread(signOfLifeMs)),
-    );
-    this.#firstSign.unref();
-  }
-
-  /** In the sandbox empty credentials stand for its own. */
-  #canCall(): boolean {
-    if (this.unsetVariables !== undefined || this.cloud?.isForbidden === true) return false;
-    const { username = '', password = '' } = this.node.credentials ?? {};
-    return this.isSandbox || (username !== '' && password !== '');
-  }
-
-  /** The cameras of the sandbox have other ids after each start: nothing of them is worth keeping. */
-  #hints(): Pick<StationClientOptions, 'hints'> {
-    if (this.isSandbox) return {};
-    const folder = path.join(ownFolder(this.RED), 'hints');
-    return { hints: { folder, onFault: (error) => this.#log.hintsNotKept(error) } };
   }
 
   #sandboxEntry(cloud: CloudNode): SandboxEntry {
@@ -287,15 +215,12 @@ export class Station {
     const settings = { name: this.name, username, password, secret, scheme: this.#scheme() };
     return new SandboxEntry(cloud, this.key, settings, {
       entered: () => this.#sandboxEntered(),
-      failed: (error) => this.#reportOnce(error),
+      failed: (error) => this.#connection.sandboxFailed(error),
     });
   }
 
-  /** What kept the station out is over. */
   #sandboxEntered(): void {
-    this.#reported = false;
-    if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
-    this.#watchers.tell();
+    this.#connection.sandboxEntered();
     this.onPhraseKnown();
   }
 
@@ -307,27 +232,5 @@ export class Station {
 
   #scheme(): 'http' | 'https' {
     return textOf(this.#properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
-  }
-
-  #failed(error: unknown): void {
-    // A refusal of the service is in the client's state already; what is left are faults of the settings.
-    if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
-    this.#state = { kind: 'refused', error };
-    if (!this.#reported) this.#log.hear(this.#state);
-    this.#watchers.tell();
-  }
-
-  #reportOnce(error: unknown): void {
-    if (this.#closed || this.#reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
-    this.#reported = true;
-    this.node.error(error instanceof Error ? error.message : String(error));
-    this.#failed(error);
-  }
-
-  #cloudMissing(): RvmError {
-    return new RvmError(
-      'CONFIG_MISSING',
-      `The Central Station "${this.name}" has no cloud: choose one in its settings.`,
-    );
   }
 }

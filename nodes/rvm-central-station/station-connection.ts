@@ -1,0 +1,191 @@
+import path from 'node:path';
+import type { Node, NodeAPI } from 'node-red';
+import type { StationClient, StationClientOptions, StationState } from '../../lib/cloud/station-client';
+import { spread } from '../../lib/cloud/timing';
+import { timerMs } from '../../lib/concurrency/timer-limit';
+import { RvmError } from '../../lib/error';
+import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { ownFolder } from '../support/own-folder';
+import { unsetVariableError, type UnsetVariables } from '../support/settings';
+import { StateLog } from './state-log';
+import { VersionLog } from './version-log';
+
+type ClientModule = typeof import('../../lib/cloud/station-client');
+
+interface AgentUser {
+  username?: string | undefined;
+  password?: string | undefined;
+}
+
+/** Whose connection it is. */
+interface Owner {
+  readonly name: string;
+  /** The variables that it and its cloud lack. */
+  readonly unsetVariables: UnsetVariables | undefined;
+  readonly cloud: CloudNode | undefined;
+  /** As they stand in the dialog; in the sandbox empty ones stand for its own. */
+  readonly credentials: AgentUser;
+  /** Those to log in with, once they are known. */
+  agentUser: () => Promise<AgentUser>;
+  /** The state may be another. */
+  changed: () => void;
+}
+
+/** The one client of a Central Station, and what its nodes and the log are told of the session. */
+export class StationConnection {
+  readonly #RED: NodeAPI;
+  readonly #node: Node;
+  readonly #owner: Owner;
+  readonly #log: StateLog;
+  readonly #versions: VersionLog;
+  #state: StationState = { kind: 'idle' };
+  #connecting: Promise<StationClient> | undefined;
+  #closed = false;
+  /** Why the station is not in the sandbox stands in the log already. */
+  #reported = false;
+  /** Until it asks for a sign of life although no node has used it. */
+  #firstSign: NodeJS.Timeout | undefined;
+
+  constructor(RED: NodeAPI, node: Node, owner: Owner) {
+    this.#RED = RED;
+    this.#node = node;
+    this.#owner = owner;
+    this.#log = new StateLog(RED, node);
+    this.#versions = new VersionLog(RED, node, owner.name);
+    this.#askUnlessUsed();
+  }
+
+  get state(): StationState {
+    return this.#state;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /**
+   * The client; made at first use.
+   * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
+   */
+  client(): Promise<StationClient> {
+    if (this.#closed) return Promise.reject(closedError());
+    this.#connecting ??= this.#connect().catch((error: unknown) => {
+      this.#connecting = undefined;
+      throw error;
+    });
+    return this.#connecting;
+  }
+
+  /** Opens the session and has the cameras listed; what fails shows in the state. */
+  open(): void {
+    this.#use((client) => client.listDevices());
+  }
+
+  /**
+   * Has the cameras listed anew, where they were asked for before.
+   * @throws RvmError those of session and transport
+   */
+  async refreshCameras(): Promise<void> {
+    const client = await this.#connecting;
+    await client?.listDevices({ fresh: true });
+  }
+
+  /** What kept the station out of the sandbox is over. */
+  sandboxEntered(): void {
+    this.#reported = false;
+    if (this.#state.kind === 'refused') this.#state = { kind: 'idle' };
+    this.#owner.changed();
+  }
+
+  /** The station could not enter the sandbox, when nobody had asked for it: told once. */
+  sandboxFailed(error: unknown): void {
+    if (this.#closed || this.#reported || (error instanceof RvmError && error.code === 'CANCELLED')) return;
+    this.#reported = true;
+    this.#node.error(error instanceof Error ? error.message : String(error));
+    this.#failed(error);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#firstSign);
+    const client = await this.#connecting?.catch(() => undefined);
+    await client?.close();
+  }
+
+  async #connect(): Promise<StationClient> {
+    const { cloud, name, unsetVariables } = this.#owner;
+    if (unsetVariables !== undefined) throw unsetVariableError(unsetVariables);
+    if (cloud === undefined) throw cloudMissing(name);
+    const connection = await cloud.connection();
+    const { username = '', password = '' } = await this.#owner.agentUser();
+
+    // Loaded here and not above: registering types must not cost the memory of an HTTP client.
+    const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
+    const client = new StationClient({ ...connection, username, password, ...this.#hints(cloud) });
+    client.onState((state) => {
+      this.#state = state;
+      this.#log.hear(state);
+      if (state.kind === 'connected') this.#versions.hear(state.version, client.unaskedVersion !== undefined);
+      this.#owner.changed();
+    });
+    client.onRefresh((error) => this.#log.refreshed(error));
+    if (!this.#closed) return client;
+    await client.close();
+    throw closedError();
+  }
+
+  /** The cameras of the sandbox have other ids after each start: nothing of them is worth keeping. */
+  #hints({ isSandbox }: CloudNode): Pick<StationClientOptions, 'hints'> {
+    if (isSandbox) return {};
+    const folder = path.join(ownFolder(this.#RED), 'hints');
+    return { hints: { folder, onFault: (error) => this.#log.hintsNotKept(error) } };
+  }
+
+  /**
+   * A station that no node uses to call the service, such as one that only receives, looks after it all the same; one that is
+   * used does so in its client.
+   */
+  #askUnlessUsed(): void {
+    const { signOfLifeMs = 0 } = this.#owner.cloud ?? {};
+    if (signOfLifeMs <= 0 || !this.#canCall()) return;
+    this.#firstSign = setTimeout(
+      () => {
+        if (this.#connecting === undefined) this.#use((client) => client.askForLife());
+      },
+      timerMs(spread(signOfLifeMs)),
+    );
+    this.#firstSign.unref();
+  }
+
+  #canCall(): boolean {
+    const { cloud, credentials, unsetVariables } = this.#owner;
+    if (unsetVariables !== undefined || cloud?.isForbidden === true) return false;
+    const { username = '', password = '' } = credentials;
+    return cloud?.isSandbox === true || (username !== '' && password !== '');
+  }
+
+  #use(work: (client: StationClient) => Promise<unknown>): void {
+    this.client()
+      .then(work)
+      .catch((error: unknown) => this.#failed(error));
+  }
+
+  #failed(error: unknown): void {
+    // A refusal of the service is in the client's state already; what is left are faults of the settings.
+    if (this.#state.kind !== 'idle' || !(error instanceof RvmError) || error.code === 'CANCELLED') return;
+    this.#state = { kind: 'refused', error };
+    if (!this.#reported) this.#log.hear(this.#state);
+    this.#owner.changed();
+  }
+}
+
+function closedError(): RvmError {
+  return new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
+}
+
+function cloudMissing(name: string): RvmError {
+  return new RvmError(
+    'CONFIG_MISSING',
+    `The Central Station "${name}" has no cloud: choose one in its settings.`,
+  );
+}
