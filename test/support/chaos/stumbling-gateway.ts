@@ -28,8 +28,6 @@ export interface GatewayOptions {
   limits: number;
   /** Milliseconds of an outage, at the most. */
   longestOutageMs: number;
-  /** Each answer of a session brings a cookie that makes the one before invalid. */
-  rotates: boolean;
 }
 
 interface Answered {
@@ -61,6 +59,7 @@ export class StumblingGateway {
   #turn = 0;
   #disturbed = 0;
   #isDisturbing = false;
+  #rotates = false;
   #outUntil = 0;
   #askedUntil = 0;
 
@@ -90,6 +89,11 @@ export class StumblingGateway {
 
   disturb(): void {
     this.#isDisturbing = true;
+  }
+
+  /** From now on each answer of a session brings a cookie that makes the one before invalid. */
+  rotate(): void {
+    this.#rotates = true;
   }
 
   /** @returns the milliseconds until the last pause is over that was asked for */
@@ -162,7 +166,7 @@ export class StumblingGateway {
     const [given] = headers['set-cookie'] ?? [];
     const real = given === undefined ? undefined : given.slice(0, given.search(/;|$/));
     const kept = this.#cookies.get(own);
-    if (real === undefined && !(this.#options.rotates && kept !== undefined)) return own;
+    if (real === undefined && !(this.#rotates && kept !== undefined)) return own;
     if (real === undefined) this.#cookies.delete(own);
     this.#turn += 1;
     const session = `turn-${this.#turn}`;
