@@ -5,29 +5,14 @@ import path from 'node:path';
 import { Store } from '../../lib/inbox/sqlite/store';
 import type { Brought, Progress } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
+import { fail, HookedInbox, hookedInboxes, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
 const pass: Hook = (_name, act) => act();
 
 describe('what was spilled, on its way into the inbox', () => {
-  const inboxes = new Set<HookedInbox>();
-  afterEach(async () => {
-    for (const inbox of inboxes) {
-      inbox.hook = pass;
-      await inbox.close();
-      fs.rmSync(inbox.folder, { recursive: true });
-    }
-    inboxes.clear();
-  });
-
-  /** @param folder that of an inbox which was killed */
-  function open(hook?: Hook, folder = temporaryFolder()): HookedInbox {
-    const inbox = new HookedInbox(folder, hook);
-    inboxes.add(inbox);
-    return inbox;
-  }
+  const open = hookedInboxes();
 
   const stores = new Map<string, Store>();
   afterEach(() => {

@@ -5,7 +5,7 @@ import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import type { CallName } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import type { ProvenMessage } from '../../lib/message/record';
-import { fail, HookedInbox, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
+import { fail, HookedInbox, hookedInboxes, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 
@@ -14,22 +14,7 @@ const pass: Hook = (_name, act) => act();
 const readable: Hook = (name, act) => (name === 'look' ? act() : fail());
 
 describe('what is spilled, and may be known to the inbox', () => {
-  const inboxes = new Set<HookedInbox>();
-  afterEach(async () => {
-    for (const inbox of inboxes) {
-      inbox.hook = pass;
-      await inbox.close();
-      fs.rmSync(inbox.folder, { recursive: true });
-    }
-    inboxes.clear();
-  });
-
-  /** @param folder that of an inbox which was killed */
-  function open(hook?: Hook, folder = temporaryFolder()): HookedInbox {
-    const inbox = new HookedInbox(folder, hook);
-    inboxes.add(inbox);
-    return inbox;
-  }
+  const open = hookedInboxes();
 
   const messageIds = async (inbox: HookedInbox): Promise<(string | null)[]> =>
     (await inbox.list({ state: 'all', limit: 9 })).messages.map(({ messageId }) => messageId);

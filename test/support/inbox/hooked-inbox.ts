@@ -78,6 +78,24 @@ export class HookedInbox extends DurableInbox {
   }
 }
 
+/** For the tests of one suite: opens inboxes, which end with each test. `folder`: that of an inbox which was killed. */
+export function hookedInboxes(): (hook?: Hook, folder?: string) => HookedInbox {
+  const inboxes = new Set<HookedInbox>();
+  afterEach(async () => {
+    for (const inbox of inboxes) {
+      inbox.hook = (_name, pass) => pass();
+      await inbox.close();
+      fs.rmSync(inbox.folder, { recursive: true });
+    }
+    inboxes.clear();
+  });
+  return (hook, folder = temporaryFolder()) => {
+    const inbox = new HookedInbox(folder, hook);
+    inboxes.add(inbox);
+    return inbox;
+  };
+}
+
 export function temporaryFolder(): string {
   return fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-hooked-'));
 }
