@@ -21,12 +21,16 @@ export type RvmErrorCode =
   | 'NETWORK'
   | 'TLS'
   | 'CANCELLED'
+  | 'VIDEO_NOT_YET'
+  | 'VIDEO_FAILED'
+  | 'VIDEO_BUSY'
+  | 'DECODER_MISSING'
   | 'STORE_FAILED'
   | 'UNKNOWN_DELIVERY';
 
 /** Where a failure came from: plain values only, because Catch nodes get nothing else of an Error. */
 export interface RvmErrorCause {
-  /** HTTP status of the service's answer, or of the proxy's where it gives no way to the service. */
+  /** HTTP status of the service's answer, or of the proxy's where it gives no way to the service; RTSP status of a video relay's. */
   status?: number;
   /** Relation that was being followed, such as `rel/devices`. */
   relation?: string;

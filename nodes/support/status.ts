@@ -82,6 +82,10 @@ const FAILURES: Readonly<Record<RvmErrorCode, string>> = {
   NETWORK: 'noConnection',
   TLS: 'tlsFailed',
   CANCELLED: 'cancelled',
+  VIDEO_NOT_YET: 'videoNotYet',
+  VIDEO_FAILED: 'videoFailed',
+  VIDEO_BUSY: 'videoBusy',
+  DECODER_MISSING: 'decoderMissing',
   STORE_FAILED: 'storeFailed',
   UNKNOWN_DELIVERY: 'unknownDelivery',
 };

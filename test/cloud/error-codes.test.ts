@@ -17,6 +17,10 @@ interface Case {
 
 /** Codes that no cloud raises, and the folder of the tests that reach them. */
 const ELSEWHERE: readonly (readonly [RvmErrorCode, string])[] = [
+  ['VIDEO_NOT_YET', 'video'],
+  ['VIDEO_FAILED', 'video'],
+  ['VIDEO_BUSY', 'video'],
+  ['DECODER_MISSING', 'video'],
   ['STORE_FAILED', 'inbox'],
   ['UNKNOWN_DELIVERY', 'nodes'],
 ];

@@ -1,0 +1,69 @@
+/** How a video track is decoded, and how players name that. Another set of parameter sets is another format. */
+export interface VideoFormat {
+  codec: 'h264' | 'h265';
+  /** VPS (H.265 alone), SPS and PPS, in this order, without start codes. */
+  parameterSets: readonly Buffer[];
+  /** As shown, in pixels. */
+  width: number;
+  height: number;
+  /** RFC 6381, such as `avc1.42C015` or `hvc1.1.6.L93.B0`. */
+  codecString: string;
+  /** The decoder configuration record of an MP4: `avcC` or `hvcC` (ISO/IEC 14496-15). */
+  description: Buffer;
+}
+
+export interface AudioFormat {
+  codec: 'aac';
+  /** AudioSpecificConfig (ISO/IEC 14496-3). */
+  description: Buffer;
+  sampleRate: number;
+  channels: number;
+  /** RFC 6381, such as `mp4a.40.2`. */
+  codecString: string;
+}
+
+/** One picture, whole. */
+export interface VideoFrame {
+  kind: 'video';
+  /** The same object until the parameter sets change. */
+  format: VideoFormat;
+  /** Decoding can begin here. */
+  key: boolean;
+  /** Its NAL units without start codes, parameter sets and delimiters left out. */
+  nals: readonly Buffer[];
+  /** When it is shown, in seconds on the clock of its stream. With B-frames it may be less than that of the frame before. */
+  time: number;
+}
+
+/** One access unit of sound. */
+export interface AudioFrame {
+  kind: 'audio';
+  format: AudioFormat;
+  data: Buffer;
+  /** In seconds on the clock of its stream, which it shares with the pictures. */
+  time: number;
+}
+
+export type MediaFrame = VideoFrame | AudioFrame;
+
+/**
+ * Video, and sound where there is any, as it comes, in the order of decoding. The first picture is a key frame, and so is the one
+ * after packets were lost. Ends where the sender says so.
+ * @throws RvmError (from the iteration) VIDEO_FAILED where the sender breaks off or sends what cannot be read, TIMEOUT where it
+ *   falls silent, CANCELLED; none of them holds a URL
+ */
+export interface MediaStream extends AsyncIterable<MediaFrame> {
+  /** What the sender has and we leave out, by name, such as `PCMA`. */
+  readonly leftOut: readonly string[];
+  /** Whether sound will come. */
+  readonly audio: AudioFormat | undefined;
+  /** Packets that got lost so far. */
+  readonly lost: number;
+  /**
+   * The sender's own wall clock at a time of the stream, in milliseconds since 1970, by its last sender report (RFC 3550, section 6.4.1);
+   * undefined before there was one. Whether that is the time of the recording or of the sending is the sender's choice.
+   */
+  wallClock(time: number): number | undefined;
+  /** Tells the sender, closes the connection and ends the iteration. Never fails; ends within two seconds. */
+  close(): Promise<void>;
+}
