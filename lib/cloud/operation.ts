@@ -1,4 +1,4 @@
-import { RvmError } from '../error';
+import type { RvmError } from '../error';
 import { Abort } from '../concurrency/abort';
 import { abortOf, deadlineError } from '../concurrency/abort-of-signal';
 import { asError } from '../concurrency/as-error';

@@ -91,6 +91,8 @@ export interface ListQuery {
   state: 'open' | 'settled' | 'dead' | 'all';
   /** Received at or after this time, in milliseconds since 1970. */
   since?: number;
+  /** Of one alarm alone; then of any state. */
+  alarm?: { station: string; alarmId: string };
   limit: number;
 }
 

@@ -95,8 +95,7 @@ export class CloudVideo {
         picture.catch(() => undefined);
         decoded.set(moment.offset, picture);
       });
-      const pictures = await Promise.all(wanted.offsets.map((offset) => decoded.get(offset)));
-      return pictures.filter((picture) => picture !== undefined);
+      return Promise.all(wanted.offsets.flatMap((offset) => decoded.get(offset) ?? []));
     });
   }
 

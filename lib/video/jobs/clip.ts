@@ -72,7 +72,7 @@ class Recording {
     for (let attempt = 1; ; attempt += 1) {
       const joined = await this.#join();
       if (joined === undefined) return this.#recorded('recording ends');
-      const end = await this.#read(joined).finally(() => joined.reader.close());
+      const end = await this.#read(joined);
       if (end !== 'recording ends') return this.#recorded(end);
       if (!this.#isBehind) attempt = 1;
       if (!this.#isBehind) this.#job.came();
@@ -116,6 +116,8 @@ class Recording {
     } catch (error) {
       if (this.#job.hasEnded || this.#from === undefined) throw error;
       return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
+    } finally {
+      await reader.close();
     }
     return this.#to + WHOLE * 1000 >= this.#span.until() ? undefined : 'recording ends';
   }
