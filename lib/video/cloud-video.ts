@@ -1,6 +1,5 @@
 import { Abort } from '../concurrency/abort';
 import { RvmError } from '../error';
-import { fileNameOf } from '../file-name';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
 import { Job, type JobOptions } from './jobs/job';
 import { findMoments, type Moment } from './jobs/pictures';
@@ -57,6 +56,7 @@ export interface AlarmPicture extends Jpeg {
   offset: number;
   /** When it was taken: ISO 8601, UTC. */
   time: string;
+  camera: { id: string; name: string };
 }
 
 /** All video of one cloud: its RTSP sessions, and what is made of them. */
@@ -154,13 +154,8 @@ export class CloudVideo {
 
   async #decoded(moment: Moment, options: DecodingOptions): Promise<AlarmPicture> {
     const picture = await this.#decoder.picture(moment.frames, moment.time, options);
-    return { offset: moment.offset, time: new Date(moment.takenAt).toISOString(), ...picture };
+    return { offset: moment.offset, time: new Date(moment.takenAt).toISOString(), camera: moment.camera, ...picture };
   }
-}
-
-/** The name of a file for a picture or a clip: of the camera and of its time. */
-export function videoFileName(camera: { id: string; name: string }, time: number, extension: string): string {
-  return fileNameOf(camera.name || camera.id, new Date(time), extension);
 }
 
 function noPast(): RvmError {

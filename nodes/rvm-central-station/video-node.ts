@@ -4,6 +4,7 @@ import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/video/choices';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { holdEvent } from '../support/hold-event';
+import type { FailureStatus } from '../support/failure-status';
 import type { Messages } from '../support/input';
 import { strictNumberOf, type Properties } from '../support/settings';
 import { status } from '../support/status';
@@ -31,7 +32,7 @@ export function videoNode(
   config: NodeDef,
   work: VideoWork,
   lack?: ServiceNodeOptions['lack'],
-): void {
+): FailureStatus {
   const properties: Properties = { ...config };
   let running = 0;
 
@@ -59,6 +60,7 @@ export function videoNode(
     deadlineS: VIDEO_DEADLINE_S,
     ...(lack && { lack }),
   });
+  return shown;
 }
 
 function progressStatus(RED: NodeAPI, progress: Progress): NodeStatus {

@@ -3,11 +3,11 @@ import type { CloudVideo } from '../../lib/video/cloud-video';
 import { RvmError } from '../../lib/error';
 import { flagOf, listOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import type { CloudNode } from './cloud-node';
+import { newDecoder } from './ffmpeg';
 import { tlsOf } from './reach';
 
 type VideoModule = typeof import('../../lib/video/cloud-video');
 type StreamModule = typeof import('../../lib/video/rtsp/open-stream');
-type DecoderModule = typeof import('../../lib/video/picture/decoder');
 
 /** The video of one `rvm-cloud`, made at first use and ended with the node. */
 export class VideoHost {
@@ -52,13 +52,10 @@ export class VideoHost {
     // Loaded here and not above: registering types must not cost the memory of a video client.
     const { CloudVideo } = require('../../lib/video/cloud-video') as VideoModule;
     const { openStream } = require('../../lib/video/rtsp/open-stream') as StreamModule;
-    const { Decoder } = require('../../lib/video/picture/decoder') as DecoderModule;
-    const ffmpeg: unknown = this.#RED.settings.get('rvmFfmpeg');
-    const decoder = new Decoder(typeof ffmpeg === 'string' && ffmpeg !== '' ? { path: ffmpeg } : {});
     if (this.#closed) throw closed();
     return new CloudVideo({
       sessions,
-      decoder,
+      decoder: newDecoder(this.#RED),
       open: (url, signal) => openStream({ url, relays, signal, ...(tls && { tls }) }),
     });
   }

@@ -20,6 +20,7 @@ export interface Moment {
   time: number;
   /** When the picture was taken, in milliseconds since 1970. */
   takenAt: number;
+  camera: Joined['session']['device'];
 }
 
 /**
@@ -113,7 +114,7 @@ class MomentSearch {
     if (offset === undefined) return;
     const { frames } = this.#run;
     const shown = shownAt(frames, time);
-    found({ offset, frames: [...frames], time, takenAt: this.#joined.momentOf(shown) });
+    found({ offset, frames: [...frames], time, takenAt: this.#joined.momentOf(shown), camera: this.#joined.session.device });
   }
 
   /** The time of the next one, on the clock of the stream. Live video begins now. */
