@@ -17,13 +17,13 @@ export function isReadable(media: MediaDescription): boolean {
   return videoCodecOf(media) !== undefined || aacOf(media) !== undefined;
 }
 
-export function videoCodecOf({ kind, encoding }: MediaDescription): VideoCodec | undefined {
-  return kind === 'video' ? VIDEO_CODECS.get(encoding) : undefined;
+export function videoCodecOf({ kind, encoding, clockRate }: MediaDescription): VideoCodec | undefined {
+  return kind === 'video' && clockRate > 0 ? VIDEO_CODECS.get(encoding) : undefined;
 }
 
 export function aacOf(media: MediaDescription): { config: AudioConfig; layout: AuLayout } | undefined {
-  const { kind, encoding, parameters, channels } = media;
-  if (kind !== 'audio' || encoding !== 'MPEG4-GENERIC') return undefined;
+  const { kind, encoding, clockRate, parameters, channels } = media;
+  if (kind !== 'audio' || encoding !== 'MPEG4-GENERIC' || clockRate <= 0) return undefined;
   if (!AAC_MODES.includes((parameters.get('mode') ?? '').toLowerCase())) return undefined;
   const config = readAudioConfig(Buffer.from(parameters.get('config') ?? '', 'hex'), channels);
   const layout = auLayoutOf(parameters);

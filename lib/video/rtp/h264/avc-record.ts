@@ -1,4 +1,10 @@
-import type { Sampling } from './h264-sps';
+/** How colours are sampled and how fine. */
+export interface Sampling {
+  chromaFormat: number;
+  separatePlanes: boolean;
+  bitDepthLuma: number;
+  bitDepthChroma: number;
+}
 
 /** Lengths of NAL units in the file have four bytes. */
 const LENGTHS = 0xff;

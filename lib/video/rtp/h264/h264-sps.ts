@@ -1,7 +1,7 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
 import type { Sps } from '../nal/video-codec';
-import { avcRecord } from './avc-record';
+import { avcRecord, type Sampling } from './avc-record';
 
 /** Pixels of a side. */
 const MOST_PIXELS = 16_384;
@@ -13,14 +13,6 @@ const HIGH_PROFILES: ReadonlySet<number> = new Set([
 const MOST_ID = 31;
 const MOST_OFFSETS = 255;
 const MOST_DEPTH = 14;
-
-/** How colours are sampled and how fine. */
-export interface Sampling {
-  chromaFormat: number;
-  separatePlanes: boolean;
-  bitDepthLuma: number;
-  bitDepthChroma: number;
-}
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
 

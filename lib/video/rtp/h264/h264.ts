@@ -26,7 +26,7 @@ export const h264: VideoCodec = {
 
 function roleOf(nal: Buffer): NalRole {
   const type = typeOf(nal);
-  if (type >= NAL.slice && type <= NAL.idr) return 'slice';
+  if (type === NAL.slice || type === NAL.idr) return 'slice';
   if (type === NAL.sps) return 'sps';
   if (type === NAL.pps) return 'pps';
   return type === NAL.sei && isRecoveryPoint(nal) ? 'recovery' : 'other';

@@ -1,7 +1,6 @@
 /** ITU-T H.264, table 7-1; from 24: RFC 6184, table 1. */
 export const NAL = {
   slice: 1,
-  partitionC: 4,
   idr: 5,
   sei: 6,
   sps: 7,

@@ -13,17 +13,6 @@ const MOST_DEPTH = 16;
 const PROFILE_AT = 3;
 const PROFILE_BYTES = 12;
 
-/** What a decoder must be able to do. */
-export interface Abilities {
-  /** `general_profile_space` to `general_level_idc` (ITU-T H.265, section 7.3.3): twelve bytes. */
-  profile: Buffer;
-  chromaFormat: number;
-  bitDepthLuma: number;
-  bitDepthChroma: number;
-  temporalLayers: number;
-  temporalIdNested: boolean;
-}
-
 /** Reads a sequence parameter set (ITU-T H.265, section 7.3.2.2.1) as far as the depth of colours; undefined where it cannot be read. */
 export function readSps(nal: Buffer): Sps | undefined {
   const bytes = unescaped(nal);

@@ -1,5 +1,15 @@
-import type { Abilities } from './h265-sps';
 import { NAL } from './nal-types';
+
+/** What a decoder must be able to do. */
+export interface Abilities {
+  /** `general_profile_space` to `general_level_idc` (ITU-T H.265, section 7.3.3): twelve bytes. */
+  profile: Buffer;
+  chromaFormat: number;
+  bitDepthLuma: number;
+  bitDepthChroma: number;
+  temporalLayers: number;
+  temporalIdNested: boolean;
+}
 
 interface Sets {
   vps: readonly Buffer[];

@@ -11,6 +11,10 @@ const UNSUPPORTED =
   'The camera sends its video in packets of an unusual kind: choose another profile of video in the camera.';
 const TOO_LARGE =
   'The camera sends pictures that are larger than 8 MiB: choose a smaller resolution in the camera.';
+const UNDESCRIBED =
+  'The camera sends no parameter sets with its video, so that it cannot be decoded: choose another profile of video in the camera.';
+/** Key frames without parameter sets, behind which none are expected to come. */
+const MOST_UNDESCRIBED = 3;
 const UNREADABLE =
   'The camera describes its video in a way that cannot be read: choose another profile of video in the camera.';
 
@@ -28,6 +32,8 @@ export class VideoTrack implements Track {
   /** Some mark each slice: then pictures end with their time stamp alone. */
   #marksSlices = false;
   #lastEnded: number | undefined;
+  /** Key frames whose parameter sets were missing. */
+  #undescribed = 0;
 
   /** @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band */
   constructor(
@@ -110,12 +116,17 @@ export class VideoTrack implements Track {
     // Another format begins with a key frame, so that players can begin with it, too.
     if (entry !== undefined) this.#format = this.#sets.format(pps, this.#format);
     const format = this.#format;
-    if (format === undefined || !this.#sets.isWithin(format, pps)) {
-      this.#gate.close();
-      return undefined;
-    }
+    if (format === undefined || !this.#sets.isWithin(format, pps))
+      return this.#withoutFormat(entry !== undefined);
     if (!this.#gate.passes(picture)) return undefined;
     return { kind: 'video', format, key: entry !== undefined, nals: picture.nals, time };
+  }
+
+  /** Waits for the next key frame, which may come with its parameter sets. */
+  #withoutFormat(isKey: boolean): undefined {
+    this.#gate.close();
+    if (isKey) this.#undescribed += 1;
+    if (this.#undescribed >= MOST_UNDESCRIBED) this.#fail(UNDESCRIBED);
   }
 
   #fail(message: string): void {

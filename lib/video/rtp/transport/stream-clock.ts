@@ -33,7 +33,7 @@ export class StreamClock {
   /** The time of the next packet. */
   at(rtpTime: number): number {
     const ticks = this.#ticksOf(rtpTime);
-    if (ticks > this.#highest) this.#step = Math.min(ticks - this.#highest, LEAP * this.rate);
+    if (ticks > this.#highest) this.#step = ticks - this.#highest;
     this.#highest = Math.max(this.#highest, ticks);
     this.#reference = { rtpTime, ticks };
     this.#anchorPending();
