@@ -5,6 +5,7 @@ import { Job, type JobOptions } from './jobs/job';
 import { findMoments, type Moment } from './jobs/pictures';
 import { SpanReader } from './jobs/span-reader';
 import { startOf } from './jobs/video-span';
+import type { Jpeg } from './picture/jpeg';
 import type { MediaStream, VideoFrame } from './media';
 import { Upstreams, type OpenStream } from './sessions/upstreams';
 import { VideoPlaces } from './sessions/video-places';
@@ -12,13 +13,6 @@ import type { VideoSource } from './sessions/video-source';
 
 export type { JobOptions } from './jobs/job';
 export type { Progress } from './jobs/progress';
-
-export interface Jpeg {
-  jpeg: Buffer;
-  /** Pixels. */
-  width: number;
-  height: number;
-}
 
 interface DecodingOptions {
   /** Pixels at most; as wide as the video unless said. */
@@ -28,7 +22,8 @@ interface DecodingOptions {
 
 /** Makes pictures of video. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
 export interface PictureDecoder {
-  available(): Promise<boolean>;
+  /** @throws RvmError DECODER_MISSING where it cannot make any */
+  demand(): Promise<void>;
   picture(frames: readonly VideoFrame[], time: number, options: DecodingOptions): Promise<Jpeg>;
   /** One picture of all. */
   sheet(pictures: readonly Jpeg[], options: DecodingOptions): Promise<Jpeg>;
@@ -87,7 +82,7 @@ export class CloudVideo {
     return this.#run(options, async (job) => {
       startOf(source.wanted, this.#now());
       if (source.wanted.mode === 'live' && wanted.offsets.some((offset) => offset < 0)) throw noPast();
-      if (!(await this.#decoder.available())) throw decoderMissing();
+      await this.#decoder.demand();
       const decoded = new Map<number, Promise<AlarmPicture>>();
       await findMoments(job, source, wanted.offsets, (moment) => {
         const picture = this.#decoded(moment, { width: wanted.width, signal: options.signal });
@@ -129,11 +124,6 @@ export class CloudVideo {
     });
   }
 
-  /** Whether pictures can be made. */
-  canDecode(): Promise<boolean> {
-    return this.#decoder.available();
-  }
-
   /** Ends all jobs with CANCELLED, and resolves when nothing is open any more. */
   async close(): Promise<void> {
     this.#closing.abort(new RvmError('CANCELLED', 'The cloud of this video was closed.'));
@@ -154,7 +144,12 @@ export class CloudVideo {
 
   async #decoded(moment: Moment, options: DecodingOptions): Promise<AlarmPicture> {
     const picture = await this.#decoder.picture(moment.frames, moment.time, options);
-    return { offset: moment.offset, time: new Date(moment.takenAt).toISOString(), camera: moment.camera, ...picture };
+    return {
+      offset: moment.offset,
+      time: new Date(moment.takenAt).toISOString(),
+      camera: moment.camera,
+      ...picture,
+    };
   }
 }
 
@@ -162,13 +157,5 @@ function noPast(): RvmError {
   return new RvmError(
     'BAD_INPUT',
     'Live video has no past: leave out the offsets below 0, or choose recorded video.',
-  );
-}
-
-/** The error of a machine without ffmpeg. */
-export function decoderMissing(): RvmError {
-  return new RvmError(
-    'DECODER_MISSING',
-    'A picture of the recording needs ffmpeg, which was not found: install it (apt install ffmpeg, winget install ffmpeg, brew install ffmpeg), or set rvmFfmpeg in settings.js.',
   );
 }

@@ -49,7 +49,12 @@ export function videoNode(
     running += 1;
     try {
       const video = await station.video();
-      return await work(msg, { station, client, video, options: { signal, deadlineMs, waitForVideoMs, onProgress } });
+      return await work(msg, {
+        station,
+        client,
+        video,
+        options: { signal, deadlineMs, waitForVideoMs, onProgress },
+      });
     } finally {
       running -= 1;
       release();

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import { fileNameOf } from '../../lib/file-name';
 import type { AlarmPicture } from '../../lib/video/cloud-video';
 import { offsetsIn } from '../../lib/video/picture/offsets';
-import { pictureWidthIn } from '../../lib/video/picture/picture-width';
+import { pictureWidthIn } from '../../lib/video/picture/width';
 import { videoNode, type VideoCall } from '../rvm-central-station/video-node';
 import { newDecoder } from '../rvm-cloud/ffmpeg';
 import { onFlows } from '../support/flow-run';

@@ -21,7 +21,9 @@ export function holdEvent(inboxes: () => readonly Inbox[], msg: NodeMessage): ()
   if (deliveryId === '') return () => undefined;
   // An event that no inbox knows, or that is settled, has no lease: nothing is lost.
   const extend = (): void =>
-    void actWhereKnown(inboxes(), (inbox) => inbox.settle(deliveryId, { action: 'extend' })).catch(() => undefined);
+    void actWhereKnown(inboxes(), (inbox) => inbox.settle(deliveryId, { action: 'extend' })).catch(
+      () => undefined,
+    );
   extend();
   const timer = setInterval(extend, OFTEN);
   return () => clearInterval(timer);

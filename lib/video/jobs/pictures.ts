@@ -114,7 +114,13 @@ class MomentSearch {
     if (offset === undefined) return;
     const { frames } = this.#run;
     const shown = shownAt(frames, time);
-    found({ offset, frames: [...frames], time, takenAt: this.#joined.momentOf(shown), camera: this.#joined.session.device });
+    found({
+      offset,
+      frames: [...frames],
+      time,
+      takenAt: this.#joined.momentOf(shown),
+      camera: this.#joined.session.device,
+    });
   }
 
   /** The time of the next one, on the clock of the stream. Live video begins now. */

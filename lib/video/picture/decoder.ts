@@ -64,6 +64,11 @@ export class Decoder {
     return (await this.#program.find()) !== undefined;
   }
 
+  /** @throws RvmError DECODER_MISSING where there is none */
+  async demand(): Promise<void> {
+    if (!(await this.available())) throw decoderMissing(this.#path);
+  }
+
   /**
    * The picture that is on the screen at a time: the last one shown at or before it; where all are later, the first.
    * @param frames in the order of decoding, from a key frame on, with at least one that is shown after the time where there is one

@@ -23,9 +23,13 @@ describe('what can be decoded together', () => {
   });
 
   it('waits with B-frames for those that are shown earlier and come later', () => {
-    const [first, p, b1, b2, next] = [keyAt(0), pictureAt(0.6), pictureAt(0.2), pictureAt(0.4), pictureAt(1.2)].map(
-      (frame) => ({ ...frame, format: MAIN }),
-    );
+    const [first, p, b1, b2, next] = [
+      keyAt(0),
+      pictureAt(0.6),
+      pictureAt(0.2),
+      pictureAt(0.4),
+      pictureAt(1.2),
+    ].map((frame) => ({ ...frame, format: MAIN }));
     assert.ok(first && p && b1 && b2 && next);
     assert.equal(runOf(first, p).has(0.3), false);
     assert.equal(runOf(first, p, b1, b2).has(0.3), false);
