@@ -1,7 +1,8 @@
 import { RvmError } from '../../error';
 import type { RvmEvent } from '../../event';
+import type { RtspRelay } from '../../rtsp-url';
 import { readTime } from '../../time';
-import type { RtspRelay, RtspSession, RtspWanted } from '../calls';
+import type { RtspSession, RtspWanted } from '../calls';
 import { LONGEST_PRE_ROLL } from '../choices';
 import { idsOf, type CameraFinder, type EventIds } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
