@@ -69,7 +69,9 @@ export class Connection {
    */
   request(method: string, url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
     const number = ++this.#lastNumber;
-    const lines = Object.entries({ CSeq: String(number), ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+    const lines = Object.entries({ CSeq: String(number), ...headers }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
     return new Promise((resolve, reject) => {
       this.#send(`${method} ${url} RTSP/1.0\r\n${lines.join('')}\r\n`);
       if (this.#ending !== undefined) return reject(this.#ending.fault);

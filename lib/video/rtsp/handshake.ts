@@ -115,7 +115,8 @@ async function setUpSound(
 ): Promise<Track | undefined> {
   if (audio === undefined) return undefined;
   const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }));
-  const isFree = 'channels' in track && ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
+  const isFree =
+    'channels' in track && ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
   if (isFree) return track;
   leftOut.push(audio.format.encoding);
   return undefined;
@@ -142,4 +143,3 @@ function receivers(
 function playedTrack({ format, channels }: Track, start: RtpInfo | undefined): PlayedTrack {
   return { channels, receiver: new TrackReceiver(format, start) };
 }
-

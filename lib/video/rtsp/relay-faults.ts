@@ -27,9 +27,15 @@ const OTHER = 'try again, or look at the camera';
 
 export const STREAM_FAULTS: RelayFaults = {
   unreadable: () =>
-    new RvmError('VIDEO_FAILED', 'The video relay sends what is no RTSP; try again, or report it to the service.'),
+    new RvmError(
+      'VIDEO_FAILED',
+      'The video relay sends what is no RTSP; try again, or report it to the service.',
+    ),
   brokenOff: () =>
-    new RvmError('VIDEO_FAILED', 'The video relay broke off the connection; try again, or look at the camera.'),
+    new RvmError(
+      'VIDEO_FAILED',
+      'The video relay broke off the connection; try again, or look at the camera.',
+    ),
   unanswered: () =>
     new RvmError('TIMEOUT', 'The video relay did not answer in time; try again, or look at the camera.'),
   refused: (status) =>

@@ -49,9 +49,13 @@ export class RtspSession {
    */
   async ask(method: string, url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
     for (let proofs = 0; ; proofs += 1) {
-      const answer = await this.#connection.request(method, url, { ...headers, ...this.#ownHeaders(method, url) });
+      const answer = await this.#connection.request(method, url, {
+        ...headers,
+        ...this.#ownHeaders(method, url),
+      });
       if (answer.status !== UNAUTHORIZED) return this.#noted(answer);
-      const isWorthIt = proofs < MOST_PROOFS && this.#authentication.takes(answer.headers.all('www-authenticate'));
+      const isWorthIt =
+        proofs < MOST_PROOFS && this.#authentication.takes(answer.headers.all('www-authenticate'));
       if (!isWorthIt) return answer;
     }
   }

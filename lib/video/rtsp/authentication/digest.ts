@@ -18,7 +18,9 @@ const MD5 = 'md5';
 export function bestDigest(challenges: readonly Challenge[]): Challenge | undefined {
   const order = [...HASHES.keys()];
   const known = challenges.filter((challenge) => isAnswerable(challenge));
-  return known.toSorted((one, other) => order.indexOf(algorithmOf(one)) - order.indexOf(algorithmOf(other)))[0];
+  return known.toSorted(
+    (one, other) => order.indexOf(algorithmOf(one)) - order.indexOf(algorithmOf(other)),
+  )[0];
 }
 
 function isAnswerable(challenge: Challenge): boolean {
@@ -60,7 +62,9 @@ export class Digest {
     const count = this.#count.toString(16).padStart(8, '0');
     const hasQuality = offersAuth(this.#challenge);
     const quality = hasQuality ? `${count}:${this.#clientNonce}:auth:` : '';
-    const proof = this.#hash(`${this.#secret(realm, nonce)}:${nonce}:${quality}${this.#hash(`${method}:${uri}`)}`);
+    const proof = this.#hash(
+      `${this.#secret(realm, nonce)}:${nonce}:${quality}${this.#hash(`${method}:${uri}`)}`,
+    );
     const fields = [
       `username=${quoted(this.#login.username)}`,
       `realm=${quoted(realm)}`,

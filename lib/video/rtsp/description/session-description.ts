@@ -60,7 +60,9 @@ function mediaOf([first = '', ...lines]: readonly string[]): DescribedMedia | un
   return {
     kind,
     isClear: CLEAR.test(protocol),
-    formats: [...payloadTypes].map((type) => formatOf(kind, type, lines)).filter((format) => format !== undefined),
+    formats: [...payloadTypes]
+      .map((type) => formatOf(kind, type, lines))
+      .filter((format) => format !== undefined),
     control: attribute(lines, 'control'),
   };
 }
@@ -85,7 +87,8 @@ function mappedFormat(
 ): [encoding: string, clockRate: number, channels: number] | undefined {
   for (const value of attributes(lines, 'rtpmap')) {
     const [, type, encoding = '', clockRate, channels = '1'] = RTP_MAP.exec(value) ?? [];
-    if (Number(type) === payloadType) return [encoding.toUpperCase(), Number(clockRate), Number(channels) || 1];
+    if (Number(type) === payloadType)
+      return [encoding.toUpperCase(), Number(clockRate), Number(channels) || 1];
   }
   return undefined;
 }

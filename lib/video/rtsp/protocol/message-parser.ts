@@ -87,7 +87,8 @@ export class MessageParser {
 
   #addLine(line: string, bytes: number): boolean {
     if (CONTROL.test(line) || this.#lines.length >= this.#limits.headLines) return this.#giveUp();
-    if (this.#lines.length === 0 && !STATUS_LINE.test(line) && !REQUEST_LINE.test(line)) return this.#giveUp();
+    if (this.#lines.length === 0 && !STATUS_LINE.test(line) && !REQUEST_LINE.test(line))
+      return this.#giveUp();
     this.#lines.push(line);
     this.#headBytes += bytes;
     return true;

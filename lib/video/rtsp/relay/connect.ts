@@ -60,7 +60,11 @@ interface Wait {
   ending: Abort | undefined;
 }
 
-function ready<Kind extends net.Socket>(socket: Kind, event: string, { way, ms, ending }: Wait): Promise<Kind> {
+function ready<Kind extends net.Socket>(
+  socket: Kind,
+  event: string,
+  { way, ms, ending }: Wait,
+): Promise<Kind> {
   // Whoever has it next listens for its end; an error beside that must not end the process.
   socket.on('error', () => undefined);
   return new Promise((resolve, reject) => {
