@@ -1,6 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { VIDEO_DEADLINE_S } from '../../lib/video/choices';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
 import type { Properties } from '../support/settings';
@@ -9,16 +8,10 @@ import { videoOf } from '../support/video-input';
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(
-    RED,
-    node,
-    config,
-    async (msg) => {
-      const { mode } = await videoOf(RED, node, properties, msg);
-      throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
-    },
-    VIDEO_DEADLINE_S,
-  );
+  serviceNode(RED, node, config, async (msg) => {
+    const { mode } = await videoOf(RED, node, properties, msg);
+    throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
+  });
 }
 
 export = (RED: NodeAPI): void => {

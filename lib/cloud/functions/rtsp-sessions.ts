@@ -1,4 +1,5 @@
-import type { RtspRelay, RtspSession, RtspWanted } from '../calls';
+import type { RtspRelay } from '../../rtsp-url';
+import type { RtspSession, RtspWanted } from '../calls';
 import { idsOf, type CameraFinder, type EventIds } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
 import type { DeviceEntry } from '../cameras/device-index';
