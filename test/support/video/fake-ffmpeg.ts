@@ -54,8 +54,8 @@ export class FakeFfmpeg {
     }
   }
 
-  /** Lets those go on that wait for this file. */
-  leave(name: string): void {
-    writeFileSync(path.join(this.#folder, name), '');
+  /** For its scripts, which may also wait for it. */
+  leave(name: string, content: string | Buffer = ''): void {
+    writeFileSync(path.join(this.#folder, name), content);
   }
 }
