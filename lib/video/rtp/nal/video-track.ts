@@ -32,7 +32,7 @@ export class VideoTrack implements Track {
   /** Some mark each slice: then pictures end with their time stamp alone. */
   #marksSlices = false;
   #lastEnded: number | undefined;
-  /** Key frames whose parameter sets were missing. */
+  /** Key frames in a row whose parameter sets were missing. */
   #undescribed = 0;
 
   /** @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band */
@@ -118,6 +118,7 @@ export class VideoTrack implements Track {
     const format = this.#format;
     if (format === undefined || !this.#sets.isWithin(format, pps))
       return this.#withoutFormat(entry !== undefined);
+    this.#undescribed = 0;
     if (!this.#gate.passes(picture)) return undefined;
     return { kind: 'video', format, key: entry !== undefined, nals: picture.nals, time };
   }
