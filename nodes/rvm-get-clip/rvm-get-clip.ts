@@ -1,6 +1,5 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { VIDEO_DEADLINE_S } from '../../lib/video/choices';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
 import type { Properties } from '../support/settings';
@@ -20,7 +19,6 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       const { mode } = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
       throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
     },
-    VIDEO_DEADLINE_S,
   );
 }
 
