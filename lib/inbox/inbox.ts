@@ -219,6 +219,9 @@ export interface Inbox {
   /** Key for `tokenDigest`; it stays in the inbox. @throws RvmError `STORE_FAILED` */
   quarantineKey(): Promise<Uint8Array>;
 
+  /** Signs the addresses of views; it stays in the inbox, 32 bytes. @throws RvmError `STORE_FAILED` */
+  viewKey(): Promise<Uint8Array>;
+
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number;
 

@@ -11,15 +11,10 @@ const PRE_ROLL_S = 5;
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(
-    RED,
-    node,
-    config,
-    async (msg) => {
-      const { mode } = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
-      throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
-    },
-  );
+  serviceNode(RED, node, config, async (msg) => {
+    const { mode } = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
+    throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
+  });
 }
 
 export = (RED: NodeAPI): void => {
