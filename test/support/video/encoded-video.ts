@@ -40,9 +40,13 @@ export async function encodedVideo(encoding: Encoding): Promise<VideoFrame[]> {
   }
 }
 
-/** The number that a JPEG of such a picture shows. */
-export async function numberIn(jpeg: Buffer): Promise<number> {
-  const grey = ['-vf', `scale=${WIDTH}:${HEIGHT}`, '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
+/**
+ * The number that a JPEG of such a picture shows.
+ * @param cell where the picture stands among others, in its first size; all of the JPEG unless said
+ */
+export async function numberIn(jpeg: Buffer, cell?: { x: number; y: number }): Promise<number> {
+  const part = cell === undefined ? '' : `crop=${WIDTH}:${HEIGHT}:${cell.x}:${cell.y},`;
+  const grey = ['-vf', `${part}scale=${WIDTH}:${HEIGHT}`, '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
   const running = run('ffmpeg', ['-v', 'error', '-f', 'mjpeg', '-i', 'pipe:0', ...grey], {
     ...LIMIT,
     encoding: 'buffer',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import { Decoder, type DecoderLimits, type Jpeg } from '../../../lib/video/picture/decoder';
+import { endOfTurn } from '../../support/time/end-of-turn';
 import { eventually } from '../../support/time/patience';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';
 import { madeFrames } from '../../support/video/made-frames';
@@ -181,6 +182,7 @@ describe('a decoder with an ffmpeg that', function () {
     await pid();
     const waiting = new AbortController();
     const second = decoder.picture(madeFrames('0K'), 0, { signal: waiting.signal });
+    await endOfTurn();
     waiting.abort();
     await assert.rejects(second, { code: 'CANCELLED' });
     cancelling.abort();

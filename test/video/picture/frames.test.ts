@@ -3,6 +3,7 @@ import type { VideoFrame } from '../../../lib/video/media';
 import { Decoder } from '../../../lib/video/picture/decoder';
 import { needs } from '../../support/suite/programs';
 import { encodedVideo, FRAMES_PER_SECOND, numberIn } from '../../support/video/encoded-video';
+import { withoutUsability } from '../../support/video/parameter-set';
 
 const { signal } = new AbortController();
 const X264 = '-c:v libx264 -preset veryfast -g 12 -sc_threshold 0';
@@ -48,4 +49,33 @@ describe('the picture of a time', () => {
         assert.equal(await shown(run, 0), first);
       });
     });
+
+  it('is also right where the parameter sets do not say that pictures are decoded before they are shown', async () => {
+    const frames = await encodedVideo({ count: 12, codec: 'h264', encoder: `${X264} -bf 3 -profile:v main` });
+    const [first] = frames;
+    assert.ok(first);
+    const [set, ...others] = first.format.parameterSets;
+    assert.ok(set);
+    const format = { ...first.format, parameterSets: [withoutUsability(set), ...others] };
+    const silent = frames.map((frame) => ({ ...frame, format }));
+    for (const number of [0, 1, 2, 3, 4, 9])
+      assert.equal(await shown(silent, number / FRAMES_PER_SECOND), number);
+  });
+
+  it('is the last one where the video ends before it', async () => {
+    const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: `${X264} -bf 3` });
+    assert.equal(await shown(frames, 99), 4);
+  });
+
+  it('is none of what cannot be decoded', async () => {
+    const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: `${X264} -bf 0` });
+    const garbage = frames.map((frame) => ({
+      ...frame,
+      nals: frame.nals.map((nal) => Buffer.alloc(nal.length, 0x55)),
+    }));
+    await assert.rejects(decoder.picture(garbage, 0.5, { signal }), {
+      code: 'VIDEO_FAILED',
+      message: /may be damaged/,
+    });
+  });
 });

@@ -44,13 +44,13 @@ describe('what ffmpeg is told', () => {
   });
 
   it('of the environment is what a program needs to run, and no secret', async () => {
-    const before = { ...process.env };
     process.env.NODE_RED_CREDENTIAL_SECRET = 'a secret';
     process.env.FFREPORT = `file=${fake.folder}/report`;
     try {
       await ask('3K', 3);
     } finally {
-      process.env = before;
+      delete process.env.NODE_RED_CREDENTIAL_SECRET;
+      delete process.env.FFREPORT;
     }
     const names = (fake.left('environment') ?? '').split('\n').map((line) => line.split('=')[0] ?? '');
     assert.ok(names.includes('PATH'));
