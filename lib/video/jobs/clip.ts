@@ -12,6 +12,8 @@ const WHOLE = 1;
 export interface ClipSink {
   /** False where it takes no more: it is as long as it may be. */
   add(frame: MediaFrame): Promise<boolean>;
+  /** Why it takes no more. */
+  readonly ended: 'format changed' | 'too large' | undefined;
 }
 
 export interface ClipSpan {
@@ -127,7 +129,7 @@ class Recording {
     if (!this.#isNew(frame, moment)) return 'goes on';
     this.#from ??= moment;
     const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });
-    if (!isTaken) return 'too large';
+    if (!isTaken) return this.#sink.ended ?? 'too large';
     if (frame.kind === 'audio') return 'goes on';
     this.#to = Math.max(this.#to, moment);
     this.#job.tell({ kind: 'reading', ...this.#told() });

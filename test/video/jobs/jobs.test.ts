@@ -44,9 +44,11 @@ class NotingDecoder implements PictureDecoder {
 class NotingSink implements ClipSink {
   readonly frames: MediaFrame[] = [];
   room = Infinity;
+  ended: ClipSink['ended'];
 
   add(frame: MediaFrame): Promise<boolean> {
-    if (this.frames.length >= this.room) return Promise.resolve(false);
+    if (this.frames.length >= this.room) this.ended = 'too large';
+    if (this.ended !== undefined) return Promise.resolve(false);
     this.frames.push(frame);
     return Promise.resolve(true);
   }
