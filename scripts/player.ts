@@ -1,0 +1,26 @@
+/** The player of views as browsers get it: one script and one style, made of `lib/video/view/player`. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { buildSync } from 'esbuild';
+
+const PLAYER = path.join(__dirname, '..', 'lib', 'video', 'view', 'player');
+
+/** Of the page; the sidebar has the player in its own. */
+export function playerScript(): string {
+  const script = buildSync({
+    entryPoints: [path.join(PLAYER, 'page.browser.ts')],
+    bundle: true,
+    format: 'iife',
+    target: 'es2022',
+    charset: 'utf8',
+    write: false,
+  });
+  return script.outputFiles[0]?.text ?? '';
+}
+
+/** Of the page, with that of the player in it. */
+export function playerStyle(): string {
+  return ['page.css', 'player.css']
+    .map((file) => fs.readFileSync(path.join(PLAYER, file), 'utf8'))
+    .join('\n');
+}
