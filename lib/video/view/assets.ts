@@ -13,21 +13,24 @@ export interface Asset {
 export interface ViewAssets {
   script: Asset;
   style: Asset;
+  icon: Asset;
 }
 
 /** The player as the build lays it beside this file. @throws Error of Node where the package was not built */
 export function readAssets(): ViewAssets {
   const read = (file: string): Buffer => fs.readFileSync(path.join(__dirname, 'player', file));
-  return assetsOf(read('player.js'), read('player.css'));
+  return assetsOf({ script: read('player.js'), style: read('player.css'), icon: read('icon.svg') });
 }
 
-export function assetsOf(script: Buffer, style: Buffer): ViewAssets {
+export function assetsOf(files: Record<keyof ViewAssets, Buffer>): ViewAssets {
   return {
-    script: { name: `player-${hashOf(script)}.js`, type: 'text/javascript; charset=utf-8', body: script },
-    style: { name: `player-${hashOf(style)}.css`, type: 'text/css; charset=utf-8', body: style },
+    script: asset('js', 'text/javascript; charset=utf-8', files.script),
+    style: asset('css', 'text/css; charset=utf-8', files.style),
+    icon: asset('svg', 'image/svg+xml', files.icon),
   };
 }
 
-function hashOf(body: Buffer): string {
-  return createHash('sha256').update(body).digest('hex').slice(0, 16);
+function asset(ending: string, type: string, body: Buffer): Asset {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
+  return { name: `player-${hash}.${ending}`, type, body };
 }

@@ -102,7 +102,12 @@ function timeOf(time: number): Html {
 }
 
 /** Names are relative: proxies may put the pages elsewhere. */
-function documentOf(title: string, { tag }: Language, { script, style }: ViewAssets, body: Html): string {
+function documentOf(
+  title: string,
+  { tag }: Language,
+  { script, style, icon }: ViewAssets,
+  body: Html,
+): string {
   return html`<!doctype html>
     <html lang="${tag}">
       <head>
@@ -111,6 +116,7 @@ function documentOf(title: string, { tag }: Language, { script, style }: ViewAss
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex, nofollow" />
         <title>${title}</title>
+        <link rel="icon" href="assets/${icon.name}" />
         <link rel="stylesheet" href="assets/${style.name}" />
         <script src="assets/${script.name}" defer></script>
       </head>

@@ -113,8 +113,7 @@ export class ViewServer {
   }
 
   #sendAsset(req: IncomingMessage, res: ServerResponse, name: string): void {
-    const { script, style } = this.#assetsRead();
-    const asset = [script, style].find((each) => each.name === name);
+    const asset = Object.values(this.#assetsRead()).find((each) => each.name === name);
     if (asset === undefined) return sendFault(req, res, 'INVALID');
     const { type, body } = asset;
     send(req, res, { type, body, headers: { 'Cache-Control': 'public, max-age=31536000, immutable' } });

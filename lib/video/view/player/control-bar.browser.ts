@@ -44,10 +44,11 @@ export class ControlBar {
     private readonly alarmAt?: number,
   ) {
     const { player } = texts;
-    this.#play = button('play', actions.toggle);
-    this.#switch = button('switch', actions.switchPart);
+    this.#play = button('play', actions.toggle, 'Space');
+    this.#switch = button('switch', actions.switchPart, 'L');
     this.#mute = button('mute', actions.mute);
-    this.#full = button('full', actions.fullScreen);
+    this.#full = button('full', actions.fullScreen, 'F');
+    this.#switch.title = 'L';
     this.#seek.setAttribute('aria-label', player.seek);
     this.#seek.addEventListener('input', () => actions.seek(Number(this.#seek.value)));
     this.#mark.title = player.atAlarm;

@@ -24,8 +24,12 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-export function button(name: string, act: () => void): HTMLButtonElement {
-  const made = make('button', name, { type: 'button' });
+/** @param key that does the same */
+export function button(name: string, act: () => void, key?: string): HTMLButtonElement {
+  const made = make('button', name, {
+    type: 'button',
+    ...(key !== undefined && { 'aria-keyshortcuts': key }),
+  });
   made.addEventListener('click', act);
   return made;
 }
