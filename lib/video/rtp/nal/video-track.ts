@@ -10,7 +10,7 @@ import type { NalRole, VideoCodec } from './video-codec';
 const UNSUPPORTED =
   'The camera sends its video in packets of an unusual kind: choose another profile of video in the camera.';
 const TOO_LARGE =
-  'The camera sends pictures that are larger than 8 MiB: choose a smaller resolution in the camera.';
+  'The camera sends pictures that are larger than 8 MiB, or in more than 1024 parts: choose a smaller resolution in the camera.';
 const UNDESCRIBED =
   'The camera sends no parameter sets with its video, so that it cannot be decoded: choose another profile of video in the camera.';
 /** Key frames without parameter sets, behind which none are expected to come. */
