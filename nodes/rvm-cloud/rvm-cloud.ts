@@ -13,6 +13,7 @@ import {
 } from './connection';
 import { SandboxHost } from './sandbox-host';
 import { SANDBOX } from './url-rule';
+import { videoSettingsOf } from './video-settings';
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -41,6 +42,8 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   };
 
   node.runningSandbox = () => host.running;
+
+  node.videoSettings = () => videoSettingsOf(properties);
 
   node.connection = async () => {
     if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
