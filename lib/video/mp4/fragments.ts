@@ -14,7 +14,7 @@ interface Placed {
 }
 
 /** Pictures that tell whether some are shown in another order than they are decoded in; or the seconds that are enough. */
-const TELLING = { pictures: 3, seconds: 0.4 };
+const TELLING = { pictures: 3, seconds: 1 };
 /** Seconds of pictures until announced sound is given up: a player would wait for it for ever. */
 const SOUND_COMES = 1;
 /** What is held until then, whatever the times of a stream say. */
@@ -25,7 +25,7 @@ const HELD_BACK = 2;
 /**
  * Fragmented MP4 of a stream, for a player that takes it as it comes (Media Source Extensions): an initialisation, then a fragment for
  * each picture, with the sound that came beside it. A fragment is given once the next picture is there. Begins with the first key
- * frame; where pictures are shown in another order than they are decoded in, the first is shown some hundredths of a second after 0.
+ * frame, at second 0; where pictures are shown in another order than they are decoded in, two pictures later.
  */
 export class FragmentWriter {
   readonly #timeline = new Timeline();
@@ -89,12 +89,12 @@ export class FragmentWriter {
     if (!held.some(({ frame }) => frame.kind === 'audio')) this.#audio = undefined;
     const shown = held.flatMap(({ frame, time }) => (frame.kind === 'video' ? [time] : []));
     const isReordered = shown.some((time, index) => time < Math.max(...shown.slice(0, index)));
-    if (isReordered) this.#holdBack();
+    if (isReordered) this.#holdBack(shortestOf(shown));
     return held.flatMap((placed) => this.#give(placed));
   }
 
-  #holdBack(): void {
-    const { interval } = this.#timeline;
+  /** @param interval seconds from one picture to the next */
+  #holdBack(interval: number): void {
     this.#delay = HELD_BACK * interval;
     const before = Array.from({ length: HELD_BACK }, (_, index) =>
       Math.round(index * interval * VIDEO_CLOCK),
@@ -132,4 +132,10 @@ export class FragmentWriter {
     this.#fragments = (this.#fragments + 1) % 2 ** 32;
     return [movieFragment(this.#fragments, [picture, ...this.#sounds.take()])];
   }
+}
+
+/** The shortest time between two neighbours. */
+function shortestOf(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return Math.min(...sorted.slice(1).map((time, index) => time - (sorted[index] ?? 0)));
 }
