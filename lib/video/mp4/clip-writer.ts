@@ -1,5 +1,6 @@
 import { RvmError } from '../../error';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../media';
+import { AAC_SAMPLES } from './aac-samples';
 import type { ClipDestination } from './clip-destination';
 import { lengthPrefixed, sizeOf } from './length-prefixed';
 import type { Muxer } from './muxer';
@@ -28,8 +29,6 @@ export type ClipEnd = 'format changed' | 'too large';
 const SOUND_COMES = 1;
 /** What is held until then, whatever the times of a stream say. */
 const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };
-/** Samples of an access unit of AAC (ISO/IEC 14496-3, section 4.5.2.1). */
-const AAC_SAMPLES = 1024;
 
 interface Placed {
   frame: MediaFrame;

@@ -26,11 +26,12 @@ export class Timeline {
   /** How many in a row were shown no later than one before them. */
   #earlier = 0;
   #latestSound = -Infinity;
+  /** As of the newest key frame, before which no picture of those decoded is lacking. */
+  #settledInterval: number | undefined;
 
   /** Seconds from one picture to the next, on the whole. */
   get interval(): number {
-    if (this.#pictures < 2) return LONE_PICTURE;
-    return Math.min(this.#latest / (this.#pictures - 1), LONGEST_INTERVAL);
+    return this.#settledInterval ?? this.#meanInterval() ?? LONE_PICTURE;
   }
 
   /** When a picture is shown, in seconds; undefined for one that cannot be decoded, for nothing it leans on was there. */
@@ -40,8 +41,7 @@ export class Timeline {
     const placed = time + this.#offset;
     if (this.#leansOnNothing(placed)) return undefined;
     const shown = this.#pictures === 0 || this.#follows(placed, key) ? placed : this.#closedUp(time);
-    if (key) this.#floor = this.#latest;
-    if (key) this.#keys += 1;
+    if (key) this.#beginGroup();
     this.#earlier = shown > this.#latest ? 0 : this.#earlier + 1;
     this.#latest = Math.max(this.#latest, shown);
     this.#pictures += 1;
@@ -61,6 +61,17 @@ export class Timeline {
   /** Shown before the first key frame, decoded behind it: they lean on pictures before it. */
   #leansOnNothing(placed: number): boolean {
     return this.#keys === 1 && placed < 0 && placed >= -LONGEST_LEAD;
+  }
+
+  #beginGroup(): void {
+    this.#settledInterval = this.#meanInterval();
+    this.#floor = this.#latest;
+    this.#keys += 1;
+  }
+
+  #meanInterval(): number | undefined {
+    if (this.#pictures < 2) return undefined;
+    return Math.min(this.#latest / (this.#pictures - 1), LONGEST_INTERVAL);
   }
 
   #follows(placed: number, key: boolean): boolean {
