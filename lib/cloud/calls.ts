@@ -28,7 +28,7 @@ interface RtspChoice {
 export interface EventRtsp extends RtspChoice {
   mode: 'event';
   event: RvmEvent;
-  /** Seconds. */
+  /** Seconds; a negative one is time after the start. */
   preRoll: number;
 }
 
@@ -38,7 +38,7 @@ export interface RecordedRtsp extends RtspChoice {
   camera: string;
   /** ISO 8601, milliseconds since 1970, or a Date: anything else is BAD_INPUT. */
   time: unknown;
-  /** Seconds. */
+  /** Seconds; a negative one is time after it. */
   preRoll: number;
 }
 

@@ -1,7 +1,7 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { PATHS_BEGIN } from '../support/paths-begin';
-import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
+import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
 import { selfTestButton } from './self-test.editor';
 
@@ -28,16 +28,6 @@ function isTaken(node: EditorNode, path: string): boolean {
     if (trimmed(other.listener) === trimmed(node.listener) && same(other.path) === same(path)) taken = true;
   });
   return taken;
-}
-
-function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
-  const text = trimmed(value);
-  return (
-    text === '' ||
-    isVariable(text) ||
-    /^https?:\/\/[^\s?#]+$/.test(text) ||
-    node._('rvm-webhook-in.errors.publicUrl')
-  );
 }
 
 const atLeastOne = reasoned((node, value) => numberOrReason(node, value, 1));

@@ -37,6 +37,11 @@ const TABLE = {
   noSettleEvent: ['red', 'ring'],
   notDurable: ['red', 'ring'],
   backlog: ['yellow', 'dot'],
+  openingVideo: ['blue', 'dot'],
+  waitingForVideo: ['blue', 'ring'],
+  readingVideo: ['blue', 'dot'],
+  readingVideoOf: ['blue', 'dot'],
+  decoderMissing: ['red', 'ring'],
   needsNode: ['red', 'ring'],
 } as const;
 

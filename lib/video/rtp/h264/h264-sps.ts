@@ -11,7 +11,6 @@ const HIGH_PROFILES: ReadonlySet<number> = new Set([
 ]);
 /** What the standard allows. */
 const MOST_ID = 31;
-const MOST_OFFSETS = 255;
 const MOST_DEPTH = 14;
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
@@ -80,8 +79,8 @@ function skipOrder(reader: BitReader): void {
     reader.skip(1);
     reader.signed();
     reader.signed();
-    const offsets = Math.min(reader.unsigned(), MOST_OFFSETS);
-    for (let index = 0; index < offsets; index += 1) reader.signed();
+    const offsets = reader.unsigned();
+    for (let index = 0; index < offsets && !reader.exceeded; index += 1) reader.signed();
   }
   // How many reference frames there are, and whether numbers may be missing.
   reader.unsigned();

@@ -10,7 +10,7 @@ import type { NalRole, VideoCodec } from './video-codec';
 const UNSUPPORTED =
   'The camera sends its video in packets of an unusual kind: choose another profile of video in the camera.';
 const TOO_LARGE =
-  'The camera sends pictures that are larger than 8 MiB: choose a smaller resolution in the camera.';
+  'The camera sends pictures that are larger than 8 MiB, or in more than 1024 parts: choose a smaller resolution in the camera.';
 const UNDESCRIBED =
   'The camera sends no parameter sets with its video, so that it cannot be decoded: choose another profile of video in the camera.';
 /** Key frames without parameter sets, behind which none are expected to come. */
@@ -32,7 +32,7 @@ export class VideoTrack implements Track {
   /** Some mark each slice: then pictures end with their time stamp alone. */
   #marksSlices = false;
   #lastEnded: number | undefined;
-  /** Key frames whose parameter sets were missing. */
+  /** Key frames in a row whose parameter sets were missing. */
   #undescribed = 0;
 
   /** @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band */
@@ -118,6 +118,7 @@ export class VideoTrack implements Track {
     const format = this.#format;
     if (format === undefined || !this.#sets.isWithin(format, pps))
       return this.#withoutFormat(entry !== undefined);
+    this.#undescribed = 0;
     if (!this.#gate.passes(picture)) return undefined;
     return { kind: 'video', format, key: entry !== undefined, nals: picture.nals, time };
   }
