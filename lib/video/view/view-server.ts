@@ -28,6 +28,8 @@ export interface ViewServerOptions {
   frameAncestors?: string;
   /** Wall clock, in milliseconds. */
   now?: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady?: () => number;
   /** Default: those of the build. */
   assets?: ViewAssets;
   /** Makes fragmented MP4 for one viewer. */
@@ -48,11 +50,13 @@ interface Opened {
 export class ViewServer {
   readonly #viewings = new Map<string, Viewing>();
   readonly #now: () => number;
+  readonly #steady: () => number;
   readonly #policy: string;
   #assets: ViewAssets | undefined;
 
   constructor(private readonly options: ViewServerOptions) {
     this.#now = options.now ?? Date.now;
+    this.#steady = options.steady ?? (() => performance.now());
     this.#policy = contentPolicy(options.frameAncestors ?? '*');
     this.#assets = options.assets;
   }
@@ -144,7 +148,8 @@ export class ViewServer {
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await viewing.node.source(right).open({ kind: part }, visit.signal);
-      const answer = new FragmentAnswer(res, this.options.fragments(stream), part);
+      const { fragments } = this.options;
+      const answer = new FragmentAnswer(res, fragments(stream), part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
       fail(req, res, viewing.node, asError(error));

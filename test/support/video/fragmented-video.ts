@@ -22,6 +22,10 @@ export interface VideoOptions {
   rate?: number;
 }
 
+const ENCODER = {
+  libx264: ['-preset', 'ultrafast', '-profile:v', 'baseline', '-level', '3.0'],
+  libx265: ['-preset', 'ultrafast', '-tag:v', 'hvc1', '-x265-params', 'log-level=1'],
+};
 const CODECS = { libx264: 'avc1.42C01E', libx265: 'hvc1.1.6.L93.B0' };
 
 /** A test picture with a running clock, made by ffmpeg. */
@@ -33,19 +37,12 @@ export function fragmentedVideo({
 }: VideoOptions): FragmentedVideo {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-fragments-')), 'video.mp4');
   const tone = sound === true ? ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000'] : [];
-  const made = spawnSync(
-    'ffmpeg',
-    [
-      ...['-v', 'error', '-f', 'lavfi', '-i', `testsrc2=size=640x360:rate=${rate}`, ...tone],
-      ...['-t', String(seconds), '-c:v', codec, '-g', String(rate), '-bf', '0', '-pix_fmt', 'yuv420p'],
-      ...(codec === 'libx264' ? ['-profile:v', 'baseline', '-level', '3.0', '-preset', 'ultrafast'] : []),
-      ...(codec === 'libx265'
-        ? ['-tag:v', 'hvc1', '-preset', 'ultrafast', '-x265-params', 'log-level=1']
-        : []),
-      ...['-c:a', 'aac', '-movflags', 'frag_every_frame+empty_moov+default_base_moof', file],
-    ],
-    { encoding: 'utf8' },
-  );
+  const input = ['-f', 'lavfi', '-i', `testsrc2=size=640x360:rate=${rate}`, ...tone, '-t', String(seconds)];
+  const pictures = ['-c:v', codec, '-g', String(rate), '-bf', '0', '-pix_fmt', 'yuv420p'];
+  const output = ['-c:a', 'aac', '-movflags', 'frag_every_frame+empty_moov+default_base_moof', file];
+  const made = spawnSync('ffmpeg', ['-v', 'error', ...input, ...pictures, ...ENCODER[codec], ...output], {
+    encoding: 'utf8',
+  });
   assert.equal(made.status, 0, made.stderr);
   const boxes = boxesOf(fs.readFileSync(file));
   fs.rmSync(path.dirname(file), { recursive: true });
