@@ -1,6 +1,5 @@
-import type { NodeAPI, NodeMessage } from 'node-red';
+import type { NodeMessage } from 'node-red';
 import type { ClipDestination } from '../../lib/video/mp4/clip-destination';
-import type { Properties } from '../support/settings';
 
 type MemoryModule = typeof import('../../lib/video/mp4/clip-memory');
 
@@ -13,14 +12,6 @@ export interface ClipPlace {
 
 /** Where the clips of a node go: into the message, or into files below a folder. */
 export class ClipPlaces {
-  readonly #RED: NodeAPI;
-  readonly #properties: Properties;
-
-  constructor(RED: NodeAPI, properties: Properties) {
-    this.#RED = RED;
-    this.#properties = properties;
-  }
-
   /** @throws RvmError BAD_INPUT for a folder that cannot be used */
   async open(_msg: NodeMessage): Promise<ClipPlace> {
     const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;

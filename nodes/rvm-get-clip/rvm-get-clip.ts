@@ -21,7 +21,7 @@ const SECONDS = 20;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const places = new ClipPlaces(RED, properties);
+  const places = new ClipPlaces();
 
   videoNode(RED, node, config, async (msg, { client, video, options }) => {
     const wanted = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
