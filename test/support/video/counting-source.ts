@@ -92,6 +92,8 @@ export interface SourceScript {
   paced?: ViewPart[];
   /** What happens instead. */
   failure?: RvmErrorCode;
+  /** What happens to pictures instead. */
+  pictureFailure?: RvmErrorCode;
   clip?: Buffer;
   picture?: Buffer;
   /** Files are there once this is settled. */
@@ -127,6 +129,8 @@ export class CountingSource implements ViewSource {
 
   async picture(signal: AbortSignal): Promise<Buffer> {
     this.pictures += 1;
+    const { pictureFailure } = this.script;
+    if (pictureFailure !== undefined) throw new RvmError(pictureFailure, `Scripted: ${pictureFailure}.`);
     return this.#file(this.script.picture ?? Buffer.from('a picture'), signal);
   }
 
