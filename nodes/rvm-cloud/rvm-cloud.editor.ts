@@ -1,7 +1,16 @@
+import { MOST_VIDEO_SESSIONS } from '../../lib/video/choices';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { showReasons } from '../support/editor/reason-line';
+import {
+  isOpen,
+  isVariable,
+  numberOrReason,
+  reasoned,
+  trimmed,
+  wholeOrReason,
+} from '../support/editor/validate';
+import { isRelayHost } from './relay-rule';
 import { isRealService, SANDBOX } from './url-rule';
-import { isOpen, isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
 /** Alarms per minute, the most that the sandbox raises. */
 const MOST_EVENTS = 600;
@@ -28,6 +37,12 @@ function originsOrReason(node: EditorNode, value: unknown): boolean | string {
   if (text === '' || isVariable(text)) return true;
   const wrong = text.split(',').find((part) => !/^https?:\/\/[^/\s]+\/?$/.test(part.trim()));
   return wrong === undefined || node._('rvm-cloud.errors.origins');
+}
+
+function relaysOrReason(node: EditorNode, value: unknown): boolean | string {
+  const text = trimmed(value);
+  if (text === '' || isVariable(text)) return true;
+  return text.split(',').every((part) => isRelayHost(part.trim())) || node._('rvm-cloud.errors.relays');
 }
 
 /** One relation; which ones there are is a matter of the service. */
@@ -87,10 +102,16 @@ RED.nodes.registerType('rvm-cloud', {
       value: 60,
       validate: reasoned((node, value) => numberOrReason(node, value, 0)),
     },
+    videoSessions: {
+      value: 4,
+      validate: reasoned((node, value) => wholeOrReason(node, value, 1, MOST_VIDEO_SESSIONS)),
+    },
     trustedOrigins: {
       value: '',
       validate: reasoned(originsOrReason),
     },
+    relayHosts: { value: '', validate: reasoned(relaysOrReason) },
+    localRelays: { value: false },
     sandboxEvents: {
       value: 1,
       validate: reasoned((node, value) => numberOrReason(node, value, 0, MOST_EVENTS)),

@@ -1,47 +1,7 @@
 import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
-import { readTime } from '../../lib/time';
-import { cameraPicker } from '../support/editor/camera-picker';
 import { fillAbsent } from '../support/editor/fill-absent';
-import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
-import { typedField } from '../support/editor/typed-field';
-import {
-  cameraOrReason,
-  deadlineOrReason,
-  isVariable,
-  numberOrReason,
-  reasoned,
-  trimmed,
-} from '../support/editor/validate';
-
-/** What the chosen mode has a use for; a variable may stand for any of them. */
-function uses(mode: unknown): { camera: boolean; time: boolean; preRoll: boolean } {
-  const isOpen = isVariable(mode);
-  return {
-    camera: isOpen || mode === 'recorded' || mode === 'live',
-    time: isOpen || mode === 'recorded',
-    preRoll: mode !== 'live',
-  };
-}
-
-function showRows(): void {
-  const { camera, time, preRoll } = uses($('#node-input-mode').val());
-  $('.rvm-rtsp-camera').toggle(camera);
-  $('.rvm-rtsp-time').toggle(time);
-  $('.rvm-rtsp-recorded').toggle(preRoll);
-}
-
-function neededCameraOrReason(node: EditorNode, value: unknown): boolean | string {
-  return !uses(currently(node, 'mode')).camera || cameraOrReason(node, value);
-}
-
-function timeOrReason(node: EditorNode, value: unknown): boolean | string {
-  if (currently(node, 'mode') !== 'recorded') return true;
-  const text = trimmed(value);
-  if (isVariable(text)) return true;
-  const isFixed = (currently(node, 'timeType') ?? 'str') === 'str';
-  const usable = isFixed ? readTime(text) !== undefined || /^\d{12,13}$/.test(text) : text !== '';
-  return usable || node._('rvm-get-rtsp.errors.time');
-}
+import { deadlineOrReason, numberOrReason, reasoned } from '../support/editor/validate';
+import { neededCameraOrReason, timeOrReason, videoFields } from '../support/editor/video-fields';
 
 RED.nodes.registerType('rvm-get-rtsp', {
   category: 'remote monitoring',
@@ -80,14 +40,6 @@ RED.nodes.registerType('rvm-get-rtsp', {
   },
   oneditprepare() {
     fillAbsent(this, 'node');
-    dialogOpened(this);
-    typedField('camera', 'msg');
-    cameraPicker(this);
-    typedField('time', 'str');
-    $('#node-input-mode').on('change', () => {
-      showRows();
-      checkAgain('camera', 'time');
-    });
-    showRows();
+    videoFields(this);
   },
 });

@@ -1,11 +1,6 @@
 import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
 import { fillAbsent } from '../support/editor/fill-absent';
-import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
-import { isUsableFolder } from './folder-rule';
-
-function folderOrReason(node: EditorNode, value: unknown): boolean | string {
-  return isVariable(value) || isUsableFolder(trimmed(value)) || node._('rvm-inbox.errors.folder');
-}
+import { folderOrReason, numberOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-inbox', {
   category: 'config',

@@ -2,7 +2,7 @@ import type { NodeAPI, NodeDef } from 'node-red';
 import { DEFAULT_SETTINGS, LEAST_KEY_DAYS, type InboxSettings } from '../../lib/inbox/inbox-settings';
 import { registerNode } from '../support/register';
 import { numberOf, textOf, unsetVariables, type Properties } from '../support/settings';
-import { isUsableFolder } from './folder-rule';
+import { isUsableFolder } from '../support/folder-rule';
 import type { InboxNode } from './inbox-node';
 import { claimInbox, type InboxPlace } from './inboxes';
 

@@ -33,10 +33,16 @@ const TABLE = {
   pathInUse: ['red', 'ring'],
   pathImpossible: ['red', 'ring'],
   pathReserved: ['red', 'ring'],
+  pathKept: ['red', 'ring'],
   noHttpNodes: ['red', 'ring'],
   noSettleEvent: ['red', 'ring'],
   notDurable: ['red', 'ring'],
   backlog: ['yellow', 'dot'],
+  openingVideo: ['blue', 'dot'],
+  waitingForVideo: ['blue', 'ring'],
+  readingVideo: ['blue', 'dot'],
+  readingVideoOf: ['blue', 'dot'],
+  decoderMissing: ['red', 'ring'],
   needsNode: ['red', 'ring'],
 } as const;
 

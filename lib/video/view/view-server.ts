@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RvmError } from '../../error';
 import { asError } from '../../concurrency/as-error';
+import type { MediaStream } from '../media';
 import { readAddress } from './address';
 import { send, sendFault, sendFile, type Headers, type ViewFault } from './answer';
 import { readAssets, type ViewAssets } from './assets';
@@ -32,7 +33,7 @@ export interface ViewServerOptions {
   /** Default: those of the build. */
   assets?: ViewAssets;
   /** Makes fragmented MP4 for one viewer. */
-  fragments: () => Fragments;
+  fragments: (stream: MediaStream) => Fragments;
 }
 
 /** What one address opens at a node that is deployed. */
@@ -148,7 +149,7 @@ export class ViewServer {
     try {
       const stream = await viewing.node.source(right).open({ kind: part }, visit.signal);
       const { fragments } = this.options;
-      const answer = new FragmentAnswer(res, fragments(), part, this.#steady);
+      const answer = new FragmentAnswer(res, fragments(stream), part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
       fail(req, res, viewing.node, asError(error));

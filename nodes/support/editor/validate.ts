@@ -1,4 +1,5 @@
 import { variableIn } from '../../../lib/environment-variable';
+import { isUsableFolder } from '../folder-rule';
 
 /** `${NAME}` as the whole value: Node-RED puts the environment variable in its place at run time. */
 export function isVariable(value: unknown): boolean {
@@ -29,6 +30,32 @@ export function numberOrReason(
   return most === Infinity
     ? node._('shared.errors.number', { least })
     : node._('shared.errors.numberBetween', { least, most });
+}
+
+/** True, or the reason: a whole number from `least` to `most`, or what cannot be judged. */
+export function wholeOrReason(
+  node: EditorNode,
+  value: unknown,
+  least: number,
+  most: number,
+): boolean | string {
+  if (isOpen(value)) return true;
+  const text = trimmed(value);
+  const number = Number(text);
+  const isUsable = text !== '' && Number.isInteger(number) && number >= least && number <= most;
+  return isUsable || node._('shared.errors.wholeBetween', { least, most });
+}
+
+/** True, or the reason: nothing, or the base of an address that others see in front of a path. */
+export function publicUrlOrReason(node: EditorNode, value: unknown): boolean | string {
+  const text = trimmed(value);
+  if (text === '' || isVariable(text)) return true;
+  return /^https?:\/\/[^\s?#]+$/.test(text) || node._('shared.errors.publicUrl');
+}
+
+/** True, or the reason: nothing, or a folder that means what it says. */
+export function folderOrReason(node: EditorNode, value: unknown): boolean | string {
+  return isVariable(value) || isUsableFolder(trimmed(value)) || node._('shared.errors.folder');
 }
 
 /** True, or the reason: the seconds that a message may take. */

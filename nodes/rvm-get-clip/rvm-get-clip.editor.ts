@@ -1,0 +1,78 @@
+import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
+import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
+import { fillAbsent } from '../support/editor/fill-absent';
+import {
+  deadlineOrReason,
+  folderOrReason,
+  numberOrReason,
+  reasoned,
+  trimmed,
+} from '../support/editor/validate';
+import {
+  neededCameraOrReason,
+  timeOrReason,
+  videoFields,
+  videoUses,
+  waitOrReason,
+} from '../support/editor/video-fields';
+
+/** Rows that only a clip to the end of its alarm has a use for, or one that is kept in a file. */
+function showRows(node: EditorNode): void {
+  $('.rvm-clip-whole').toggle(videoUses(node).event && $('#node-input-untilEnd').prop('checked') === true);
+  $('.rvm-clip-kept').toggle(trimmed($('#node-input-folder').val()) !== '');
+}
+
+RED.nodes.registerType('rvm-get-clip', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-get-clip.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    mode: { value: 'event' },
+    camera: { value: 'event.cameraId', validate: reasoned(neededCameraOrReason) },
+    cameraType: { value: 'msg' },
+    time: { value: '', validate: reasoned(timeOrReason) },
+    timeType: { value: 'str' },
+    preRoll: {
+      value: 5,
+      validate: reasoned((node, value) => numberOrReason(node, value, 0, LONGEST_PRE_ROLL)),
+    },
+    seconds: {
+      value: 20,
+      validate: reasoned((node, value) => numberOrReason(node, value, 1, LONGEST_CLIP_S)),
+    },
+    untilEnd: { value: false },
+    maxSeconds: {
+      value: 300,
+      validate: reasoned((node, value) => numberOrReason(node, value, 1, LONGEST_WHOLE_CLIP_S)),
+    },
+    folder: { value: '', validate: reasoned(folderOrReason) },
+    keepDays: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+    quality: { value: 'high' },
+    whenOffline: { value: 'fail' },
+    waitForVideo: { value: 60, validate: reasoned(waitOrReason) },
+    deadline: { value: 90, validate: reasoned(deadlineOrReason) },
+  },
+  paletteLabel() {
+    return this._('rvm-get-clip.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-get-clip.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    videoFields(this);
+    $('#node-input-mode, #node-input-untilEnd, #node-input-folder').on('input change', () => showRows(this));
+    showRows(this);
+  },
+});

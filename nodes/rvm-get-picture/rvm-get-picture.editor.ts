@@ -1,0 +1,69 @@
+import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/video/choices';
+import { fillAbsent } from '../support/editor/fill-absent';
+import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
+import {
+  neededCameraOrReason,
+  timeOrReason,
+  videoFields,
+  videoUses,
+  waitOrReason,
+} from '../support/editor/video-fields';
+
+/** Of live video there is no earlier picture. */
+function offsetsOrReason(node: EditorNode, value: unknown): boolean | string {
+  if (isOpen(value)) return true;
+  const texts = trimmed(value).split(',');
+  const offsets = texts.map((text) => (text.trim() === '' ? NaN : Number(text)));
+  const areUsable = offsets.every((offset) => Math.abs(offset) <= FARTHEST_OFFSET_S);
+  if (!areUsable || offsets.length > MOST_OFFSETS)
+    return node._('rvm-get-picture.errors.offsets', { most: MOST_OFFSETS, farthest: FARTHEST_OFFSET_S });
+  const isTooEarly = !videoUses(node).recorded && offsets.some((offset) => offset < 0);
+  return !isTooEarly || node._('rvm-get-picture.errors.earlierThanLive');
+}
+
+function widthOrReason(node: EditorNode, value: unknown): boolean | string {
+  const [least, most] = [NARROWEST_PICTURE, WIDEST_PICTURE];
+  const isUsable = trimmed(value) === '' || wholeOrReason(node, value, least, most) === true;
+  return isUsable || node._('rvm-get-picture.errors.width', { least, most });
+}
+
+RED.nodes.registerType('rvm-get-picture', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-get-picture.svg',
+  inputs: 1,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    station: { value: '', type: 'rvm-central-station', required: false },
+    mode: { value: 'event' },
+    camera: { value: 'event.cameraId', validate: reasoned(neededCameraOrReason) },
+    cameraType: { value: 'msg' },
+    time: { value: '', validate: reasoned(timeOrReason) },
+    timeType: { value: 'str' },
+    offsets: { value: '0', validate: reasoned(offsetsOrReason) },
+    layout: { value: 'first' },
+    width: { value: '', validate: reasoned(widthOrReason) },
+    quality: { value: 'high' },
+    whenOffline: { value: 'fail' },
+    waitForVideo: { value: 60, validate: reasoned(waitOrReason) },
+    deadline: { value: 90, validate: reasoned(deadlineOrReason) },
+  },
+  paletteLabel() {
+    return this._('rvm-get-picture.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-get-picture.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'shared.result' : 'shared.failed');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    videoFields(this, 'offsets');
+  },
+});
