@@ -6,7 +6,7 @@ import { Gate } from '../../support/suite/gate';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 import { CountingSource, type SourceScript } from '../../support/video/counting-source';
-import { fragmentedVideo, type FragmentedVideo } from '../../support/video/fragmented-video';
+import { AAC, BASELINE, encodedVideo, H265, type EncodedVideo } from '../../support/video/encoded-stream';
 import { rightFor, ServedView } from '../../support/video/served-view';
 
 /** A JPEG, and a clip with fast start, made by ffmpeg. */
@@ -22,8 +22,9 @@ function made(...output: string[]): Buffer {
 
 describe('the player of a view', function () {
   let browser: Browser;
-  let short: FragmentedVideo;
-  let long: FragmentedVideo;
+  let short: EncodedVideo;
+  let long: EncodedVideo;
+  let h265: EncodedVideo;
   let view: ServedView;
   let source: CountingSource;
   let page: Page;
@@ -33,8 +34,9 @@ describe('the player of a view', function () {
 
   before(async function () {
     needs(this, 'chromium', 'ffmpeg');
-    short = fragmentedVideo({ seconds: 2 });
-    long = fragmentedVideo({ seconds: 60, sound: true });
+    short = encodedVideo({ encoder: BASELINE, seconds: 2 });
+    long = encodedVideo({ encoder: BASELINE, sound: AAC, seconds: 60, rate: 15 });
+    h265 = encodedVideo({ encoder: H265, seconds: 1 });
     browser = await openBrowser();
   });
 
@@ -259,7 +261,7 @@ describe('the player of a view', function () {
     it('that the video broke off', async () => {
       await start({ video: long, paced: ['recorded'] });
       await until(isPlaying);
-      source.streams[0]?.fail(new Error('the relay broke off'));
+      source.streams[0]?.end(new Error('the relay broke off'));
       await tells(/broke off/);
     });
 
@@ -290,14 +292,7 @@ describe('the player of a view', function () {
 
     it('that it is waiting for the recording, where that takes long', async () => {
       const late = new Gate();
-      await serve({ video: short });
-      const opened = source.open.bind(source);
-      Object.defineProperty(source, 'open', {
-        value: async (...given: Parameters<typeof opened>) => {
-          await late.opened;
-          return opened(...given);
-        },
-      });
+      await serve({ video: short, after: late.opened });
       await open(view.page());
       await page.click('.rvm-start');
       await tells(/Opening the video/);
@@ -318,7 +313,7 @@ describe('the player of a view', function () {
   describe('in a browser that cannot play the video', () => {
     it('says so, and shows the picture', async () => {
       const picture = made('-frames:v', '1', '-f', 'mjpeg');
-      await start({ video: fragmentedVideo({ seconds: 1, codec: 'libx265' }), picture });
+      await start({ video: h265, picture });
       await tells(/cannot play the video of this camera \(H\.265\)/);
       await until(`document.querySelector('.rvm-picture').naturalWidth === 640`);
       await eventually(() => source.openNow === 0, 'the stream to be closed');
@@ -330,7 +325,7 @@ describe('the player of a view', function () {
       ['is none', { picture: Buffer.from('no JPEG') }],
     ] as const) {
       it(`says no more than that where the picture ${what}`, async () => {
-        await start({ video: fragmentedVideo({ seconds: 1, codec: 'libx265' }), ...script });
+        await start({ video: h265, ...script });
         await tells(/cannot play the video/);
         await eventually(() => source.pictures === 1, 'the picture to be asked for');
         await until(`document.querySelector('.rvm-spinner').hidden`);
@@ -340,7 +335,8 @@ describe('the player of a view', function () {
     }
 
     it('says so where the video is damaged', async () => {
-      const broken = { ...short, fragments: short.fragments.map(({ length }) => Buffer.alloc(length, 0x55)) };
+      const frames = short.frames.map((frame) => ({ ...frame, nals: [Buffer.alloc(500, 0x55)] }));
+      const broken = { ...short, frames };
       await start({ video: broken });
       await tells(/could not play the video/);
     });
