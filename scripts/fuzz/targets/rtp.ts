@@ -24,7 +24,7 @@ interface Answer {
 export function rtpTarget(receive: (input: Input) => Answer = received): Target {
   return targetOf<Input, Answer>({
     name: 'RTP',
-    share: 80_000,
+    share: 40_000,
     make: inputOf,
     act: receive,
     judge: ({ stream, delivery }, answer) =>
