@@ -6,6 +6,7 @@ import { errorBodyTarget } from './targets/error-body';
 import { contentCodingTarget, retryAfterTarget } from './targets/headers';
 import { proofTarget } from './targets/proof';
 import { readingTarget } from './targets/reading';
+import { rtspClientTarget } from './targets/rtsp-client';
 import { rtspRequestTarget } from './targets/rtsp-request';
 import { rtspUrlTarget } from './targets/rtsp-url';
 import { slicedJsonTarget } from './targets/sliced-json';
@@ -33,7 +34,7 @@ export function answerTargets(): Target[] {
 
 /** What stands between a request for video and the stream: URLs, relays and players. */
 export function videoTargets(): Target[] {
-  return [rtspUrlTarget(), rtspRequestTarget(), describeTarget()];
+  return [rtspUrlTarget(), rtspRequestTarget(), rtspClientTarget(), describeTarget()];
 }
 
 /** All that is asked: their shares are a million. */
