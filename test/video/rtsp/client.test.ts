@@ -58,6 +58,12 @@ describe('the client of a relay', () => {
     ]);
   });
 
+  it('asks for all of it where no part is wanted', async () => {
+    await describing(sdp(VIDEO));
+    await streams.open(relay.url);
+    assert.equal(relay.last('PLAY').headers.get('range'), 'npt=0.000-');
+  });
+
   it('counts its requests', async () => {
     await describing(sdp(VIDEO));
     await streams.open(relay.url);
@@ -379,6 +385,14 @@ describe('the client of a relay', () => {
       const frames = ends ? await take(stream, 100) : (await takeUntilFailure(stream, 'VIDEO_FAILED')).frames;
       assert.equal(frames.length, 5);
     });
+
+  it('knows from the description how long it is, where the answer to PLAY does not tell', async () => {
+    await describing(sdp(['a=range:npt=0-60'], VIDEO));
+    const stream = await streams.open(relay.url, { range: { start: 59 } });
+    relay.send(source.pictures(5));
+    for (const socket of relay.open) socket.end();
+    assert.equal((await take(stream, 100)).length, 5);
+  });
 
   describe('cancelled', () => {
     const steps = ['DESCRIBE', 'SETUP', 'PLAY'] as const;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { isIP } from 'node:net';
 import type { RelayRules } from '../../../lib/video/rtsp/open-stream';
 import { checkHost } from '../../../lib/video/rtsp/relay-rules';
+import { connect } from '../../../lib/video/rtsp/relay/connect';
 import { isLocal } from '../../../lib/video/rtsp/relay/local-addresses';
 import { goodReply, reply, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
 import { errorOf, LOCAL, Streams } from './streams';
@@ -87,16 +89,12 @@ describe('the relays that a stream may come from', () => {
     });
 
   it('lead on three times, and no more', async () => {
-    const hops = await Promise.all(Array.from({ length: 5 }, () => ScriptedRelay.start()));
-    relays.push(...hops);
-    const url = (place: number): string => hops[place]?.url ?? '';
-    const chain: ScriptedRelay[] = [];
-    for (let place = 4; place >= 0; place -= 1) {
-      const next = chain[0];
-      chain.unshift(await start(next === undefined ? {} : redirecting(next.url)));
-    }
-    await streams.refusal(chain[0]?.url ?? url(0), 'VIDEO_FAILED');
-    await streams.open(chain[1]?.url ?? url(1));
+    const chain = [await start()];
+    for (let hops = 0; hops < 4; hops += 1) chain.unshift(await start(redirecting(chain[0]?.url ?? '')));
+    const [first, second] = chain;
+    await streams.refusal(first?.url ?? '', 'VIDEO_FAILED');
+    assert.equal(chain[4]?.connections, 0);
+    await streams.open(second?.url ?? '');
     assert.equal(chain[4]?.connections, 1);
   });
 
@@ -148,8 +146,39 @@ describe('the relays that a stream may come from', () => {
     await streams.refusal(url, 'NETWORK');
   });
 
+  it('are found at whichever of their addresses takes the connection', async () => {
+    const relay = await start();
+    const addresses = [
+      { address: '::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const way = {
+      host: 'relay.invalid',
+      port: relay.port,
+      isSecure: false,
+      addresses,
+      name: 'it',
+      ms: 20_000,
+    };
+    const socket = await connect(way);
+    assert.equal(socket.remoteAddress, '127.0.0.1');
+    socket.destroy();
+  });
+
+  it('are NETWORK where none of their addresses takes the connection', async () => {
+    const relay = await ScriptedRelay.start();
+    const { port } = relay;
+    await relay.close();
+    const addresses = ['127.0.0.1', '127.0.0.2', '::1'].map((address) => ({
+      address,
+      family: isIP(address),
+    }));
+    const way = { host: 'relay.invalid', port, isSecure: false, addresses, name: 'it', ms: 20_000 };
+    await errorOf(connect(way), 'NETWORK');
+  });
+
   it('are NETWORK where the name leads nowhere', async () => {
-    await streams.refusal('rtsp://relay.invalid/live', 'NETWORK');
+    await streams.refusal(`rtsp://${'x'.repeat(64)}.invalid/live`, 'NETWORK');
   });
 });
 
