@@ -30,6 +30,8 @@ export const SLOW: readonly string[] = [
   // With system calls that strace lets fail, or records.
   'test/faults/crash-images.test.ts',
   'test/faults/disk.test.ts',
+  // Against GStreamer's RTSP server, whose recordings play in real time.
+  'test/video/rtsp/gstreamer.test.ts',
   // With a million inputs in all.
   'test/fuzz/million/',
   // On Node.js of other versions, which are fetched.
