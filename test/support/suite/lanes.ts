@@ -25,6 +25,7 @@ export const SLOW: readonly string[] = [
   'test/editor/',
   'test/examples/10-board.test.ts',
   'test/video/view/player.test.ts',
+  'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
   // With system calls that strace lets fail, or records.

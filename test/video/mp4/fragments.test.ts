@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
 import { FragmentWriter } from '../../../lib/video/mp4/fragments';
 import { needs } from '../../support/suite/programs';
