@@ -10,7 +10,7 @@ import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
 import { ClipWriter, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
 import type { ClipDestination } from '../../../lib/video/mp4/clip-destination';
 import { cannotRun, needs } from '../../support/suite/programs';
-import { AAC, B_FRAMES, encodedVideo, type EncodedVideo } from '../../support/video/encoded-video';
+import { AAC, B_FRAMES, encodedVideo, type EncodedVideo } from '../../support/video/encoded-stream';
 
 const NAME = 'clip.mp4';
 

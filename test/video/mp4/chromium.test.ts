@@ -13,7 +13,7 @@ import {
   encodedVideo,
   retimed,
   type EncodedVideo,
-} from '../../support/video/encoded-video';
+} from '../../support/video/encoded-stream';
 import { playFile, playPieces, type Played } from '../../support/video/played-in-chromium';
 
 describe('Chromium plays', () => {
