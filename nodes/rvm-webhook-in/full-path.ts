@@ -1,3 +1,4 @@
+import { isKeptPath } from '../support/paths-begin';
 import { unsetVariables } from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
@@ -16,5 +17,6 @@ export function fullPath(server: WebhookServer, entered: string): PathReading | 
   if (path === undefined) return { fault: 'noHttpNodes' };
   if (entered.replace(/\//g, '') === '') return { fault: 'notConfigured' };
   if (!POSSIBLE_PATH.test(entered)) return { fault: 'pathImpossible' };
+  if (isKeptPath(entered)) return { fault: 'pathKept' };
   return server.isReserved(path) ? { fault: 'pathReserved' } : { path };
 }

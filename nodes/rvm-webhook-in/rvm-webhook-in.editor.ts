@@ -1,6 +1,6 @@
 import { fillAbsent } from '../support/editor/fill-absent';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
-import { PATHS_BEGIN } from '../support/paths-begin';
+import { isKeptPath, PATHS_BEGIN } from '../support/paths-begin';
 import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { POSSIBLE_PATH } from './path-rule';
 import { selfTestButton } from './self-test.editor';
@@ -16,6 +16,7 @@ function pathOrReason(node: EditorNode, value: unknown): boolean | string {
   if (isVariable(path)) return true;
   if (path.replace(/\//g, '') === '') return node._('rvm-webhook-in.errors.pathMissing');
   if (!POSSIBLE_PATH.test(path)) return node._('rvm-webhook-in.errors.path');
+  if (isKeptPath(path)) return node._('rvm-webhook-in.errors.pathKept');
   return !isTaken(node, path) || node._('rvm-webhook-in.errors.pathTaken');
 }
 

@@ -33,6 +33,7 @@ const TABLE = {
   pathInUse: ['red', 'ring'],
   pathImpossible: ['red', 'ring'],
   pathReserved: ['red', 'ring'],
+  pathKept: ['red', 'ring'],
   noHttpNodes: ['red', 'ring'],
   noSettleEvent: ['red', 'ring'],
   notDurable: ['red', 'ring'],

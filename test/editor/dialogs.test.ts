@@ -262,6 +262,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
 
   const WRONG: [string, string, string, RegExp][] = [
     ['webhook', '#node-input-path', '/with space', /letters from a to z/],
+    ['webhook', '#node-input-path', '/remote-monitoring/view/a', /no webhook paths/],
     ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
     ['events', '#node-input-limit', '0', /from 1 to 10000/],
     ['rtsp', '#node-input-preRoll', '-1', /from 0 to 86400/],

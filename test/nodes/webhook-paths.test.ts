@@ -32,7 +32,28 @@ for (const version of NODE_RED_VERSIONS) {
       });
     }
 
-    for (const own of ['/alarms', 'no-slash/in-front', '/flows-of-alarms', '/a/flows', '/a.b/..c/~d']) {
+    for (const own of [
+      '/remote-monitoring/view',
+      'remote-monitoring//view/a',
+      '/remote-monitoring/live/',
+      '/remote-monitoring/ready',
+    ]) {
+      it(`is not ${own}, where other pages of the package are, and says so`, async () => {
+        await nodeRed.deploy(webhookFlow({ webhook: { path: own } }));
+        await nodeRed.until(() => lastStatus() === 'status.pathKept', 'the status');
+        await nodeRed.logged(/are no webhook paths/);
+      });
+    }
+
+    for (const own of [
+      '/alarms',
+      'no-slash/in-front',
+      '/flows-of-alarms',
+      '/a/flows',
+      '/a.b/..c/~d',
+      '/remote-monitoring/viewer',
+      '/other/remote-monitoring/view',
+    ]) {
       it(`may be ${own}`, async () => {
         await nodeRed.deploy(webhookFlow({ webhook: { path: own } }));
         const url = `${nodeRed.url}/${own.replace(/^\//, '')}`;

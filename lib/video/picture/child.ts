@@ -2,7 +2,6 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Abort } from '../../concurrency/abort';
-import { asError } from '../../concurrency/as-error';
 import { lateTimeout } from '../../concurrency/late-timeout';
 import { GrowingBuffer } from '../../growing-buffer';
 
@@ -144,9 +143,9 @@ class Child {
 
   #ended(): Promise<Ended> {
     return new Promise((resolve, reject) => {
-      this.#child.once('error', (error) => {
-        // Of one that runs, this tells that a signal did not reach it: then it has ended.
-        if (this.#child.pid === undefined) reject(asError(error));
+      this.#child.on('error', (error) => {
+        // One that runs tells so of a signal that it may not be sent.
+        if (this.#child.pid === undefined) reject(error);
       });
       this.#child.once('close', (code: number | null) => resolve(this.#result(code)));
     });

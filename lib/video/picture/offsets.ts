@@ -1,6 +1,6 @@
 import { counted } from '../../counted';
 import { RvmError } from '../../error';
-import { FARTHEST_OFFSET, MOST_OFFSETS } from './choices';
+import { FARTHEST_OFFSET_S, MOST_OFFSETS } from '../choices';
 
 /** Seconds with a sign and a decimal point, and nothing that only a program would write, such as `1e3`. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)$/;
@@ -26,8 +26,8 @@ function offsetIn(text: string): number {
   if (!NUMBER.test(text))
     throw badOffsets(`Each offset must be a number of seconds, separated by commas: ${EXAMPLE}.`);
   const offset = Number(text);
-  if (Math.abs(offset) > FARTHEST_OFFSET)
-    throw badOffsets(`Each offset must be from -${FARTHEST_OFFSET} to ${FARTHEST_OFFSET} seconds.`);
+  if (Math.abs(offset) > FARTHEST_OFFSET_S)
+    throw badOffsets(`Each offset must be from -${FARTHEST_OFFSET_S} to ${FARTHEST_OFFSET_S} seconds.`);
   // Not the zero with a sign, which some print.
   return offset === 0 ? 0 : offset;
 }

@@ -8,37 +8,29 @@ import type { ViewPart } from './view-source';
 export interface Fragments {
   /** What is to be sent now. */
   add(frame: MediaFrame): Buffer[];
+  /** What is left, where nothing follows. */
+  end(): Buffer[];
   /** Media type with the codecs, once there is something to send. */
   readonly mimeType: string;
 }
 
-export interface FragmentLimits {
-  /** Bytes that wait for a slow viewer: some seconds of video. Default 2 MiB. */
-  waitingBytes?: number;
-  /** A viewer that takes nothing for so long is gone, whatever its connection says. Milliseconds, default 20,000. */
-  standstillMs?: number;
-  /** Milliseconds of a clock that never jumps. */
-  steady?: () => number;
-}
+/** Bytes that wait for a slow viewer: some seconds of video. */
+const MOST_WAITING = 2 * 1024 * 1024;
+/** A viewer that takes nothing for so long is gone, whatever its connection says. Milliseconds. */
+const LONGEST_STANDSTILL = 20_000;
 
 /** One viewer's answer: frames as they come, as fragmented MP4. */
 export class FragmentAnswer {
-  readonly #waitingBytes: number;
-  readonly #standstillMs: number;
-  readonly #steady: () => number;
   /** Since when frames are left out, until the next key frame that the viewer has room for. */
   #behindSince: number | undefined;
 
+  /** @param steady milliseconds of a clock that never jumps */
   constructor(
     private readonly res: ServerResponse,
     private readonly fragments: Fragments,
     private readonly part: ViewPart,
-    { waitingBytes, standstillMs, steady }: FragmentLimits = {},
-  ) {
-    this.#waitingBytes = waitingBytes ?? 2 * 1024 * 1024;
-    this.#standstillMs = standstillMs ?? 20_000;
-    this.#steady = steady ?? (() => performance.now());
-  }
+    private readonly steady: () => number,
+  ) {}
 
   /**
    * Sends until the stream ends, or the viewer goes. The stream is closed then.
@@ -67,18 +59,19 @@ export class FragmentAnswer {
       this.#write(this.fragments.add(frame));
       if (this.part === 'recorded' && this.#isBehind) await this.#drained();
     }
+    if (!signal.aborted) this.#write(this.fragments.end());
   }
 
   get #isBehind(): boolean {
-    return this.res.writableLength > this.#waitingBytes;
+    return this.res.writableLength > MOST_WAITING;
   }
 
   /** Of a recording nothing is left out: its sender waits. What is live goes on, and the viewer gets it from a key frame on. */
   #isFit(frame: MediaFrame): boolean {
     if (this.part === 'recorded') return true;
     if (this.#isBehind) {
-      this.#behindSince ??= this.#steady();
-      if (this.#steady() - this.#behindSince > this.#standstillMs) throw standstill();
+      this.#behindSince ??= this.steady();
+      if (this.steady() - this.#behindSince > LONGEST_STANDSTILL) throw standstill();
     } else if (frame.kind === 'video' && frame.key) this.#behindSince = undefined;
     return this.#behindSince === undefined;
   }
@@ -100,7 +93,7 @@ export class FragmentAnswer {
         settle();
       };
       const onDrain = (): void => end(resolve);
-      const timer = setTimeout(() => end(() => reject(standstill())), this.#standstillMs);
+      const timer = setTimeout(() => end(() => reject(standstill())), LONGEST_STANDSTILL);
       res.on('drain', onDrain).on('close', onDrain);
       if (res.destroyed) onDrain();
     });

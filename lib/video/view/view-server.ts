@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { RvmError } from '../../error';
 import { asError } from '../../concurrency/as-error';
+import type { MediaStream } from '../media';
 import { readAddress } from './address';
 import { send, sendFault, sendFile, type Headers, type ViewFault } from './answer';
 import { readAssets, type ViewAssets } from './assets';
@@ -11,9 +12,6 @@ import type { ViewRight } from './right';
 import { routeOf, type Route } from './route';
 import type { ViewNode, ViewPart } from './view-source';
 import { Viewing } from './viewing';
-
-/** Where the pages are, below the root of a server. */
-export const VIEW_PATH = 'remote-monitoring/view/';
 
 /** For so long the picture of a camera is that of now. Milliseconds. */
 const LIVE_PICTURE = 2000;
@@ -27,10 +25,12 @@ export interface ViewServerOptions {
   frameAncestors?: string;
   /** Wall clock, in milliseconds. */
   now?: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady?: () => number;
   /** Default: those of the build. */
   assets?: ViewAssets;
   /** Makes fragmented MP4 for one viewer. */
-  fragments: () => Fragments;
+  fragments: (stream: MediaStream) => Fragments;
 }
 
 /** What one address opens at a node that is deployed. */
@@ -47,11 +47,13 @@ interface Opened {
 export class ViewServer {
   readonly #viewings = new Map<string, Viewing>();
   readonly #now: () => number;
+  readonly #steady: () => number;
   readonly #policy: string;
   #assets: ViewAssets | undefined;
 
   constructor(private readonly options: ViewServerOptions) {
     this.#now = options.now ?? Date.now;
+    this.#steady = options.steady ?? (() => performance.now());
     this.#policy = contentPolicy(options.frameAncestors ?? '*');
     this.#assets = options.assets;
   }
@@ -143,7 +145,8 @@ export class ViewServer {
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await viewing.node.source(right).open({ kind: part }, visit.signal);
-      const answer = new FragmentAnswer(res, this.options.fragments(), part);
+      const { fragments } = this.options;
+      const answer = new FragmentAnswer(res, fragments(stream), part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
       fail(req, res, viewing.node, asError(error));

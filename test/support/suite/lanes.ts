@@ -24,6 +24,7 @@ export const SLOW: readonly string[] = [
   // In Chromium.
   'test/editor/',
   'test/examples/10-board.test.ts',
+  'test/video/view/player.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
   // With system calls that strace lets fail, or records.

@@ -12,6 +12,8 @@ const LIMIT = { timeout: PATIENCE, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 *
 /** As the fixture's, to be read by the same means. */
 const [WIDTH, HEIGHT] = [320, 180];
 
+const START_CODE = Buffer.from([0, 0, 1]);
+
 export const FRAMES_PER_SECOND = 5;
 
 export interface Encoding {
@@ -116,12 +118,15 @@ async function unitsIn(file: string, codec: VideoFormat['codec']): Promise<Buffe
 }
 
 function nalsIn(stream: Buffer): Buffer[] {
-  const starts = [...stream.toString('latin1').matchAll(/\0\0\u0001/g)].map(({ index }) => index);
-  return starts.map((start, i) => {
-    let end = starts[i + 1] ?? stream.length;
+  const nals: Buffer[] = [];
+  for (let start = stream.indexOf(START_CODE); start >= 0;) {
+    const next = stream.indexOf(START_CODE, start + START_CODE.length);
+    let end = next < 0 ? stream.length : next;
     while (stream[end - 1] === 0) end -= 1;
-    return stream.subarray(start + 3, end);
-  });
+    nals.push(stream.subarray(start + START_CODE.length, end));
+    start = next;
+  }
+  return nals;
 }
 
 interface Shown {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
+import { isGone, notStarted } from '../../../lib/video/picture/decoder-fault';
 import { Decoder, type DecoderLimits, type Jpeg } from '../../../lib/video/picture/decoder';
 import { endOfTurn } from '../../support/time/end-of-turn';
 import { eventually } from '../../support/time/patience';
@@ -196,3 +197,22 @@ describe('a decoder with an ffmpeg that', function () {
     await fails('VIDEO_FAILED', /no key frame/, picture([]));
   });
 });
+
+describe('an ffmpeg that the system does not start', () => {
+  it('is missing where it is not what it was', () => {
+    for (const code of ['ENOENT', 'EACCES', 'ENOEXEC']) assert.equal(isGone(systemError(code)), true);
+  });
+
+  it('is there all the same where the system is short of something, which is said', () => {
+    for (const code of ['EMFILE', 'EAGAIN', 'ENOMEM']) {
+      assert.equal(isGone(systemError(code)), false);
+      const { code: told, message } = notStarted(systemError(code));
+      assert.equal(told, 'VIDEO_FAILED');
+      assert.ok(message.includes(`(${code}): this machine may have too little memory`));
+    }
+  });
+});
+
+function systemError(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`spawn /usr/bin/ffmpeg ${code}`), { code });
+}

@@ -118,9 +118,10 @@ describe('the ffmpeg of a decoder', () => {
     needs(this, 'ffmpeg', 'ffprobe');
     const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: '-c:v libx264 -bf 2' });
     const versions = {
-      // Known since 5.1 only; what it stands for is gone from 8.
-      '4.1.11-0+deb10u1': '-fps_mode|-fps_mode:v|-update|-readrate|-max_error_rate|-/vf|-/filter',
-      'n8.0': '-vsync|-qscale|-sameq|-vframes|-deinterlace|-psnr|-map_channel|-stimeout|-qphist',
+      // What came after it.
+      '4.1.11-0+deb10u1': '-fps_mode|-fps_mode:v|-readrate|-max_error_rate|-/vf|-/filter:v',
+      // What went before it, or is announced to go.
+      'n8.0': '-vsync|-stimeout|-map_channel|-deinterlace|-sameq|-psnr|-qphist|-top',
     };
     for (const [version, unknown] of Object.entries(versions)) {
       const refuse = `for each in "$@"; do case "$each" in ${unknown}) echo "Unrecognized option" >&2; exit 1;; esac; done`;
