@@ -40,8 +40,14 @@ export class FragmentWriter {
   readonly #sounds = new SoundRun();
   #fragments = 0;
 
-  /** @param audio sound that will come; other sound is left out */
-  constructor(audio?: AudioFormat) {
+  /**
+   * @param audio sound that will come; other sound is left out
+   * @param seconds length of what is no live video, as far as it is known
+   */
+  constructor(
+    audio?: AudioFormat,
+    private readonly seconds?: number,
+  ) {
     this.#audio = audio;
   }
 
@@ -119,7 +125,7 @@ export class FragmentWriter {
     if (this.#video !== undefined && isSameVideo(format, this.#video)) return [];
     const rest = this.#fragment(this.#last());
     this.#video = format;
-    return [...rest, initialisation(format, this.#audio)];
+    return [...rest, initialisation(format, this.#audio, this.seconds)];
   }
 
   /** The newest picture, with a duration that is as good as any. */
