@@ -4,6 +4,7 @@
  * - dist/<type>.js is one line that requires the node;
  * - dist/<type>.html holds the dialog with its script inlined (an external script would register types late), and with the
  *   rows that it shares with others;
+ * - dist/lib/video/view/player holds what the pages of views load;
  * - dist/locales/<lang>/<type>.json and .html hold texts and help, dist/icons/ the icons.
  * Node-RED and the Flow Library look for exactly these places.
  */
@@ -12,6 +13,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
 import { readDialog } from './dialog-rows';
+import { playerFiles } from './player';
 
 export const ROOT = path.join(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
@@ -26,6 +28,7 @@ const SOURCES = [
   'icons',
   'scripts/build.ts',
   'scripts/dialog-rows.ts',
+  'scripts/player.ts',
   'package.json',
   'tsconfig.json',
   'tsconfig.base.json',
@@ -42,6 +45,10 @@ export function build(): void {
     write(`${type}.html`, dialog(type));
     for (const lang of languages(type)) writeTexts(type, lang);
   }
+  const { script, style, icon } = playerFiles();
+  write('lib/video/view/player/player.js', script);
+  write('lib/video/view/player/player.css', style);
+  write('lib/video/view/player/icon.svg', icon);
   fs.cpSync(path.join(ROOT, 'icons'), path.join(DIST, 'icons'), { recursive: true });
   fs.cpSync(path.join(ROOT, 'sandbox', 'fixture'), path.join(DIST, 'sandbox', 'fixture'), {
     recursive: true,
@@ -102,7 +109,7 @@ function readTexts(file: string): Texts {
   return JSON.parse(fs.readFileSync(file, 'utf8')) as Texts;
 }
 
-function write(file: string, text: string): void {
+function write(file: string, text: string | Buffer): void {
   const target = path.join(DIST, file);
   fs.mkdirSync(path.dirname(target), { recursive: true });
   fs.writeFileSync(target, text);

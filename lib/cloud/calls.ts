@@ -1,4 +1,5 @@
 import type { RvmEvent } from '../event';
+import type { RtspRelay } from '../rtsp-url';
 import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
 
 /** What goes with any call of a station's client. */
@@ -27,7 +28,7 @@ interface RtspChoice {
 export interface EventRtsp extends RtspChoice {
   mode: 'event';
   event: RvmEvent;
-  /** Seconds. */
+  /** Seconds; a negative one is time after the start. */
   preRoll: number;
 }
 
@@ -37,7 +38,7 @@ export interface RecordedRtsp extends RtspChoice {
   camera: string;
   /** ISO 8601, milliseconds since 1970, or a Date: anything else is BAD_INPUT. */
   time: unknown;
-  /** Seconds. */
+  /** Seconds; a negative one is time after it. */
   preRoll: number;
 }
 
@@ -47,13 +48,6 @@ export interface LiveRtsp extends RtspChoice {
 }
 
 export type RtspWanted = EventRtsp | RecordedRtsp | LiveRtsp;
-
-/** Where an RTSP session is to be opened. */
-export interface RtspRelay {
-  scheme: string;
-  host: string;
-  port: number;
-}
 
 /** An RTSP session that the service has granted. `url` is a short-lived secret. */
 export interface RtspSession {

@@ -127,8 +127,6 @@ export const DIALECT = {
     liveSearch: 'false',
     /** Specification: `rtspRelayURL`. */
     url: ['rtspRelayURL', 'rtspRelayUrl', 'rtspUrl', 'url'],
-    ports: { rtsp: 554, rtsps: 322 } as Readonly<Record<string, number>>,
-    maxUrlLength: 4096,
   },
 
   ptz: {

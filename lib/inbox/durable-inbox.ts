@@ -195,6 +195,10 @@ export class DurableInbox implements Inbox {
     await this.#store.call('release', [...ids]);
   }
 
+  viewKey(): Promise<Uint8Array> {
+    return this.#store.call('viewKey', undefined);
+  }
+
   quarantineKey(): Promise<Uint8Array> {
     return this.#quarantine.key();
   }

@@ -91,6 +91,8 @@ export interface ListQuery {
   state: 'open' | 'settled' | 'dead' | 'all';
   /** Received at or after this time, in milliseconds since 1970. */
   since?: number;
+  /** Of one alarm alone; then of any state. */
+  alarm?: { station: string; alarmId: string };
   limit: number;
 }
 
@@ -216,6 +218,9 @@ export interface Inbox {
 
   /** Key for `tokenDigest`; it stays in the inbox. @throws RvmError `STORE_FAILED` */
   quarantineKey(): Promise<Uint8Array>;
+
+  /** Signs the addresses of views; it stays in the inbox, 32 bytes. @throws RvmError `STORE_FAILED` */
+  viewKey(): Promise<Uint8Array>;
 
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number;

@@ -1,7 +1,11 @@
-import net from 'node:net';
-import tls from 'node:tls';
-import { DIALECT } from '../cloud/dialect';
 import { RvmError } from '../error';
+import { Connection } from './rtsp/connection';
+import { readDescription } from './rtsp/description/session-description';
+import { DEFAULT_LIMITS } from './rtsp/limits';
+import type { RelayFaults } from './rtsp/relay-faults';
+import { connect } from './rtsp/relay/connect';
+import { targetOf } from './rtsp/relay/target';
+import { RtspSession } from './rtsp/session';
 
 /** What an RTSP server tells of a stream. */
 export interface StreamDescription {
@@ -16,9 +20,15 @@ export interface DescribeOptions {
   onConnected?: () => void;
 }
 
-/** Bytes of head and description: both are far shorter. */
-const MOST = 64 * 1024;
-const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})/;
+/** Whoever tests a station wants to know what kind of answer it was: there is no video yet that could fail. */
+const FAULTS: RelayFaults = {
+  unreadable: noRtsp,
+  brokenOff: noRtsp,
+  unanswered: () =>
+    new RvmError('TIMEOUT', 'The relay took the connection, but did not describe the video in time.'),
+  refused: (status) =>
+    new RvmError('HTTP_ERROR', `The relay answered ${status} to the request for the video.`, { status }),
+};
 
 /**
  * Asks an RTSP server for the description of a stream, and for nothing else: the URL stays good for a player.
@@ -26,97 +36,29 @@ const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})/;
  *   for what is no RTSP. None of them has the URL in it.
  */
 export async function describe(url: string, options: DescribeOptions): Promise<StreamDescription> {
-  const { protocol, hostname, port } = new URL(url);
-  const host = hostname.replace(/^\[|\]$/g, '');
-  const at = { host, port: Number(port) || (DIALECT.rtsp.ports[protocol.slice(0, -1)] ?? 0) };
-  const socket = await connected(protocol === 'rtsps:', at, options.timeoutMs);
-  options.onConnected?.();
+  const target = targetOf(url);
+  if (target === undefined) throw new RvmError('BAD_RESPONSE', 'The address of the video is no RTSP URL.');
+  const { host, port, isSecure, login } = target;
+  const { timeoutMs, onConnected } = options;
+  const socket = await connect({ host, port, isSecure, name: `${host}, port ${port}`, ms: timeoutMs });
+  onConnected?.();
+  const limits = { ...DEFAULT_LIMITS, answerMs: timeoutMs };
+  const session = new RtspSession(new Connection(socket, limits, FAULTS), login);
   try {
-    socket.write(requestOf(url));
-    return descriptionIn(await answerOf(socket, options.timeoutMs));
+    const answer = await session.ask('DESCRIBE', target.url, { Accept: 'application/sdp' });
+    if (answer.status !== 200) throw FAULTS.refused(answer.status);
+    return { codecs: videoCodecsIn(answer.body) };
   } finally {
-    socket.destroy();
+    await session.end(0);
   }
 }
 
-/** Without the login of the URL, which stands in no request line. */
-function requestOf(url: string): string {
-  const target = new URL(url);
-  target.username = '';
-  target.password = '';
-  return `DESCRIBE ${target.href} RTSP/1.0\r\nCSeq: 1\r\nAccept: application/sdp\r\n\r\n`;
+function videoCodecsIn(description: string): string[] {
+  const { media } = readDescription(description, DEFAULT_LIMITS.media);
+  const [video] = media.filter(({ kind }) => kind === 'video');
+  return (video?.formats ?? []).map(({ encoding }) => encoding);
 }
 
-function connected(
-  secure: boolean,
-  { host, port }: { host: string; port: number },
-  ms: number,
-): Promise<net.Socket> {
-  return new Promise((resolve, reject) => {
-    const servername = net.isIP(host) === 0 ? { servername: host } : {};
-    const socket = secure ? tls.connect({ host, port, ...servername }) : net.connect({ host, port });
-    const where = `${host}, port ${port}`;
-    const fail = (error: NodeJS.ErrnoException): void => reject(connectionFault(where, secure, error));
-    const timer = setTimeout(() => {
-      socket.destroy();
-      reject(new RvmError('TIMEOUT', `${where} did not answer: a firewall may keep it from this machine.`));
-    }, ms);
-    socket.once('close', () => clearTimeout(timer)).once('error', fail);
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      clearTimeout(timer);
-      socket.off('error', fail);
-      resolve(socket);
-    });
-  });
-}
-
-function connectionFault(where: string, secure: boolean, { code, syscall }: NodeJS.ErrnoException): RvmError {
-  const why = code ?? 'unknown fault';
-  // What the system refuses has the name of its call.
-  if (!secure || syscall !== undefined)
-    return new RvmError('NETWORK', `No connection to ${where} (${why}): a firewall may refuse this port.`);
-  return new RvmError('TLS', `The certificate of ${where} is not trusted (${why}).`);
-}
-
-/** Head and body, as far as the head says how long that is. */
-function answerOf(socket: net.Socket, ms: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let received = '';
-    const noRtsp = (): void =>
-      reject(new RvmError('BAD_RESPONSE', 'The relay answered with something else than RTSP.'));
-    // In all: one that sends a byte now and then must not keep the connection.
-    const timer = setTimeout(() => {
-      reject(
-        new RvmError('TIMEOUT', 'The relay took the connection, but did not describe the video in time.'),
-      );
-    }, ms);
-    socket.on('error', noRtsp);
-    socket.on('close', () => {
-      clearTimeout(timer);
-      noRtsp();
-    });
-    socket.on('data', (piece: Buffer) => {
-      received += piece.toString('latin1');
-      if (received.length > MOST) return noRtsp();
-      const end = received.indexOf('\r\n\r\n');
-      if (end < 0) return;
-      const length = Number(/^content-length: *(\d+)/im.exec(received.slice(0, end))?.[1] ?? 0);
-      if (received.length >= end + 4 + length) resolve(received);
-    });
-  });
-}
-
-function descriptionIn(answer: string): StreamDescription {
-  const status = STATUS_LINE.exec(answer)?.[1];
-  if (status === undefined)
-    throw new RvmError('BAD_RESPONSE', 'The relay answered with something else than RTSP.');
-  if (status !== '200') {
-    throw new RvmError('HTTP_ERROR', `The relay answered ${status} to the request for the video.`, {
-      status: Number(status),
-    });
-  }
-  // As far as the next medium, which may be sound.
-  const [video = ''] = /^m=video[^]*?(?=^m=|(?![^]))/m.exec(answer) ?? [];
-  const codecs = [...video.matchAll(/^a=rtpmap:\d+ ([\w.+-]{1,32})\//gm)].map(([, name = '']) => name);
-  return { codecs };
+function noRtsp(): RvmError {
+  return new RvmError('BAD_RESPONSE', 'The relay answered with something else than RTSP.');
 }

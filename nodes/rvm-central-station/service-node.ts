@@ -15,6 +15,7 @@ import {
 import { showFromStart, status, unsetStatus } from '../support/status';
 import { stationById, stationOfMessage } from './find-station';
 import { LastStation } from './last-station';
+import type { Station } from './station';
 
 /**
  * What a node that calls the service does with one message: it changes that, or returns those that leave in its place.
@@ -24,20 +25,28 @@ export type ServiceWork = (
   msg: NodeMessageInFlow,
   client: StationClient,
   options: CallOptions,
+  station: Station,
 ) => Promise<Messages | void>;
+
+export interface ServiceNodeOptions {
+  /** Seconds that a message may take where the node does not say. */
+  deadlineS?: number;
+  /** What this node lacks beyond its station; undefined where it lacks nothing. */
+  lack?: () => NodeStatus | undefined;
+}
 
 /**
  * What all nodes that call the service share: the station of the message, its status on the node and that of the last failure,
  * the two outputs, the deadline, and the refusal of variables that are not set.
- * @param byDefault seconds that a message may take where the node does not say
+ * @returns what it shows
  */
 export function serviceNode(
   RED: NodeAPI,
   node: Node,
   config: NodeDef,
   work: ServiceWork,
-  byDefault = DEADLINE_S,
-): void {
+  { deadlineS = DEADLINE_S, lack = () => undefined }: ServiceNodeOptions = {},
+): FailureStatus {
   const properties: Properties = { ...config };
   const stationId = textOf(properties, 'station');
   const station = stationById(RED, stationId);
@@ -47,6 +56,8 @@ export function serviceNode(
 
   const own = (): NodeStatus => {
     if (unset !== undefined) return unsetStatus(RED, unset);
+    const lacking = lack();
+    if (lacking !== undefined) return lacking;
     if (last !== undefined) return last.status();
     return station?.status() ?? status(RED, 'notConfigured');
   };
@@ -60,8 +71,9 @@ export function serviceNode(
     if (unset !== undefined) throw unsetVariableError(unset);
     const wanted = stationOfMessage(RED, stationId, msg);
     last?.follow(wanted);
-    const deadlineMs = strictNumberOf(properties, 'deadline', byDefault, 1) * 1000;
-    return work(msg, await wanted.client(), { signal, deadlineMs });
+    const deadlineMs = strictNumberOf(properties, 'deadline', deadlineS, 1) * 1000;
+    return work(msg, await wanted.client(), { signal, deadlineMs }, wanted);
   };
   onInput(node, answer, (failure) => shown.ended(failure));
+  return shown;
 }

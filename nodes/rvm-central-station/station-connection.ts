@@ -183,7 +183,7 @@ function closedError(): RvmError {
   return new RvmError('CANCELLED', 'The Central Station was closed by a deploy.');
 }
 
-function cloudMissing(name: string): RvmError {
+export function cloudMissing(name: string): RvmError {
   return new RvmError(
     'CONFIG_MISSING',
     `The Central Station "${name}" has no cloud: choose one in its settings.`,

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import type { CloudVideo } from '../../lib/video/cloud-video';
 import { Watchers } from '../../lib/concurrency/watchers';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import {
@@ -14,7 +15,7 @@ import {
 import { connectionStatus, status, unsetStatus } from '../support/status';
 import { keyFromName } from './key';
 import { SandboxEntry } from './sandbox-entry';
-import { StationConnection } from './station-connection';
+import { cloudMissing, StationConnection } from './station-connection';
 
 export interface CentralStationCredentials {
   username?: string;
@@ -103,6 +104,15 @@ export class Station {
    */
   client(): Promise<StationClient> {
     return this.#connection.client();
+  }
+
+  /**
+   * The video of its cloud.
+   * @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox), CANCELLED after close.
+   */
+  video(): Promise<CloudVideo> {
+    if (this.cloud !== undefined) return this.cloud.video();
+    return Promise.reject(cloudMissing(this.name));
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Node } from 'node-red';
 import type { StationClientOptions } from '../../lib/cloud/station-client';
+import type { CloudVideo } from '../../lib/video/cloud-video';
 import type { Sandbox } from '../../sandbox';
 import type { UnsetVariables } from '../support/settings';
 import type { VideoSettings } from './video-settings';
@@ -28,6 +29,8 @@ export interface CloudNode extends Node<CloudCredentials> {
   videoSettings(): VideoSettings;
   /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */
   sandbox(): Promise<Sandbox>;
+  /** Its video; made at first use. @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK as above, CANCELLED after close */
+  video(): Promise<CloudVideo>;
   /** The sandbox where it runs: unlike `sandbox` this starts none. */
   runningSandbox(): Sandbox | undefined;
 }

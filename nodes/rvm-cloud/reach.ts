@@ -1,6 +1,6 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { ProxySettings } from '../../lib/cloud/http/connection/proxy-settings';
-import type { TlsSettings } from '../../lib/cloud/http/connection/tls-settings';
+import type { TlsSettings } from '../../lib/tls/tls-settings';
 import { RvmError } from '../../lib/error';
 
 /** The core node `tls-config`. */

@@ -11,6 +11,7 @@ import {
   serviceConnection,
   signOfLifeMsOf,
 } from './connection';
+import { VideoHost } from './cloud-video';
 import { SandboxHost } from './sandbox-host';
 import { SANDBOX } from './url-rule';
 import { videoSettingsOf } from './video-settings';
@@ -28,6 +29,7 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
     },
     ({ url: service, rtspUrl: video }) => node.log(RED._('rvm-cloud.log.sandboxStarted', { service, video })),
   );
+  const videoHost = new VideoHost(RED, node, properties);
   let warned = false;
 
   node.isSandbox = baseUrlOf(properties) === SANDBOX;
@@ -39,6 +41,11 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
     if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
     if (placement === false) throw sandboxForbidden();
     return host.sandbox();
+  };
+
+  node.video = async () => {
+    if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);
+    return videoHost.video();
   };
 
   node.runningSandbox = () => host.running;
@@ -60,7 +67,11 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   };
 
   node.on('close', (_removed: boolean, done: () => void) => {
-    host.close().then(done, done);
+    // The video first: it is that of the sandbox.
+    videoHost
+      .close()
+      .then(() => host.close())
+      .then(done, done);
   });
 }
 

@@ -1,27 +1,90 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { RvmError } from '../../lib/error';
-import { VIDEO_DEADLINE_S } from '../../lib/video/choices';
-import { serviceNode } from '../rvm-central-station/service-node';
+import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
+import type { RtspWanted } from '../../lib/cloud/calls';
+import { endOfAlarm } from '../../lib/inbox/end-of-alarm';
+import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
+import type { ClipSpan, Recorded } from '../../lib/video/jobs/clip';
+import { startOf } from '../../lib/video/jobs/video-span';
+import type { ClipFacts } from '../../lib/video/mp4/clip-writer';
+import { videoNode } from '../rvm-central-station/video-node';
+import { allInboxes } from '../rvm-inbox/inboxes';
 import { registerNode } from '../support/register';
-import type { Properties } from '../support/settings';
+import { flagOf, strictNumberOf, type Properties } from '../support/settings';
 import { videoOf } from '../support/video-input';
+import { alarmOf, EndWatch } from './alarm-end';
+import { ClipPlaces } from './clip-places';
 
-/** Seconds that a clip begins before its alarm where the node does not say. */
+type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
+
+/** Seconds that a clip begins before its alarm, and goes on behind it, where the node does not say. */
 const PRE_ROLL_S = 5;
+const SECONDS = 20;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
+  const places = new ClipPlaces(RED, properties);
 
-  serviceNode(
-    RED,
-    node,
-    config,
-    async (msg) => {
-      const { mode } = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
-      throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
-    },
-    VIDEO_DEADLINE_S,
-  );
+  videoNode(RED, node, config, async (msg, { client, video, options }) => {
+    const wanted = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
+    const from = startOf(wanted, Date.now()) ?? Date.now();
+    const { span, watch } = spanOf(properties, wanted, { from, msg });
+    try {
+      const place = await places.open(wanted, from);
+      const { ClipWriter } = require('../../lib/video/mp4/clip-writer') as WriterModule;
+      const writer = new ClipWriter(place.destination);
+      try {
+        const recorded = await video.clip({ client, wanted }, span, writer, options);
+        const facts = await writer.finish();
+        msg.payload = place.payload();
+        msg.clip = clipOf(recorded, facts);
+      } catch (error) {
+        await writer.discard();
+        throw error;
+      }
+    } finally {
+      watch?.close();
+    }
+  });
+}
+
+/**
+ * From the time of what is wanted until so many seconds after it, or after the end of its alarm.
+ * @throws RvmError BAD_INPUT
+ */
+function spanOf(
+  properties: Properties,
+  wanted: RtspWanted,
+  { from, msg }: { from: number; msg: NodeMessage },
+): { span: ClipSpan; watch?: EndWatch } {
+  const after = strictNumberOf(properties, 'seconds', SECONDS, 1, LONGEST_CLIP_S) * 1000;
+  const untilEnd = flagOf(properties, 'untilEnd');
+  const start = wanted.mode === 'live' ? from : from + wanted.preRoll * 1000;
+  if (!untilEnd || wanted.mode !== 'event') return { span: { until: () => start + after } };
+  const most = strictNumberOf(properties, 'maxSeconds', LONGEST_CLIP_S, 1, LONGEST_WHOLE_CLIP_S) * 1000;
+  const alarm = alarmOf(msg);
+  const watch = new EndWatch(() => endOfAlarm(allInboxes(), alarm, alarm.since));
+  return { span: { until: () => Math.min((watch.end ?? Infinity) + after, from + most) }, watch };
+}
+
+/** What `msg.clip` tells. */
+function clipOf(
+  { cameraId, from, to, leftOut, reason }: Recorded,
+  { seconds, bytes, sha256, codecs, width, height, frames }: ClipFacts,
+): Record<string, unknown> {
+  return {
+    cameraId,
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    seconds,
+    bytes,
+    sha256,
+    codecs,
+    width,
+    height,
+    frames,
+    partial: reason !== undefined,
+    ...(reason === undefined ? {} : { reason }),
+    ...(leftOut.length === 0 ? {} : { leftOut: [...leftOut] }),
+  };
 }
 
 export = (RED: NodeAPI): void => {

@@ -1,24 +1,77 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { RvmError } from '../../lib/error';
-import { VIDEO_DEADLINE_S } from '../../lib/video/choices';
-import { serviceNode } from '../rvm-central-station/service-node';
+import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
+import { fileNameOf } from '../../lib/file-name';
+import type { AlarmPicture } from '../../lib/video/cloud-video';
+import { offsetsIn } from '../../lib/video/picture/offsets';
+import { pictureWidthIn } from '../../lib/video/picture/width';
+import { videoNode, type VideoCall } from '../rvm-central-station/video-node';
+import { newDecoder } from '../rvm-cloud/ffmpeg';
+import { onFlows } from '../support/flow-run';
+import { deliveryIdOf } from '../support/hold-event';
+import { keepPicture } from '../support/last-pictures';
 import { registerNode } from '../support/register';
-import type { Properties } from '../support/settings';
+import { choiceOf, textOf, type Properties } from '../support/settings';
+import { status } from '../support/status';
 import { videoOf } from '../support/video-input';
+
+type Layout = 'first' | 'list' | 'sheet';
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
+  let canDecode = true;
+  const lack = (): NodeStatus | undefined => (canDecode ? undefined : status(RED, 'decoderMissing'));
 
-  serviceNode(
+  const shown = videoNode(
     RED,
     node,
     config,
-    async (msg) => {
-      const { mode } = await videoOf(RED, node, properties, msg);
-      throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
+    async (msg, { client, video, options }) => {
+      const offsets = offsetsIn(textOf(properties, 'offsets', '0'));
+      const width = pictureWidthIn(textOf(properties, 'width'));
+      const layout = choiceOf<Layout>(properties, 'layout', ['first', 'list', 'sheet']);
+      const wanted = await videoOf(RED, node, properties, msg);
+      const pictures = await video.pictures({ client, wanted }, { offsets, width }, options);
+      tellDecoder(true);
+      const [first] = pictures;
+      if (first === undefined) return;
+      msg.payload = await payloadOf(layout, pictures, video, { width, signal: options.signal });
+      msg.filename = fileNameOf(first.camera.name || first.camera.id, new Date(first.time), 'jpg');
+      // All of them: behind http in they were those of a request, and http response would send them.
+      msg.headers = { 'content-type': 'image/jpeg' };
+      msg.pictures = pictures.map(({ camera, ...picture }) => picture);
+      const deliveryId = deliveryIdOf(msg);
+      if (deliveryId !== '' && wanted.mode === 'event') keepPicture(deliveryId, first.jpeg, 'alarm');
     },
-    VIDEO_DEADLINE_S,
+    lack,
   );
+
+  function tellDecoder(isThere: boolean): void {
+    if (isThere === canDecode) return;
+    canDecode = isThere;
+    shown.show();
+  }
+
+  /** Before the first alarm, so that nobody learns of it by that. */
+  const lookForDecoder = async (): Promise<void> => {
+    const decoder = newDecoder(RED);
+    tellDecoder(await decoder.available());
+    await decoder.close();
+  };
+  node.on(
+    'close',
+    onFlows(RED, 'started', () => void lookForDecoder()),
+  );
+}
+
+async function payloadOf(
+  layout: Layout,
+  pictures: readonly AlarmPicture[],
+  video: VideoCall['video'],
+  options: { width: number | undefined; signal: AbortSignal },
+): Promise<Buffer | Buffer[] | undefined> {
+  if (layout === 'first') return pictures[0]?.jpeg;
+  if (layout === 'list') return pictures.map(({ jpeg }) => jpeg);
+  const { jpeg } = await video.sheet(pictures, options);
+  return jpeg;
 }
 
 export = (RED: NodeAPI): void => {

@@ -4,6 +4,7 @@ import { RvmError } from '../../lib/error';
 import type { ListenerSettings } from '../../lib/webhook/listener/listener';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import { Pages } from '../../lib/webhook/receive/pages';
 import { onFlows } from '../support/flow-run';
 import { PATHS_BEGIN } from '../support/paths-begin';
 import { registerNode } from '../support/register';
@@ -53,6 +54,7 @@ class OwnServer {
     const dispatcher = listener?.dispatcher ?? new Dispatcher();
     node.server = {
       dispatcher,
+      pages: listener?.pages ?? new Pages(),
       fullPath: (path) => `/${path}`.replace(/\/{2,}/g, '/'),
       isReserved: () => false,
       loopbackOrigin: () => listener?.origin,

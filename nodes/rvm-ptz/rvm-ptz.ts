@@ -20,7 +20,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const command = await commandOf(RED, node, { properties, action }, msg);
     msg.ptz = await client.ptz(camera, command, options);
   };
-  serviceNode(RED, node, config, work, PTZ_DEADLINE_S);
+  serviceNode(RED, node, config, work, { deadlineS: PTZ_DEADLINE_S });
 }
 
 /** @throws RvmError BAD_INPUT */

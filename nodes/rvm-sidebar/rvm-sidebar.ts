@@ -9,7 +9,7 @@ import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
-import { pictureOf } from '../rvm-snapshot/last-pictures';
+import { pictureOf } from '../support/last-pictures';
 import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';

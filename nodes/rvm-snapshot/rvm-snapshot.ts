@@ -1,10 +1,10 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { isRecord } from '../../lib/json/json-record';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';
+import { deliveryIdOf } from '../support/hold-event';
 import { registerNode } from '../support/register';
 import { textOf, type Properties } from '../support/settings';
-import { keepPicture } from './last-pictures';
+import { keepPicture } from '../support/last-pictures';
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -18,14 +18,9 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     // All of them: behind http in they were those of a request, and http response would send them.
     msg.headers = { 'content-type': 'image/jpeg' };
     const deliveryId = deliveryIdOf(msg);
-    if (deliveryId !== '') keepPicture(deliveryId, jpeg);
+    if (deliveryId !== '') keepPicture(deliveryId, jpeg, 'live');
     msg.snapshot = { cameraId, time, live: true };
   });
-}
-
-/** Of the event that the message belongs to; '' where there is none. */
-function deliveryIdOf({ webhook }: Record<string, unknown>): string {
-  return textOf(isRecord(webhook) ? webhook : {}, 'deliveryId');
 }
 
 /** Empty = as the service likes. Whether it can be a width, the client says. */

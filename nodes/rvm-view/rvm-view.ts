@@ -1,23 +1,97 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { VIDEO_DEADLINE_S } from '../../lib/video/choices';
+import { LONGEST_VIEW_MIN, MOST_VIEWERS, VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/video/choices';
 import { serviceNode } from '../rvm-central-station/service-node';
+import { chosenServer } from '../rvm-webhook-in/chosen-server';
+import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
-import type { Properties } from '../support/settings';
+import { flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import { videoOf } from '../support/video-input';
+import { rightFor } from './view-right';
+import { viewsOf, type Views } from './view-servers';
+import { StationView } from './view-source';
+
+type AddressModule = typeof import('../../lib/video/view/address');
+
+/** Where views are, below the root of a server; the receiver leaves this path alone. */
+const VIEW_PATH = 'remote-monitoring/view/';
+/** Seconds that a view begins before its alarm. */
+const PRE_ROLL_S = 5;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
+  const server = chosenServer(RED, node, config);
+  const prefix = server?.fullPath(VIEW_PATH);
+  let attached: Promise<Views> | undefined;
+  let detach: () => void = () => undefined;
+  let isClosed = false;
 
-  serviceNode(
-    RED,
-    node,
-    config,
-    async (msg) => {
-      const { mode } = await videoOf(RED, node, properties, msg);
-      throw new RvmError('VIDEO_FAILED', `Video (${mode}) cannot be opened by this version: use get RTSP.`);
-    },
-    VIDEO_DEADLINE_S,
+  /** @throws RvmError CONFIG_MISSING, BAD_INPUT, STORE_FAILED */
+  const attach = async (): Promise<Views> => {
+    if (server === undefined || prefix === undefined) throw noServer();
+    const viewers = strictNumberOf(properties, 'viewers', 4, 1, MOST_VIEWERS);
+    const choice = {
+      quality: textOf(properties, 'quality').trim(),
+      whenOffline: textOf(properties, 'whenOffline') === 'try' ? ('try' as const) : ('fail' as const),
+      deadlineMs: strictNumberOf(properties, 'deadline', VIDEO_DEADLINE_S, 1) * 1000,
+      waitForVideoMs: strictNumberOf(properties, 'waitForVideo', VIDEO_WAIT_S) * 1000,
+    };
+    const views = await viewsOf(RED, server, prefix);
+    if (isClosed) throw new RvmError('CANCELLED', 'The node was closed.');
+    detach = views.server.add(node.id, {
+      viewers,
+      source: (right) => new StationView(RED, right, choice),
+      failed: (error) => node.warn(error.message),
+    });
+    return views;
+  };
+  const attachedOnce = (): Promise<Views> => {
+    attached ??= attach().catch((error: unknown) => {
+      attached = undefined;
+      throw error;
+    });
+    return attached;
+  };
+
+  serviceNode(RED, node, config, async (msg, _client, _options, station) => {
+    const lasting = strictNumberOf(properties, 'minutes', 60, 1, LONGEST_VIEW_MIN) * 60_000;
+    const publicUrl = publicUrlOf(properties);
+    const wanted = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
+    const grant = { wanted, msg, station, node: node.id, live: flagOf(properties, 'live'), lasting };
+    const right = rightFor(grant, Date.now());
+    const views = await attachedOnce();
+    const { signAddress } = require('../../lib/video/view/address') as AddressModule;
+    const url = `${publicUrl}${views.prefix}${signAddress(views.key, right)}`;
+    msg.payload = url;
+    msg.view = { url, expires: new Date(right.expires).toISOString() };
+  });
+
+  // Addresses that were given before a restart go on.
+  const stopListening = onFlows(RED, 'started', () => void attachedOnce().catch(() => undefined));
+  node.on('close', () => {
+    isClosed = true;
+    stopListening();
+    detach();
+  });
+}
+
+/** Empty = the path alone. @throws RvmError BAD_INPUT */
+function publicUrlOf(properties: Properties): string {
+  const text = textOf(properties, 'publicUrl').trim();
+  if (text === '') return '';
+  const url = URL.parse(text);
+  if (url !== null && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '')
+    return text.replace(/\/+$/, '');
+  throw new RvmError(
+    'BAD_INPUT',
+    'The public address of this node is none: write one such as https://alarms.example.com, or leave it empty.',
+  );
+}
+
+function noServer(): RvmError {
+  return new RvmError(
+    'CONFIG_MISSING',
+    'There is no server for the page: choose a listener, or allow HTTP nodes by httpNodeRoot in settings.js.',
   );
 }
 

@@ -15,7 +15,7 @@ export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): Webhook
   const listener = RED.nodes.getNode(id) as ListenerNode | null | undefined;
   if (listener?.server !== undefined) return listener.server;
   const unset = unsetVariables({ id });
-  node.error(RED._('rvm-webhook-in.errors.listenerMissing'));
+  node.error(RED._('shared.errors.listenerMissing'));
   showFromStart(RED, node, () =>
     unset === undefined ? status(RED, 'notConfigured') : unsetStatus(RED, unset),
   );

@@ -3,6 +3,7 @@ import type { NodeAPI } from 'node-red';
 import type { Middleware } from '../../lib/webhook/endpoint';
 import { loopbackOrigin } from '../../lib/webhook/listener/loopback-origin';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import { Pages } from '../../lib/webhook/receive/pages';
 import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
 import { onFlows } from '../support/flow-run';
 import { PATHS_BEGIN } from '../support/paths-begin';
@@ -34,7 +35,7 @@ let server: WebhookServer | undefined;
 /** Node-RED's own server; the entrance is put in place when the type registers: before any flow runs. */
 export function nodeRedServer(RED: NodeAPI): WebhookServer {
   if (server !== undefined) {
-    capture(RED, server.dispatcher);
+    capture(RED, server);
     return server;
   }
   const remembered = new RememberedPaths(RED);
@@ -51,10 +52,12 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
   if (RED.settings.get('httpNodeAuth') !== undefined) {
     RED.log.info(RED._('rvm-webhook-in.log.httpNodeAuth'));
   }
-  capture(RED, dispatcher);
+  const pages = new Pages();
+  capture(RED, { dispatcher, pages });
   ignoreUpgrades(RED.server, (target) => dispatcher.owns(target));
   server = {
     dispatcher,
+    pages,
     fullPath: (path) => fullPath(RED, path),
     loopbackOrigin: () => loopbackOrigin(schemeOf(RED), RED.server.address()),
     middleware: () => middleware(RED),
@@ -72,13 +75,13 @@ const capturing = new WeakSet<ExpressApp>();
  * root, which is `/` by default, before a route of a node runs; a proof over raw bytes is then impossible.
  * Behind Express's own preparation of `req` and `res`, so that `httpNodeMiddleware` finds them as it expects.
  */
-function capture(RED: NodeAPI, dispatcher: Dispatcher): void {
+function capture(RED: NodeAPI, { dispatcher, pages }: Pick<WebhookServer, 'dispatcher' | 'pages'>): void {
   const app = rootApp(RED);
   if (app === undefined || capturing.has(app)) return;
   capturing.add(app);
 
   const rvmWebhook: Handler = (req, res, next) => {
-    if (!dispatcher.handle(req, res)) next();
+    if (!dispatcher.handle(req, res) && !pages.handle(req, res)) next();
   };
   app.use(rvmWebhook);
   const stack = (app._router ?? app.router)?.stack ?? [];

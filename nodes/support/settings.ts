@@ -51,15 +51,22 @@ export function numberOf(properties: Properties, name: string, byDefault: number
 }
 
 /**
- * A number property as `numberOf`, for what must not be replaced: one that cannot be read, or is below `least`, is refused.
+ * A number property as `numberOf`, for what must not be replaced: one that cannot be read, or is out of bounds, is refused.
  * @throws RvmError BAD_INPUT
  */
-export function strictNumberOf(properties: Properties, name: string, byDefault: number, least = 0): number {
+export function strictNumberOf(
+  properties: Properties,
+  name: string,
+  byDefault: number,
+  least = 0,
+  most = Infinity,
+): number {
   const value = properties[name] ?? '';
   if (typeof value === 'string' && value.trim() === '') return byDefault;
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : NaN;
-  if (Number.isFinite(number) && number >= least) return number;
-  throw new RvmError('BAD_INPUT', `The property ${name} of this node must be a number, at least ${least}.`);
+  if (Number.isFinite(number) && number >= least && number <= most) return number;
+  const bounds = most === Infinity ? `at least ${least}` : `from ${least} to ${most}`;
+  throw new RvmError('BAD_INPUT', `The property ${name} of this node must be a number, ${bounds}.`);
 }
 
 /** A yes-or-no property. */

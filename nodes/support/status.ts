@@ -38,6 +38,11 @@ const TABLE = {
   noSettleEvent: ['red', 'ring'],
   notDurable: ['red', 'ring'],
   backlog: ['yellow', 'dot'],
+  openingVideo: ['blue', 'dot'],
+  waitingForVideo: ['blue', 'ring'],
+  readingVideo: ['blue', 'dot'],
+  readingVideoOf: ['blue', 'dot'],
+  decoderMissing: ['red', 'ring'],
   needsNode: ['red', 'ring'],
 } as const;
 

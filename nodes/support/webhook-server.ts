@@ -1,10 +1,13 @@
 import type { NodeStatus } from 'node-red';
 import type { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import type { Pages } from '../../lib/webhook/receive/pages';
 import type { Middleware } from '../../lib/webhook/endpoint';
 
 /** The server that a webhook node listens on: Node-RED's own, or that of a listener node. */
 export interface WebhookServer {
   dispatcher: Dispatcher;
+  /** What it shows to people. */
+  pages: Pages;
   /** Full path of a webhook node; undefined where the server takes no paths (`httpNodeRoot: false`). */
   fullPath(path: string): string | undefined;
   /** True where something else answers on a full path that must not be taken away. */

@@ -5,7 +5,13 @@ import path from 'node:path';
 import { Store } from '../../lib/inbox/sqlite/store';
 import type { Brought, Progress } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
-import { fail, HookedInbox, hookedInboxes, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
+import {
+  fail,
+  type HookedInbox,
+  hookedInboxes,
+  temporaryFolder,
+  type Hook,
+} from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 

@@ -5,7 +5,13 @@ import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import type { CallName } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import type { ProvenMessage } from '../../lib/message/record';
-import { fail, HookedInbox, hookedInboxes, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
+import {
+  fail,
+  type HookedInbox,
+  hookedInboxes,
+  temporaryFolder,
+  type Hook,
+} from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 

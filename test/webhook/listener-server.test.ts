@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import { Pages } from '../../lib/webhook/receive/pages';
 import {
   DEFAULT_LIMITS,
   ListenerServer,
@@ -44,6 +45,7 @@ class ServerUnderTest {
     });
     this.#server = new ListenerServer({
       dispatcher,
+      pages: new Pages(),
       senders,
       limits: { ...DEFAULT_LIMITS, ...limits },
       tls: certificate,

@@ -1,18 +1,15 @@
-import { RvmError } from '../../error';
-import type { RvmEvent } from '../../event';
-import { readTime } from '../../time';
-import type { RtspRelay, RtspSession, RtspWanted } from '../calls';
-import { LONGEST_PRE_ROLL } from '../choices';
+import type { RtspRelay } from '../../rtsp-url';
+import type { RtspSession, RtspWanted } from '../calls';
 import { idsOf, type CameraFinder, type EventIds } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
 import type { DeviceEntry } from '../cameras/device-index';
 import type { LastRun } from '../cameras/last-run';
 import { orNothing } from '../cameras/or-nothing';
 import { DIALECT } from '../dialect';
-import { asText, firstField } from '../http/json-field';
 import type { TrustedUrl } from '../http/origin';
 import type { Operation } from '../operation';
-import { requestTime, shiftedBack, timeText } from './recorded-time';
+import { requestTime } from './recorded-time';
+import { wantedTimeText } from './wanted-time';
 import { liveRequest, recordedRequest, rtspUrlOf, type LiveStyle, type RtspRequest } from './rtsp';
 import type { SessionKeeper } from '../session/session-keeper';
 import { jsonBody } from '../http/transport';
@@ -73,7 +70,8 @@ export class RtspSessions {
    */
   async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
     const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
-    const t = this.#time(wanted);
+    const time = wantedTimeText(wanted);
+    const t = time === undefined ? undefined : requestTime(time, this.#style.appendZ);
     const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
     const bodyFor = (remoteId: string): RtspRequest =>
       t === undefined
@@ -142,28 +140,6 @@ export class RtspSessions {
     if (wanted.mode === 'event') return this.#finder.ofEvent(operation, ids, wanted.whenOffline);
     return this.#finder.chosen(operation, wanted.camera, wanted.whenOffline);
   }
-
-  #time(wanted: RtspWanted): string | undefined {
-    if (wanted.mode === 'live') return undefined;
-    const text = wanted.mode === 'event' ? startTimeOf(wanted.event) : timeText(wanted.time);
-    return requestTime(shiftedBack(text, preRollOf(wanted.preRoll)), this.#style.appendZ);
-  }
 }
 
 const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
-
-function preRollOf(seconds: number): number {
-  if (seconds >= 0 && seconds <= LONGEST_PRE_ROLL) return seconds;
-  throw new RvmError('BAD_INPUT', `The pre-roll must be from 0 to ${LONGEST_PRE_ROLL} seconds.`);
-}
-
-function startTimeOf(event: RvmEvent): string {
-  const text = asText(firstField(event, ['eventStartTime']));
-  if (text !== undefined && readTime(text) !== undefined) return text;
-  throw new RvmError(
-    'BAD_INPUT',
-    text === undefined
-      ? 'The event has no eventStartTime, so it is not known which video to ask for.'
-      : 'The eventStartTime of the event is no ISO 8601 time such as 2026-03-04T05:06:07, so it is not known which video to ask for.',
-  );
-}

@@ -1,7 +1,7 @@
 import { RvmError } from '../../error';
 import { isRecord } from '../../json/json-record';
+import { relayOf, type RtspRelay } from '../../rtsp-url';
 import type { Answer } from '../http/answer';
-import type { RtspRelay } from '../calls';
 import { DIALECT } from '../dialect';
 import { firstField } from '../http/json-field';
 
@@ -17,12 +17,6 @@ export interface RtspRequest {
 export type LiveStyle = 'omit' | 'live';
 
 const { rtsp: FACTS } = DIALECT;
-/**
- * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes,
- * the backslash and everything beyond ASCII, must not reach a player. A command line has to put it in single quotes.
- */
-const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
-
 export function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
   return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };
 }
@@ -73,24 +67,6 @@ function urlIn(body: unknown, depth: number): string | undefined {
 
 function locationOf(answer: Answer): string | undefined {
   return answer.status === 201 ? answer.location : undefined;
-}
-
-function relayOf(url: string): RtspRelay | undefined {
-  if (url.length > FACTS.maxUrlLength || !LEGAL.test(url)) return undefined;
-  const parsed = URL.parse(url);
-  if (parsed === null || authorityOf(url).split('@').length > 2) return undefined;
-  const { protocol, hostname, port } = parsed;
-  const scheme = protocol.slice(0, -1);
-  const usual = FACTS.ports[scheme];
-  if (usual === undefined || hostname === '') return undefined;
-  return { scheme, host: hostname, port: port === '' ? usual : Number(port) };
-}
-
-/** User, host and port. Players disagree on the host where there is more than one `@`. */
-function authorityOf(url: string): string {
-  const rest = url.slice(url.indexOf('//') + 2);
-  const end = rest.search(/[/?#]/);
-  return end < 0 ? rest : rest.slice(0, end);
 }
 
 /** Made without the answer's body: that may hold the URL. */

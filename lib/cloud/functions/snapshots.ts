@@ -1,4 +1,5 @@
 import { RvmError } from '../../error';
+import { fileNameOf } from '../../file-name';
 import type { Answer } from '../http/answer';
 import type { Snapshot } from '../calls';
 import { WIDEST_SNAPSHOT } from '../choices';
@@ -11,8 +12,6 @@ import { pictureIn } from './picture';
 import type { SessionKeeper } from '../session/session-keeper';
 
 const { snapshot: FACTS } = DIALECT;
-/** Bytes of a name in a file name, which has 255 at most on most disks. */
-const LONGEST_NAME = 120;
 
 /** Takes pictures of now. None is kept. */
 export class Snapshots {
@@ -52,7 +51,7 @@ export class Snapshots {
     );
     const { jpeg, time } = await this.#picture(operation, answer);
     const { id, name } = entry.device;
-    return { jpeg, filename: filenameOf(name || id, time), cameraId: id, time: time.toISOString() };
+    return { jpeg, filename: fileNameOf(name || id, time, 'jpg'), cameraId: id, time: time.toISOString() };
   }
 
   /** What the answer holds, or what the address in it leads to: once, so that no two answers point at each other. */
@@ -95,16 +94,4 @@ function noPicture(answer: Answer): RvmError {
     'The service answered without a JPEG picture; try again, or report it to the service.',
     { status: answer.status, relation: answer.relation, attempts: 1 },
   );
-}
-
-/** Letters, digits and single dashes of the name, and the time to the second. */
-function filenameOf(name: string, time: Date): string {
-  let safe = '';
-  const words = name.slice(0, LONGEST_NAME).normalize('NFC');
-  for (const part of words.split(/[^\p{L}\p{N}]+/u)) {
-    const longer = safe === '' ? part : `${safe}-${part}`;
-    if (part !== '' && Buffer.byteLength(longer) <= LONGEST_NAME) safe = longer;
-  }
-  const stamp = time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
-  return `${safe === '' ? 'camera' : safe}-${stamp}.jpg`;
 }

@@ -170,8 +170,12 @@ export class Messages {
     return row && storedMessage(row).state;
   }
 
-  list({ state, since = 0, limit }: ListQuery): StoredMessage[] {
-    const messages = this.statements[LIST[state]].all(since, limit).map(storedMessage);
+  list({ state, since = 0, alarm, limit }: ListQuery): StoredMessage[] {
+    const rows =
+      alarm === undefined
+        ? this.statements[LIST[state]].all(since, limit)
+        : this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, limit);
+    const messages = rows.map(storedMessage);
     this.bodies.list(messages);
     return messages;
   }

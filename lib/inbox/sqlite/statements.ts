@@ -77,6 +77,7 @@ const SQL = {
   listSettled: list(`state = 'delivered'`),
   listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
   listAll: list('TRUE'),
+  listAlarm: list('station = ? AND alarm = ?'),
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // What is kept no more.

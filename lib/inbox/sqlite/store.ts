@@ -153,7 +153,8 @@ export class Store {
       quarantinedSums: () => quarantine.sums(),
       release: (take) => quarantine.release(take),
       releaseUpTo: ({ endpoint, id }) => quarantine.releaseUpTo(endpoint, id),
-      quarantineKey: () => this.#quarantineKey(),
+      quarantineKey: () => this.#key('quarantine-key'),
+      viewKey: () => this.#key('view-key'),
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
         // The newest message may go with the others, and its sequence must not be given away once more.
@@ -195,11 +196,12 @@ export class Store {
     return now;
   }
 
-  #quarantineKey(): Uint8Array {
-    const known = Buffer.from(this.#meta('quarantine-key') ?? '', 'hex');
+  /** A key of this inbox, made when it is first asked for. */
+  #key(name: string): Uint8Array {
+    const known = Buffer.from(this.#meta(name) ?? '', 'hex');
     if (known.length === KEY_BYTES) return known;
     const key = randomBytes(KEY_BYTES);
-    this.#setMeta('quarantine-key', key.toString('hex'));
+    this.#setMeta(name, key.toString('hex'));
     return key;
   }
 

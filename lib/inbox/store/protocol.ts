@@ -189,6 +189,7 @@ export interface StoreCalls {
   /** All of an endpoint as far as this id: not what nobody has seen yet. */
   releaseUpTo: { take: { endpoint: string; id: number }; give: void };
   quarantineKey: { take: undefined; give: Uint8Array };
+  viewKey: { take: undefined; give: Uint8Array };
   /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
   tidy: { take: { keys: number; bodies: number }; give: boolean };
   /** Asks whether the store can write. */

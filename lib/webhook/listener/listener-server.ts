@@ -7,6 +7,7 @@ import type { Senders } from '../bounds/senders';
 import { Throttle } from '../bounds/throttle';
 import { answer } from '../receive/answer';
 import type { Dispatcher } from '../receive/dispatcher';
+import type { Pages } from '../receive/pages';
 import { KEPT_RAW_HEADERS } from '../receive/ignored-upgrade';
 import { Connections } from './connections';
 import { misuseOf } from './misuse';
@@ -35,6 +36,7 @@ export const DEFAULT_LIMITS: ListenerLimits = {
 
 export interface ListenerServerOptions {
   dispatcher: Dispatcher;
+  pages: Pages;
   senders: Senders;
   limits: ListenerLimits;
   /** With it the server speaks TLS alone. */
@@ -126,7 +128,8 @@ export class ListenerServer {
     if (req.rawHeaders.length >= KEPT_RAW_HEADERS) return answer(req, res, 'head');
     // Node's parser demands one, and takes two: a proxy in front may have gone by the other.
     if ((req.headersDistinct['host'] ?? []).length > 1) return answer(req, res, 'malformed');
-    if (!this.options.dispatcher.handle(req, res)) answer(req, res, 'unknown');
+    const { dispatcher, pages } = this.options;
+    if (!dispatcher.handle(req, res) && !pages.handle(req, res)) answer(req, res, 'unknown');
   }
 
   #failed(error: ClientError, socket: Duplex): void {

@@ -3,6 +3,7 @@ import { RvmError } from '../../error';
 import { Watchers } from '../../concurrency/watchers';
 import { Senders } from '../bounds/senders';
 import { Dispatcher, type DispatcherOptions } from '../receive/dispatcher';
+import { Pages } from '../receive/pages';
 import { assertUsable, listenFault, type ListenerPlace } from './listener-fault';
 import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from './listener-server';
 import { loopbackOrigin } from './loopback-origin';
@@ -30,6 +31,7 @@ export interface ListenerOptions {
  */
 export class Listener {
   readonly dispatcher: Dispatcher;
+  readonly pages = new Pages();
   readonly #senders = new Senders();
   readonly #watchers = new Watchers();
   readonly #log: (line: string) => void;
@@ -106,6 +108,7 @@ export class Listener {
     this.#shut();
     const server = new ListenerServer({
       dispatcher: this.dispatcher,
+      pages: this.pages,
       senders: this.#senders,
       limits: { ...DEFAULT_LIMITS, ...this.options.limits },
       tls: settings.tls,

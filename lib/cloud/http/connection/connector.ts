@@ -1,7 +1,7 @@
 import { buildConnector } from 'undici';
 import { ProxyFault } from './proxy-fault';
 import type { Proxy } from './proxy-settings';
-import type { TlsOptions } from './tls-settings';
+import type { TlsOptions } from '../../../tls/tls-settings';
 
 type Connector = buildConnector.connector;
 

@@ -1,5 +1,6 @@
 import { variableIn } from '../../../environment-variable';
 import { RvmError } from '../../../error';
+import { basicAuthorization, loginOfUrl, type Login } from '../../../login';
 import { ProxyExceptions } from './proxy-exceptions';
 
 /** How the service is reached. */
@@ -29,11 +30,6 @@ export interface Proxy {
 }
 
 type ProxyChoice = (target: URL) => Proxy | undefined;
-
-interface Login {
-  username: string;
-  password: string;
-}
 
 const SCHEME = /^[a-z][a-z\d+.-]*:\/\//i;
 
@@ -110,17 +106,12 @@ function parseProxy(text: string, where: string, login = loginIn(text)): Proxy {
     protocol,
     hostname: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? defaultPort(protocol) : Number(port),
-    ...(login === undefined ? {} : { authorization: basic(login) }),
+    ...(login === undefined ? {} : { authorization: basicAuthorization(login) }),
   };
 }
 
 function defaultPort(protocol: 'http:' | 'https:'): number {
   return protocol === 'https:' ? 443 : 80;
-}
-
-/** A user without a password is one as well. */
-function basic({ username, password }: Login): string {
-  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
 }
 
 function loginOf(settings: { url: string; username?: string; password?: string }): Login | undefined {
@@ -129,9 +120,8 @@ function loginOf(settings: { url: string; username?: string; password?: string }
 }
 
 function loginIn(address: string): Login | undefined {
-  const { username = '', password = '' } = parseAddress(address) ?? {};
-  if (username === '' && password === '') return undefined;
-  return { username: decoded(username), password: decoded(password) };
+  const url = parseAddress(address);
+  return url && loginOfUrl(url);
 }
 
 /** Many write `proxy.example:3128`. */
@@ -139,14 +129,6 @@ function parseAddress(text: string): URL | undefined {
   const trimmed = text.trim();
   const address = SCHEME.test(trimmed) ? trimmed : `http://${trimmed}`;
   return URL.canParse(address) ? new URL(address) : undefined;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The address itself may hold a password, so it is not repeated. */

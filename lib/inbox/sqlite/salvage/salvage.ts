@@ -225,8 +225,10 @@ class Salvage {
       const value = numberIn(this.source.meta(name));
       if (value !== undefined) addMeta(this.target, name, String(value));
     }
-    const key = this.source.meta('quarantine-key');
-    if (typeof key === 'string') addMeta(this.target, 'quarantine-key', key);
+    for (const name of ['quarantine-key', 'view-key']) {
+      const key = this.source.meta(name);
+      if (typeof key === 'string') addMeta(this.target, name, key);
+    }
   }
 }
 

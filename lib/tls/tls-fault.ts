@@ -1,5 +1,5 @@
 /** Who stands at the other end of a TLS connection. */
-type Party = 'service' | 'proxy';
+type Party = 'service' | 'proxy' | 'relay';
 
 /** What OpenSSL makes of an answer in clear. */
 const NO_TLS = /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_HTTP_REQUEST|EPROTO)$/;
@@ -14,10 +14,17 @@ const REFUSED =
   /ALERT_(BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(REVOKED|EXPIRED|UNKNOWN)|UNKNOWN_CA|ACCESS_DENIED)/;
 const ALERT = /ALERT_[A-Z]/;
 
+const OF_THE_CLOUD =
+  'a certificate authority of your own goes into the TLS node of the cloud, or into NODE_EXTRA_CA_CERTS';
 const OWN_AUTHORITY: Readonly<Record<Party, string>> = {
-  service:
-    'a certificate authority of your own goes into the TLS node of the cloud, or into NODE_EXTRA_CA_CERTS',
+  service: OF_THE_CLOUD,
+  relay: OF_THE_CLOUD,
   proxy: 'its certificate authority goes into NODE_EXTRA_CA_CERTS',
+};
+const IN_CLEAR: Readonly<Record<Party, string>> = {
+  service: 'http:// instead of https://',
+  proxy: 'http:// instead of https://',
+  relay: 'rtsp:// instead of rtsps://',
 };
 
 /**
@@ -30,16 +37,16 @@ export function tlsFault(code: string, message: string, party: Party): string | 
     return `The proxy ends the TLS handshake (${code}): it may ask for a certificate of the client, which it does not get.`;
   }
   if (ASKED.test(said)) {
-    return `The service asks for a certificate of the client (${code}): enter it in the TLS node of the cloud.`;
+    return `The ${party} asks for a certificate of the client (${code}): enter it in the TLS node of the cloud.`;
   }
   if (REFUSED.test(said)) {
-    return `The service does not accept the certificate of the client (${code}): check the one in the TLS node of the cloud.`;
+    return `The ${party} does not accept the certificate of the client (${code}): check the one in the TLS node of the cloud.`;
   }
   if (ALERT.test(said)) {
-    return `The service ends the TLS handshake (${code}): it may ask for a certificate of the client, which goes into the TLS node of the cloud, or for another version of TLS.`;
+    return `The ${party} ends the TLS handshake (${code}): it may ask for a certificate of the client, which goes into the TLS node of the cloud, or for another version of TLS.`;
   }
   if (NO_TLS.test(code)) {
-    return `What answers at the address of the ${party} does not speak TLS as expected (${code}): is it http:// instead of https://?`;
+    return `What answers at the address of the ${party} does not speak TLS as expected (${code}): is it ${IN_CLEAR[party]}?`;
   }
   if (!NOT_ACCEPTED.test(code)) return undefined;
   return `The certificate of the ${party} is not accepted (${code}); ${cure(code, party)}.`;

@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { RvmError } from '../../../error';
+import { RvmError } from '../error';
 
 /** What a user may set of the TLS to the service. Names as in `node:tls`; keys and certificates are PEM, `pfx` is not. */
 export interface TlsSettings {

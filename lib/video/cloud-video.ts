@@ -1,0 +1,161 @@
+import { Abort } from '../concurrency/abort';
+import { RvmError } from '../error';
+import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
+import { Job, type JobOptions } from './jobs/job';
+import { findMoments, type Moment } from './jobs/pictures';
+import { SpanReader } from './jobs/span-reader';
+import { startOf } from './jobs/video-span';
+import type { Jpeg } from './picture/jpeg';
+import type { MediaStream, VideoFrame } from './media';
+import { Upstreams, type OpenStream } from './sessions/upstreams';
+import { VideoPlaces } from './sessions/video-places';
+import type { VideoSource } from './sessions/video-source';
+
+export type { JobOptions } from './jobs/job';
+export type { Progress } from './jobs/progress';
+
+interface DecodingOptions {
+  /** Pixels at most; as wide as the video unless said. */
+  width?: number | undefined;
+  signal: AbortSignal;
+}
+
+/** Makes pictures of video. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
+export interface PictureDecoder {
+  /** @throws RvmError DECODER_MISSING where it cannot make any */
+  demand(): Promise<void>;
+  picture(frames: readonly VideoFrame[], time: number, options: DecodingOptions): Promise<Jpeg>;
+  /** One picture of all. */
+  sheet(pictures: readonly Jpeg[], options: DecodingOptions): Promise<Jpeg>;
+  close(): Promise<void>;
+}
+
+export interface CloudVideoOptions {
+  /** RTSP sessions at once. */
+  sessions: number;
+  open: OpenStream;
+  decoder: PictureDecoder;
+  /** Wall clock, in milliseconds. */
+  now?: () => number;
+}
+
+export interface PicturesWanted {
+  /** Seconds relative to the time of the source. */
+  offsets: readonly number[];
+  /** Pixels at most. */
+  width?: number | undefined;
+}
+
+/** A picture from a recording. */
+export interface AlarmPicture extends Jpeg {
+  offset: number;
+  /** When it was taken: ISO 8601, UTC. */
+  time: string;
+  camera: { id: string; name: string };
+}
+
+/** All video of one cloud: its RTSP sessions, and what is made of them. */
+export class CloudVideo {
+  readonly #upstreams: Upstreams;
+  readonly #decoder: PictureDecoder;
+  readonly #now: () => number;
+  readonly #closing = new Abort();
+  readonly #jobs = new Set<Promise<unknown>>();
+
+  constructor({ sessions, open, decoder, now = Date.now }: CloudVideoOptions) {
+    this.#upstreams = new Upstreams(new VideoPlaces(sessions), open, now);
+    this.#decoder = decoder;
+    this.#now = now;
+  }
+
+  /** RTSP sessions that are open, or being opened. */
+  get sessions(): number {
+    return this.#upstreams.count;
+  }
+
+  /**
+   * Pictures at some seconds before or after the time of a source, in the order in which they were asked for.
+   * @throws RvmError BAD_INPUT and DECODER_MISSING before anything is opened; VIDEO_NOT_YET, VIDEO_FAILED, VIDEO_BUSY, and
+   *   those of the session
+   */
+  pictures(source: VideoSource, wanted: PicturesWanted, options: JobOptions): Promise<AlarmPicture[]> {
+    return this.#run(options, async (job) => {
+      startOf(source.wanted, this.#now());
+      if (source.wanted.mode === 'live' && wanted.offsets.some((offset) => offset < 0)) throw noPast();
+      await this.#decoder.demand();
+      const decoded = new Map<number, Promise<AlarmPicture>>();
+      await findMoments(job, source, wanted.offsets, (moment) => {
+        const picture = this.#decoded(moment, { width: wanted.width, signal: options.signal });
+        // Until it is waited for, nobody would hear of a failure, and Node.js ends a process for that.
+        picture.catch(() => undefined);
+        decoded.set(moment.offset, picture);
+      });
+      return Promise.all(wanted.offsets.flatMap((offset) => decoded.get(offset) ?? []));
+    });
+  }
+
+  /** One picture of several. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
+  sheet(pictures: readonly Jpeg[], options: DecodingOptions): Promise<Jpeg> {
+    return this.#decoder.sheet(pictures, options);
+  }
+
+  /**
+   * Records a clip from the time of a source on.
+   * @throws RvmError BAD_INPUT before anything is opened; before the first picture VIDEO_NOT_YET, VIDEO_FAILED, VIDEO_BUSY, and
+   *   those of the session; CANCELLED
+   */
+  clip(source: VideoSource, span: ClipSpan, sink: ClipSink, options: JobOptions): Promise<Recorded> {
+    return this.#run(options, async (job) => {
+      startOf(source.wanted, this.#now());
+      return recordClip(job, source, span, sink);
+    });
+  }
+
+  /**
+   * Video for somebody who looks on, until it is closed; pictures are left out where that one is slow.
+   * @param seconds of recorded video; live video has no end
+   * @throws RvmError as `clip`
+   */
+  open(source: VideoSource, seconds: number, options: JobOptions): Promise<MediaStream> {
+    return this.#run(options, async (job) => {
+      const from = startOf(source.wanted, this.#now());
+      const joined = await job.join(source, 'pictures are left out');
+      return new SpanReader(joined, from === undefined ? Infinity : from + seconds * 1000);
+    });
+  }
+
+  /** Ends all jobs with CANCELLED, and resolves when nothing is open any more. */
+  async close(): Promise<void> {
+    this.#closing.abort(new RvmError('CANCELLED', 'The cloud of this video was closed.'));
+    await Promise.all([this.#upstreams.close(), this.#decoder.close()]);
+    await Promise.allSettled(this.#jobs);
+  }
+
+  async #run<Result>(options: JobOptions, work: (job: Job) => Promise<Result>): Promise<Result> {
+    const job = new Job(this.#upstreams, options, this.#closing);
+    const working = work(job).finally(() => job.end());
+    this.#jobs.add(working);
+    try {
+      return await working;
+    } finally {
+      this.#jobs.delete(working);
+    }
+  }
+
+  async #decoded(moment: Moment, options: DecodingOptions): Promise<AlarmPicture> {
+    const picture = await this.#decoder.picture(moment.frames, moment.time, options);
+    return {
+      offset: moment.offset,
+      time: new Date(moment.takenAt).toISOString(),
+      camera: moment.camera,
+      ...picture,
+    };
+  }
+}
+
+function noPast(): RvmError {
+  return new RvmError(
+    'BAD_INPUT',
+    'Live video has no past: leave out the offsets below 0, or choose recorded video.',
+  );
+}

@@ -1,0 +1,161 @@
+import { RvmError } from '../../error';
+import type { MediaFrame } from '../media';
+import type { Joined } from '../sessions/upstreams';
+import type { VideoSource } from '../sessions/video-source';
+import type { Job } from './job';
+import { later, startOf } from './video-span';
+
+/** Seconds: a recording that ends so near to what was wanted is whole. */
+const WHOLE = 1;
+
+/** Takes the pictures and the sound of a clip, in the order of decoding, with times from 0 on. */
+export interface ClipSink {
+  /** False where it takes no more: it is as long as it may be. */
+  add(frame: MediaFrame): Promise<boolean>;
+  /** Why it takes no more. */
+  readonly ended: 'format changed' | 'too large' | undefined;
+}
+
+export interface ClipSpan {
+  /** When it ends, in milliseconds since 1970; asked again and again, for the end of an alarm may not be known yet. */
+  until: () => number;
+}
+
+/** Why a clip is shorter than was asked for. */
+export type Shortness = 'recording ends' | 'stalled' | 'broken off' | 'format changed' | 'too large';
+
+export interface Recorded {
+  /** The moments of its first and of its last picture, in milliseconds since 1970. */
+  from: number;
+  to: number;
+  cameraId: string;
+  /** Codecs that were left out. */
+  leftOut: readonly string[];
+  reason: Shortness | undefined;
+}
+
+/**
+ * Records a clip. A recording that stops short of what is wanted, while it is young, is asked for again from there on; what
+ * breaks off after the first picture is given as it is.
+ * @throws RvmError those of the session and of the relay, before the first picture; CANCELLED
+ */
+export async function recordClip(
+  job: Job,
+  source: VideoSource,
+  span: ClipSpan,
+  sink: ClipSink,
+): Promise<Recorded> {
+  const recording = new Recording(job, source, span, sink);
+  return recording.run();
+}
+
+class Recording {
+  readonly #job: Job;
+  readonly #source: VideoSource;
+  readonly #span: ClipSpan;
+  readonly #sink: ClipSink;
+  /** The moment of the first picture. */
+  #from: number | undefined;
+  /** The moment of the newest. */
+  #to = -Infinity;
+  #cameraId = '';
+  #leftOut: readonly string[] = [];
+  /** The session has not come to what is new. */
+  #isBehind = true;
+
+  constructor(job: Job, source: VideoSource, span: ClipSpan, sink: ClipSink) {
+    this.#job = job;
+    this.#source = source;
+    this.#span = span;
+    this.#sink = sink;
+  }
+
+  async run(): Promise<Recorded> {
+    for (let attempt = 1; ; attempt += 1) {
+      const joined = await this.#join();
+      if (joined === undefined) return this.#recorded('recording ends');
+      const end = await this.#read(joined);
+      if (end !== 'recording ends') return this.#recorded(end);
+      if (!this.#isBehind) attempt = 1;
+      if (!this.#isBehind) this.#job.came();
+      try {
+        await this.#job.again(endsShort(), attempt);
+      } catch (error) {
+        if (this.#job.hasEnded) throw error;
+        return this.#recorded(end);
+      }
+    }
+  }
+
+  /** Undefined where there was something, and no more of it comes. */
+  async #join(): Promise<Joined | undefined> {
+    try {
+      return await this.#job.join(this.#next(), 'stream waits');
+    } catch (error) {
+      if (this.#from === undefined || this.#job.hasEnded) throw error;
+      return undefined;
+    }
+  }
+
+  /** From the beginning, or from where it has stopped. */
+  #next(): VideoSource {
+    const start = startOf(this.#source.wanted, Infinity);
+    if (this.#from === undefined || start === undefined) return this.#source;
+    return later(this.#source, (this.#to - start) / 1000);
+  }
+
+  /** @returns undefined where all is there */
+  async #read(joined: Joined): Promise<Shortness | undefined> {
+    const { reader, session } = joined;
+    this.#cameraId = session.cameraId;
+    this.#leftOut = reader.leftOut;
+    this.#isBehind = true;
+    try {
+      for await (const frame of reader) {
+        const end = await this.#take(frame, joined.momentOf(frame.time));
+        if (end !== 'goes on') return end;
+      }
+    } catch (error) {
+      if (this.#job.hasEnded || this.#from === undefined) throw error;
+      return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
+    } finally {
+      await reader.close();
+    }
+    return this.#to + WHOLE * 1000 >= this.#span.until() ? undefined : 'recording ends';
+  }
+
+  async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
+    if (moment >= this.#span.until() && this.#from !== undefined) return undefined;
+    if (!this.#isNew(frame, moment)) return 'goes on';
+    this.#from ??= moment;
+    const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });
+    if (!isTaken) return this.#sink.ended ?? 'too large';
+    if (frame.kind === 'audio') return 'goes on';
+    this.#to = Math.max(this.#to, moment);
+    this.#job.tell({ kind: 'reading', ...this.#told() });
+    return 'goes on';
+  }
+
+  /** A session that goes on where another has stopped begins with what is known: the next key frame is the first new one. */
+  #isNew(frame: MediaFrame, moment: number): boolean {
+    if (!this.#isBehind) return true;
+    if (frame.kind !== 'video' || !frame.key || moment <= this.#to) return false;
+    this.#isBehind = false;
+    return true;
+  }
+
+  #told(): { seconds: number; of: number | undefined } {
+    const from = this.#from ?? 0;
+    const end = this.#span.until();
+    return { seconds: (this.#to - from) / 1000, of: Number.isFinite(end) ? (end - from) / 1000 : undefined };
+  }
+
+  #recorded(reason: Shortness | undefined): Recorded {
+    const from = this.#from ?? 0;
+    return { from, to: this.#to, cameraId: this.#cameraId, leftOut: this.#leftOut, reason };
+  }
+}
+
+function endsShort(): RvmError {
+  return new RvmError('VIDEO_NOT_YET', 'The recording ends before the end of the clip.');
+}

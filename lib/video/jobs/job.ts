@@ -1,0 +1,128 @@
+import { Abort } from '../../concurrency/abort';
+import { abortOf } from '../../concurrency/abort-of-signal';
+import { RvmError } from '../../error';
+import type { Slow } from '../sessions/stream-reader';
+import type { Joined, Upstreams } from '../sessions/upstreams';
+import type { VideoSource } from '../sessions/video-source';
+import { cureOf, pauseBefore } from './patience';
+import type { Progress } from './progress';
+
+export interface JobOptions {
+  /** Ends the job with CANCELLED, or with the `RvmError` that is its reason. */
+  signal: AbortSignal;
+  /** Milliseconds until the first picture. */
+  deadlineMs: number;
+  /** Milliseconds to wait until the recording exists. */
+  waitForVideoMs: number;
+  onProgress?: (progress: Progress) => void;
+}
+
+/** One picture, clip or view on its way: how long it may wait, and for what. */
+export class Job {
+  readonly #upstreams: Upstreams;
+  readonly #options: JobOptions;
+  readonly #ending = new Abort();
+  /** Since when a recording is waited for. */
+  #waitsSince = performance.now();
+  readonly #deadline: NodeJS.Timeout;
+  readonly #stopListening: readonly (() => void)[];
+  #failure: RvmError | undefined;
+
+  /** @param closing ends it as well */
+  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort) {
+    this.#upstreams = upstreams;
+    this.#options = options;
+    this.#stopListening = [abortOf(options.signal), closing].map((abort) =>
+      abort.onAbort((reason) => this.#ending.abort(reason)),
+    );
+    this.#deadline = setTimeout(
+      () => this.#ending.abort(this.#failure ?? deadlineOver()),
+      options.deadlineMs,
+    );
+  }
+
+  /** Its signal was aborted, or its deadline is over. */
+  get hasEnded(): boolean {
+    return this.#ending.reason !== undefined;
+  }
+
+  tell(progress: Progress): void {
+    this.#options.onProgress?.(progress);
+  }
+
+  /**
+   * Joins the session that has what is wanted; what failed in passing is tried again, and a recording that does not exist yet is
+   * waited for.
+   * Its readers end with the job.
+   * @throws RvmError VIDEO_NOT_YET where there is no recording until the end of the waiting; at the deadline the last error
+   */
+  async join(source: VideoSource, slow: Slow): Promise<Joined> {
+    for (let attempt = 1; ; attempt += 1) {
+      this.tell({ kind: 'opening' });
+      try {
+        const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
+        clearTimeout(this.#deadline);
+        this.#ending.onAbort((reason) => joined.reader.abandon(reason));
+        return joined;
+      } catch (error) {
+        await this.again(error, attempt);
+      }
+    }
+  }
+
+  /**
+   * Waits before what failed is tried again.
+   * @param attempt how often it has failed, from 1
+   * @throws the error where that makes no sense, or there is no time
+   */
+  async again(error: unknown, attempt: number): Promise<void> {
+    const cure = !this.hasEnded ? cureOf(error, attempt) : 'none';
+    if (!(error instanceof RvmError) || cure === 'none') throw error;
+    const ms = pauseBefore(attempt);
+    this.#failure = error;
+    if (cure === 'wait for the recording') {
+      this.#failure = notYet(error);
+      if (performance.now() - this.#waitsSince + ms > this.#options.waitForVideoMs) throw this.#failure;
+      this.tell({ kind: 'waiting' });
+    }
+    await this.#pause(ms);
+  }
+
+  /** Some of the recording came: the time to wait for the rest begins anew. */
+  came(): void {
+    this.#waitsSince = performance.now();
+  }
+
+  end(): void {
+    clearTimeout(this.#deadline);
+    for (const stop of this.#stopListening) stop();
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        stopListening();
+        resolve();
+      }, ms);
+      const stopListening = this.#ending.onAbort((reason) => {
+        clearTimeout(timer);
+        reject(reason);
+      });
+    });
+  }
+}
+
+function notYet({ cause }: RvmError): RvmError {
+  return new RvmError(
+    'VIDEO_NOT_YET',
+    'There is no recording of this time yet: wait longer for it, or look whether the camera records, and at the clocks of camera and service.',
+    cause,
+  );
+}
+
+function deadlineOver(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'The time limit of this message was over before the first picture had come; allow more time in the node, or more videos at once in the cloud.',
+  );
+}

@@ -1,0 +1,143 @@
+import { RvmError } from '../../error';
+import type { VideoFrame } from '../media';
+import type { Joined } from '../sessions/upstreams';
+import type { VideoSource } from '../sessions/video-source';
+import { FrameRun } from './frame-run';
+import type { Job } from './job';
+import { later, startOf } from './video-span';
+
+/** Seconds: pictures that are further apart are faster had from two sessions. */
+const APART = 10;
+/** Seconds before the wanted time at which a recording may end: the last picture is still that of the moment. */
+const NEAR = 1;
+
+/** The pictures that can be decoded together, and the time of the one that is wanted. */
+export interface Moment {
+  offset: number;
+  /** From a key frame on, in the order of decoding. */
+  frames: readonly VideoFrame[];
+  /** On the clock of the stream. */
+  time: number;
+  /** When the picture was taken, in milliseconds since 1970. */
+  takenAt: number;
+  camera: Joined['session']['device'];
+}
+
+/**
+ * Finds the moments at some seconds before or after the time of a source, from as few sessions as is fast.
+ * @param found told of each as soon as it is there
+ * @throws RvmError VIDEO_NOT_YET where the recording ends before one of them, and those of the session and of the relay
+ */
+export async function findMoments(
+  job: Job,
+  source: VideoSource,
+  offsets: readonly number[],
+  found: (moment: Moment) => void,
+): Promise<void> {
+  const sorted = [...new Set(offsets)].sort((a, b) => a - b);
+  for (const near of groupsOf(sorted)) await findNear(job, source, near, found);
+}
+
+function groupsOf(sorted: readonly number[]): number[][] {
+  const groups: number[][] = [];
+  for (const offset of sorted) {
+    const group = groups.at(-1);
+    const last = group?.at(-1);
+    if (group === undefined || last === undefined || offset - last > APART) groups.push([offset]);
+    else group.push(offset);
+  }
+  return groups;
+}
+
+/** A recording that ends too early, while it is young, is asked for again. */
+async function findNear(
+  job: Job,
+  source: VideoSource,
+  offsets: number[],
+  found: (moment: Moment) => void,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const [first = 0] = offsets;
+    const joined = await job.join(later(source, first), 'stream waits');
+    try {
+      const search = new MomentSearch(source, offsets, joined);
+      await search.run(job, found);
+      offsets = search.missing;
+    } finally {
+      await joined.reader.close();
+    }
+    if (offsets.length === 0) return;
+    await job.again(endsBefore(), attempt);
+  }
+}
+
+/** The search in one session. */
+class MomentSearch {
+  readonly #joined: Joined;
+  readonly #missing: number[];
+  readonly #start: number | undefined;
+  #run = new FrameRun();
+
+  constructor(source: VideoSource, offsets: readonly number[], joined: Joined) {
+    this.#joined = joined;
+    this.#missing = [...offsets];
+    this.#start = startOf(source.wanted, Infinity);
+  }
+
+  get missing(): number[] {
+    return this.#missing;
+  }
+
+  async run(job: Job, found: (moment: Moment) => void): Promise<void> {
+    const { reader } = this.#joined;
+    for await (const frame of reader) {
+      if (frame.kind !== 'video') continue;
+      if (frame.key) this.#settle(found, frame.time);
+      if (frame.key) this.#run = new FrameRun();
+      this.#run.add(frame);
+      while (this.#missing.length > 0 && this.#run.has(this.#wanted())) this.#give(found);
+      if (this.#missing.length === 0) return;
+      job.tell({ kind: 'reading', seconds: Math.max(0, frame.time), of: this.#wanted() });
+    }
+    this.#settle(found, this.#run.newest + NEAR);
+  }
+
+  /** Those that come before the next picture: nothing more comes for them. */
+  #settle(found: (moment: Moment) => void, until: number): void {
+    while (this.#missing.length > 0 && this.#run.frames.length > 0 && this.#wanted() < until)
+      this.#give(found);
+  }
+
+  #give(found: (moment: Moment) => void): void {
+    const time = this.#wanted();
+    const offset = this.#missing.shift();
+    if (offset === undefined) return;
+    const { frames } = this.#run;
+    const shown = shownAt(frames, time);
+    found({
+      offset,
+      frames: [...frames],
+      time,
+      takenAt: this.#joined.momentOf(shown),
+      camera: this.#joined.session.device,
+    });
+  }
+
+  /** The time of the next one, on the clock of the stream. Live video begins now. */
+  #wanted(): number {
+    const [offset = 0] = this.#missing;
+    if (this.#start === undefined) return (this.#run.frames[0]?.time ?? 0) + offset;
+    return (this.#start + offset * 1000 - this.#joined.momentOf(0)) / 1000;
+  }
+}
+
+/** When the picture is shown that is the last at a time or before it; the first one where all are later. */
+function shownAt(frames: readonly VideoFrame[], time: number): number {
+  const times = frames.map((frame) => frame.time);
+  const before = times.filter((each) => each <= time + 0.002);
+  return before.length > 0 ? Math.max(...before) : Math.min(...times);
+}
+
+function endsBefore(): RvmError {
+  return new RvmError('VIDEO_NOT_YET', 'The recording ends before the time of the picture.');
+}

@@ -1,0 +1,43 @@
+import type { AudioFormat, MediaFrame, MediaStream } from '../media';
+import type { Joined } from '../sessions/upstreams';
+
+/** A stream that ends at a moment. */
+export class SpanReader implements MediaStream {
+  readonly #joined: Joined;
+  readonly #until: number;
+
+  /** @param until in milliseconds since 1970 */
+  constructor(joined: Joined, until: number) {
+    this.#joined = joined;
+    this.#until = until;
+  }
+
+  get leftOut(): readonly string[] {
+    return this.#joined.reader.leftOut;
+  }
+
+  get audio(): AudioFormat | undefined {
+    return this.#joined.reader.audio;
+  }
+
+  get lost(): number {
+    return this.#joined.reader.lost;
+  }
+
+  wallClock(time: number): number | undefined {
+    return this.#joined.reader.wallClock(time);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<MediaFrame> {
+    const { reader, momentOf } = this.#joined;
+    for await (const frame of reader) {
+      if (momentOf(frame.time) >= this.#until) break;
+      yield frame;
+    }
+    await this.close();
+  }
+
+  close(): Promise<void> {
+    return this.#joined.reader.close();
+  }
+}

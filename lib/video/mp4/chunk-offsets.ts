@@ -1,0 +1,30 @@
+/** The boxes on the way to the tables of offsets (ISO/IEC 14496-12, section 8). */
+const AROUND = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
+/** Size and type before the content of a box; version, flags and count before the offsets of a table. */
+const BOX_HEAD = 8;
+const TABLE_HEAD = 8;
+
+/**
+ * Tells an index that the media data lie elsewhere: all offsets in it (`stco`, `co64`) grow, or shrink, by so many bytes.
+ * The index is ours, so that its sizes are believed.
+ */
+export function shiftOffsets(index: Buffer, by: number): void {
+  for (let at = 0; at + BOX_HEAD <= index.length;) {
+    const size = index.readUInt32BE(at);
+    const type = index.toString('latin1', at + 4, at + BOX_HEAD);
+    const content = index.subarray(at + BOX_HEAD, at + size);
+    if (AROUND.has(type)) shiftOffsets(content, by);
+    if (type === 'stco') shiftTable(content, by);
+    if (type === 'co64') shiftLargeTable(content, by);
+    at += size;
+  }
+}
+
+function shiftTable(table: Buffer, by: number): void {
+  for (let at = TABLE_HEAD; at < table.length; at += 4) table.writeUInt32BE(table.readUInt32BE(at) + by, at);
+}
+
+function shiftLargeTable(table: Buffer, by: number): void {
+  for (let at = TABLE_HEAD; at < table.length; at += 8)
+    table.writeBigUInt64BE(table.readBigUInt64BE(at) + BigInt(by), at);
+}

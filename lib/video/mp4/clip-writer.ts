@@ -1,0 +1,187 @@
+import { RvmError } from '../../error';
+import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../media';
+import { AAC_SAMPLES } from './aac-samples';
+import type { ClipDestination } from './clip-destination';
+import { lengthPrefixed, sizeOf } from './length-prefixed';
+import type { Muxer } from './muxer';
+import { isSameAudio, isSameVideo } from './same-format';
+import { Timeline } from './timeline';
+
+export interface ClipFacts {
+  /** From the first picture to the end of the last, or of the sound. */
+  seconds: number;
+  bytes: number;
+  /** Of all bytes, in hexadecimal digits. */
+  sha256: string;
+  /** As the parameter `codecs` of a media type has them (RFC 6381), such as `avc1.4D401F, mp4a.40.2`. */
+  codecs: string;
+  /** Of the pictures, in pixels. */
+  width: number;
+  height: number;
+  /** Pictures. */
+  frames: number;
+}
+
+/** Why a clip takes no more: what comes needs another decoder, or would make it larger than it may be. */
+export type ClipEnd = 'format changed' | 'too large';
+
+/** Seconds of pictures until it is clear that there is no sound: it may come later than the pictures it belongs to. */
+const SOUND_COMES = 2;
+/** What is held until then, whatever the times of a stream say. */
+const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };
+
+interface Placed {
+  frame: MediaFrame;
+  /** Seconds from the first picture on. */
+  time: number;
+}
+
+/**
+ * An MP4 of what a camera sent, with its index first, so that it plays while it is loaded. Begins with the first key frame, at
+ * second 0. One call at a time.
+ *
+ * Whatever fails leaves nothing behind.
+ */
+export class ClipWriter {
+  readonly #destination: ClipDestination;
+  readonly #timeline = new Timeline();
+  /** The first of all, until it is clear whether there is sound. */
+  #held: Placed[] = [];
+  #muxer: Muxer | undefined;
+  #video: VideoFormat | undefined;
+  #audio: AudioFormat | undefined;
+  #ended: ClipEnd | undefined;
+  #media = 0;
+  #frames = 0;
+  #seconds = 0;
+
+  constructor(destination: ClipDestination) {
+    this.#destination = destination;
+  }
+
+  /** Why it takes no more, if so. It is a whole clip all the same, once finished. */
+  get ended(): ClipEnd | undefined {
+    return this.#ended;
+  }
+
+  /**
+   * Takes the next frame in the order of decoding. Sound before the first picture, and all before the first key frame, is left out.
+   * @returns false where the clip takes no more, see `ended`
+   * @throws RvmError STORE_FAILED; then nothing is left of the clip
+   */
+  async add(frame: MediaFrame): Promise<boolean> {
+    if (this.#ended !== undefined) return false;
+    const time = this.#placed(frame);
+    if (time === undefined) return this.#ended === undefined;
+    await this.#orNothing(() => this.#take({ frame, time }));
+    return true;
+  }
+
+  /**
+   * Completes the clip.
+   * @throws RvmError VIDEO_FAILED where there was no picture, STORE_FAILED; then nothing is left of the clip
+   */
+  async finish(): Promise<ClipFacts> {
+    return this.#orNothing(async () => {
+      const video = this.#video;
+      if (video === undefined)
+        throw new RvmError(
+          'VIDEO_FAILED',
+          'The relay sent no picture that can be shown, so there is no clip.',
+        );
+      const muxer = this.#muxer ?? (await this.#begin(video));
+      const head = await muxer.finish();
+      const codecs = [video.codecString, ...(this.#audio === undefined ? [] : [this.#audio.codecString])];
+      return {
+        seconds: this.#seconds,
+        ...(await this.#destination.finish(head)),
+        codecs: codecs.join(', '),
+        width: video.width,
+        height: video.height,
+        frames: this.#frames,
+      };
+    });
+  }
+
+  /** Gives up: nothing is left behind. Never fails. */
+  async discard(): Promise<void> {
+    this.#held = [];
+    await this.#muxer?.cancel();
+    await this.#destination.discard();
+  }
+
+  async #orNothing<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.discard();
+      throw error;
+    }
+  }
+
+  /** Undefined for what is left out, or ends the clip. */
+  #placed(frame: MediaFrame): number | undefined {
+    const bytes = frame.kind === 'video' ? sizeOf(frame) : frame.data.length;
+    if (bytes === 0 || !this.#isOfFormat(frame)) return undefined;
+    const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
+    if (time === undefined) return undefined;
+    if (this.#media + bytes > this.#destination.most) this.#ended = 'too large';
+    if (this.#ended !== undefined) return undefined;
+    this.#media += bytes;
+    return time;
+  }
+
+  #isOfFormat(frame: MediaFrame): boolean {
+    if (frame.kind === 'audio') return this.#audio === undefined || isSameAudio(frame.format, this.#audio);
+    if (this.#video !== undefined && !isSameVideo(frame.format, this.#video)) this.#ended = 'format changed';
+    return this.#ended === undefined;
+  }
+
+  async #take(placed: Placed): Promise<void> {
+    const { frame, time } = placed;
+    if (frame.kind === 'video') this.#video ??= frame.format;
+    // Sound that comes later than all that is waited for is left out, for the clip has begun without it.
+    else if (this.#muxer === undefined) this.#audio ??= frame.format;
+    if (this.#muxer !== undefined) return this.#write(this.#muxer, placed);
+    this.#held.push(placed);
+    if (this.#video !== undefined && !this.#mayHaveSound(time)) await this.#begin(this.#video);
+  }
+
+  /** Sound may still come. */
+  #mayHaveSound(time: number): boolean {
+    const isRoom = this.#held.length < MOST_HELD.frames && this.#media < MOST_HELD.bytes;
+    return isRoom && this.#audio === undefined && time < SOUND_COMES;
+  }
+
+  async #begin(video: VideoFormat): Promise<Muxer> {
+    // Loaded now and not before: it takes a whole one of the smallest machines some tenths of a second, and 15 MB.
+    const library = await import('./muxer.js');
+    const append = (data: Uint8Array): Promise<void> => this.#destination.append(data);
+    const muxer = await library.Muxer.open(video, this.#audio, append);
+    this.#muxer = muxer;
+    const held = this.#held;
+    this.#held = [];
+    for (const placed of held) await this.#write(muxer, placed);
+    return muxer;
+  }
+
+  #write(muxer: Muxer, { frame, time }: Placed): Promise<void> {
+    return frame.kind === 'video'
+      ? this.#writePicture(muxer, frame, time)
+      : this.#writeSound(muxer, frame, time);
+  }
+
+  async #writePicture(muxer: Muxer, frame: VideoFrame, time: number): Promise<void> {
+    const duration = this.#timeline.interval;
+    await muxer.addPicture(lengthPrefixed(frame), frame.key, { time, duration });
+    this.#frames += 1;
+    this.#seconds = Math.max(this.#seconds, time + duration);
+  }
+
+  async #writeSound(muxer: Muxer, { data, format }: AudioFrame, time: number): Promise<void> {
+    if (this.#audio === undefined) return;
+    const duration = AAC_SAMPLES / format.sampleRate;
+    await muxer.addSound(data, { time, duration });
+    this.#seconds = Math.max(this.#seconds, time + duration);
+  }
+}

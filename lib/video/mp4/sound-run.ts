@@ -1,0 +1,28 @@
+import { AAC_SAMPLES } from './aac-samples';
+import { AUDIO_TRACK } from './initialisation';
+import type { FragmentSample, TrackRun } from './movie-fragment';
+
+/** Sound that waits for the next fragment. Without a break it is one run, whatever the times of its packets are rounded to. */
+export class SoundRun {
+  #runs: { start: number; samples: FragmentSample[] }[] = [];
+  /** Where the newest ends. */
+  #end = -Infinity;
+
+  /** @param heard in samples, on the clock of the track */
+  add(data: Buffer, heard: number): void {
+    const follows = Math.abs(heard - this.#end) < AAC_SAMPLES / 2;
+    const start = follows ? this.#end : heard;
+    const sample = { data, duration: AAC_SAMPLES, offset: 0, key: true };
+    const newest = this.#runs.at(-1);
+    if (follows && newest !== undefined) newest.samples.push(sample);
+    else this.#runs.push({ start, samples: [sample] });
+    this.#end = start + AAC_SAMPLES;
+  }
+
+  /** All that waits. */
+  take(): TrackRun[] {
+    const runs = this.#runs.map((run) => ({ ...run, track: AUDIO_TRACK }));
+    this.#runs = [];
+    return runs;
+  }
+}

@@ -1,0 +1,69 @@
+/** What an Exp-Golomb code may have of leading zeros: more would be beyond 32 bits, and no field of a parameter set is. */
+const MOST_ZEROS = 31;
+
+/**
+ * Reads fields of bits, the highest first. Beyond the end there are zeros, and `exceeded` says so: whoever reads a structure
+ * asks once, at its end.
+ */
+export class BitReader {
+  #at = 0;
+  #exceeded = false;
+
+  constructor(private readonly bytes: Uint8Array) {}
+
+  /** More was read than there is, or a code that is none. */
+  get exceeded(): boolean {
+    return this.#exceeded;
+  }
+
+  /** Place of the next bit. */
+  get position(): number {
+    return this.#at;
+  }
+
+  bit(): number {
+    const byte = this.bytes[this.#at >>> 3];
+    if (byte === undefined) {
+      this.#exceeded = true;
+      return 0;
+    }
+    const bit = (byte >>> (7 - (this.#at & 7))) & 1;
+    this.#at += 1;
+    return bit;
+  }
+
+  flag(): boolean {
+    return this.bit() === 1;
+  }
+
+  /** A number of up to 32 bits. */
+  bits(count: number): number {
+    let value = 0;
+    for (let read = 0; read < count && !this.#exceeded; read += 1) value = value * 2 + this.bit();
+    return value;
+  }
+
+  skip(count: number): void {
+    this.#at += count;
+    if (this.#at > this.bytes.length * 8) this.#exceeded = true;
+  }
+
+  /** `ue(v)`: ITU-T H.264 and H.265, section 9. */
+  unsigned(): number {
+    let zeros = 0;
+    while (this.bit() === 0) {
+      zeros += 1;
+      if (zeros > MOST_ZEROS || this.#exceeded) {
+        this.#exceeded = true;
+        return 0;
+      }
+    }
+    return 2 ** zeros - 1 + this.bits(zeros);
+  }
+
+  /** `se(v)`. */
+  signed(): number {
+    const code = this.unsigned();
+    return code % 2 === 1 ? (code + 1) / 2 : -(code / 2);
+  }
+}

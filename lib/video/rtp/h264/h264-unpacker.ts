@@ -1,0 +1,42 @@
+import { FragmentedUnit } from '../nal/fragmented-unit';
+import { aggregated, type Unpacked, type Unpacker } from '../nal/unpacking';
+import { NAL, typeOf } from './nal-types';
+
+/** Packets of the modes 0 and 1 (RFC 6184, section 6): single NAL units, STAP-A and FU-A. */
+export class H264Unpacker implements Unpacker {
+  readonly #unit = new FragmentedUnit();
+
+  get isAmidst(): boolean {
+    return this.#unit.isOpen;
+  }
+
+  unpack(payload: Buffer): Unpacked {
+    const type = typeOf(payload);
+    if (type === NAL.fuA) return this.#fragment(payload);
+    const wasAmidst = this.#unit.isOpen;
+    this.#unit.drop();
+    // Those of the interleaved mode: STAP-B, MTAP and FU-B.
+    if (type > NAL.stapA && type <= NAL.fuB) return 'unsupported';
+    if (wasAmidst) return 'damaged';
+    if (type === NAL.stapA) return aggregated(payload.subarray(1));
+    return type === 0 || type > NAL.lastOfPicture ? [] : [Buffer.from(payload)];
+  }
+
+  drop(): void {
+    this.#unit.drop();
+  }
+
+  /** Section 5.8. */
+  #fragment(payload: Buffer): Unpacked {
+    const [indicator, header] = payload;
+    const wasAmidst = this.#unit.isOpen;
+    if (indicator === undefined || header === undefined) return 'damaged';
+    const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
+    if (isStart) this.#unit.begin(Buffer.from([(indicator & 0xe0) | (header & 0x1f)]));
+    else if (!wasAmidst) return 'damaged';
+    if (!this.#unit.append(payload.subarray(2))) return 'too-large';
+    const whole = isEnd ? [this.#unit.end()] : [];
+    // One that begins amidst another may become whole, but the other is not.
+    return isStart && wasAmidst ? 'damaged' : whole;
+  }
+}

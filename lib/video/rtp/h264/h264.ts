@@ -1,0 +1,57 @@
+import { BitReader } from '../bits/bit-reader';
+import { unescaped } from '../bits/unescaped';
+import type { NalRole, Slice, VideoCodec } from '../nal/video-codec';
+import { H264Unpacker } from './h264-unpacker';
+import { readSps } from './h264-sps';
+import { NAL, typeOf } from './nal-types';
+import { isRecoveryPoint } from './recovery-point';
+
+/** Bytes that hold the three numbers we read at the head of a slice. */
+const HEAD = 24;
+const MOST_PPS = 255;
+const MOST_SPS = 31;
+/** I, and I alone in the picture (ITU-T H.264, table 7-6). */
+const INTRA: readonly number[] = [2, 7];
+
+/** H.264 (ITU-T H.264). */
+export const h264: VideoCodec = {
+  name: 'h264',
+  unpacker: () => new H264Unpacker(),
+  roleOf,
+  slice: readSlice,
+  vps: () => undefined,
+  sps: readSps,
+  pps: readPps,
+};
+
+function roleOf(nal: Buffer): NalRole {
+  const type = typeOf(nal);
+  if (type === NAL.slice || type === NAL.idr) return 'slice';
+  if (type === NAL.sps) return 'sps';
+  if (type === NAL.pps) return 'pps';
+  return type === NAL.sei && isRecoveryPoint(nal) ? 'recovery' : 'other';
+}
+
+/** Section 7.3.3. */
+function readSlice(nal: Buffer): Slice | undefined {
+  const reader = new BitReader(unescaped(nal.subarray(0, HEAD)));
+  reader.skip(8);
+  const isFirst = reader.unsigned() === 0;
+  const type = reader.unsigned();
+  const pps = reader.unsigned();
+  if (reader.exceeded || pps > MOST_PPS) return undefined;
+  return { isFirst, pps, entry: entryOf(typeOf(nal), type), isBrokenLink: false, reachesBack: true };
+}
+
+function entryOf(nalType: number, sliceType: number): Slice['entry'] {
+  if (nalType === NAL.idr) return 'clean';
+  return INTRA.includes(sliceType) ? 'recovery' : undefined;
+}
+
+/** Section 7.3.2.2. */
+function readPps(nal: Buffer): { id: number; sps: number } | undefined {
+  const reader = new BitReader(unescaped(nal));
+  reader.skip(8);
+  const [id, sps] = [reader.unsigned(), reader.unsigned()];
+  return reader.exceeded || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
+}

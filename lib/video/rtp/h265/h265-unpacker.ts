@@ -1,0 +1,43 @@
+import { FragmentedUnit } from '../nal/fragmented-unit';
+import { aggregated, type Unpacked, type Unpacker } from '../nal/unpacking';
+import { NAL, typeOf } from './nal-types';
+
+const HEADER = 2;
+
+/** Single NAL units, aggregation packets and fragmentation units, without decoding order numbers (RFC 7798, section 4.4). */
+export class H265Unpacker implements Unpacker {
+  readonly #unit = new FragmentedUnit();
+
+  get isAmidst(): boolean {
+    return this.#unit.isOpen;
+  }
+
+  unpack(payload: Buffer): Unpacked {
+    const type = typeOf(payload);
+    if (type === NAL.fu) return this.#fragment(payload);
+    const wasAmidst = this.#unit.isOpen;
+    this.#unit.drop();
+    if (type === NAL.paci) return 'unsupported';
+    if (wasAmidst || payload.length < HEADER) return 'damaged';
+    if (type === NAL.ap) return aggregated(payload.subarray(HEADER));
+    return type > NAL.paci ? [] : [Buffer.from(payload)];
+  }
+
+  drop(): void {
+    this.#unit.drop();
+  }
+
+  /** Section 4.4.3. */
+  #fragment(payload: Buffer): Unpacked {
+    const [first, second, header] = payload;
+    const wasAmidst = this.#unit.isOpen;
+    if (first === undefined || second === undefined || header === undefined) return 'damaged';
+    const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
+    if (isStart) this.#unit.begin(Buffer.from([(first & 0x81) | ((header & 0x3f) << 1), second]));
+    else if (!wasAmidst) return 'damaged';
+    if (!this.#unit.append(payload.subarray(HEADER + 1))) return 'too-large';
+    const whole = isEnd ? [this.#unit.end()] : [];
+    // One that begins amidst another may become whole, but the other is not.
+    return isStart && wasAmidst ? 'damaged' : whole;
+  }
+}

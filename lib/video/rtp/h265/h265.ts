@@ -1,0 +1,65 @@
+import { BitReader } from '../bits/bit-reader';
+import { unescaped } from '../bits/unescaped';
+import type { NalRole, Slice, VideoCodec } from '../nal/video-codec';
+import { readSps } from './h265-sps';
+import { H265Unpacker } from './h265-unpacker';
+import { NAL, isBla, isIdr, isIrap, isRasl, isSlice, layerOf, typeOf } from './nal-types';
+
+/** Bytes that hold what we read at the head of a slice. */
+const HEAD = 16;
+const HEADER_BITS = 16;
+const MOST_PPS = 63;
+const MOST_SPS = 15;
+
+/** H.265 (ITU-T H.265). */
+export const h265: VideoCodec = {
+  name: 'h265',
+  unpacker: () => new H265Unpacker(),
+  roleOf,
+  slice: readSlice,
+  vps: readVps,
+  sps: readSps,
+  pps: readPps,
+};
+
+function roleOf(nal: Buffer): NalRole {
+  const type = typeOf(nal);
+  if (layerOf(nal) !== 0) return 'other';
+  if (isSlice(type)) return 'slice';
+  if (type === NAL.vps) return 'vps';
+  if (type === NAL.sps) return 'sps';
+  return type === NAL.pps ? 'pps' : 'other';
+}
+
+/** Section 7.3.6.1. */
+function readSlice(nal: Buffer): Slice | undefined {
+  const type = typeOf(nal);
+  const reader = new BitReader(unescaped(nal.subarray(0, HEAD)));
+  reader.skip(HEADER_BITS);
+  const isFirst = reader.flag();
+  if (isIrap(type)) reader.skip(1);
+  const pps = reader.unsigned();
+  if (reader.exceeded || pps > MOST_PPS) return undefined;
+  return { isFirst, pps, entry: entryOf(type), isBrokenLink: isBla(type), reachesBack: isRasl(type) };
+}
+
+function entryOf(type: number): Slice['entry'] {
+  if (isIdr(type)) return 'clean';
+  return isIrap(type) ? 'open' : undefined;
+}
+
+/** Section 7.3.2.1: its id alone. */
+function readVps(nal: Buffer): number | undefined {
+  const reader = new BitReader(nal);
+  reader.skip(HEADER_BITS);
+  const id = reader.bits(4);
+  return reader.exceeded ? undefined : id;
+}
+
+/** Section 7.3.2.3.1. */
+function readPps(nal: Buffer): { id: number; sps: number } | undefined {
+  const reader = new BitReader(unescaped(nal));
+  reader.skip(HEADER_BITS);
+  const [id, sps] = [reader.unsigned(), reader.unsigned()];
+  return reader.exceeded || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
+}

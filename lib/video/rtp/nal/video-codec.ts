@@ -1,0 +1,49 @@
+import type { VideoFormat } from '../../media';
+import type { Unpacker } from './unpacking';
+
+/** What a NAL unit is for: one of the parameter sets, part of a picture, a hint that belongs to the picture, or nothing to us. */
+export type NalRole = 'vps' | 'sps' | 'pps' | 'slice' | 'recovery' | 'other';
+
+/** What the head of a slice tells. */
+export interface Slice {
+  /** The first of its picture. */
+  isFirst: boolean;
+  /** Id of the picture parameter set it is decoded with. */
+  pps: number;
+  /**
+   * How decoding can begin at its picture: `clean`, or `open` where pictures that are shown before it may need some from before
+   * it; `recovery` = as `open`, if a hint in the same picture says so.
+   */
+  entry: 'clean' | 'open' | 'recovery' | undefined;
+  /** As `open`, also if decoding began before: what leads it is broken anyway. */
+  isBrokenLink: boolean;
+  /** Where it is shown before the key frame ahead of it, it may need pictures from before that one. */
+  reachesBack: boolean;
+}
+
+/** A sequence parameter set that was read. */
+export interface Sps {
+  id: number;
+  /** Id of the video parameter set it refers to; H.265 alone. */
+  vps: number | undefined;
+  /** As shown, in pixels. */
+  width: number;
+  height: number;
+  /** RFC 6381. */
+  codecString: string;
+  /** The decoder configuration record with all sets. */
+  record(sets: { vps: readonly Buffer[]; sps: Buffer; pps: readonly Buffer[] }): Buffer;
+}
+
+/** One way of coding video in NAL units. */
+export interface VideoCodec {
+  readonly name: VideoFormat['codec'];
+  unpacker(): Unpacker;
+  roleOf(nal: Buffer): NalRole;
+  /** Undefined where it cannot be read. */
+  slice(nal: Buffer): Slice | undefined;
+  /** Its id; undefined where it cannot be read, as for the following. */
+  vps(nal: Buffer): number | undefined;
+  sps(nal: Buffer): Sps | undefined;
+  pps(nal: Buffer): { id: number; sps: number } | undefined;
+}

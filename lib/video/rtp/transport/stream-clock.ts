@@ -1,0 +1,94 @@
+/**
+ * Seconds between two packets beyond which the sender's clock was set, or it started anew: no stream is whole that pauses for
+ * as long. From there on the time goes on where it was.
+ */
+const LEAP = 10;
+
+/** A point that the wall clock of the sender and its RTP clock have in common. */
+export interface WallPoint {
+  /** Milliseconds since 1970. */
+  wallMs: number;
+  rtpTime: number;
+}
+
+/** Seconds of a stream from the 32-bit time stamps of its packets, which wrap and start anywhere (RFC 3550, section 5.1). */
+export class StreamClock {
+  #reference: { rtpTime: number; ticks: number } | undefined;
+  #highest = 0;
+  /** The last step forwards: what a step is taken to be where the time stamps do not tell. */
+  #step = 1;
+  #isAnother = false;
+  #pending: WallPoint | undefined;
+  #anchor: { seconds: number; wallMs: number } | undefined;
+
+  /**
+   * @param rate ticks in a second
+   * @param startTime the time stamp of second 0; where it is missing, or no packet begins near it, that is the first packet's
+   */
+  constructor(
+    private readonly rate: number,
+    private readonly startTime: number | undefined,
+  ) {}
+
+  /** The time of the next packet. */
+  at(rtpTime: number): number {
+    const ticks = this.#ticksOf(rtpTime);
+    if (ticks > this.#highest) this.#step = ticks - this.#highest;
+    this.#highest = Math.max(this.#highest, ticks);
+    this.#reference = { rtpTime, ticks };
+    this.#anchorPending();
+    return ticks / this.rate;
+  }
+
+  /** The next packet is of another source, whose time stamps begin anywhere. */
+  anotherSource(): void {
+    this.#isAnother = this.#reference !== undefined;
+    this.#forgetWall();
+  }
+
+  setWall(point: WallPoint): void {
+    this.#pending = point;
+    if (!this.#isAnother) this.#anchorPending();
+  }
+
+  /** Milliseconds since 1970 at a time of the stream, by the sender; undefined before it told. */
+  wallClock(seconds: number): number | undefined {
+    return this.#anchor && this.#anchor.wallMs + (seconds - this.#anchor.seconds) * 1000;
+  }
+
+  #ticksOf(rtpTime: number): number {
+    const { rate } = this;
+    if (this.#reference === undefined) return this.#firstTicks(rtpTime);
+    const step = signed32(rtpTime - this.#reference.rtpTime);
+    if (!this.#isAnother && Math.abs(step) <= LEAP * rate) return this.#reference.ticks + step;
+    if (!this.#isAnother) this.#forgetWall();
+    this.#isAnother = false;
+    return this.#highest + this.#step;
+  }
+
+  #firstTicks(rtpTime: number): number {
+    const ticks = this.startTime === undefined ? 0 : signed32(rtpTime - this.startTime);
+    const first = Math.abs(ticks) <= LEAP * this.rate ? ticks : 0;
+    this.#highest = first;
+    return first;
+  }
+
+  #forgetWall(): void {
+    this.#pending = undefined;
+    this.#anchor = undefined;
+  }
+
+  /** At once, for a reference wraps away from it. */
+  #anchorPending(): void {
+    if (this.#pending === undefined || this.#reference === undefined) return;
+    const { rtpTime, wallMs } = this.#pending;
+    const ticks = this.#reference.ticks + signed32(rtpTime - this.#reference.rtpTime);
+    this.#anchor = { seconds: ticks / this.rate, wallMs };
+    this.#pending = undefined;
+  }
+}
+
+/** A difference of time stamps that wrap, to the nearer side. */
+function signed32(difference: number): number {
+  return difference | 0;
+}

@@ -1,0 +1,30 @@
+/** Payload types that need no `a=rtpmap` (RFC 3551, section 6): their names, ticks in a second, and channels of sound. */
+export const STATIC_FORMATS: ReadonlyMap<
+  number,
+  readonly [encoding: string, clockRate: number, channels?: number]
+> = new Map([
+  [0, ['PCMU', 8000]],
+  [3, ['GSM', 8000]],
+  [4, ['G723', 8000]],
+  [5, ['DVI4', 8000]],
+  [6, ['DVI4', 16_000]],
+  [7, ['LPC', 8000]],
+  [8, ['PCMA', 8000]],
+  [9, ['G722', 8000]],
+  [10, ['L16', 44_100, 2]],
+  [11, ['L16', 44_100]],
+  [12, ['QCELP', 8000]],
+  [13, ['CN', 8000]],
+  [14, ['MPA', 90_000]],
+  [15, ['G728', 8000]],
+  [16, ['DVI4', 11_025]],
+  [17, ['DVI4', 22_050]],
+  [18, ['G729', 8000]],
+  [25, ['CELB', 90_000]],
+  [26, ['JPEG', 90_000]],
+  [28, ['NV', 90_000]],
+  [31, ['H261', 90_000]],
+  [32, ['MPV', 90_000]],
+  [33, ['MP2T', 90_000]],
+  [34, ['H263', 90_000]],
+]);

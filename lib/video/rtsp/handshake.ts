@@ -1,0 +1,153 @@
+import type { MediaDescription } from '../rtp/media-description';
+import { TrackReceiver } from '../rtp/track-receiver';
+import { controlUrls, type ControlUrls } from './description/control-urls';
+import { readDescription, type SessionDescription } from './description/session-description';
+import type { StreamLimits } from './limits';
+import { chooseMedia, type ChosenMedia, type MediaChoice } from './media-choice';
+import type { Answer } from './protocol/message';
+import { lengthOfRange, rangeFrom } from './protocol/npt-range';
+import { entriesFor, rtpInfoIn, type RtpInfo } from './protocol/rtp-info';
+import { chosenChannels, transportRequest, type Channels } from './protocol/transport-header';
+import { STREAM_FAULTS } from './relay-faults';
+import type { RtspSession } from './session';
+
+/** One medium that is being sent. */
+export interface PlayedTrack {
+  channels: Channels;
+  receiver: TrackReceiver;
+}
+
+/** What a relay has begun to send. */
+export interface Playing {
+  kind: 'playing';
+  video: PlayedTrack;
+  audio: PlayedTrack | undefined;
+  leftOut: readonly string[];
+  /** Whether the relay has told where both begin on one clock. */
+  isOneClock: boolean;
+  /** Seconds until the end; undefined where there is none, or none is told. */
+  length: number | undefined;
+}
+
+/** Where a relay sends to instead. */
+export interface Redirected {
+  kind: 'redirected';
+  location: string;
+}
+
+export interface Wanted {
+  url: string;
+  /** Seconds from the beginning of what the URL names. */
+  range?: { start: number } | undefined;
+}
+
+/** RFC 2326, section 11. */
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+const UNSUPPORTED_TRANSPORT = 461;
+
+/** What is said of a track before it is set up, and where. */
+interface Track {
+  format: MediaDescription;
+  url: string;
+  channels: Channels;
+}
+
+/**
+ * From the first request to the first packet: DESCRIBE, SETUP of each medium, PLAY (RFC 2326, section 10).
+ * @throws RvmError VIDEO_FAILED, TIMEOUT
+ */
+export async function shakeHands(
+  session: RtspSession,
+  wanted: Wanted,
+  limits: StreamLimits,
+): Promise<Playing | Redirected> {
+  const described = await session.ask('DESCRIBE', wanted.url, { Accept: 'application/sdp' });
+  if (described.status !== 200) return redirectIn(described);
+  const description = readDescription(described.body, limits.media);
+  const choice = chooseMedia(description.media);
+  const urls = urlsOf(wanted.url, described, description);
+  session.url = urls.all;
+  const video = await setUp(session, trackOf(choice.video, urls, { rtp: 0, rtcp: 1 }));
+  if ('status' in video) return redirectIn(video);
+  const audio = await setUpSound(session, choice, urls, video.channels);
+  const start = wanted.range?.start ?? 0;
+  // All players send a range, from 0 where they want all of it: there may be relays that wait for one.
+  const played = await session.ask('PLAY', urls.all, { Range: rangeFrom(start) });
+  if (played.status !== 200) return redirectIn(played);
+  const length = lengthOfPlay(played, description, start);
+  return { kind: 'playing', leftOut: choice.leftOut, length, ...receivers(played, video, audio) };
+}
+
+/** Seconds from the beginning of what is played to its end. */
+function lengthOfPlay({ headers }: Answer, { range }: SessionDescription, start: number): number | undefined {
+  const played = headers.get('range');
+  if (played !== undefined) return lengthOfRange(played);
+  const all = lengthOfRange(range);
+  return all === undefined ? undefined : all - start;
+}
+
+/** @throws RvmError VIDEO_FAILED where the answer is a plain refusal */
+function redirectIn({ status, headers }: Answer): Redirected {
+  const location = headers.get('location');
+  if (location === undefined || !REDIRECTS.includes(status)) throw STREAM_FAULTS.refused(status);
+  return { kind: 'redirected', location };
+}
+
+function urlsOf(url: string, { headers }: Answer, { control }: SessionDescription): ControlUrls {
+  const [contentBase, contentLocation] = [headers.get('content-base'), headers.get('content-location')];
+  return controlUrls({ url, contentBase, contentLocation, control });
+}
+
+function trackOf({ format, control }: ChosenMedia, urls: ControlUrls, channels: Channels): Track {
+  return { format, url: urls.of(control), channels };
+}
+
+/**
+ * @returns the answer where it is a refusal
+ * @throws RvmError VIDEO_FAILED where the relay would send by other ways than this connection
+ */
+async function setUp(session: RtspSession, track: Track): Promise<Track | Answer> {
+  const answer = await session.ask('SETUP', track.url, { Transport: transportRequest(track.channels) });
+  if (answer.status !== 200) return answer;
+  const channels = chosenChannels(answer.headers.get('transport'), track.channels);
+  if (channels === undefined) throw STREAM_FAULTS.refused(UNSUPPORTED_TRANSPORT);
+  return { ...track, channels };
+}
+
+/** Sound that cannot be had keeps nobody from the pictures. */
+async function setUpSound(
+  session: RtspSession,
+  { audio, leftOut }: MediaChoice,
+  urls: ControlUrls,
+  { rtp, rtcp }: Channels,
+): Promise<Track | undefined> {
+  if (audio === undefined) return undefined;
+  const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }));
+  const isFree =
+    'channels' in track && ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
+  if (isFree) return track;
+  leftOut.push(audio.format.encoding);
+  return undefined;
+}
+
+function receivers(
+  { headers }: Answer,
+  video: Track,
+  audio: Track | undefined,
+): Pick<Playing, 'video' | 'audio' | 'isOneClock'> {
+  const tracks = audio === undefined ? [video] : [video, audio];
+  const entries = rtpInfoIn(headers.all('rtp-info').join(','));
+  const starts = entriesFor(
+    tracks.map(({ url }) => url),
+    entries,
+  );
+  return {
+    video: playedTrack(video, starts[0]),
+    audio: audio && playedTrack(audio, starts[1]),
+    isOneClock: starts.every((start) => start?.rtpTime !== undefined),
+  };
+}
+
+function playedTrack({ format, channels }: Track, start: RtpInfo | undefined): PlayedTrack {
+  return { channels, receiver: new TrackReceiver(format, start) };
+}

@@ -1,0 +1,195 @@
+import type { Abort } from '../../concurrency/abort';
+import { RvmError } from '../../error';
+import type { AudioFormat, MediaFrame, MediaStream } from '../media';
+import { FrameQueue } from './frame-queue';
+import type { PlayedTrack, Playing } from './handshake';
+import { KeepAlive } from './keep-alive';
+import type { StreamLimits } from './limits';
+import type { RtspSession } from './session';
+import { SilenceWatch } from './silence-watch';
+import { SoundTime } from './sound-time';
+
+/** Milliseconds between what we tell the sender of its packets (RFC 3550, section 6.2). */
+const REPORT_MS = 5_000;
+/** Seconds that may be missing at the end of what was announced: the last picture has no length of its own. */
+const END_TOLERANCE = 2;
+
+export interface StreamParts {
+  session: RtspSession;
+  playing: Playing;
+  limits: StreamLimits;
+  /** Ends it from outside. */
+  ending: Abort;
+}
+
+/** A stream that is being sent, from its first packet to the end of its connection. */
+export class RtspStream implements MediaStream {
+  readonly #session: RtspSession;
+  readonly #playing: Playing;
+  readonly #limits: StreamLimits;
+  readonly #queue: FrameQueue;
+  readonly #soundTime: SoundTime | undefined;
+  readonly #silence: SilenceWatch;
+  readonly #keepAlive: KeepAlive;
+  readonly #reports: NodeJS.Timeout;
+  readonly #stopListening: () => void;
+  readonly #whenClosed: () => void;
+  #lastTime = 0;
+  #isPaused = false;
+  #closing: Promise<void> | undefined;
+
+  /** @param whenClosed called once, at its end */
+  constructor({ session, playing, limits, ending }: StreamParts, whenClosed: () => void) {
+    const { video, audio, isOneClock } = playing;
+    this.#session = session;
+    this.#playing = playing;
+    this.#limits = limits;
+    this.#whenClosed = whenClosed;
+    this.#queue = new FrameQueue(limits);
+    this.#soundTime = audio && new SoundTime(video.receiver, audio.receiver, isOneClock);
+    this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fail(silent()));
+    this.#keepAlive = new KeepAlive(session, (fault) => this.#fail(fault));
+    this.#reports = setInterval(() => this.#report(), REPORT_MS);
+    this.#stopListening = ending.onAbort((reason) => this.#abort(reason));
+    session.listen({
+      packet: (channel, data) => this.#take(channel, data),
+      ended: (fault, inOrder) => this.#connectionEnded(fault, inOrder),
+    });
+  }
+
+  get leftOut(): readonly string[] {
+    return this.#playing.leftOut;
+  }
+
+  get audio(): AudioFormat | undefined {
+    return this.#playing.audio?.receiver.audio;
+  }
+
+  get lost(): number {
+    return this.#tracks.reduce((sum, { receiver }) => sum + receiver.lost, 0);
+  }
+
+  wallClock(time: number): number | undefined {
+    return this.#playing.video.receiver.wallClock(time);
+  }
+
+  /** Who leaves the iteration early ends the stream. */
+  [Symbol.asyncIterator](): AsyncIterator<MediaFrame, undefined> {
+    return {
+      next: () => this.#next(),
+      return: async () => {
+        await this.close();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  get #tracks(): readonly PlayedTrack[] {
+    const { video, audio } = this.#playing;
+    return audio === undefined ? [video] : [video, audio];
+  }
+
+  #next(): Promise<IteratorResult<MediaFrame, undefined>> {
+    const next = this.#queue.next();
+    if (this.#isPaused && this.#queue.hasRoom) this.#resume();
+    return next;
+  }
+
+  #take(channel: number, data: Buffer): void {
+    if (this.#closing !== undefined) return;
+    for (const track of this.#tracks) {
+      if (channel === track.channels.rtp) this.#takeMedia(track, data);
+      else if (channel === track.channels.rtcp) this.#takeReport(track, data);
+    }
+  }
+
+  #takeMedia(track: PlayedTrack, data: Buffer): void {
+    const isVideo = track === this.#playing.video;
+    if (isVideo) this.#silence.heard();
+    this.#push(track.receiver.rtp(data));
+    const { fault } = track.receiver;
+    // Sound that cannot be read keeps nobody from the pictures.
+    if (isVideo && fault !== undefined) this.#fail(fault);
+    else if (this.#queue.isFull) this.#pause();
+  }
+
+  /** Sound that ends alone leaves the pictures. */
+  #takeReport(track: PlayedTrack, data: Buffer): void {
+    const told = track.receiver.rtcp(data);
+    if (told === 'bye' && track === this.#playing.video) this.#finish();
+  }
+
+  #push(frames: readonly MediaFrame[]): void {
+    for (const frame of frames) {
+      if (frame.kind === 'video') this.#lastTime = Math.max(this.#lastTime, frame.time);
+      const timed = frame.kind === 'audio' ? this.#soundTime?.corrected(frame) : frame;
+      if (timed !== undefined) this.#queue.push(timed);
+    }
+  }
+
+  #connectionEnded(fault: RvmError, inOrder: boolean): void {
+    if (this.#closing !== undefined) return;
+    const { length } = this.#playing;
+    // Some end a recording so, without a word.
+    const isAll = length !== undefined && this.#lastTime >= length - END_TOLERANCE;
+    if (inOrder && isAll) this.#finish();
+    else this.#fail(fault);
+  }
+
+  #finish(): void {
+    for (const { receiver } of this.#tracks) this.#push(receiver.flush());
+    this.#queue.end();
+    void this.close();
+  }
+
+  #fail(fault: Error): void {
+    this.#queue.end(fault);
+    void this.close();
+  }
+
+  #abort(reason: Error): void {
+    this.#queue.clear();
+    this.#fail(reason);
+  }
+
+  /** The consumer is slower than the sender, who notices that nothing is read. */
+  #pause(): void {
+    if (this.#isPaused || this.#closing !== undefined) return;
+    this.#isPaused = true;
+    this.#silence.pause();
+    this.#session.pause();
+  }
+
+  #resume(): void {
+    this.#isPaused = false;
+    this.#silence.resume();
+    this.#session.resume();
+  }
+
+  #report(): void {
+    for (const { channels, receiver } of this.#tracks)
+      this.#session.sendPacket(channels.rtcp, receiver.receiverReport());
+  }
+
+  async #close(): Promise<void> {
+    this.#stopListening();
+    this.#silence.end();
+    this.#keepAlive.end();
+    clearInterval(this.#reports);
+    this.#queue.end();
+    await this.#session.end(this.#limits.farewellMs);
+    this.#whenClosed();
+  }
+}
+
+function silent(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'The video relay has fallen silent; try again, or look whether the camera is online.',
+  );
+}

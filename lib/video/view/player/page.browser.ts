@@ -1,0 +1,24 @@
+import { mount } from './player.browser';
+import type { PageData } from './settings';
+
+/** The script of the page of a view: the times of the reader, and the player. */
+function begin(): void {
+  const { lang } = document.documentElement;
+  for (const element of document.querySelectorAll('time')) {
+    const time = new Date(element.dateTime);
+    element.textContent = time.toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'medium' });
+    element.title = element.dateTime;
+  }
+  const place = document.getElementById('player');
+  const data = place?.dataset['view'];
+  if (place === null || data === undefined) return;
+  const { settings, texts }: PageData = JSON.parse(data);
+  const player = mount(place, settings, texts, { keysOf: document });
+  // A page that comes back from the memory of the browser begins anew.
+  window.addEventListener('pagehide', () => player.close());
+  window.addEventListener('pageshow', (event) => {
+    if (event.persisted) mount(place, settings, texts, { keysOf: document });
+  });
+}
+
+begin();

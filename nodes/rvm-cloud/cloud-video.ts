@@ -1,0 +1,73 @@
+import type { NodeAPI } from 'node-red';
+import type { CloudVideo } from '../../lib/video/cloud-video';
+import { RvmError } from '../../lib/error';
+import { flagOf, listOf, strictNumberOf, textOf, type Properties } from '../support/settings';
+import type { CloudNode } from './cloud-node';
+import { newDecoder } from './ffmpeg';
+import { tlsOf } from './reach';
+
+type VideoModule = typeof import('../../lib/video/cloud-video');
+type StreamModule = typeof import('../../lib/video/rtsp/open-stream');
+
+/** The video of one `rvm-cloud`, made at first use and ended with the node. */
+export class VideoHost {
+  readonly #RED: NodeAPI;
+  readonly #node: CloudNode;
+  readonly #properties: Properties;
+  #video: Promise<CloudVideo> | undefined;
+  #closed = false;
+
+  constructor(RED: NodeAPI, node: CloudNode, properties: Properties) {
+    this.#RED = RED;
+    this.#node = node;
+    this.#properties = properties;
+  }
+
+  /** @throws RvmError CANCELLED after close, CONFIG_MISSING, BAD_INPUT, NETWORK (sandbox) */
+  video(): Promise<CloudVideo> {
+    if (this.#closed) return Promise.reject(closed());
+    this.#video ??= this.#made().catch((error: unknown) => {
+      this.#video = undefined;
+      throw error;
+    });
+    return this.#video;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const video = await this.#video?.catch(() => undefined);
+    await video?.close();
+  }
+
+  async #made(): Promise<CloudVideo> {
+    const properties = this.#properties;
+    const sessions = Math.floor(strictNumberOf(properties, 'videoSessions', 4, 1));
+    const relays = {
+      suffixes: listOf(properties, 'relayHosts'),
+      localAllowed: flagOf(properties, 'localRelays'),
+      ...(await this.#ownRelay()),
+    };
+    const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(properties, 'tls'));
+
+    // Loaded here and not above: registering types must not cost the memory of a video client.
+    const { CloudVideo } = require('../../lib/video/cloud-video') as VideoModule;
+    const { openStream } = require('../../lib/video/rtsp/open-stream') as StreamModule;
+    if (this.#closed) throw closed();
+    return new CloudVideo({
+      sessions,
+      decoder: newDecoder(this.#RED),
+      open: (url, signal) => openStream({ url, relays, signal, ...(tls && { tls }) }),
+    });
+  }
+
+  /** The sandbox is on this machine: its relay is the only one there that is no way into the user's network. */
+  async #ownRelay(): Promise<{ exempt?: { host: string; port: number } }> {
+    if (!this.#node.isSandbox) return {};
+    const { hostname, port } = new URL((await this.#node.sandbox()).rtspUrl);
+    return { exempt: { host: hostname, port: Number(port) } };
+  }
+}
+
+function closed(): RvmError {
+  return new RvmError('CANCELLED', 'The cloud of this video was closed.');
+}

@@ -1,0 +1,94 @@
+import type { NodeAPI } from 'node-red';
+import type { RtspWanted, WhenOffline } from '../../lib/cloud/calls';
+import { RvmError } from '../../lib/error';
+import type { CloudVideo, JobOptions } from '../../lib/video/cloud-video';
+import type { MediaStream } from '../../lib/video/media';
+import type { VideoSource } from '../../lib/video/sessions/video-source';
+import type { ViewRight } from '../../lib/video/view/right';
+import type { ViewPart, ViewSource } from '../../lib/video/view/view-source';
+import { allStations } from '../rvm-central-station/find-station';
+
+type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
+type MemoryModule = typeof import('../../lib/video/mp4/clip-memory');
+
+/** How the video of a view is asked for. */
+export interface ViewChoice {
+  quality: string;
+  whenOffline: WhenOffline;
+  deadlineMs: number;
+  waitForVideoMs: number;
+}
+
+/** The video that a right opens, from the cloud of its Central Station. */
+export class StationView implements ViewSource {
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly right: ViewRight,
+    private readonly choice: ViewChoice,
+  ) {}
+
+  async open({ kind }: { kind: ViewPart }, signal: AbortSignal): Promise<MediaStream> {
+    const { video, source } = await this.#source(kind);
+    return video.open(source, this.#seconds, this.#options(signal));
+  }
+
+  /** Of the alarm, or of now where only that may be seen. */
+  async picture(signal: AbortSignal): Promise<Buffer> {
+    const { recorded, facts } = this.right;
+    const { video, source } = await this.#source(recorded === undefined ? 'live' : 'recorded');
+    const alarmAt = recorded === undefined ? 0 : ((facts.time ?? recorded.from) - recorded.from) / 1000;
+    const [picture] = await video.pictures(source, { offsets: [alarmAt] }, this.#options(signal));
+    if (picture !== undefined) return picture.jpeg;
+    throw new RvmError('VIDEO_FAILED', 'There is no picture of this time.');
+  }
+
+  async clip(signal: AbortSignal): Promise<Buffer> {
+    const { ClipWriter } = require('../../lib/video/mp4/clip-writer') as WriterModule;
+    const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;
+    const memory = new ClipMemory();
+    const writer = new ClipWriter(memory);
+    const until = this.right.recorded?.to ?? Date.now();
+    try {
+      const { video, source } = await this.#source('recorded');
+      await video.clip(source, { until: () => until }, writer, this.#options(signal));
+      await writer.finish();
+      return memory.content;
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  }
+
+  get #seconds(): number {
+    const { recorded } = this.right;
+    return recorded === undefined ? Infinity : (recorded.to - recorded.from) / 1000;
+  }
+
+  #options(signal: AbortSignal): JobOptions {
+    const { deadlineMs, waitForVideoMs } = this.choice;
+    return { signal, deadlineMs, waitForVideoMs };
+  }
+
+  /** @throws RvmError CONFIG_MISSING where the station is there no more, and those of its client */
+  async #source(part: ViewPart): Promise<{ video: CloudVideo; source: VideoSource }> {
+    const station = allStations(this.RED).find(({ key }) => key === this.right.station);
+    if (station === undefined)
+      throw new RvmError('CONFIG_MISSING', 'The Central Station of this view is there no more.');
+    const [video, client] = await Promise.all([station.video(), station.client()]);
+    return { video, source: { client, wanted: this.#wanted(part) } };
+  }
+
+  #wanted(part: ViewPart): RtspWanted {
+    const { camera, recorded } = this.right;
+    const { quality, whenOffline } = this.choice;
+    if (part === 'live' || recorded === undefined)
+      return { mode: 'live', camera: camera.id ?? camera.remoteId ?? '', quality, whenOffline };
+    const event = {
+      ...(camera.id !== undefined && { cameraId: camera.id }),
+      ...(camera.remoteId !== undefined && { cameraRemoteId: camera.remoteId }),
+      // As events have it: UTC, without a zone (specification, section 2).
+      eventStartTime: new Date(recorded.from).toISOString().slice(0, -1),
+    };
+    return { mode: 'event', event, preRoll: 0, quality, whenOffline };
+  }
+}

@@ -1,0 +1,76 @@
+import { h264Pps, h264Slice, h264Sps, type SliceFields } from '../../../scripts/fuzz/inputs/h264-units';
+import { rtpPacket, SSRC, VIDEO_TYPE, type PacketFields } from '../../../scripts/fuzz/inputs/rtp-bytes';
+import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
+import type { MediaDescription } from '../../../lib/video/rtp/media-description';
+import type { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+
+/** Ticks in a second of video. */
+export const RATE = 90_000;
+/** Ticks between pictures. */
+export const STEP = 9000;
+
+/** H.264 without parameter sets, unless told otherwise. */
+export function medium(
+  fields: Partial<Omit<MediaDescription, 'parameters'>> = {},
+  parameters: Record<string, string> = {},
+): MediaDescription {
+  return {
+    kind: 'video',
+    payloadType: VIDEO_TYPE,
+    encoding: 'H264',
+    clockRate: RATE,
+    channels: 1,
+    ...fields,
+    parameters: new Map(Object.entries(parameters)),
+  };
+}
+
+/** Numbers packets and times pictures. */
+export class Sender {
+  constructor(
+    public sequence = 100,
+    public rtpTime = 5000,
+    public ssrc = SSRC,
+  ) {}
+
+  /** The packets of a picture, the last of them marked, and the time of the next picture is later. */
+  picture(payloads: readonly Buffer[], fields: PacketFields = {}): Buffer[] {
+    const last = payloads.length - 1;
+    const packets = payloads.map((payload, index) =>
+      this.packet(payload, { marker: index === last, ...fields }),
+    );
+    this.rtpTime += STEP;
+    return packets;
+  }
+
+  packet(payload: Buffer, fields: PacketFields = {}): Buffer {
+    const { rtpTime, ssrc } = this;
+    const sequence = this.sequence;
+    this.sequence += 1;
+    return rtpPacket(payload, { sequence, rtpTime, ssrc, ...fields });
+  }
+
+  /** Parameter sets and an IDR picture of one slice, each in a packet. */
+  key(slice: SliceFields = {}): Buffer[] {
+    return this.picture([h264Sps(), h264Pps(), h264Slice({ type: 'idr', ...slice })]);
+  }
+
+  /** A picture of one slice that needs the one before. */
+  delta(slice: SliceFields = {}): Buffer[] {
+    return this.picture([h264Slice(slice)]);
+  }
+}
+
+/** All frames that come of the packets, without the end of the stream. */
+export function framesOf(receiver: TrackReceiver, packets: readonly Buffer[]): MediaFrame[] {
+  return packets.flatMap((packet) => receiver.rtp(packet));
+}
+
+export function videoOf(receiver: TrackReceiver, packets: readonly Buffer[]): VideoFrame[] {
+  return framesOf(receiver, packets).filter((frame) => frame.kind === 'video');
+}
+
+/** `k` for a key frame, `.` for another. */
+export function rowOf(frames: readonly VideoFrame[]): string {
+  return frames.map(({ key }) => (key ? 'k' : '.')).join('');
+}

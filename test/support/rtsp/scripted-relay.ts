@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import tls, { type TlsOptions } from 'node:tls';
+
+/** A request as the relay got it. */
+export interface RelayRequest {
+  method: string;
+  url: string;
+  /** Names in small letters. */
+  headers: Map<string, string>;
+  /** Of which connection, from 1. */
+  connection: number;
+}
+
+/** What is sent for a request; nothing where it is undefined. */
+type Reply = string | Buffer | undefined;
+export type Script = Partial<Record<string, (request: RelayRequest, socket: net.Socket) => Reply>>;
+
+/** A relay whose answers a test writes. What no script is for is answered as a good relay would. */
+export class ScriptedRelay {
+  readonly requests: RelayRequest[] = [];
+  /** Binary data of the client, with its channel. */
+  readonly packets: { channel: number; data: Buffer }[] = [];
+  readonly open = new Set<net.Socket>();
+  connections = 0;
+  readonly #server: net.Server;
+  readonly #script: Script;
+  readonly #scheme: string;
+
+  private constructor(script: Script, options: TlsOptions | undefined) {
+    this.#script = script;
+    this.#scheme = options === undefined ? 'rtsp' : 'rtsps';
+    this.#server = options === undefined ? net.createServer() : tls.createServer(options);
+    this.#server.on(options === undefined ? 'connection' : 'secureConnection', (socket: net.Socket) =>
+      this.#serve(socket),
+    );
+  }
+
+  static async start(script: Script = {}, options?: TlsOptions): Promise<ScriptedRelay> {
+    const relay = new ScriptedRelay(script, options);
+    relay.#server.listen(0, '127.0.0.1');
+    await once(relay.#server, 'listening');
+    return relay;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `${this.#scheme}://127.0.0.1:${this.port}/live/camera-secret`;
+  }
+
+  /** Methods of the requests, in their order. */
+  get methods(): string[] {
+    return this.requests.map(({ method }) => method);
+  }
+
+  /** The last request by this method. */
+  last(method: string): RelayRequest {
+    const request = this.requests.findLast((each) => each.method === method);
+    if (request === undefined) throw new Error(`no ${method} has come`);
+    return request;
+  }
+
+  /** To all who are connected. */
+  send(bytes: string | Buffer): void {
+    for (const socket of this.open) socket.write(bytes);
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.open) socket.destroy();
+    this.#server.close();
+    if (this.#server.listening) await once(this.#server, 'close');
+  }
+
+  #serve(socket: net.Socket): void {
+    const connection = ++this.connections;
+    let received: Buffer = Buffer.alloc(0);
+    this.open.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => undefined).on('close', () => this.open.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      for (let end = this.#takeOne(received, connection, socket); end > 0;) {
+        received = received.subarray(end);
+        end = this.#takeOne(received, connection, socket);
+      }
+    });
+  }
+
+  /** @returns bytes that were taken */
+  #takeOne(received: Buffer, connection: number, socket: net.Socket): number {
+    if (received[0] === 0x24) return this.#takePacket(received);
+    const end = received.indexOf('\r\n\r\n') + 4;
+    if (end < 4) return 0;
+    const request = requestIn(received.toString('utf8', 0, end - 4), connection);
+    if (request.method.startsWith('RTSP/')) return end;
+    this.requests.push(request);
+    const reply = (this.#script[request.method] ?? goodReply)(request, socket);
+    if (reply !== undefined) socket.write(reply);
+    return end;
+  }
+
+  #takePacket(received: Buffer): number {
+    if (received.length < 4) return 0;
+    const end = 4 + received.readUInt16BE(2);
+    if (received.length < end) return 0;
+    this.packets.push({ channel: received.readUInt8(1), data: received.subarray(4, end) });
+    return end;
+  }
+}
+
+function requestIn(text: string, connection: number): RelayRequest {
+  const [first = '', ...lines] = text.split('\r\n');
+  const [method = '', url = ''] = first.split(' ');
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  return { method, url, headers, connection };
+}
+
+/** An answer to this request. */
+export function reply(
+  { headers }: RelayRequest,
+  status: number,
+  more: Readonly<Record<string, string>> = {},
+  body = '',
+): string {
+  const length: Record<string, string> =
+    body === '' ? {} : { 'Content-Length': `${Buffer.byteLength(body)}` };
+  const lines = Object.entries({ CSeq: headers.get('cseq') ?? '', ...more, ...length });
+  return `RTSP/1.0 ${status} x\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
+}
+
+export function goodReply(request: RelayRequest): string {
+  switch (request.method) {
+    case 'DESCRIBE':
+      return reply(request, 200, { 'Content-Type': 'application/sdp' }, sdp(VIDEO));
+    case 'SETUP':
+      return reply(request, 200, {
+        Session: 'session-1;timeout=60',
+        Transport: request.headers.get('transport') ?? '',
+      });
+    case 'OPTIONS':
+      return reply(request, 200, { Public: 'DESCRIBE, SETUP, PLAY, GET_PARAMETER, TEARDOWN' });
+    default:
+      return reply(request, 200, { Session: 'session-1' });
+  }
+}
+
+export const VIDEO: readonly string[] = [
+  'm=video 0 RTP/AVP 96',
+  'a=rtpmap:96 H264/90000',
+  'a=fmtp:96 packetization-mode=1',
+  'a=control:track1',
+];
+export const AAC: readonly string[] = [
+  'm=audio 0 RTP/AVP 97',
+  'a=rtpmap:97 MPEG4-GENERIC/44100/2',
+  'a=fmtp:97 streamtype=5;profile-level-id=1;mode=AAC-hbr;sizelength=13;indexlength=3;indexdeltalength=3;config=1210',
+  'a=control:track2',
+];
+export const PCMA: readonly string[] = ['m=audio 0 RTP/AVP 8', 'a=control:track3'];
+
+export function sdp(...media: readonly (readonly string[])[]): string {
+  return ['v=0', 'o=- 1 1 IN IP4 0.0.0.0', 's=-', 't=0 0', 'a=control:*', ...media.flat(), ''].join('\r\n');
+}
+
+/** Data on a channel (RFC 2326, section 10.12). */
+export function interleaved(channel: number, data: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x24, channel, data.length >>> 8, data.length & 0xff]), data]);
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../../../lib/video/media';
+import { programPath } from '../suite/programs';
+
+export interface EncodedVideo {
+  video: VideoFormat;
+  audio: AudioFormat | undefined;
+  /** In the order of decoding. */
+  frames: MediaFrame[];
+  /** Of each picture that is shown, in order, a hash of what ffmpeg decodes. */
+  decoded: string[];
+}
+
+export interface Wanted {
+  /** An encoder of ffmpeg with its options. */
+  encoder: string[];
+  /** Names an encoder of ffmpeg for sound; none unless said. */
+  sound?: string[];
+  seconds?: number;
+  rate?: number;
+  size?: string;
+}
+
+export const BASELINE = ['libx264', '-profile:v', 'baseline', '-g', '20'];
+export const B_FRAMES = ['libx264', '-profile:v', 'main', '-g', '20', '-bf', '3', '-b_strategy', '0'];
+export const H265 = ['libx265', '-x265-params', 'log-level=none:keyint=20:bframes=3:b-adapt=0'];
+export const AAC = ['aac', '-ar', '32000'];
+
+interface Packet {
+  codec_type: 'video' | 'audio';
+  pts_time: string;
+  dts_time: string;
+  size: string;
+  pos: string;
+  flags: string;
+}
+
+/** Runs a program of ffmpeg's and gives what it says; fails where it fails. */
+export function run(program: 'ffmpeg' | 'ffprobe', args: readonly string[], input?: Buffer): string {
+  const { status, stdout, stderr } = spawnSync(programPath(program) ?? program, args, {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    ...(input !== undefined && { input }),
+  });
+  assert.equal(status, 0, stderr);
+  return `${stdout}${stderr}`;
+}
+
+/** A test picture that moves, encoded by ffmpeg and cut into frames with their times. */
+export function encodedVideo(wanted: Wanted): EncodedVideo {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-encoded-'));
+  try {
+    const file = path.join(folder, 'encoded.mp4');
+    run('ffmpeg', [...encoding(wanted), '-y', file]);
+    return { ...framesOf(file), decoded: pictureHashes(file) };
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Of each picture that is shown, in order, a hash of what ffmpeg decodes of a file. */
+export function pictureHashes(file: string): string[] {
+  const way = ['-map', '0:v', '-fps_mode', 'passthrough', '-f', 'framemd5', '-'];
+  const text = run('ffmpeg', ['-v', 'error', '-i', file, ...way]);
+  return text.split('\n').flatMap((line) => /, ([0-9a-f]{32})$/.exec(line)?.[1] ?? []);
+}
+
+/** The same with other times. */
+export function retimed(frames: readonly MediaFrame[], change: (time: number) => number): MediaFrame[] {
+  return frames.map((frame) => ({ ...frame, time: change(frame.time) }));
+}
+
+export function pictures(frames: readonly MediaFrame[]): VideoFrame[] {
+  return frames.filter((frame) => frame.kind === 'video');
+}
+
+/** @param begin seconds: sound before it is left out */
+export function soundsFrom(frames: readonly MediaFrame[], begin: number): AudioFrame[] {
+  return frames.filter((frame) => frame.kind === 'audio').filter(({ time }) => time >= begin);
+}
+
+/** When pictures are shown, in order, from the first on, in milliseconds. */
+export function shownPictures(frames: readonly MediaFrame[]): number[] {
+  const times = pictures(frames).map(({ time }) => time);
+  const [first = 0, ...rest] = times.sort((a, b) => a - b);
+  return [0, ...rest.map((time) => Math.round((time - first) * 1000))];
+}
+
+function encoding(wanted: Wanted): string[] {
+  const { encoder, sound, seconds = 4, rate = 10, size = '320x180' } = wanted;
+  const picture = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}`];
+  const tone = sound === undefined ? [] : ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=32000'];
+  const coding = [
+    '-pix_fmt',
+    'yuv420p',
+    '-c:v',
+    ...encoder,
+    ...(sound === undefined ? [] : ['-c:a', ...sound]),
+  ];
+  return ['-v', 'error', ...picture, ...tone, '-t', String(seconds), ...coding, '-tag:v', tagOf(encoder)];
+}
+
+function tagOf([name]: readonly string[]): string {
+  return name === 'libx265' ? 'hvc1' : 'avc1';
+}
+
+function framesOf(file: string): Omit<EncodedVideo, 'decoded'> {
+  const bytes = fs.readFileSync(file);
+  const video = videoFormatIn(file, bytes);
+  const audio = audioFormatIn(bytes);
+  const shown = run('ffprobe', ['-v', 'error', '-show_packets', '-of', 'json', file]);
+  const { packets } = JSON.parse(shown) as { packets: Packet[] };
+  const sorted = packets.sort((a, b) => Number(a.dts_time) - Number(b.dts_time));
+  const frames = sorted.map((packet): MediaFrame => {
+    const at = Number(packet.pos);
+    const data = bytes.subarray(at, at + Number(packet.size));
+    const time = Number(packet.pts_time);
+    if (packet.codec_type === 'video')
+      return { kind: 'video', format: video, key: packet.flags.startsWith('K'), nals: nalsOf(data), time };
+    assert.ok(audio !== undefined);
+    return { kind: 'audio', format: audio, data, time };
+  });
+  return { video, audio, frames };
+}
+
+function nalsOf(sample: Buffer): Buffer[] {
+  const nals: Buffer[] = [];
+  for (let at = 0; at < sample.length;) {
+    const length = sample.readUInt32BE(at);
+    nals.push(sample.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return nals;
+}
+
+function videoFormatIn(file: string, bytes: Buffer): VideoFormat {
+  const args = ['-v', 'error', '-select_streams', 'v', '-show_entries', 'stream=codec_name,width,height'];
+  const { streams } = JSON.parse(run('ffprobe', [...args, '-of', 'json', file])) as {
+    streams: { codec_name: 'h264' | 'hevc'; width: number; height: number }[];
+  };
+  const [stream] = streams;
+  assert.ok(stream !== undefined);
+  const { width, height } = stream;
+  if (stream.codec_name === 'hevc') {
+    const description = boxIn(bytes, 'hvcC');
+    const level = description.readUInt8(12);
+    const codecString = `hvc1.1.6.L${level}.90`;
+    return { codec: 'h265', parameterSets: [], width, height, codecString, description };
+  }
+  const description = boxIn(bytes, 'avcC');
+  const codecString = `avc1.${description.toString('hex', 1, 4).toUpperCase()}`;
+  return { codec: 'h264', parameterSets: [], width, height, codecString, description };
+}
+
+function audioFormatIn(bytes: Buffer): AudioFormat | undefined {
+  if (!bytes.includes('esds')) return undefined;
+  const esds = boxIn(bytes, 'esds');
+  // DecoderSpecificInfo (ISO/IEC 14496-1, section 7.2.6.7), whose length ffmpeg writes with four bytes.
+  const at = esds.indexOf(Buffer.from([5, 0x80, 0x80, 0x80]));
+  const description = Buffer.from(esds.subarray(at + 5, at + 5 + esds.readUInt8(at + 4)));
+  return { codec: 'aac', description, sampleRate: 32_000, channels: 1, codecString: 'mp4a.40.2' };
+}
+
+/** The content of the first box of a type. */
+function boxIn(bytes: Buffer, type: string): Buffer {
+  const at = bytes.indexOf(type);
+  assert.ok(at > 0, `no ${type}`);
+  return Buffer.from(bytes.subarray(at + 4, at - 4 + bytes.readUInt32BE(at - 4)));
+}

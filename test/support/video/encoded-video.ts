@@ -1,0 +1,163 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
+import { readBar } from '../rtsp/burnt-in-second';
+import { PATIENCE } from '../time/patience';
+
+const run = promisify(execFile);
+const LIMIT = { timeout: PATIENCE, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
+/** As the fixture's, to be read by the same means. */
+const [WIDTH, HEIGHT] = [320, 180];
+
+const START_CODE = Buffer.from([0, 0, 1]);
+
+export const FRAMES_PER_SECOND = 5;
+
+export interface Encoding {
+  /** Pictures. */
+  count: number;
+  /** Options of ffmpeg from the encoder on, such as `-c:v libx264 -bf 0`. */
+  encoder: string;
+  codec: VideoFormat['codec'];
+  /** Times the size of the fixture; 1 unless said. */
+  scale?: number;
+  /** Width of a pixel by its height, such as `12/11`; 1 unless said. */
+  pixel?: string;
+}
+
+/** Makes video whose pictures show their own number in the bit bar, as a relay would send it: in the order of decoding. */
+export async function encodedVideo(encoding: Encoding): Promise<VideoFrame[]> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'encoded-video-'));
+  try {
+    const file = path.join(folder, 'video.mp4');
+    await run('ffmpeg', [...source(encoding), ...encoding.encoder.split(' '), file], LIMIT);
+    const [units, shown] = await Promise.all([unitsIn(file, encoding.codec), shownIn(file)]);
+    if (units.length !== shown.length) throw new Error(`${units.length} pictures, but ${shown.length} times`);
+    return framesOf(units, shown, encoding);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/**
+ * The number that a JPEG of such a picture shows.
+ * @param cell where the picture stands among others, in its first size; all of the JPEG unless said
+ */
+export async function numberIn(jpeg: Buffer, cell?: { x: number; y: number }): Promise<number> {
+  const part = cell === undefined ? '' : `crop=${WIDTH}:${HEIGHT}:${cell.x}:${cell.y},`;
+  const grey = ['-vf', `${part}scale=${WIDTH}:${HEIGHT}`, '-f', 'rawvideo', '-pix_fmt', 'gray', 'pipe:1'];
+  const running = run('ffmpeg', ['-v', 'error', '-f', 'mjpeg', '-i', 'pipe:0', ...grey], {
+    ...LIMIT,
+    encoding: 'buffer',
+  });
+  running.child.stdin?.end(jpeg);
+  return readBar((await running).stdout);
+}
+
+function source({ count, scale = 1, pixel = '1' }: Encoding): string[] {
+  const boxes = [0, 1, 2, 3, 4, 5, 6].flatMap((bit) => {
+    const x = 10 + bit * 24;
+    return [
+      `drawbox=x=${x}:y=8:w=22:h=22:color=black:t=fill`,
+      `drawbox=x=${x + 1}:y=9:w=20:h=20:color=white:t=fill:enable='eq(mod(floor(n/${2 ** bit}),2),1)'`,
+    ];
+  });
+  const filters = [
+    'drawbox=y=0:h=40:color=0x203040:t=fill',
+    ...boxes,
+    `scale=${WIDTH * scale}:${HEIGHT * scale}`,
+    `setsar=${pixel}`,
+    'format=yuv420p',
+  ];
+  const input = `testsrc2=size=${WIDTH}x${HEIGHT}:rate=${FRAMES_PER_SECOND}`;
+  return ['-v', 'error', '-f', 'lavfi', '-i', input, '-frames:v', `${count}`, '-vf', filters.join(',')];
+}
+
+const CODECS = {
+  h264: {
+    format: 'h264',
+    filters: 'h264_mp4toannexb,h264_metadata=aud=insert',
+    typeOf: h264Type,
+    sets: [7, 8],
+    delimiter: 9,
+  },
+  h265: {
+    format: 'hevc',
+    filters: 'hevc_mp4toannexb,hevc_metadata=aud=insert',
+    typeOf: h265Type,
+    sets: [32, 33, 34],
+    delimiter: 35,
+  },
+};
+
+function h264Type(nal: Buffer): number {
+  return (nal[0] ?? 0) & 0x1f;
+}
+
+function h265Type(nal: Buffer): number {
+  return ((nal[0] ?? 0) >> 1) & 0x3f;
+}
+
+/** NAL units by picture: a delimiter stands before each. */
+async function unitsIn(file: string, codec: VideoFormat['codec']): Promise<Buffer[][]> {
+  const { format, filters, typeOf, delimiter } = CODECS[codec];
+  const copy = ['-c', 'copy', '-bsf:v', filters, '-f', format, 'pipe:1'];
+  const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', file, ...copy], {
+    ...LIMIT,
+    encoding: 'buffer',
+  });
+  const units: Buffer[][] = [];
+  for (const nal of nalsIn(stdout)) {
+    if (typeOf(nal) === delimiter) units.push([]);
+    else units.at(-1)?.push(nal);
+  }
+  return units;
+}
+
+function nalsIn(stream: Buffer): Buffer[] {
+  const nals: Buffer[] = [];
+  for (let start = stream.indexOf(START_CODE); start >= 0;) {
+    const next = stream.indexOf(START_CODE, start + START_CODE.length);
+    let end = next < 0 ? stream.length : next;
+    while (stream[end - 1] === 0) end -= 1;
+    nals.push(stream.subarray(start + START_CODE.length, end));
+    start = next;
+  }
+  return nals;
+}
+
+interface Shown {
+  time: number;
+  key: boolean;
+}
+
+async function shownIn(file: string): Promise<Shown[]> {
+  const show = ['-select_streams', 'v', '-show_entries', 'packet=pts_time,flags', '-of', 'csv=p=0'];
+  const { stdout } = await run('ffprobe', ['-v', 'error', ...show, file], LIMIT);
+  return stdout
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [time = '', flags = ''] = line.split(',');
+      return { time: Number(time), key: flags.startsWith('K') };
+    });
+}
+
+function framesOf(units: readonly Buffer[][], shown: readonly Shown[], encoding: Encoding): VideoFrame[] {
+  const { codec, scale = 1 } = encoding;
+  const { typeOf, sets } = CODECS[codec];
+  const isSet = (nal: Buffer): boolean => sets.includes(typeOf(nal));
+  const size = { width: WIDTH * scale, height: HEIGHT * scale };
+  const unread = { codecString: '', description: Buffer.alloc(0) };
+  const format = { codec, parameterSets: units[0]?.filter(isSet) ?? [], ...size, ...unread };
+  return units.map((nals, i) => ({
+    kind: 'video',
+    format,
+    key: shown[i]?.key ?? false,
+    nals: nals.filter((nal) => !isSet(nal)),
+    time: shown[i]?.time ?? 0,
+  }));
+}

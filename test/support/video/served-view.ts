@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { randomBytes } from 'node:crypto';
+import { playerFiles } from '../../../scripts/player';
+import { FragmentWriter } from '../../../lib/video/mp4/fragments';
+import { signAddress } from '../../../lib/video/view/address';
+import { assetsOf } from '../../../lib/video/view/assets';
+import type { ViewRight } from '../../../lib/video/view/right';
+import { ViewServer, type ViewServerOptions } from '../../../lib/video/view/view-server';
+import type { CountingSource } from './counting-source';
+import { PassedFragments } from './passed-fragments';
+
+export const PREFIX = '/red/remote-monitoring/view/';
+export const START = Date.UTC(2026, 2, 4, 5, 6, 7);
+
+let built: ReturnType<typeof assetsOf> | undefined;
+
+/** Of the sources, bundled once. */
+export function builtAssets(): ReturnType<typeof assetsOf> {
+  built ??= assetsOf(playerFiles());
+  return built;
+}
+
+/** A right to 20 seconds around an alarm, and to see the camera live; for an hour. */
+export function rightFor(changes: Partial<ViewRight> = {}): ViewRight {
+  return {
+    station: 'north',
+    node: 'view-1',
+    camera: { id: '4711' },
+    recorded: { from: START - 5000, to: START + 15_000 },
+    live: true,
+    expires: Date.now() + 3_600_000,
+    facts: {
+      time: START,
+      site: 'Harbour Depot',
+      camera: 'Gate 1',
+      rule: 'Intrusion',
+      sandbox: false,
+    },
+    ...changes,
+  };
+}
+
+/** A view server on a port of the loopback, with one node. Video is sent as it is to users, and what a test sends as it is. */
+export class ServedView {
+  readonly key = randomBytes(32);
+  readonly server = http.createServer();
+  readonly views: ViewServer;
+  readonly failures: Error[] = [];
+  /** Methods and targets, as they came. */
+  readonly requests: string[] = [];
+  remove: () => void;
+
+  constructor(
+    readonly source: CountingSource,
+    { viewers = 4, ...options }: Partial<ViewServerOptions> & { viewers?: number } = {},
+  ) {
+    this.views = new ViewServer({
+      key: this.key,
+      prefix: PREFIX,
+      assets: builtAssets(),
+      fragments: ({ audio }) =>
+        source.script.video === undefined ? new PassedFragments() : new FragmentWriter(audio),
+      ...options,
+    });
+    this.remove = this.views.add('view-1', {
+      viewers,
+      source: () => source,
+      failed: (error) => void this.failures.push(error),
+    });
+    this.server.on('request', (req, res) => {
+      this.requests.push(`${req.method} ${req.url}`);
+      if (!this.views.handle(req, res)) res.writeHead(404).end('not a view');
+    });
+  }
+
+  async listen(): Promise<this> {
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    return this;
+  }
+
+  get origin(): string {
+    const address = this.server.address();
+    assert.ok(address !== null && typeof address === 'object');
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  /** The address of the page of a right. */
+  page(right: ViewRight = rightFor()): string {
+    return `${this.origin}${PREFIX}${signAddress(this.key, right)}`;
+  }
+
+  async close(): Promise<void> {
+    this.views.close();
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+}

@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict';
+import type { RtspWanted } from '../../../lib/cloud/calls';
+import { RvmError, type RvmErrorCause, type RvmErrorCode } from '../../../lib/error';
+import type { ClipSink } from '../../../lib/video/jobs/clip';
+import {
+  CloudVideo,
+  type JobOptions,
+  type PictureDecoder,
+  type Progress,
+} from '../../../lib/video/cloud-video';
+import type { MediaFrame } from '../../../lib/video/media';
+import type { VideoSource } from '../../../lib/video/sessions/video-source';
+import { eventually } from '../../support/time/patience';
+import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
+
+const ALARM = Date.UTC(2026, 2, 4, 5, 6, 7);
+const CHOICE = { quality: 'high', whenOffline: 'fail' as const };
+const WANTED: RtspWanted = { mode: 'recorded', camera: 'Gate', time: ALARM, preRoll: 0, ...CHOICE };
+const LIVE: RtspWanted = { mode: 'live', camera: 'Gate', ...CHOICE };
+
+/** Notes what it is asked for, and makes pictures of nothing. */
+class NotingDecoder implements PictureDecoder {
+  readonly asked: { frames: number; time: number }[] = [];
+  isThere = true;
+
+  demand(): Promise<void> {
+    return this.isThere ? Promise.resolve() : Promise.reject(failure('DECODER_MISSING'));
+  }
+
+  picture(frames: readonly unknown[], time: number): ReturnType<PictureDecoder['picture']> {
+    this.asked.push({ frames: frames.length, time });
+    return Promise.resolve({ jpeg: Buffer.from('picture'), width: 320, height: 180 });
+  }
+
+  sheet(): ReturnType<PictureDecoder['sheet']> {
+    return Promise.resolve({ jpeg: Buffer.from('sheet'), width: 640, height: 180 });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class NotingSink implements ClipSink {
+  readonly frames: MediaFrame[] = [];
+  room = Infinity;
+  ended: ClipSink['ended'];
+
+  add(frame: MediaFrame): Promise<boolean> {
+    if (this.frames.length >= this.room) this.ended = 'too large';
+    if (this.ended !== undefined) return Promise.resolve(false);
+    this.frames.push(frame);
+    return Promise.resolve(true);
+  }
+}
+
+type Step = MadeStream | RvmError;
+
+function failure(code: RvmErrorCode, cause: RvmErrorCause = {}): RvmError {
+  return new RvmError(code, `It failed with ${code}.`, cause);
+}
+
+function streamOf(...frames: MediaFrame[]): MadeStream {
+  const stream = new MadeStream();
+  stream.send(...frames);
+  return stream;
+}
+
+/** Ends by itself, with an error where one is given. */
+function ending(stream: MadeStream, error?: Error): MadeStream {
+  stream.end(error);
+  return stream;
+}
+
+describe('a video job', () => {
+  let decoder: NotingDecoder;
+  let video: CloudVideo;
+  /** What the service and the relay do, one after the other; the last of them from then on. */
+  let steps: Step[];
+  let asked: RtspWanted[];
+  let told: Progress[];
+  let controller: AbortController;
+  let source: VideoSource;
+
+  beforeEach(() => {
+    decoder = new NotingDecoder();
+    steps = [];
+    asked = [];
+    told = [];
+    controller = new AbortController();
+    const open = (): Promise<MadeStream> => {
+      const step = steps.length > 1 ? steps.shift() : steps[0];
+      assert.ok(step);
+      return step instanceof RvmError ? Promise.reject(step) : Promise.resolve(step);
+    };
+    video = new CloudVideo({ sessions: 4, open, decoder });
+    const openRtsp: VideoSource['client']['openRtsp'] = (wanted) => {
+      asked.push(wanted);
+      const device = { id: 'gate', name: 'Gate', status: 'online' };
+      const relay = { scheme: 'rtsp', host: 'relay.invalid', port: 554 };
+      const ids = { cameraId: 'gate', cameraRemoteId: 'g' };
+      const { mode, quality } = wanted;
+      return Promise.resolve({ url: 'rtsp://x', mode, quality, ...ids, relay, device, requests: 1, ms: 1 });
+    };
+    source = { client: { openRtsp }, wanted: WANTED };
+  });
+  afterEach(() => video.close());
+
+  const options = (changed: Partial<JobOptions> = {}): JobOptions => ({
+    signal: controller.signal,
+    deadlineMs: 20_000,
+    waitForVideoMs: 10_000,
+    onProgress: (progress) => told.push(progress),
+    ...changed,
+  });
+
+  const pictures = (offsets = [0], changed: Partial<JobOptions> = {}): ReturnType<CloudVideo['pictures']> =>
+    video.pictures(source, { offsets }, options(changed));
+
+  const clip = (
+    sink: ClipSink,
+    seconds: number,
+    changed: Partial<JobOptions> = {},
+  ): ReturnType<CloudVideo['clip']> =>
+    video.clip(source, { until: () => ALARM + seconds * 1000 }, sink, options(changed));
+
+  describe('for pictures', () => {
+    it('gives them in the order in which they were asked for, each with its time', async () => {
+      steps = [streamOf(...[0, 1, 2, 3, 4].map((time) => keyAt(time)))];
+      const [late, early] = await pictures([3, 0]);
+      assert.deepEqual(
+        [late?.offset, late?.time, early?.offset, early?.time],
+        [3, '2026-03-04T05:06:10.000Z', 0, '2026-03-04T05:06:07.000Z'],
+      );
+    });
+
+    it('opens one session for those that are near each other, from the earliest on', async () => {
+      steps = [streamOf(...Array.from({ length: 8 }, (_, time) => keyAt(time)))];
+      await pictures([0, -3, 3]);
+      assert.deepEqual(
+        asked.map((wanted) => wanted.mode === 'recorded' && wanted.preRoll),
+        [3],
+      );
+      assert.deepEqual(
+        decoder.asked.map(({ time }) => time),
+        [0, 3, 6],
+      );
+    });
+
+    it('opens a session each for those that are far apart, rather than wait', async () => {
+      steps = [streamOf(keyAt(0)), streamOf(keyAt(0))];
+      await pictures([0, 60]);
+      assert.deepEqual(
+        asked.map((wanted) => wanted.mode === 'recorded' && wanted.preRoll),
+        [0, -60],
+      );
+    });
+
+    it('hands the decoder the pictures from the key frame before on', async () => {
+      steps = [streamOf(keyAt(0), pictureAt(0.5), keyAt(1), pictureAt(1.5), pictureAt(2))];
+      await pictures([0, 1.5]);
+      assert.deepEqual(decoder.asked, [
+        { frames: 1, time: 0 },
+        { frames: 2, time: 1.5 },
+      ]);
+    });
+
+    it('closes the session when it has what it needs', async () => {
+      const stream = streamOf(keyAt(0));
+      steps = [stream];
+      await pictures();
+      await eventually(() => stream.closed && video.sessions === 0, 'the end of the session');
+    });
+
+    it('opens nothing where there is no decoder', async () => {
+      decoder.isThere = false;
+      await assert.rejects(pictures(), { code: 'DECODER_MISSING' });
+      assert.equal(asked.length, 0);
+    });
+
+    it('opens nothing for a time in the future', async () => {
+      source = { ...source, wanted: { ...WANTED, time: Date.now() + 60_000 } as RtspWanted };
+      await assert.rejects(pictures(), { code: 'BAD_INPUT', message: /future/ });
+      assert.equal(asked.length, 0);
+    });
+
+    it('opens nothing for the past of live video', async () => {
+      source = { ...source, wanted: LIVE };
+      await assert.rejects(pictures([-1]), { code: 'BAD_INPUT', message: /no past/ });
+      assert.equal(asked.length, 0);
+    });
+
+    it('takes the last picture where the recording ends a moment before the wanted time', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(0.5)))];
+      const [, last] = await pictures([0, 1.2]);
+      assert.deepEqual([last?.offset, last?.time, asked.length], [1.2, '2026-03-04T05:06:07.500Z', 1]);
+    });
+
+    it('asks again where the recording ends short of the wanted time', async () => {
+      steps = [
+        ending(streamOf(keyAt(0), pictureAt(0.5))),
+        streamOf(...[0, 1, 2, 3].map((time) => keyAt(time))),
+      ];
+      const [, later] = await pictures([0, 3]);
+      assert.deepEqual([later?.offset, asked.length], [3, 2]);
+    });
+  });
+
+  describe('that has no video yet', () => {
+    const empty = (): MadeStream => ending(new MadeStream());
+    const kinds: readonly (readonly [string, () => Step])[] = [
+      [
+        'the service says EdgeOfStream',
+        () => failure('HTTP_ERROR', { status: 500, serverCode: 'EdgeOfStream' }),
+      ],
+      [
+        'the service says NoAvailableStreams',
+        () => failure('HTTP_ERROR', { status: 404, serverCode: 'NoAvailableStreams' }),
+      ],
+      ['the relay says 404', () => failure('VIDEO_FAILED', { status: 404 })],
+      ['the relay says 457', () => failure('VIDEO_FAILED', { status: 457 })],
+      ['the relay ends at once', empty],
+    ];
+    for (const [what, step] of kinds) {
+      it(`waits and asks again where ${what}`, async () => {
+        steps = [step(), streamOf(keyAt(0))];
+        await pictures();
+        assert.equal(asked.length, 2);
+        assert.ok(told.some(({ kind }) => kind === 'waiting'));
+      });
+
+      it(`gives up with VIDEO_NOT_YET at the end of the waiting where ${what}`, async () => {
+        steps = [step()];
+        await assert.rejects(pictures([0], { waitForVideoMs: 500 }), { code: 'VIDEO_NOT_YET' });
+      });
+    }
+  });
+
+  describe('that fails in passing', () => {
+    const kinds: readonly (readonly [string, () => Step])[] = [
+      ['the relay cannot be reached', () => failure('NETWORK')],
+      ['the relay is silent', () => failure('TIMEOUT')],
+      ['the relay is busy', () => failure('VIDEO_FAILED', { status: 503 })],
+      ['the relay has too little bandwidth', () => failure('VIDEO_FAILED', { status: 453 })],
+      [
+        'the relay breaks off before the first picture',
+        () => ending(new MadeStream(), failure('VIDEO_FAILED')),
+      ],
+    ];
+    for (const [what, step] of kinds) {
+      it(`is tried again where ${what}`, async () => {
+        steps = [step(), streamOf(keyAt(0))];
+        await pictures();
+        assert.equal(asked.length, 2);
+      });
+    }
+
+    it('ends at the deadline with the last error', async () => {
+      steps = [failure('NETWORK')];
+      await assert.rejects(pictures([0], { deadlineMs: 300 }), { code: 'NETWORK' });
+    });
+  });
+
+  describe('that only a person can cure', () => {
+    const kinds: readonly (readonly [RvmErrorCode, RvmErrorCause])[] = [
+      ['VIDEO_FAILED', { status: 403 }],
+      ['UNTRUSTED_LINK', {}],
+      ['TLS', {}],
+      ['DEVICE_NOT_FOUND', {}],
+    ];
+    for (const [code, cause] of kinds) {
+      it(`fails at once with ${code}`, async () => {
+        steps = [failure(code, cause)];
+        await assert.rejects(pictures(), { code });
+        assert.equal(asked.length, 1);
+      });
+    }
+  });
+
+  describe('for a clip', () => {
+    it('ends it at the wanted time', async () => {
+      const sink = new NotingSink();
+      steps = [streamOf(keyAt(0), pictureAt(1), keyAt(2), pictureAt(3))];
+      const { from, to, reason } = await clip(sink, 2);
+      assert.deepEqual([from - ALARM, to - ALARM, reason], [0, 1000, undefined]);
+      assert.deepEqual(
+        sink.frames.map(({ time }) => time),
+        [0, 1],
+      );
+    });
+
+    it('tells how far it is', async () => {
+      steps = [streamOf(keyAt(0), pictureAt(1), keyAt(2))];
+      await clip(new NotingSink(), 2);
+      assert.deepEqual(told.at(-1), { kind: 'reading', seconds: 1, of: 2 });
+    });
+
+    it('gives what is there where the relay breaks off', async () => {
+      const sink = new NotingSink();
+      steps = [ending(streamOf(keyAt(0), pictureAt(1)), failure('VIDEO_FAILED'))];
+      const { reason } = await clip(sink, 10);
+      assert.deepEqual([reason, sink.frames.length], ['broken off', 2]);
+    });
+
+    it('gives what is there where the relay falls silent', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1)), failure('TIMEOUT'))];
+      const { reason } = await clip(new NotingSink(), 10);
+      assert.equal(reason, 'stalled');
+    });
+
+    it('says so where it may not become longer', async () => {
+      const sink = new NotingSink();
+      sink.room = 1;
+      steps = [streamOf(keyAt(0), pictureAt(1), pictureAt(2))];
+      const { reason } = await clip(sink, 10);
+      assert.equal(reason, 'too large');
+    });
+
+    it('asks again from where the recording stopped, and goes on with the next key frame', async () => {
+      const sink = new NotingSink();
+      steps = [
+        ending(streamOf(keyAt(0), pictureAt(1))),
+        streamOf(keyAt(0), keyAt(1), pictureAt(2), keyAt(3)),
+      ];
+      const { reason } = await clip(sink, 4);
+      assert.equal(reason, undefined);
+      assert.deepEqual(
+        asked.map((wanted) => wanted.mode === 'recorded' && wanted.preRoll),
+        [0, -1],
+      );
+      assert.deepEqual(
+        sink.frames.map(({ time }) => time),
+        [0, 1, 2, 3],
+      );
+    });
+
+    it('gives what is there where the recording stays short', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1))), failure('VIDEO_FAILED', { status: 404 })];
+      const { reason } = await clip(new NotingSink(), 10, { waitForVideoMs: 1500 });
+      assert.equal(reason, 'recording ends');
+    });
+
+    it('is whole where the recording ends within a second of the wanted time', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1), pictureAt(1.8)))];
+      const { reason } = await clip(new NotingSink(), 2);
+      assert.equal(reason, undefined);
+    });
+
+    it('ends with CANCELLED where its node is closed', async () => {
+      const stream = streamOf(keyAt(0), pictureAt(1));
+      steps = [stream];
+      const recording = clip(new NotingSink(), 10);
+      await eventually(() => told.some(({ kind }) => kind === 'reading'), 'the first picture');
+      controller.abort();
+      await assert.rejects(recording, { code: 'CANCELLED' });
+      await eventually(() => stream.closed && video.sessions === 0, 'the end of the session');
+    });
+
+    it('ends with CANCELLED where its cloud is closed', async () => {
+      const stream = streamOf(keyAt(0), pictureAt(1));
+      steps = [stream];
+      const recording = clip(new NotingSink(), 10);
+      await eventually(() => told.some(({ kind }) => kind === 'reading'), 'the first picture');
+      const rejected = assert.rejects(recording, { code: 'CANCELLED' });
+      await video.close();
+      await rejected;
+      assert.deepEqual([stream.closed, video.sessions], [true, 0]);
+    });
+  });
+});

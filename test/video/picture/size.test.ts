@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import type { VideoFrame } from '../../../lib/video/media';
+import { Decoder, type Jpeg } from '../../../lib/video/picture/decoder';
+import { needs } from '../../support/suite/programs';
+import { encodedVideo, numberIn } from '../../support/video/encoded-video';
+
+const { signal } = new AbortController();
+const ENCODER = '-c:v libx264 -bf 0';
+
+describe('the size of a picture', () => {
+  const decoder = new Decoder();
+  let frames: VideoFrame[] = [];
+
+  before(async function () {
+    needs(this, 'ffmpeg', 'ffprobe');
+    frames = await encodedVideo({ count: 1, codec: 'h264', encoder: ENCODER, scale: 2 });
+  });
+  after(() => decoder.close());
+
+  const sizeOf = async (width?: number, from = frames): Promise<string> => {
+    const picture = await decoder.picture(from, 0, { width, signal });
+    return `${picture.width}x${picture.height}`;
+  };
+
+  it('is that of the video where none is asked for', async () => {
+    assert.equal(await sizeOf(), '640x360');
+  });
+
+  it('is scaled down to a width, in the same shape, to even numbers', async () => {
+    assert.equal(await sizeOf(320), '320x180');
+    assert.equal(await sizeOf(101), '100x56');
+    assert.equal(await sizeOf(16), '16x10');
+  });
+
+  it('is never scaled up', async () => {
+    assert.equal(await sizeOf(4096), '640x360');
+  });
+
+  it('is the one shown where the pixels of the video are not square', async () => {
+    const wide = await encodedVideo({ count: 1, codec: 'h264', encoder: ENCODER, pixel: '4/3' });
+    assert.equal(await sizeOf(undefined, wide), '426x180');
+    assert.equal(await sizeOf(214, wide), '214x90');
+  });
+
+  it('is also that of video with ten bits a colour', async () => {
+    const deep = '-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none';
+    assert.equal(await sizeOf(160, await encodedVideo({ count: 1, codec: 'h265', encoder: deep })), '160x90');
+  });
+});
+
+describe('a sheet', () => {
+  const decoder = new Decoder();
+  let pictures: Jpeg[] = [];
+
+  before(async function () {
+    needs(this, 'ffmpeg', 'ffprobe');
+    const frames = await encodedVideo({ count: 9, codec: 'h264', encoder: ENCODER });
+    pictures = await Promise.all(frames.map(({ time }) => decoder.picture(frames, time, { signal })));
+  });
+  after(() => decoder.close());
+
+  const sizeOf = async (count: number, width?: number): Promise<string> => {
+    const sheet = await decoder.sheet(pictures.slice(0, count), { width, signal });
+    return `${sheet.width}x${sheet.height}`;
+  };
+
+  it('has rows of up to three cells', async () => {
+    assert.equal(await sizeOf(1), '320x180');
+    assert.equal(await sizeOf(3), '968x180');
+    assert.equal(await sizeOf(4), '644x364');
+    assert.equal(await sizeOf(5), '968x364');
+    assert.equal(await sizeOf(9), '968x548');
+  });
+
+  it('is as wide as asked for at most', async () => {
+    assert.equal(await sizeOf(9, 640), '638x362');
+    assert.equal(await sizeOf(2, 16), '16x2');
+  });
+
+  it('shows all pictures in their order, from left to right, also where one has another size', async () => {
+    const [first, second, ...others] = pictures;
+    assert.ok(first && second);
+    const frames = await encodedVideo({ count: 2, codec: 'h264', encoder: ENCODER, scale: 2 });
+    const larger = await decoder.picture(frames, 1, { signal });
+    const { jpeg } = await decoder.sheet([first, larger, ...others], { signal });
+    for (let cell = 0; cell < 9; cell += 1) {
+      const at = { x: (cell % 3) * 324, y: Math.floor(cell / 3) * 184 };
+      assert.equal(await numberIn(jpeg, at), cell);
+    }
+  });
+});

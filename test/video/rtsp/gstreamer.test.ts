@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
+import { Authority } from '../../support/network/authority';
+import { GStreamerServer, needsGStreamerServer } from '../../support/rtsp/gstreamer-server';
+import {
+  decodingFaults,
+  elementaryStream,
+  MadeRecordings,
+  shownTimes,
+} from '../../support/rtsp/made-recording';
+import { needs } from '../../support/suite/programs';
+import { Streams, take, takePictures } from './streams';
+
+const START_CODE = Buffer.from([0, 0, 0, 1]);
+const LOGIN = { user: 'guard', password: 'word' };
+const SECONDS = 3;
+
+function byteStream(pictures: readonly VideoFrame[]): Buffer {
+  const sets = pictures[0]?.format.parameterSets ?? [];
+  return Buffer.concat(
+    [...sets, ...pictures.flatMap(({ nals }) => nals)].flatMap((nal) => [START_CODE, nal]),
+  );
+}
+
+function nalsIn(stream: Buffer): Buffer[] {
+  const nals: Buffer[] = [];
+  const starts: number[] = [];
+  for (let at = stream.indexOf('\0\0\u0001'); at >= 0; at = stream.indexOf('\0\0\u0001', at + 3))
+    starts.push(at + 3);
+  for (const [place, start] of starts.entries()) {
+    let end = (starts[place + 1] ?? stream.length + 3) - 3;
+    while (stream[end - 1] === 0) end -= 1;
+    nals.push(stream.subarray(start, end));
+  }
+  return nals;
+}
+
+const isSlice = {
+  h264: (nal: Buffer): boolean => [1, 5].includes((nal[0] ?? 0) & 0x1f),
+  hevc: (nal: Buffer): boolean => (nal[0] ?? 0) >> 1 < 32,
+};
+
+describe('a stream of another RTSP server', () => {
+  const streams = new Streams();
+  let recordings: MadeRecordings;
+  let server: GStreamerServer | undefined;
+
+  before(async function () {
+    needs(this, 'ffmpeg', 'ffprobe', 'openssl');
+    needsGStreamerServer(this);
+    recordings = await MadeRecordings.in();
+  });
+  after(() => recordings.remove());
+  afterEach(async () => {
+    await streams.close();
+    await server?.stop();
+    server = undefined;
+  });
+
+  /** A server of one recording; its URL. */
+  async function serve(
+    pipeline: string,
+    more: Partial<Parameters<typeof GStreamerServer.start>[0]> = {},
+  ): Promise<string> {
+    server = await GStreamerServer.start({ mounts: { '/recorded': pipeline }, ...more });
+    return server.urlOf('/recorded');
+  }
+
+  function pipelineOf(file: string, codec: 'h264' | 'h265' = 'h264', sound = false): string {
+    const video = `filesrc location=${file} ! qtdemux name=d d.video_0 ! queue ! ${codec}parse config-interval=-1 ! rtp${codec}pay name=pay0 pt=96`;
+    return sound ? `${video} d.audio_0 ! queue ! aacparse ! rtpmp4gpay name=pay1 pt=97` : video;
+  }
+
+  function relativeTimes(frames: readonly MediaFrame[]): number[] {
+    const [first] = frames;
+    return frames.map(({ time }) => Math.round((time - (first?.time ?? 0)) * 1000));
+  }
+
+  for (const [kind, codec, string] of [
+    ['baseline', 'h264', /^avc1\.42[0-9A-F]{4}$/],
+    ['bframes', 'h264', /^avc1\.4D[0-9A-F]{4}$/],
+    ['h265', 'hevc', /^hvc1\.1\.6\.L\d+\./],
+  ] as const)
+    it(`has all pictures of the file, at their times, and decodes without a fault: ${kind}`, async () => {
+      const file = await recordings.make(kind, SECONDS);
+      const url = await serve(pipelineOf(file, codec === 'hevc' ? 'h265' : 'h264'));
+      const pictures = await takePictures(await streams.open(url), 1000);
+      const [first] = pictures;
+      assert.ok(first?.key);
+      assert.match(first.format.codecString, string);
+      const expected = nalsIn(await elementaryStream(file, codec)).filter(isSlice[codec]);
+      assert.deepEqual(pictures.flatMap(({ nals }) => nals).filter(isSlice[codec]), expected);
+      const times = await shownTimes(file, 'v');
+      assert.deepEqual(
+        relativeTimes(pictures),
+        times.map((time) => Math.round((time - (times[0] ?? 0)) * 1000)),
+      );
+      assert.equal(await decodingFaults(byteStream(pictures), codec), '');
+    });
+
+  it('has its sound on the clock of the pictures', async () => {
+    const file = await recordings.make('baseline', SECONDS, true);
+    const stream = await streams.open(await serve(pipelineOf(file, 'h264', true)));
+    assert.equal(stream.audio?.codecString, 'mp4a.40.2');
+    assert.equal(stream.audio.sampleRate, 44_100);
+    const frames = await take(stream, 10_000);
+    const [video, audio] = (['video', 'audio'] as const).map((kind) =>
+      frames.filter((frame) => frame.kind === kind),
+    );
+    assert.ok(video !== undefined && audio !== undefined);
+    assert.equal(video.length, SECONDS * 10);
+    // The encoder begins with one access unit before the first sound.
+    const begin = Math.abs((audio[0]?.time ?? NaN) - (video[0]?.time ?? NaN));
+    assert.ok(begin < 0.06, `${begin} s between sound and pictures at the beginning`);
+    const end = Math.abs((audio.at(-1)?.time ?? NaN) - (video.at(-1)?.time ?? NaN));
+    assert.ok(end < 0.2, `${end} s between sound and pictures at the end`);
+  });
+
+  it('begins with the key frame at or before the second that was asked for', async () => {
+    const file = await recordings.make('bframes', 6);
+    const stream = await streams.open(await serve(pipelineOf(file)), { range: { start: 4 } });
+    const pictures = await takePictures(stream, 5);
+    assert.ok(pictures[0]?.key);
+    const all = nalsIn(await elementaryStream(file, 'h264')).filter((nal) => isSlice.h264(nal));
+    const [slice] = pictures[0].nals.filter((nal) => isSlice.h264(nal));
+    const place = all.findIndex((nal) => slice !== undefined && nal.equals(slice));
+    assert.ok(place === 30 || place === 40, `picture ${place}`);
+  });
+
+  for (const method of ['basic', 'digest'] as const) {
+    it(`comes with the login of the URL: ${method}`, async () => {
+      const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), {
+        login: { ...LOGIN, method },
+      });
+      assert.equal((await take(await streams.open(url), 3)).length, 3);
+    });
+
+    it(`is refused with 401 for another: ${method}`, async () => {
+      const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), {
+        login: { ...LOGIN, method },
+      });
+      assert.equal((await streams.refusal(url.replace('word', 'sword'), 'VIDEO_FAILED')).cause.status, 401);
+    });
+  }
+
+  it('comes encrypted, with a login', async () => {
+    const authority = new Authority();
+    try {
+      const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), {
+        tls: authority.issueForServer(),
+        login: { ...LOGIN, method: 'digest' },
+      });
+      const stream = await streams.open(url, { tls: { ca: authority.cert } });
+      assert.equal((await take(stream, 3)).length, 3);
+      await stream.close();
+    } finally {
+      authority.remove();
+    }
+  });
+
+  it('is refused where the server speaks only UDP, and the message says so', async () => {
+    const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)), { protocols: 'udp' });
+    const { message, cause } = await streams.refusal(url, 'VIDEO_FAILED');
+    assert.match(message, /UDP alone/);
+    assert.equal(cause.status, 461);
+  });
+
+  it('is refused with 404 where there is none', async () => {
+    const url = await serve(pipelineOf(await recordings.make('baseline', SECONDS)));
+    assert.equal((await streams.refusal(url.replace('recorded', 'other'), 'VIDEO_FAILED')).cause.status, 404);
+  });
+
+  it('comes live, with the clock of the sender', async () => {
+    const url = await serve(
+      'videotestsrc is-live=true ! video/x-raw,width=320,height=180,framerate=10/1 ! x264enc tune=zerolatency key-int-max=10 ! rtph264pay name=pay0 pt=96',
+    );
+    const stream = await streams.open(url);
+    const iterator = stream[Symbol.asyncIterator]();
+    const before = Date.now();
+    let wall: number | undefined;
+    for (let count = 0; count < 300 && wall === undefined; count += 1) {
+      const next = await iterator.next();
+      assert.ok(next.done !== true);
+      wall = stream.wallClock(next.value.time);
+    }
+    assert.ok(wall !== undefined && Math.abs(wall - before) < 60_000, String(wall));
+  });
+});

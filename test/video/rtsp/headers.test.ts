@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { lengthOfRange } from '../../../lib/video/rtsp/protocol/npt-range';
+import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
+import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
+
+describe('RTP-Info', () => {
+  const READ: [header: string, entries: ReturnType<typeof rtpInfoIn>][] = [
+    ['url=rtsp://h/a;seq=1;rtptime=2', [{ url: 'rtsp://h/a', sequence: 1, rtpTime: 2 }]],
+    ['url=a;rtptime=4294967295;seq=65535', [{ url: 'a', sequence: 65_535, rtpTime: 4_294_967_295 }]],
+    [
+      'URL=rtsp://h/a?x=1,2;y=3;seq=7, url=b;seq=8',
+      [
+        { url: 'rtsp://h/a?x=1,2;y=3', sequence: 7 },
+        { url: 'b', sequence: 8 },
+      ],
+    ],
+    ['url="rtsp://h/a";seq = 9', [{ url: 'rtsp://h/a', sequence: 9 }]],
+    ['url=a;ssrc=12AB;rtptime=5', [{ url: 'a', rtpTime: 5 }]],
+    ['url=a', [{ url: 'a' }]],
+    ['url=a;seq=65536;rtptime=4294967296', [{ url: 'a' }]],
+    ['url=a;seq=-1;rtptime=x', [{ url: 'a' }]],
+    ['seq=1;rtptime=2', []],
+    ['', []],
+  ];
+  for (const [header, entries] of READ)
+    it(`is read: ${header}`, () => assert.deepEqual(rtpInfoIn(header), entries));
+
+  const [ONE, TWO] = ['rtsp://h/live/track1', 'rtsp://h/live/track2'];
+  for (const [how, urls] of [
+    ['as they were asked', [ONE, TWO]],
+    ['in another order', [TWO, ONE]],
+    ['with another host', ['rtsp://10.0.0.1:554/live/track1', 'rtsp://10.0.0.1:554/live/track2']],
+    ['without a host', ['/live/track1', '/live/track2']],
+    ['by their last part', ['track1', 'rtsp://h/track2']],
+    ['with a slash behind', [`${ONE}/`, `${TWO}/`]],
+    ['by names of its own, in order', ['x', 'y']],
+  ] as const)
+    it(`finds the media that the server names ${how}`, () => {
+      const entries = urls.map((url, place) => ({ url, sequence: place }));
+      const expected = urls[0] === TWO ? [1, 0] : [0, 1];
+      assert.deepEqual(
+        entriesFor([ONE, TWO], entries).map((entry) => entry?.sequence),
+        expected,
+      );
+    });
+
+  it('tells of one medium alone', () => {
+    assert.deepEqual(entriesFor([ONE, TWO], [{ url: TWO }]), [undefined, { url: TWO }]);
+    assert.deepEqual(entriesFor([ONE, TWO], [{ url: 'x' }]), [undefined, undefined]);
+    assert.deepEqual(entriesFor([ONE, TWO], []), [undefined, undefined]);
+  });
+});
+
+describe('the length of a range', () => {
+  for (const [range, length] of [
+    ['npt=0-60', 60],
+    ['npt=0.000-59.800', 59.8],
+    ['npt = 10 - 12.5', 2.5],
+    ['npt=-20', 20],
+    ['npt=0:00:10-1:00:00', 3590],
+    ['npt=0-60;time=20260101T000000Z', 60],
+    ['npt=0-', undefined],
+    ['npt=now-', undefined],
+    ['npt=60-0', undefined],
+    ['npt=a-b', undefined],
+    ['clock=20260101T000000Z-', undefined],
+    [undefined, undefined],
+  ] as const)
+    it(`is ${length} for ${range}`, () => assert.equal(lengthOfRange(range), length));
+});
+
+describe('the session in an answer', () => {
+  for (const [header, session] of [
+    ['abc', { id: 'abc', timeout: 60 }],
+    ['abc;timeout=5', { id: 'abc', timeout: 5 }],
+    [' a-b$c ; x=y; TIMEOUT=7', { id: 'a-b$c', timeout: 7 }],
+    ['abc;timeout=x', { id: 'abc', timeout: 60 }],
+    ['', undefined],
+    [';timeout=5', undefined],
+    ['a b', undefined],
+    ['x'.repeat(257), undefined],
+    [undefined, undefined],
+  ] as const)
+    it(`is ${JSON.stringify(session)} for ${header?.slice(0, 30)}`, () =>
+      assert.deepEqual(sessionIn(header), session));
+});

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { isIP } from 'node:net';
+import type { RelayRules } from '../../../lib/video/rtsp/open-stream';
+import { checkHost } from '../../../lib/video/rtsp/relay-rules';
+import { connect } from '../../../lib/video/rtsp/relay/connect';
+import { isLocal } from '../../../lib/video/rtsp/relay/local-addresses';
+import { goodReply, reply, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
+import { errorOf, LOCAL, Streams } from './streams';
+
+const NOT_LOCAL: RelayRules = { suffixes: [], localAllowed: false };
+
+describe('the relays that a stream may come from', () => {
+  const streams = new Streams();
+  const relays: ScriptedRelay[] = [];
+  afterEach(async () => {
+    await streams.close();
+    for (const relay of relays.splice(0)) await relay.close();
+  });
+
+  async function start(script: Script = {}): Promise<ScriptedRelay> {
+    const relay = await ScriptedRelay.start(script);
+    relays.push(relay);
+    return relay;
+  }
+
+  function redirecting(to: string): Script {
+    return { DESCRIBE: (request) => reply(request, 302, { Location: to }) };
+  }
+
+  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '127.1', '2130706433', '0.0.0.0'])
+    it(`have no address of this machine: ${host}`, async () => {
+      const relay = await start();
+      const url = relay.url.replace('127.0.0.1', host);
+      await streams.refusal(url, 'UNTRUSTED_LINK', { relays: NOT_LOCAL });
+      assert.equal(relay.connections, 0);
+    });
+
+  it('may be on this machine where local relays are allowed', async () => {
+    const relay = await start();
+    await streams.open(relay.url.replace('127.0.0.1', 'localhost'), { relays: LOCAL });
+    assert.equal(relay.connections, 1);
+  });
+
+  it('may be a server of our own, and no other on the same host', async () => {
+    const [own, other] = [await start(), await start()];
+    const relays = { ...NOT_LOCAL, exempt: { host: '127.0.0.1', port: own.port } };
+    await streams.open(own.url, { relays });
+    await streams.refusal(other.url, 'UNTRUSTED_LINK', { relays });
+    assert.equal(other.connections, 0);
+  });
+
+  it('may be a server of our own where others are listed', async () => {
+    const own = await start();
+    const exempt = { host: 'LOCALHOST', port: own.port };
+    const relays = { suffixes: ['relay.example'], localAllowed: false, exempt };
+    await streams.open(own.url.replace('127.0.0.1', 'localhost'), { relays });
+  });
+
+  it('are those of the list alone, where there is one', async () => {
+    const relay = await start();
+    const relays = { suffixes: ['relay.example'], localAllowed: true };
+    await streams.refusal(relay.url, 'UNTRUSTED_LINK', { relays });
+    assert.equal(relay.connections, 0);
+  });
+
+  it('lead to no other host', async () => {
+    const other = await start();
+    const first = await start(redirecting(other.url.replace('127.0.0.1', 'localhost')));
+    await streams.refusal(first.url, 'UNTRUSTED_LINK');
+    assert.equal(other.connections, 0);
+  });
+
+  it('lead to another host of the list', async () => {
+    const other = await start();
+    const first = await start(redirecting(other.url.replace('127.0.0.1', 'localhost')));
+    const relays = { suffixes: ['localhost', '127.0.0.1'], localAllowed: true };
+    await streams.open(first.url, { relays });
+    assert.deepEqual([first.connections, other.connections], [1, 1]);
+  });
+
+  for (const status of [301, 302, 303, 307])
+    it(`lead to another port of the same host: ${status}`, async () => {
+      const other = await start();
+      const first = await start({ PLAY: (request) => reply(request, status, { Location: other.url }) });
+      await streams.open(first.url);
+      assert.deepEqual(first.methods, ['DESCRIBE', 'SETUP', 'PLAY', 'TEARDOWN']);
+      assert.equal(first.open.size, 0);
+      assert.deepEqual(other.methods.slice(0, 3), ['DESCRIBE', 'SETUP', 'PLAY']);
+    });
+
+  it('lead on three times, and no more', async () => {
+    const chain = [await start()];
+    for (let hops = 0; hops < 4; hops += 1) chain.unshift(await start(redirecting(chain[0]?.url ?? '')));
+    const [first, second] = chain;
+    await streams.refusal(first?.url ?? '', 'VIDEO_FAILED');
+    assert.equal(chain[4]?.connections, 0);
+    await streams.open(second?.url ?? '');
+    assert.equal(chain[4]?.connections, 1);
+  });
+
+  it('get the login of the first URL where they lead to the same host, and their own before that', async () => {
+    const wantsLogin: Script = {
+      DESCRIBE: (request) =>
+        request.headers.has('authorization')
+          ? goodReply(request)
+          : reply(request, 401, { 'WWW-Authenticate': 'Basic realm="r"' }),
+    };
+    const proofOf = async (login: string): Promise<string> => {
+      const other = await start(wantsLogin);
+      const first = await start(redirecting(other.url.replace('//', `//${login}`)));
+      await streams.open(first.url.replace('//', '//guard:word@'));
+      return other.last('DESCRIBE').headers.get('authorization') ?? '';
+    };
+    assert.equal(await proofOf(''), `Basic ${Buffer.from('guard:word').toString('base64')}`);
+    assert.equal(await proofOf('a:b@'), `Basic ${Buffer.from('a:b').toString('base64')}`);
+  });
+
+  it('get no login of another host', async () => {
+    const other = await start({
+      DESCRIBE: (request) => reply(request, 401, { 'WWW-Authenticate': 'Basic realm="r"' }),
+    });
+    const first = await start(redirecting(other.url.replace('127.0.0.1', 'localhost')));
+    const relays = { suffixes: ['localhost', '127.0.0.1'], localAllowed: true };
+    const error = await streams.refusal(first.url.replace('//', '//guard:word@'), 'VIDEO_FAILED', { relays });
+    assert.equal(error.cause.status, 401);
+    for (const { headers } of other.requests) assert.equal(headers.get('authorization'), undefined);
+  });
+
+  for (const url of [
+    'http://127.0.0.1/a',
+    'rtsp://',
+    'rtsp:///a',
+    'rtsp://a b/',
+    'rtsp://a@b@c/',
+    `rtsp://a/${'a'.repeat(5000)}`,
+    '',
+  ])
+    it(`are not looked for where the URL is none that can be opened safely: ${url.slice(0, 30)}`, async () => {
+      await streams.refusal(url, 'VIDEO_FAILED');
+    });
+
+  it('are NETWORK where nobody takes the connection', async () => {
+    const relay = await ScriptedRelay.start();
+    const { url } = relay;
+    await relay.close();
+    await streams.refusal(url, 'NETWORK');
+  });
+
+  it('are found at whichever of their addresses takes the connection', async () => {
+    const relay = await start();
+    const addresses = [
+      { address: '::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const way = {
+      host: 'relay.invalid',
+      port: relay.port,
+      isSecure: false,
+      addresses,
+      name: 'it',
+      ms: 20_000,
+    };
+    const socket = await connect(way);
+    assert.equal(socket.remoteAddress, '127.0.0.1');
+    socket.destroy();
+  });
+
+  it('are NETWORK where none of their addresses takes the connection', async () => {
+    const relay = await ScriptedRelay.start();
+    const { port } = relay;
+    await relay.close();
+    const addresses = ['127.0.0.1', '127.0.0.2', '::1'].map((address) => ({
+      address,
+      family: isIP(address),
+    }));
+    const way = { host: 'relay.invalid', port, isSecure: false, addresses, name: 'it', ms: 20_000 };
+    await errorOf(connect(way), 'NETWORK');
+  });
+
+  it('are NETWORK where the name leads nowhere', async () => {
+    await streams.refusal(`rtsp://${'x'.repeat(64)}.invalid/live`, 'NETWORK');
+  });
+});
+
+describe('the hosts of relays', () => {
+  const check = (host: string, suffixes: readonly string[], first = host): void => {
+    const place = { host, port: 554 };
+    const start = first === host ? place : { host: first, port: 554 };
+    checkHost({ suffixes, localAllowed: false }, place, start);
+  };
+
+  for (const [host, suffix] of [
+    ['relay.example', 'relay.example'],
+    ['a.relay.example', 'relay.example'],
+    ['a.relay.example', '.relay.example'],
+    ['A.Relay.Example', 'relay.EXAMPLE'],
+    ['a.relay.example.', 'relay.example'],
+    ['relay.example', ' relay.example '],
+    ['2001:db8::1', '[2001:db8::1]'],
+  ] as const)
+    it(`${host} is one of ${suffix}`, () => check(host, ['other.example', suffix]));
+
+  for (const [host, suffix] of [
+    ['evilrelay.example', 'relay.example'],
+    ['relay.example.evil.example', 'relay.example'],
+    ['example', 'relay.example'],
+    ['relay.example', ''],
+    ['relay.example', '.'],
+  ] as const)
+    it(`${host} is none of ${JSON.stringify(suffix)}`, async () => {
+      await errorOf(
+        Promise.resolve().then(() => check(host, [suffix])),
+        'UNTRUSTED_LINK',
+      );
+    });
+
+  it('are all good for the first URL without a list, and for a redirect only the same', async () => {
+    check('a.example', []);
+    check('A.example.', [], 'a.example');
+    await errorOf(
+      Promise.resolve().then(() => check('b.a.example', [], 'a.example')),
+      'UNTRUSTED_LINK',
+    );
+  });
+});
+
+describe('an address of this machine or of a private network', () => {
+  const LOCAL_ONES = [
+    '127.0.0.1',
+    '127.255.255.255',
+    '0.0.0.0',
+    '0.1.2.3',
+    '10.0.0.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '100.127.255.255',
+    '224.0.0.1',
+    '239.255.255.255',
+    '255.255.255.255',
+    '240.0.0.1',
+    '198.18.0.1',
+    '192.0.0.8',
+    '::',
+    '::1',
+    'fe80::1',
+    'fe80::1%eth0',
+    'febf::1',
+    'fec0::1',
+    'fc00::1',
+    'fd12:3456::1',
+    'ff02::1',
+    '::ffff:127.0.0.1',
+    '::ffff:10.1.2.3',
+    '::ffff:a9fe:a9fe',
+    '::127.0.0.1',
+    '::10.0.0.1',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::10.0.0.1',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b:1::1',
+    '64:ff9b:1:2::a00:1',
+    '2002:7f00:1::',
+    '2002:a00:1::1',
+    '2002:c0a8:101::',
+    '2001::1',
+  ];
+  for (const address of LOCAL_ONES) it(`is ${address}`, () => assert.equal(isLocal(address), true));
+
+  const OTHERS = [
+    '1.1.1.1',
+    '9.255.255.255',
+    '11.0.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.167.1.1',
+    '100.63.0.1',
+    '100.128.0.1',
+    '169.253.1.1',
+    '126.255.255.255',
+    '128.0.0.1',
+    '223.255.255.255',
+    '2606:4700::1111',
+    '2a00::1',
+    '::ffff:1.1.1.1',
+    '64:ff9b::1.1.1.1',
+    '2002:101:101::',
+  ];
+  for (const address of OTHERS) it(`is not ${address}`, () => assert.equal(isLocal(address), false));
+});

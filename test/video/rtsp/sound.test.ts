@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import type { MediaFrame } from '../../../lib/video/media';
+import { AAC, reply, ScriptedRelay, sdp, VIDEO } from '../../support/rtsp/scripted-relay';
+import { PictureSource, soundBye, soundPacket, soundReport } from '../../support/rtsp/rtp-packets';
+import { Streams, take } from './streams';
+
+/** RTP ticks in a second of the sound. */
+const RATE = 44_100;
+/** A time of the sender. */
+const NOON = Date.UTC(2026, 2, 4, 12);
+
+describe('sound beside the pictures', () => {
+  const streams = new Streams();
+  let relay: ScriptedRelay;
+  let source: PictureSource;
+  beforeEach(async () => {
+    source = await PictureSource.load();
+  });
+  afterEach(async () => {
+    await streams.close();
+    await relay.close();
+  });
+
+  async function start(rtpInfo?: string): Promise<void> {
+    relay = await ScriptedRelay.start({
+      DESCRIBE: (request) => reply(request, 200, {}, sdp(VIDEO, AAC)),
+      PLAY: (request) => reply(request, 200, rtpInfo === undefined ? {} : { 'RTP-Info': rtpInfo }),
+    });
+  }
+
+  function timesOf(frames: readonly MediaFrame[], kind: MediaFrame['kind']): number[] {
+    return frames.filter((frame) => frame.kind === kind).map(({ time }) => Math.round(time * 1000));
+  }
+
+  it('comes on the clock of the pictures, where the answer to PLAY says where both begin', async () => {
+    await start(`url=rtsp://x/track1;seq=0;rtptime=0,url=rtsp://x/track2;seq=9;rtptime=${RATE * 100}`);
+    const stream = await streams.open(relay.url);
+    relay.send(
+      Buffer.concat([source.pictures(2), soundPacket(9, RATE * 100.5), soundPacket(10, RATE * 101)]),
+    );
+    const frames = await take(stream, 4);
+    assert.deepEqual(timesOf(frames, 'video'), [0, 200]);
+    assert.deepEqual(timesOf(frames, 'audio'), [500, 1000]);
+  });
+
+  it('begins with the pictures, where nobody says otherwise', async () => {
+    await start();
+    const stream = await streams.open(relay.url);
+    relay.send(Buffer.concat([source.pictures(1), soundPacket(9, 12_345), soundPacket(10, 12_345 + RATE)]));
+    assert.deepEqual(timesOf(await take(stream, 3), 'audio'), [0, 1000]);
+  });
+
+  it('gets its time from the reports of the sender, where the answer to PLAY does not tell', async () => {
+    await start('url=rtsp://x/track1;seq=0;rtptime=0');
+    const stream = await streams.open(relay.url);
+    // The sound of RTP time 0 is three seconds younger than the picture of RTP time 0.
+    relay.send(
+      Buffer.concat([
+        source.pictures(1),
+        soundPacket(9, RATE),
+        source.report(NOON),
+        soundReport(NOON + 3000),
+        soundPacket(10, 2 * RATE),
+      ]),
+    );
+    const frames = await take(stream, 3);
+    // Before the reports it was taken to begin at 0; it began at 4 s.
+    assert.deepEqual(timesOf(frames, 'audio'), [0, 5000]);
+  });
+
+  it('is never older than what came before it', async () => {
+    await start();
+    const stream = await streams.open(relay.url);
+    relay.send(
+      Buffer.concat([
+        source.pictures(1),
+        soundPacket(9, 10 * RATE),
+        soundPacket(10, 12 * RATE),
+        source.report(NOON),
+        soundReport(NOON - 10_500),
+        soundPacket(11, 12.25 * RATE),
+        soundPacket(12, 13 * RATE),
+      ]),
+    );
+    // By the reports it began half a second before the pictures.
+    assert.deepEqual(timesOf(await take(stream, 4), 'audio'), [0, 2000, 2500]);
+  });
+
+  it('that ends leaves the pictures', async () => {
+    await start();
+    const stream = await streams.open(relay.url);
+    relay.send(Buffer.concat([soundPacket(1, 0), soundBye(), source.pictures(3), source.bye()]));
+    assert.deepEqual(timesOf(await take(stream, 10), 'video'), [0, 200, 400]);
+  });
+});

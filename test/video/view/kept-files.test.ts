@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { KeptFiles } from '../../../lib/video/view/kept-files';
+import { MovableTimers } from '../../support/time/movable-timers';
+
+/** A file whose making the test ends. */
+class Making {
+  calls = 0;
+  aborted = 0;
+  finish: (file: Buffer) => void = () => undefined;
+  fail: (error: Error) => void = () => undefined;
+
+  readonly make = (signal: AbortSignal): Promise<Buffer> => {
+    this.calls += 1;
+    signal.addEventListener('abort', () => (this.aborted += 1));
+    return new Promise((resolve, reject) => {
+      this.finish = resolve;
+      this.fail = reject;
+    });
+  };
+}
+
+const NEVER = new AbortController().signal;
+
+describe('a finished file of a view', () => {
+  const timers = new MovableTimers();
+  beforeEach(() => timers.start());
+  afterEach(() => timers.stop());
+
+  it('is made once for all who ask while it is being made, and behind that', async () => {
+    const [files, making] = [new KeptFiles(), new Making()];
+    const asked = [files.get('clip', making.make, NEVER), files.get('clip', making.make, NEVER)];
+    making.finish(Buffer.from('video'));
+    for (const file of await Promise.all(asked)) assert.equal(file.toString(), 'video');
+    await files.get('clip', making.make, NEVER);
+    assert.equal(making.calls, 1);
+  });
+
+  it('is made no further once all who wait for it have gone, and anew for the next', async () => {
+    const [files, making] = [new KeptFiles(), new Making()];
+    const [one, other] = [new AbortController(), new AbortController()];
+    const asked = [one, other].map(({ signal }) => files.get('clip', making.make, signal));
+    const gone = Promise.allSettled(asked);
+    one.abort(new Error('gone'));
+    await assert.rejects(asked[0] ?? Promise.resolve(), /gone/);
+    assert.equal(making.aborted, 0);
+    other.abort(new Error('gone'));
+    await gone;
+    assert.equal(making.aborted, 1);
+    const next = files.get('clip', making.make, NEVER);
+    making.finish(Buffer.from('again'));
+    assert.equal((await next).toString(), 'again');
+    assert.equal(making.calls, 2);
+  });
+
+  it('that failed is made anew for the next', async () => {
+    const [files, making] = [new KeptFiles(), new Making()];
+    const asked = files.get('clip', making.make, NEVER);
+    making.fail(new Error('no video'));
+    await assert.rejects(asked, /no video/);
+    assert.ok(!files.has('clip'));
+  });
+
+  it('is kept until a minute after its last use', async () => {
+    const [files, making] = [new KeptFiles(), new Making()];
+    const asked = files.get('clip', making.make, NEVER);
+    making.finish(Buffer.from('video'));
+    await asked;
+    timers.advance(50);
+    await files.get('clip', making.make, NEVER);
+    timers.advance(50);
+    await new Promise(setImmediate);
+    assert.ok(files.has('clip'));
+    timers.advance(11);
+    await new Promise(setImmediate);
+    assert.ok(!files.has('clip'));
+  });
+
+  it('makes room for newer ones, the oldest first', async () => {
+    const files = new KeptFiles({ mostBytes: 100 });
+    for (const name of ['first', 'second', 'third'])
+      await files.get(name, async () => Buffer.alloc(45), NEVER);
+    assert.deepEqual(
+      ['first', 'second', 'third'].map((name) => files.has(name)),
+      [false, true, true],
+    );
+  });
+
+  it('is kept where it alone has more bytes than are kept in all', async () => {
+    const files = new KeptFiles({ mostBytes: 100 });
+    await files.get('small', async () => Buffer.alloc(50), NEVER);
+    await files.get('large', async () => Buffer.alloc(500), NEVER);
+    assert.deepEqual([files.has('small'), files.has('large')], [false, true]);
+  });
+
+  it('is made no further, and not kept, at the end', async () => {
+    const [files, making] = [new KeptFiles(), new Making()];
+    const asked = files.get('clip', making.make, NEVER);
+    files.close();
+    making.fail(new Error('ended'));
+    await assert.rejects(asked, /ended/);
+    assert.equal(making.aborted, 1);
+    assert.ok(!files.has('clip'));
+  });
+});

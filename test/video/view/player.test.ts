@@ -1,0 +1,395 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { openBrowser } from '../../support/editor/browser';
+import { Gate } from '../../support/suite/gate';
+import { needs } from '../../support/suite/programs';
+import { eventually, PATIENCE } from '../../support/time/patience';
+import { CountingSource, type SourceScript } from '../../support/video/counting-source';
+import { AAC, BASELINE, encodedVideo, H265, type EncodedVideo } from '../../support/video/encoded-stream';
+import { rightFor, ServedView } from '../../support/video/served-view';
+
+/** A JPEG, and a clip with fast start, made by ffmpeg. */
+function made(...output: string[]): Buffer {
+  const run = spawnSync(
+    'ffmpeg',
+    ['-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=640x360:rate=10', ...output, 'pipe:1'],
+    { maxBuffer: 64 * 1024 * 1024 },
+  );
+  assert.equal(run.status, 0, run.stderr.toString());
+  return run.stdout;
+}
+
+describe('the player of a view', function () {
+  let browser: Browser;
+  let short: EncodedVideo;
+  let long: EncodedVideo;
+  let h265: EncodedVideo;
+  let view: ServedView;
+  let source: CountingSource;
+  let page: Page;
+  /** What the page asked for elsewhere, and what the browser told of it. */
+  let elsewhere: string[];
+  let said: string[];
+
+  before(async function () {
+    needs(this, 'chromium', 'ffmpeg');
+    short = encodedVideo({ encoder: BASELINE, seconds: 2 });
+    long = encodedVideo({ encoder: BASELINE, sound: AAC, seconds: 60, rate: 15 });
+    h265 = encodedVideo({ encoder: H265, seconds: 1 });
+    browser = await openBrowser();
+  });
+
+  after(() => browser?.close());
+
+  afterEach(async () => {
+    await page.close();
+    await view.close();
+  });
+
+  async function serve(
+    script: SourceScript,
+    options: ConstructorParameters<typeof ServedView>[1] = {},
+  ): Promise<void> {
+    source = new CountingSource(script);
+    view = await new ServedView(source, options).listen();
+  }
+
+  /** A page without what these browsers lack. */
+  async function open(
+    url: string,
+    context: BrowserContextOptions = {},
+    script?: string,
+  ): Promise<void> {
+    page = await browser.newPage(context);
+    page.setDefaultTimeout(PATIENCE);
+    [elsewhere, said] = [[], []];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(view.origin) && !request.url().startsWith('blob:'))
+        elsewhere.push(request.url());
+    });
+    page.on('console', (message) => said.push(message.text()));
+    page.on('pageerror', (error) => said.push(error.message));
+    if (script !== undefined) await page.addInitScript(script);
+    await page.goto(url);
+  }
+
+  async function start(script: SourceScript, right = rightFor(), ...more: [BrowserContextOptions?, string?]) {
+    await serve(script);
+    await open(view.page(right), ...more);
+    await page.click('.rvm-start');
+  }
+
+  /** Not by waitForFunction, which the policy of the page forbids. */
+  const until = (condition: string): Promise<void> =>
+    eventually(async () => (await page.evaluate(condition)) === true, condition);
+  const shown = `[...document.querySelectorAll('video')].find((video) => !video.hidden)`;
+  const isPlaying = `(() => { const video = ${shown}; return video !== undefined && video.currentTime > 0.2 && !video.paused; })()`;
+  const words = (): Promise<string> => page.innerText('.rvm-words');
+  const time = async (): Promise<number> => Number(await page.evaluate(`${shown}.currentTime`));
+
+  /** Waits until the player says this. */
+  async function tells(text: RegExp): Promise<void> {
+    await eventually(async () => text.test(await words()), String(text));
+  }
+
+  it('asks for nothing before somebody presses play', async () => {
+    await serve({ video: short });
+    await open(view.page());
+    await page.waitForSelector('.rvm-start');
+    await page.waitForLoadState('networkidle');
+    assert.deepEqual([source.opened, source.pictures, source.clips], [[], 0, 0]);
+  });
+
+  it('plays the recording with its sound, fetched once however often it is shown', async () => {
+    await start({ video: short });
+    await until(isPlaying);
+    const passes = `(() => { const video = ${shown}; window.passes ??= 0;
+      if (video.currentTime < (window.last ?? 0)) window.passes += 1;
+      window.last = video.currentTime; return window.passes >= 2; })()`;
+    await until(passes);
+    assert.deepEqual(source.opened, ['recorded']);
+  });
+
+  it('loads nothing from elsewhere, and does nothing that its policy forbids', async () => {
+    await start({ video: long, paced: ['live'] });
+    await until(isPlaying);
+    await page.click('.rvm-switch');
+    await until(isPlaying);
+    await page.click('.rvm-mute');
+    assert.deepEqual([elsewhere, said], [[], []]);
+  });
+
+  it('stays at most half a second behind what is live', async () => {
+    const { recorded: _recorded, ...right } = rightFor();
+    await start({ video: long, paced: ['live'] }, right);
+    await until(isPlaying);
+    const lag = `(() => { const video = ${shown}; return video.buffered.end(video.buffered.length - 1) - video.currentTime; })()`;
+    const lags: number[] = [];
+    for (let count = 0; count < 20; count++) {
+      await page.waitForTimeout(100);
+      lags.push(Number(await page.evaluate(lag)));
+    }
+    const middle = lags.sort((one, other) => one - other)[10] ?? Infinity;
+    assert.ok(middle <= 0.5, lags.join(' '));
+  });
+
+  it('jumps to the newest picture where it has fallen behind', async () => {
+    const { recorded: _recorded, ...right } = rightFor();
+    await start({ video: long, paced: ['live'] }, right);
+    await until(
+      `(() => { const video = ${shown}; return video.buffered.length > 0 && video.currentTime > 3; })()`,
+    );
+    await page.evaluate(`${shown}.currentTime -= 2.5`);
+    await until(
+      `(() => { const video = ${shown}; return !video.seeking && video.buffered.end(video.buffered.length - 1) - video.currentTime < 0.6; })()`,
+    );
+  });
+
+  it('goes to live and back to the recording, which it has still', async () => {
+    await start({ video: short, paced: ['live'] });
+    await until(isPlaying);
+    await page.click('.rvm-switch');
+    await until(`!document.querySelector('.rvm-live-mark').hidden`);
+    await page.click('.rvm-switch');
+    await until(isPlaying);
+    assert.deepEqual(source.opened, ['recorded', 'live']);
+    await eventually(() => source.openNow === 0, 'the live stream to be closed');
+  });
+
+  it('offers live video only where the address allows it', async () => {
+    await serve({ video: short });
+    await open(view.page(rightFor({ live: false })));
+    await page.waitForSelector('.rvm-start');
+    assert.equal(await page.isVisible('.rvm-switch'), false);
+    await page.keyboard.press('l');
+    assert.deepEqual(source.opened, []);
+  });
+
+  it('ends the stream when the page is left', async () => {
+    await start({ video: long, paced: ['recorded'] });
+    await until(isPlaying);
+    await page.goto('about:blank');
+    await eventually(() => source.openNow === 0, 'the stream to be closed');
+  });
+
+  it('ends what is live when it is paused, and opens it anew', async () => {
+    const { recorded: _recorded, ...right } = rightFor();
+    await start({ video: long, paced: ['live'] }, right);
+    await until(isPlaying);
+    await page.click('.rvm-play');
+    await eventually(() => source.openNow === 0, 'the stream to be closed');
+    await page.click('.rvm-start');
+    await until(isPlaying);
+    assert.deepEqual(source.opened, ['live', 'live']);
+  });
+
+  describe('with the keyboard', () => {
+    it('plays and pauses, moves by a second, and goes to live', async () => {
+      await serve({ video: long, paced: ['live'] });
+      await open(view.page());
+      await page.keyboard.press('Space');
+      await until(isPlaying);
+      await page.keyboard.press('Space');
+      await until(`${shown}.paused`);
+      await page.keyboard.press('Home');
+      await until(`${shown}.currentTime === 0`);
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowRight');
+      await page.keyboard.press('ArrowLeft');
+      assert.ok(Math.abs((await time()) - 1) < 0.1, String(await time()));
+      await page.keyboard.press('l');
+      await until(`!document.querySelector('.rvm-live-mark').hidden`);
+      await page.keyboard.press('L');
+      await until(`document.querySelector('.rvm-live-mark').hidden`);
+    });
+
+    it('fills the screen, and leaves it', async () => {
+      await serve({ video: short });
+      await open(view.page());
+      await page.keyboard.press('f');
+      await until('document.fullscreenElement?.className === "rvm-player"');
+      await page.keyboard.press('f');
+      await until('document.fullscreenElement === null');
+    });
+
+    it('reaches every control by Tab, each with a name and a visible focus', async () => {
+      await start({ video: long });
+      await until(isPlaying);
+      const names: string[] = [];
+      for (let count = 0; count < 5; count++) {
+        await page.keyboard.press('Tab');
+        const focus = await page.evaluate(`(() => { const { activeElement: at } = document;
+          return [at.getAttribute('aria-label') ?? at.textContent, getComputedStyle(at).outlineStyle]; })()`);
+        assert.ok(Array.isArray(focus));
+        assert.equal(focus[1], 'solid', String(focus[0]));
+        names.push(String(focus[0]));
+      }
+      assert.deepEqual(names, ['Pause', 'Position', 'Show live', 'Sound off', 'Full screen']);
+    });
+
+    it('leaves keys with Ctrl to the browser, and the space bar to the button that has the focus', async () => {
+      await serve({ video: short });
+      await open(view.page());
+      await page.keyboard.press('Control+l');
+      assert.deepEqual(source.opened, []);
+      await page.focus('.rvm-full');
+      await page.keyboard.press('Space');
+      await until('document.fullscreenElement !== null');
+      assert.deepEqual(source.opened, []);
+    });
+  });
+
+  describe('says in words', () => {
+    it('that there is no recording yet, and tries again when asked to', async () => {
+      const script: SourceScript = { video: short, failure: 'VIDEO_NOT_YET' };
+      await start(script);
+      await tells(/no recording of the alarm yet/);
+      delete script.failure;
+      await page.click('button:text("Try again")');
+      await until(isPlaying);
+    });
+
+    it('that too many are watching', async () => {
+      await serve({ video: long, paced: ['live', 'recorded'] }, { viewers: 1 });
+      await fetch(`${view.page()}/stream?part=live`);
+      await open(view.page());
+      await page.click('.rvm-start');
+      await tells(/Too many people are watching/);
+    });
+
+    it('that the video broke off', async () => {
+      await start({ video: long, paced: ['recorded'] });
+      await until(isPlaying);
+      source.streams[0]?.end(new Error('the relay broke off'));
+      await tells(/broke off/);
+    });
+
+    it('that the address has expired meanwhile, without an offer to try again', async () => {
+      await serve({ video: short });
+      const right = rightFor({ expires: Date.now() + 1500 });
+      await open(view.page(right));
+      await eventually(() => Date.now() > right.expires, 'the address to expire');
+      await page.click('.rvm-start');
+      await tells(/This link has expired/);
+      assert.equal(await page.isVisible('button:text("Try again")'), false);
+      assert.deepEqual(source.opened, []);
+    });
+
+    it('that what was live has ended', async () => {
+      const { recorded: _recorded, ...right } = rightFor();
+      await start({ video: short, paced: ['live'] }, right);
+      await tells(/has ended/);
+    });
+
+    it('that the server cannot be reached', async () => {
+      await serve({ video: short });
+      await open(view.page());
+      await page.context().setOffline(true);
+      await page.click('.rvm-start');
+      await tells(/cannot be reached/);
+    });
+
+    it('that it is waiting for the recording, where that takes long', async () => {
+      const late = new Gate();
+      await serve({ video: short, after: late.opened });
+      await open(view.page());
+      await page.click('.rvm-start');
+      await tells(/Opening the video/);
+      await tells(/Waiting for the recording/);
+      late.open();
+      await until(isPlaying);
+      assert.equal(await words(), '');
+    });
+
+    it('in the language of the reader', async () => {
+      await start({ video: short, failure: 'VIDEO_BUSY' }, rightFor(), { locale: 'de-DE' });
+      await tells(/Im Moment sind zu viele Videos offen/);
+      assert.equal(await page.getAttribute('.rvm-play', 'aria-label'), 'Abspielen');
+      assert.match(await page.innerText('dl'), /04\.03\.2026/);
+    });
+  });
+
+  describe('in a browser that cannot play the video', () => {
+    it('says so, and shows the picture', async () => {
+      const picture = made('-frames:v', '1', '-f', 'mjpeg');
+      await start({ video: h265, picture });
+      await tells(/cannot play the video of this camera \(H\.265\)/);
+      await until(`document.querySelector('.rvm-picture').naturalWidth === 640`);
+      await eventually(() => source.openNow === 0, 'the stream to be closed');
+      assert.deepEqual([source.opened, source.pictures, said], [['recorded'], 1, []]);
+    });
+
+    for (const [what, script] of [
+      ['cannot be made', { pictureFailure: 'DECODER_MISSING' }],
+      ['is none', { picture: Buffer.from('no JPEG') }],
+    ] as const) {
+      it(`says no more than that where the picture ${what}`, async () => {
+        await start({ video: h265, ...script });
+        await tells(/cannot play the video/);
+        await eventually(() => source.pictures === 1, 'the picture to be asked for');
+        await until(`document.querySelector('.rvm-spinner').hidden`);
+        assert.match(await words(), /cannot play the video/);
+        assert.equal(await page.isVisible('.rvm-picture'), false);
+      });
+    }
+
+    it('says so where the video is damaged', async () => {
+      const frames = short.frames.map((frame) => ({ ...frame, nals: [Buffer.alloc(500, 0x55)] }));
+      const broken = { ...short, frames };
+      await start({ video: broken });
+      await tells(/could not play the video/);
+    });
+
+    it('plays the finished clip where it has no Media Source Extensions', async () => {
+      const clip = made(
+        '-t',
+        '2',
+        '-pix_fmt',
+        'yuv420p',
+        '-movflags',
+        'frag_keyframe+empty_moov',
+        '-f',
+        'mp4',
+      );
+      await start({ clip }, rightFor(), {}, 'delete window.MediaSource; delete window.ManagedMediaSource;');
+      await until(isPlaying);
+      assert.deepEqual([source.opened, source.clips], [[], 1]);
+      assert.ok(view.requests.every((request) => !request.includes('stream')));
+    });
+
+    it('says why there is no clip where it has no Media Source Extensions', async () => {
+      await start({ failure: 'VIDEO_NOT_YET' }, rightFor(), {}, 'delete window.MediaSource;');
+      await tells(/no recording of the alarm yet/);
+    });
+
+    it('plays through a managed source, where there is no other', async () => {
+      const managed = 'window.ManagedMediaSource = window.MediaSource; delete window.MediaSource;';
+      await start({ video: short }, rightFor(), {}, managed);
+      await until(isPlaying);
+      assert.equal(await page.evaluate(`${shown}.disableRemotePlayback`), true);
+    });
+  });
+
+  for (const { width, height } of [
+    { width: 1366, height: 768 },
+    { width: 390, height: 844 },
+  ]) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      it(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
+        const { facts } = rightFor();
+        const right = rightFor({
+          facts: { ...facts, sandbox: true, site: 'A very long name of a harbour depot' },
+        });
+        await start({ video: long }, right, { viewport: { width, height }, colorScheme });
+        await until(isPlaying);
+        const sizes =
+          await page.evaluate(`[document.documentElement.scrollWidth, document.querySelector('.rvm-bar').getBoundingClientRect().bottom,
+          getComputedStyle(document.body).backgroundColor]`);
+        assert.ok(Array.isArray(sizes));
+        assert.ok(Number(sizes[0]) <= width && Number(sizes[1]) <= height, String(sizes));
+        assert.equal(sizes[2], colorScheme === 'light' ? 'rgb(242, 244, 247)' : 'rgb(16, 19, 23)');
+      });
+    }
+  }
+});

@@ -1,0 +1,530 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import { signAddress } from '../../../lib/video/view/address';
+import { RvmError, type RvmErrorCode } from '../../../lib/error';
+import { Gate } from '../../support/suite/gate';
+import { eventually, soon } from '../../support/time/patience';
+import { MovableTimers } from '../../support/time/movable-timers';
+import { CountingSource, type SourceScript } from '../../support/video/counting-source';
+import { passedFrame } from '../../support/video/passed-fragments';
+import { PREFIX, rightFor, ServedView } from '../../support/video/served-view';
+
+const INIT = Buffer.from('the init segment ');
+
+describe('the server of views', () => {
+  let view: ServedView;
+  let source: CountingSource;
+
+  async function serve(script: SourceScript = {}, options: ConstructorParameters<typeof ServedView>[1] = {}) {
+    source = new CountingSource(script);
+    view = await new ServedView(source, options).listen();
+  }
+
+  afterEach(() => view.close());
+
+  /** Starts a stream, with its first fragment. */
+  async function streaming(part: 'recorded' | 'live' = 'recorded', url = view.page()) {
+    const count = source.streams.length;
+    const abort = new AbortController();
+    const answer = fetch(`${url}/stream?part=${part}`, { signal: abort.signal });
+    await eventually(() => source.streams.length > count, 'the stream to be opened');
+    const stream = source.streams[count];
+    assert.ok(stream !== undefined);
+    stream.send(passedFrame(INIT, true));
+    const response = await answer;
+    return { response, stream, abort };
+  }
+
+  /** Code and status of a fault. */
+  async function fault(response: Response): Promise<[number, unknown]> {
+    assert.equal(response.headers.get('content-type'), 'application/json');
+    return [response.status, await response.json()];
+  }
+
+  describe('for the page', () => {
+    beforeEach(() => serve());
+
+    it('gives HTML that says what the event was', async () => {
+      const response = await fetch(view.page());
+      const text = await response.text();
+      assert.equal(response.status, 200);
+      assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
+      for (const fact of ['Harbour Depot', 'Gate 1', 'Intrusion', '2026-03-04T05:06:07.000Z'])
+        assert.ok(text.includes(fact), fact);
+      assert.doesNotMatch(text, /SANDBOX/);
+    });
+
+    it('says SANDBOX where the event is one of the sandbox', async () => {
+      const { facts } = rightFor();
+      const text = await (await fetch(view.page(rightFor({ facts: { ...facts, sandbox: true } })))).text();
+      assert.match(text, /<title>SANDBOX/);
+      assert.match(text, /<strong>SANDBOX<\/strong>/);
+    });
+
+    it('opens nothing, to GET or HEAD, nor do the files that it loads', async () => {
+      const text = await (await fetch(view.page())).text();
+      await fetch(view.page(), { method: 'HEAD' });
+      const assets = [...text.matchAll(/(?:src|href)="(assets\/[^"]+)"/g)].map(([, name]) => name);
+      assert.equal(assets.length, 3);
+      for (const name of assets) {
+        const response = await fetch(`${view.origin}${PREFIX}${name}`);
+        assert.equal(response.status, 200);
+        assert.match(response.headers.get('cache-control') ?? '', /immutable/);
+        await response.arrayBuffer();
+      }
+      assert.deepEqual([source.opened, source.pictures, source.clips], [[], 0, 0]);
+    });
+
+    it('lets the page load nothing from elsewhere, run no script in it, and be told of by nobody', async () => {
+      const { headers } = await fetch(view.page());
+      const policy = headers.get('content-security-policy') ?? '';
+      for (const rule of [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        'frame-ancestors *',
+      ])
+        assert.ok(policy.split('; ').includes(rule), rule);
+      assert.equal(headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(headers.get('cache-control'), 'no-store');
+      assert.equal(headers.get('x-robots-tag'), 'noindex, nofollow');
+      assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin');
+    });
+
+    it('has no script or style in it, whatever the names of the event are', async () => {
+      const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&`;
+      const facts = { site: evil, camera: evil, rule: evil, sandbox: false };
+      const text = await (await fetch(view.page(rightFor({ facts })))).text();
+      assert.doesNotMatch(text, /<script>|<img|style=|onerror=(?!alert\(1\)&gt;)/);
+      assert.equal(text.match(/<script/g)?.length, 1);
+      assert.ok(text.includes('&lt;script&gt;alert(1)&lt;/script&gt;'));
+    });
+
+    it('speaks the language of the reader, or that of the address', async () => {
+      const german = await fetch(view.page(), { headers: { 'Accept-Language': 'de-CH,en;q=0.5' } });
+      assert.match(await german.text(), /<html lang="de">[^]*Link gültig bis/);
+      const japanese = await fetch(`${view.page()}?lang=ja`, { headers: { 'Accept-Language': 'de' } });
+      assert.match(await japanese.text(), /<html lang="ja">[^]*リンクの有効期限/);
+    });
+
+    it('says of an address that has expired that it has', async () => {
+      const response = await fetch(view.page(rightFor({ expires: Date.now() - 1 })));
+      assert.equal(response.status, 410);
+      assert.match(await response.text(), /This link has expired/);
+    });
+
+    it('says that an address does not work which is wrong, cut, or of a node that is gone', async () => {
+      const addresses = [
+        `${view.page()}x`,
+        view.page().slice(0, -1),
+        view.page(rightFor({ node: 'view-2' })),
+        `${view.origin}${PREFIX}`,
+      ];
+      for (const address of addresses) {
+        const response = await fetch(address);
+        assert.equal(response.status, 404);
+        assert.match(await response.text(), /This link does not work/);
+      }
+    });
+
+    it('may be shown only in the frames of those who are named, where some are', async () => {
+      await view.close();
+      await serve({}, { frameAncestors: "'self' https://board.example" });
+      const { headers } = await fetch(view.page());
+      assert.match(
+        headers.get('content-security-policy') ?? '',
+        /frame-ancestors 'self' https:\/\/board\.example$/,
+      );
+    });
+  });
+
+  describe('for what is none of its business', () => {
+    beforeEach(() => serve());
+
+    it('leaves requests to others that are not below its place', async () => {
+      for (const target of ['/', '/red/remote-monitoring/view', '/remote-monitoring/view/x', '/red/x'])
+        assert.equal(await (await fetch(view.origin + target)).text(), 'not a view', target);
+    });
+
+    it('takes GET and HEAD alone', async () => {
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
+        for (const target of [
+          view.page(),
+          `${view.page()}/stream?part=live`,
+          `${view.origin}${PREFIX}assets/x`,
+        ]) {
+          const response = await fetch(target, { method });
+          assert.equal(response.status, 405);
+          assert.equal(response.headers.get('allow'), 'GET, HEAD');
+        }
+      }
+      assert.deepEqual(source.opened, []);
+    });
+
+    it('has nothing where a page has nothing', async () => {
+      const targets = [
+        `${view.page()}/`,
+        `${view.page()}/stream`,
+        `${view.page()}/stream?part=both`,
+        `${view.page()}/stream?part=live&x=1`,
+        `${view.page()}/picture/`,
+        `${view.page()}/constructor`,
+        `${view.page()}/%2e%2e/x`,
+        `${view.origin}${PREFIX}assets/player.js`,
+        `${view.origin}${PREFIX}assets/../../settings`,
+      ];
+      for (const target of targets) {
+        const { pathname, search } = new URL(target);
+        const response = await fetch(view.origin + pathname + search);
+        assert.ok(response.status === 404, `${response.status} ${target}`);
+      }
+      assert.deepEqual(source.opened, []);
+    });
+
+    it('goes on after 10,000 guesses as before', async () => {
+      const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
+      const statuses = new Map<number, number>();
+      const guess = (count: number): Promise<void> =>
+        new Promise((resolve, reject) => {
+          const address = signAddress(Buffer.alloc(32, count), rightFor());
+          http
+            .get(`${view.origin}${PREFIX}${address}/stream?part=live`, { agent }, (res) => {
+              statuses.set(res.statusCode ?? 0, (statuses.get(res.statusCode ?? 0) ?? 0) + 1);
+              res.resume().on('end', resolve);
+            })
+            .on('error', reject);
+        });
+      for (let begin = 0; begin < 10_000; begin += 100)
+        await Promise.all(Array.from({ length: 100 }, (_, index) => guess(begin + index)));
+      agent.destroy();
+      assert.deepEqual([...statuses], [[404, 10_000]]);
+      assert.deepEqual(source.opened, []);
+      assert.equal((await fetch(view.page())).status, 200);
+    });
+  });
+
+  describe('for a stream', () => {
+    beforeEach(() => serve());
+
+    for (const part of ['recorded', 'live'] as const) {
+      it(`sends ${part} video as it comes, with its media type`, async () => {
+        const { response, stream } = await streaming(part);
+        assert.equal(response.headers.get('content-type'), 'video/mp4; codecs="avc1.42C015"');
+        assert.equal(response.headers.get('cache-control'), 'no-store');
+        stream.send(passedFrame(Buffer.from('second'), false));
+        stream.end();
+        assert.equal(await response.text(), 'the init segment second end');
+        assert.deepEqual(source.opened, [part]);
+        await eventually(() => source.openNow === 0, 'the stream to be closed');
+      });
+    }
+
+    it('opens nothing for its head alone', async () => {
+      const response = await fetch(`${view.page()}/stream?part=live`, { method: 'HEAD' });
+      assert.equal(response.status, 200);
+      assert.deepEqual(source.opened, []);
+    });
+
+    it('opens live video only where the address allows it', async () => {
+      const response = await fetch(`${view.page(rightFor({ live: false }))}/stream?part=live`);
+      assert.deepEqual(await fault(response), [403, { code: 'NOT_ALLOWED' }]);
+      assert.deepEqual(source.opened, []);
+    });
+
+    it('opens a recording only where the address names one', async () => {
+      const { recorded: _recorded, ...right } = rightFor();
+      for (const what of ['stream?part=recorded', 'clip.mp4'])
+        assert.deepEqual(await fault(await fetch(`${view.page(right)}/${what}`)), [
+          403,
+          { code: 'NOT_ALLOWED' },
+        ]);
+      assert.deepEqual([source.opened, source.clips], [[], 0]);
+    });
+
+    it('opens nothing once the address has expired', async () => {
+      const page = view.page(rightFor({ expires: Date.now() - 1 }));
+      for (const what of ['stream?part=recorded', 'stream?part=live', 'clip.mp4', 'picture'])
+        assert.deepEqual(await fault(await fetch(`${page}/${what}`)), [410, { code: 'EXPIRED' }]);
+      assert.deepEqual([source.opened, source.clips, source.pictures], [[], 0, 0]);
+    });
+
+    it('is closed at once when the viewer goes, which makes room for the next', async () => {
+      const { abort } = await streaming();
+      abort.abort();
+      await eventually(() => source.openNow === 0, 'the stream to be closed');
+      assert.deepEqual(view.failures, []);
+    });
+
+    it('that is opened too late for its viewer is closed again', async () => {
+      await view.close();
+      const gate = new Gate();
+      await serve({ after: gate.opened });
+      const abort = new AbortController();
+      const gone = assert.rejects(fetch(`${view.page()}/stream?part=live`, { signal: abort.signal }));
+      await eventually(() => source.opened.length > 0, 'the stream to be asked for');
+      abort.abort();
+      await gone;
+      gate.open();
+      await eventually(() => source.streams.length === 1 && source.openNow === 0, 'the stream to be closed');
+    });
+
+    it('ends in the middle, and not as if that were all, when the node is taken away', async () => {
+      const { response } = await streaming();
+      view.remove();
+      await assert.rejects(response.text());
+      await eventually(() => source.openNow === 0, 'the stream to be closed');
+      assert.equal((await fetch(view.page())).status, 404);
+    });
+
+    it('goes on at the new node when one of the same id has replaced the old one', async () => {
+      const next = new CountingSource();
+      view.views.add('view-1', { viewers: 1, source: () => next });
+      view.remove();
+      assert.equal((await fetch(view.page())).status, 200);
+    });
+
+    it('is cut when the relay breaks off, and the node told why', async () => {
+      const { response, stream } = await streaming();
+      stream.end(new RvmError('VIDEO_FAILED', 'The relay broke off.'));
+      await assert.rejects(response.text());
+      assert.deepEqual(
+        view.failures.map(({ message }) => message),
+        ['The relay broke off.'],
+      );
+    });
+
+    it('without a single picture is a failure', async () => {
+      const answer = fetch(`${view.page()}/stream?part=recorded`);
+      await eventually(() => source.streams.length > 0, 'the stream to be opened');
+      source.streams[0]?.end();
+      assert.deepEqual(await fault(await answer), [502, { code: 'VIDEO_FAILED' }]);
+    });
+  });
+
+  describe('at the end of its time', () => {
+    const timers = new MovableTimers();
+    afterEach(() => timers.stop());
+
+    /** A stream that was begun with the timers of the test. */
+    async function timed(expires: number): Promise<Response> {
+      await serve();
+      timers.start();
+      return (await streaming('live', view.page(rightFor({ expires })))).response;
+    }
+
+    it('cuts what is still watched', async () => {
+      const response = await timed(Date.now() + 600_000);
+      timers.advance(601);
+      await assert.rejects(response.text());
+      await eventually(() => source.openNow === 0, 'the stream to be closed');
+    });
+
+    it('cuts what is watched for half an hour, however long the address is good for', async () => {
+      const response = await timed(Date.now() + 100_000_000);
+      timers.advance(1801);
+      await assert.rejects(response.text());
+    });
+  });
+
+  describe('for more viewers than it has places for', () => {
+    beforeEach(() => serve({}, { viewers: 2 }));
+
+    it('says so, until one of them goes', async () => {
+      const first = await streaming('recorded');
+      await streaming('live');
+      const third = await fetch(`${view.page()}/stream?part=live`);
+      assert.deepEqual(await fault(third), [503, { code: 'VIEWERS' }]);
+      assert.equal(third.headers.get('retry-after'), '5');
+      assert.equal(source.opened.length, 2);
+      first.abort.abort();
+      await eventually(() => source.openNow === 1, 'the first one to be gone');
+      assert.equal((await streaming('live')).response.status, 200);
+    });
+
+    it('shows them the page all the same', async () => {
+      await streaming();
+      await streaming();
+      assert.equal((await fetch(view.page())).status, 200);
+    });
+  });
+
+  describe('for a slow viewer', () => {
+    const FRAME = 256 * 1024;
+
+    /** A viewer that reads nothing. */
+    async function stuck(part: 'recorded' | 'live', steady = () => performance.now()) {
+      await serve({}, { steady });
+      const { pathname } = new URL(view.page());
+      const { port } = new URL(view.origin);
+      const socket = net.connect(Number(port), '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.pause();
+      socket.write(`GET ${pathname}/stream?part=${part} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await eventually(() => source.streams.length > 0, 'the stream to be opened');
+      const [stream] = source.streams;
+      assert.ok(stream !== undefined);
+      return { socket, stream };
+    }
+
+    it('waits with a recording, and goes on where it was', async () => {
+      const { socket, stream } = await stuck('recorded');
+      const frames = Array.from({ length: 60 }, (_, index) =>
+        passedFrame(Buffer.alloc(FRAME, index), index % 10 === 0),
+      );
+      stream.send(...frames);
+      let taken = -1;
+      await eventually(() => {
+        const isStill = stream.taken === taken;
+        taken = stream.taken;
+        return isStill && taken > 0;
+      }, 'the server to wait');
+      assert.ok(stream.taken < 60, String(stream.taken));
+      let bytes = 0;
+      socket.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      socket.resume();
+      stream.end();
+      await eventually(() => bytes > 60 * FRAME, 'all of the recording');
+    });
+
+    it('leaves out live pictures, from which it goes on at a key frame', async () => {
+      const { socket, stream } = await stuck('live');
+      for (let index = 0; index < 200; index++)
+        stream.send(passedFrame(Buffer.alloc(FRAME, index === 0 ? 1 : 2), index === 0));
+      await eventually(() => stream.taken === 200, 'all frames to be taken');
+      const seen = new Set<number>();
+      let bytes = 0;
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        for (const byte of chunk) seen.add(byte);
+      });
+      socket.resume();
+      stream.send(passedFrame(Buffer.alloc(8, 3), false));
+      await eventually(() => {
+        stream.send(passedFrame(Buffer.alloc(8, 4), false), passedFrame(Buffer.alloc(8, 5), true));
+        return seen.has(5);
+      }, 'the key frame');
+      // In the order in which they came first; the head of the answer and of chunks is text.
+      const order = [...seen].filter((byte) => byte > 0 && byte < 9);
+      assert.deepEqual(order.slice(0, 3), [1, 2, 5]);
+      assert.ok(!seen.has(3));
+      assert.ok(bytes < 60 * FRAME, `${bytes} bytes were kept`);
+      socket.destroy();
+    });
+
+    for (const part of ['recorded', 'live'] as const) {
+      it(`ends ${part} video for one that takes nothing for 20 s`, async () => {
+        let now = 0;
+        const timers = new MovableTimers();
+        timers.start();
+        try {
+          const { socket, stream } = await stuck(part, () => now);
+          await eventually(() => {
+            stream.send(passedFrame(Buffer.alloc(FRAME), true));
+            now += 5000;
+            timers.advance(5);
+            return source.openNow === 0;
+          }, 'the stream to be closed');
+          assert.deepEqual(view.failures, []);
+          socket.destroy();
+        } finally {
+          timers.stop();
+        }
+      });
+    }
+  });
+
+  describe('for a clip or a picture', () => {
+    it('gives the clip whole, and in the parts that a player asks for', async () => {
+      await serve({ clip: Buffer.from('0123456789') });
+      const clip = `${view.page()}/clip.mp4`;
+      const whole = await fetch(clip);
+      assert.equal(whole.headers.get('content-type'), 'video/mp4');
+      assert.equal(whole.headers.get('accept-ranges'), 'bytes');
+      assert.equal(await whole.text(), '0123456789');
+      const part = await fetch(clip, { headers: { Range: 'bytes=3-5' } });
+      assert.deepEqual(
+        [part.status, part.headers.get('content-range'), await part.text()],
+        [206, 'bytes 3-5/10', '345'],
+      );
+      const outside = await fetch(clip, { headers: { Range: 'bytes=10-' } });
+      assert.deepEqual([outside.status, outside.headers.get('content-range')], [416, 'bytes */10']);
+      assert.equal(source.clips, 1);
+    });
+
+    it('gives the picture, made once for all who ask', async () => {
+      await serve({ picture: Buffer.from('jpeg') });
+      const page = view.page();
+      const answers = await Promise.all([1, 2, 3].map(() => fetch(`${page}/picture`)));
+      for (const response of answers) {
+        assert.equal(response.headers.get('content-type'), 'image/jpeg');
+        assert.equal(await response.text(), 'jpeg');
+      }
+      assert.equal(source.pictures, 1);
+    });
+
+    it('takes a picture of now anew after a while', async () => {
+      let now = Date.now();
+      await serve({}, { now: () => now });
+      const { recorded: _recorded, ...right } = rightFor();
+      const picture = `${view.page(right)}/picture`;
+      await fetch(picture);
+      now += 2000;
+      await fetch(picture);
+      assert.equal(source.pictures, 2);
+    });
+
+    it('makes no more of them at a time than there may be viewers, and none for who has gone', async () => {
+      const made = new Gate();
+      await serve({ after: made.opened }, { viewers: 1 });
+      const abort = new AbortController();
+      const first = assert.rejects(fetch(`${view.page()}/clip.mp4`, { signal: abort.signal }));
+      await eventually(() => source.clips === 1, 'the clip to be made');
+      const second = await fetch(`${view.page()}/picture`);
+      assert.deepEqual(await fault(second), [503, { code: 'VIEWERS' }]);
+      abort.abort();
+      await first;
+      await eventually(() => source.aborted === 1, 'the making to end');
+      made.open();
+      assert.equal((await fetch(`${view.page()}/picture`)).status, 200);
+    });
+
+    it('opens nothing for their heads alone', async () => {
+      await serve();
+      for (const what of ['picture', 'clip.mp4'])
+        assert.equal((await fetch(`${view.page()}/${what}`, { method: 'HEAD' })).status, 200);
+      assert.deepEqual([source.pictures, source.clips], [0, 0]);
+    });
+  });
+
+  describe('for what cannot be had', () => {
+    const cases: [code: RvmErrorCode, status: number][] = [
+      ['VIDEO_NOT_YET', 503],
+      ['VIDEO_BUSY', 503],
+      ['VIDEO_FAILED', 502],
+      ['DECODER_MISSING', 501],
+      ['TIMEOUT', 504],
+      ['DEVICE_OFFLINE', 502],
+    ];
+    for (const [code, status] of cases) {
+      it(`answers ${status} with the code ${code}, and nothing of the error's text`, async () => {
+        await serve({ failure: code });
+        for (const what of ['stream?part=recorded', 'clip.mp4', 'picture'])
+          assert.deepEqual(await fault(await fetch(`${view.page()}/${what}`)), [status, { code }]);
+        assert.equal(view.failures.length, 3);
+      });
+    }
+
+    it('ends all at its end', async () => {
+      await serve();
+      const { response } = await streaming();
+      view.views.close();
+      await soon(assert.rejects(response.text()));
+      await eventually(() => source.openNow === 0, 'the stream to be closed');
+    });
+  });
+});
