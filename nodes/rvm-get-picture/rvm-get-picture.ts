@@ -37,7 +37,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       msg.filename = fileNameOf(first.camera.name || first.camera.id, new Date(first.time), 'jpg');
       // All of them: behind http in they were those of a request, and http response would send them.
       msg.headers = { 'content-type': 'image/jpeg' };
-      msg.pictures = pictures.map(({ camera, ...picture }) => picture);
+      msg.pictures = pictures.map(({ camera: _camera, ...picture }) => picture);
       const deliveryId = deliveryIdOf(msg);
       if (deliveryId !== '' && wanted.mode === 'event') keepPicture(deliveryId, first.jpeg, 'alarm');
     },
