@@ -1,7 +1,14 @@
-import type { NodeMessage } from 'node-red';
+import path from 'node:path';
+import type { NodeAPI } from 'node-red';
+import type { RtspWanted } from '../../lib/cloud/calls';
+import type { ClipFolder } from '../../lib/video/clip-files/clip-folder';
 import type { ClipDestination } from '../../lib/video/mp4/clip-destination';
+import { cameraOf } from '../../lib/video/sessions/video-source';
+import { strictNumberOf, textOf, type Properties } from '../support/settings';
 
 type MemoryModule = typeof import('../../lib/video/mp4/clip-memory');
+type FolderModule = typeof import('../../lib/video/clip-files/clip-folder');
+type FileModule = typeof import('../../lib/video/clip-files/clip-file');
 
 /** Where one clip goes. */
 export interface ClipPlace {
@@ -10,12 +17,49 @@ export interface ClipPlace {
   payload: () => Buffer | string;
 }
 
-/** Where the clips of a node go: into the message, or into files below a folder. */
+/** Where the clips of a node go: into the message, or into files in a folder. */
 export class ClipPlaces {
-  /** @throws RvmError BAD_INPUT for a folder that cannot be used */
-  async open(_msg: NodeMessage): Promise<ClipPlace> {
-    const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;
-    const destination = new ClipMemory();
-    return { destination, payload: () => destination.content };
+  readonly #RED: NodeAPI;
+  readonly #properties: Properties;
+  #folder: ClipFolder | undefined;
+
+  constructor(RED: NodeAPI, properties: Properties) {
+    this.#RED = RED;
+    this.#properties = properties;
   }
+
+  /**
+   * @param start of the clip, in milliseconds since 1970
+   * @throws RvmError BAD_INPUT for a folder that cannot be used
+   */
+  async open(wanted: RtspWanted, start: number): Promise<ClipPlace> {
+    const folder = textOf(this.#properties, 'folder').trim();
+    return folder === '' ? memory() : this.#file(folder, wanted, start);
+  }
+
+  async #file(folder: string, wanted: RtspWanted, start: number): Promise<ClipPlace> {
+    const { ClipFile } = require('../../lib/video/clip-files/clip-file') as FileModule;
+    const alarmId = wanted.mode === 'event' ? wanted.event.alarmId : undefined;
+    const subject = {
+      cameraId: cameraOf(wanted),
+      ...(typeof alarmId === 'string' && { alarmId }),
+      time: new Date(start),
+    };
+    const file = new ClipFile(await this.#clips(folder).place(subject));
+    return { destination: file, payload: () => file.path };
+  }
+
+  #clips(folder: string): ClipFolder {
+    const { ClipFolder } = require('../../lib/video/clip-files/clip-folder') as FolderModule;
+    const keepDays = strictNumberOf(this.#properties, 'keepDays', 0);
+    const place = path.resolve(this.#RED.settings.userDir ?? process.cwd(), folder);
+    this.#folder ??= new ClipFolder({ folder: place, keepDays });
+    return this.#folder;
+  }
+}
+
+function memory(): ClipPlace {
+  const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;
+  const destination = new ClipMemory();
+  return { destination, payload: () => destination.content };
 }

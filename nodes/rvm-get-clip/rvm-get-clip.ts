@@ -21,13 +21,14 @@ const SECONDS = 20;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
-  const places = new ClipPlaces();
+  const places = new ClipPlaces(RED, properties);
 
   videoNode(RED, node, config, async (msg, { client, video, options }) => {
     const wanted = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
-    const { span, watch } = spanOf(properties, wanted, msg);
+    const from = startOf(wanted, Date.now()) ?? Date.now();
+    const { span, watch } = spanOf(properties, wanted, { from, msg });
     try {
-      const place = await places.open(msg);
+      const place = await places.open(wanted, from);
       const { ClipWriter } = require('../../lib/video/mp4/clip-writer') as WriterModule;
       const writer = new ClipWriter(place.destination);
       try {
@@ -52,11 +53,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
 function spanOf(
   properties: Properties,
   wanted: RtspWanted,
-  msg: NodeMessage,
+  { from, msg }: { from: number; msg: NodeMessage },
 ): { span: ClipSpan; watch?: EndWatch } {
   const after = strictNumberOf(properties, 'seconds', SECONDS, 1, LONGEST_CLIP_S) * 1000;
   const untilEnd = flagOf(properties, 'untilEnd');
-  const from = startOf(wanted, Date.now()) ?? Date.now();
   const start = wanted.mode === 'live' ? from : from + wanted.preRoll * 1000;
   if (!untilEnd || wanted.mode !== 'event') return { span: { until: () => start + after } };
   const most = strictNumberOf(properties, 'maxSeconds', LONGEST_CLIP_S, 1, LONGEST_WHOLE_CLIP_S) * 1000;

@@ -12,7 +12,7 @@ const LONGEST = 1024;
  */
 export async function chosenFolder(folder: string, below: string): Promise<string> {
   const root = await realFolder(folder, 'The folder for clips');
-  const chosen = below === '' ? root : await folderBelow(root, below);
+  const chosen = below === '' ? root : await folderBelow(path.resolve(folder), root, below);
   try {
     await fs.access(chosen, fs.constants.W_OK | fs.constants.X_OK);
   } catch {
@@ -25,11 +25,12 @@ export async function chosenFolder(folder: string, below: string): Promise<strin
 
 const CHOSEN = 'The folder that the message chose for the clip';
 
-async function folderBelow(root: string, below: string): Promise<string> {
-  const isPlain = below.length <= LONGEST && !below.includes('\0') && !path.isAbsolute(below);
-  // Before the system is asked: it would tell of any place whether there is something.
-  if (!isPlain || !isBelow(root, path.resolve(root, below))) throw outside();
-  const real = await realFolder(path.resolve(root, below), CHOSEN);
+async function folderBelow(folder: string, root: string, below: string): Promise<string> {
+  const place = path.resolve(folder, below);
+  const isPlain = below.length <= LONGEST && !below.includes('\0');
+  // Before the system is asked: the answer would tell of any place whether there is something.
+  if (!isPlain || !isBelow(folder, place)) throw outside();
+  const real = await realFolder(place, CHOSEN);
   if (!isBelow(root, real)) throw outside();
   return real;
 }

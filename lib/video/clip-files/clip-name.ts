@@ -12,7 +12,7 @@ export interface ClipSubject {
 /** Characters of an id: with two of them, a name fits every file system, encrypted ones included (143). */
 const LONGEST_ID = 32;
 /** What a name of ours looks like; nothing else is ever removed. */
-const OURS = /^clip-\d{8}T\d{6}Z-[\w.-]{1,66}-[0-9a-f]{8}\.mp4$/;
+const OURS = /^clip-\d{8}T\d{6}Z-[\w-]{1,66}-[0-9a-f]{8}\.mp4$/;
 
 /** A new name for a clip, such as `clip-20251009T085320Z-camera-7-alarm-3-1f0a9c44.mp4`. Sorted by name is sorted by time. */
 export function clipName({ cameraId, alarmId, time }: ClipSubject): string {

@@ -26,7 +26,7 @@ export interface ClipFacts {
 export type ClipEnd = 'format changed' | 'too large';
 
 /** Seconds of pictures until it is clear that there is no sound: it may come later than the pictures it belongs to. */
-const SOUND_COMES = 1;
+const SOUND_COMES = 2;
 /** What is held until then, whatever the times of a stream say. */
 const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };
 

@@ -82,7 +82,8 @@ export class Muxer {
 
   /** Never fails. */
   async cancel(): Promise<void> {
-    await this.#output.cancel().catch(() => undefined);
+    // What is over already is told on the console.
+    if (this.#output.state === 'started') await this.#output.cancel().catch(() => undefined);
   }
 }
 

@@ -8,6 +8,8 @@ import type { ViewPart } from './view-source';
 export interface Fragments {
   /** What is to be sent now. */
   add(frame: MediaFrame): Buffer[];
+  /** What is left, where nothing follows. */
+  end(): Buffer[];
   /** Media type with the codecs, once there is something to send. */
   readonly mimeType: string;
 }
@@ -57,6 +59,7 @@ export class FragmentAnswer {
       this.#write(this.fragments.add(frame));
       if (this.part === 'recorded' && this.#isBehind) await this.#drained();
     }
+    if (!signal.aborted) this.#write(this.fragments.end());
   }
 
   get #isBehind(): boolean {

@@ -13,9 +13,6 @@ import { routeOf, type Route } from './route';
 import type { ViewNode, ViewPart } from './view-source';
 import { Viewing } from './viewing';
 
-/** Where the pages are, below the root of a server. */
-export const VIEW_PATH = 'remote-monitoring/view/';
-
 /** For so long the picture of a camera is that of now. Milliseconds. */
 const LIVE_PICTURE = 2000;
 

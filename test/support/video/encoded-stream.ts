@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { AudioFormat, MediaFrame, VideoFormat } from '../../../lib/video/media';
+import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../../../lib/video/media';
 import { programPath } from '../suite/programs';
 
 export interface EncodedVideo {
@@ -11,6 +11,8 @@ export interface EncodedVideo {
   audio: AudioFormat | undefined;
   /** In the order of decoding. */
   frames: MediaFrame[];
+  /** Of each picture that is shown, in order, a hash of what ffmpeg decodes. */
+  decoded: string[];
 }
 
 export interface Wanted {
@@ -21,8 +23,6 @@ export interface Wanted {
   seconds?: number;
   rate?: number;
   size?: string;
-  /** For a picture of each frame that differs from another stream's. */
-  source?: string;
 }
 
 export const BASELINE = ['libx264', '-profile:v', 'baseline', '-g', '20'];
@@ -56,15 +56,43 @@ export function encodedVideo(wanted: Wanted): EncodedVideo {
   try {
     const file = path.join(folder, 'encoded.mp4');
     run('ffmpeg', [...encoding(wanted), '-y', file]);
-    return framesOf(file);
+    return { ...framesOf(file), decoded: pictureHashes(file) };
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
   }
 }
 
+/** Of each picture that is shown, in order, a hash of what ffmpeg decodes of a file. */
+export function pictureHashes(file: string): string[] {
+  const way = ['-map', '0:v', '-fps_mode', 'passthrough', '-f', 'framemd5', '-'];
+  const text = run('ffmpeg', ['-v', 'error', '-i', file, ...way]);
+  return text.split('\n').flatMap((line) => /, ([0-9a-f]{32})$/.exec(line)?.[1] ?? []);
+}
+
+/** The same with other times. */
+export function retimed(frames: readonly MediaFrame[], change: (time: number) => number): MediaFrame[] {
+  return frames.map((frame) => ({ ...frame, time: change(frame.time) }));
+}
+
+export function pictures(frames: readonly MediaFrame[]): VideoFrame[] {
+  return frames.filter((frame) => frame.kind === 'video');
+}
+
+/** @param begin seconds: sound before it is left out */
+export function soundsFrom(frames: readonly MediaFrame[], begin: number): AudioFrame[] {
+  return frames.filter((frame) => frame.kind === 'audio').filter(({ time }) => time >= begin);
+}
+
+/** When pictures are shown, in order, from the first on, in milliseconds. */
+export function shownPictures(frames: readonly MediaFrame[]): number[] {
+  const times = pictures(frames).map(({ time }) => time);
+  const [first = 0, ...rest] = times.sort((a, b) => a - b);
+  return [0, ...rest.map((time) => Math.round((time - first) * 1000))];
+}
+
 function encoding(wanted: Wanted): string[] {
-  const { encoder, sound, seconds = 4, rate = 10, size = '320x180', source = 'testsrc2' } = wanted;
-  const picture = ['-f', 'lavfi', '-i', `${source}=size=${size}:rate=${rate}`];
+  const { encoder, sound, seconds = 4, rate = 10, size = '320x180' } = wanted;
+  const picture = ['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}`];
   const tone = sound === undefined ? [] : ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=32000'];
   const coding = [
     '-pix_fmt',
@@ -80,7 +108,7 @@ function tagOf([name]: readonly string[]): string {
   return name === 'libx265' ? 'hvc1' : 'avc1';
 }
 
-function framesOf(file: string): EncodedVideo {
+function framesOf(file: string): Omit<EncodedVideo, 'decoded'> {
   const bytes = fs.readFileSync(file);
   const video = videoFormatIn(file, bytes);
   const audio = audioFormatIn(bytes);

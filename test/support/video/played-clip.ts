@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { run } from './encoded-stream';
+import { pictureHashes, run } from './encoded-stream';
 
 export interface ProbedTrack {
   codec_name: string;
@@ -11,13 +11,19 @@ export interface ProbedTrack {
   height?: number;
   start_time: string;
   duration: string;
+  /** As the index says; `nb_read_packets` as they were found. */
   nb_frames: string;
+  nb_read_packets: string;
 }
 
 export interface ProbedClip {
   streams: ProbedTrack[];
   format: { duration: string };
-  packets: { codec_type: 'video' | 'audio'; pts_time: string; dts_time: string; flags: string }[];
+  packets: {
+    codec_type: 'video' | 'audio';
+    pts_time: string;
+    dts_time: string;
+  }[];
 }
 
 /** What ffprobe tells of an MP4. */
@@ -27,6 +33,7 @@ export function probed(clip: Buffer): ProbedClip {
       '-v',
       'warning',
       '-show_streams',
+      '-count_packets',
       '-show_format',
       '-show_packets',
       '-of',
@@ -44,22 +51,15 @@ export function complaints(clip: Buffer): string {
 
 /** Of each picture that is shown, in order, a hash of what ffmpeg decodes. */
 export function decoded(clip: Buffer): string[] {
-  const text = inFile(clip, (file) =>
-    run('ffmpeg', [
-      '-v',
-      'error',
-      '-i',
-      file,
-      '-map',
-      '0:v',
-      '-fps_mode',
-      'passthrough',
-      '-f',
-      'framemd5',
-      '-',
-    ]),
-  );
-  return text.split('\n').flatMap((line) => /, ([0-9a-f]{32})$/.exec(line)?.[1] ?? []);
+  return inFile(clip, pictureHashes);
+}
+
+/** When pictures are shown, in order, from the first on, in milliseconds. */
+export function shownTimes(clip: Buffer): number[] {
+  const packets = probed(clip).packets.filter(({ codec_type }) => codec_type === 'video');
+  const times = packets.map(({ pts_time }) => Math.round(Number(pts_time) * 1000));
+  const sorted = times.sort((a, b) => a - b);
+  return sorted.map((time) => time - (sorted[0] ?? 0));
 }
 
 /** The types of the boxes at the top of an MP4, in order. */

@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { randomBytes } from 'node:crypto';
 import { playerFiles } from '../../../scripts/player';
+import { FragmentWriter } from '../../../lib/video/mp4/fragments';
 import { signAddress } from '../../../lib/video/view/address';
 import { assetsOf } from '../../../lib/video/view/assets';
 import type { ViewRight } from '../../../lib/video/view/right';
 import { ViewServer, type ViewServerOptions } from '../../../lib/video/view/view-server';
 import type { CountingSource } from './counting-source';
-import { PassedFragments } from './counting-source';
+import { PassedFragments } from './passed-fragments';
 
 export const PREFIX = '/red/remote-monitoring/view/';
 export const START = Date.UTC(2026, 2, 4, 5, 6, 7);
@@ -41,7 +42,7 @@ export function rightFor(changes: Partial<ViewRight> = {}): ViewRight {
   };
 }
 
-/** A view server on a port of the loopback, with one node. */
+/** A view server on a port of the loopback, with one node. Video is sent as it is to users, and what a test sends as it is. */
 export class ServedView {
   readonly key = randomBytes(32);
   readonly server = http.createServer();
@@ -55,12 +56,12 @@ export class ServedView {
     readonly source: CountingSource,
     { viewers = 4, ...options }: Partial<ViewServerOptions> & { viewers?: number } = {},
   ) {
-    const mimeType = source.script.video?.mimeType ?? 'video/mp4; codecs="avc1.42C01E"';
     this.views = new ViewServer({
       key: this.key,
       prefix: PREFIX,
       assets: builtAssets(),
-      fragments: () => new PassedFragments(mimeType),
+      fragments: ({ audio }) =>
+        source.script.video === undefined ? new PassedFragments() : new FragmentWriter(audio),
       ...options,
     });
     this.remove = this.views.add('view-1', {

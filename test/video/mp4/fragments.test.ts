@@ -1,16 +1,173 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
 import { FragmentWriter } from '../../../lib/video/mp4/fragments';
-import { AAC, B_FRAMES, BASELINE, encodedVideo, H265 } from '../../support/video/encoded-video';
-import { complaints, decoded, probed } from '../../support/video/played-clip';
-describe('smoke', () => {
-  for (const [name, w] of Object.entries({ baseline: { encoder: BASELINE }, bframes: { encoder: B_FRAMES, sound: AAC }, h265: { encoder: H265 } }))
-    it(name, async function () {
-      const v = encodedVideo(w);
-      const writer = new FragmentWriter(v.audio);
-      const clip = Buffer.concat([...v.frames.flatMap((f) => writer.add(f)), ...writer.end()]);
-      console.log(writer.mimeType, clip.length);
-      const p = probed(clip);
-      console.log(p.streams.map((s) => [s.codec_name, s.codec_tag_string, s.start_time, s.duration]), p.format.duration);
-      console.log(p.packets.filter((x) => x.codec_type === 'video').slice(0, 12).map((x) => [x.dts_time, x.pts_time, x.duration_time, x.flags].join(' ')));
-      console.log(decoded(clip).length, complaints(clip));
+import { needs } from '../../support/suite/programs';
+import {
+  AAC,
+  B_FRAMES,
+  BASELINE,
+  encodedVideo,
+  H265,
+  pictures,
+  retimed,
+  shownPictures,
+  soundsFrom,
+  type EncodedVideo,
+} from '../../support/video/encoded-stream';
+import { complaints, decoded, probed, shownTimes, topBoxes } from '../../support/video/played-clip';
+
+function fragmentsOf(frames: readonly MediaFrame[], audio?: AudioFormat): Buffer[] {
+  const writer = new FragmentWriter(audio);
+  return [...frames.flatMap((frame) => writer.add(frame)), ...writer.end()];
+}
+
+/** When the one sample of a fragment is decoded, and the next one may be (ISO/IEC 14496-12, sections 8.8.8 and 8.8.12). */
+function spanOf(fragment: Buffer): { start: number; end: number } {
+  const start = Number(fragment.readBigUInt64BE(fragment.indexOf('tfdt') + 8));
+  return { start, end: start + fragment.readUInt32BE(fragment.indexOf('trun') + 16) };
+}
+
+describe('A fragmented MP4', () => {
+  let baseline: EncodedVideo;
+  let withSound: EncodedVideo;
+  const kinds: Record<string, EncodedVideo> = {};
+
+  before(function () {
+    needs(this, 'ffmpeg', 'ffprobe');
+    baseline = encodedVideo({ encoder: BASELINE });
+    withSound = encodedVideo({ encoder: B_FRAMES, sound: AAC });
+    kinds['H.264 without B-frames'] = baseline;
+    kinds['H.264 with B-frames'] = encodedVideo({ encoder: B_FRAMES });
+    kinds['H.265'] = encodedVideo({ encoder: H265 });
+    kinds['H.264 with B-frames and AAC'] = withSound;
+  });
+
+  for (const kind of [
+    'H.264 without B-frames',
+    'H.264 with B-frames',
+    'H.265',
+    'H.264 with B-frames and AAC',
+  ]) {
+    it(`of ${kind} shows what the camera sent, picture by picture`, () => {
+      const video = kinds[kind];
+      assert.ok(video !== undefined);
+      const mp4 = Buffer.concat(fragmentsOf(video.frames, video.audio));
+      assert.equal(complaints(mp4), '');
+      assert.deepEqual(decoded(mp4), video.decoded);
+      assert.deepEqual(shownTimes(mp4), shownPictures(video.frames));
     });
+
+    it(`of ${kind} has times of decoding that grow and do not lie behind those of showing`, () => {
+      const video = kinds[kind];
+      const { packets } = probed(Buffer.concat(fragmentsOf(video?.frames ?? [], video?.audio)));
+      const ours = packets.filter(({ codec_type }) => codec_type === 'video');
+      for (const [index, { dts_time, pts_time }] of ours.entries()) {
+        assert.ok(Number(dts_time) <= Number(pts_time), `${index}: ${dts_time} ${pts_time}`);
+        assert.ok(index === 0 || Number(dts_time) > Number(ours[index - 1]?.dts_time), dts_time);
+      }
+    });
+  }
+
+  it('begins with an initialisation, and has a fragment for each picture', () => {
+    const pieces = fragmentsOf(baseline.frames);
+    assert.deepEqual(pieces.map(topBoxes), [
+      ['ftyp', 'moov'],
+      ...baseline.frames.map(() => ['moof', 'mdat']),
+    ]);
+  });
+
+  it('gives a picture once the next is there', () => {
+    const writer = new FragmentWriter();
+    const given = baseline.frames.map((frame) => writer.add(frame).length);
+    // The first three tell in which order pictures are shown.
+    assert.deepEqual(given, [0, 0, 3, ...baseline.frames.slice(3).map(() => 1)]);
+    assert.equal(writer.end().length, 1);
+  });
+
+  it('plays from each key frame on, without what was before', () => {
+    const pieces = fragmentsOf(withSound.frames, withSound.audio);
+    const [start, ...fragments] = pieces;
+    assert.ok(start !== undefined);
+    const mp4 = Buffer.concat([start, ...fragments.slice(20)]);
+    assert.equal(complaints(mp4), '');
+    assert.deepEqual(decoded(mp4), withSound.decoded.slice(20));
+  });
+
+  it('names its codecs', () => {
+    const writer = new FragmentWriter(withSound.audio);
+    for (const frame of withSound.frames) writer.add(frame);
+    assert.equal(writer.mimeType, 'video/mp4; codecs="avc1.4D400C, mp4a.40.2"');
+  });
+
+  it('keeps sound beside its pictures', () => {
+    const { streams } = probed(Buffer.concat(fragmentsOf(withSound.frames, withSound.audio)));
+    const [video, audio] = streams;
+    assert.ok(Math.abs(Number(video?.start_time) - Number(audio?.start_time)) < 0.001);
+    assert.equal(audio?.nb_read_packets, String(soundsFrom(withSound.frames, 0).length));
+  });
+
+  it('leaves out sound that was not announced', () => {
+    const { streams } = probed(Buffer.concat(fragmentsOf(withSound.frames)));
+    assert.deepEqual(
+      streams.map(({ codec_type }) => codec_type),
+      ['video'],
+    );
+  });
+
+  it('does without sound that was announced and never comes', () => {
+    const writer = new FragmentWriter(withSound.audio);
+    const mp4 = Buffer.concat(pictures(withSound.frames).flatMap((frame) => writer.add(frame)));
+    assert.equal(writer.mimeType, 'video/mp4; codecs="avc1.4D400C"');
+    assert.equal(probed(mp4).streams.length, 1);
+  });
+
+  it('has another initialisation where the format changes', () => {
+    const larger = encodedVideo({ encoder: BASELINE, size: '640x360' });
+    const pieces = fragmentsOf([...baseline.frames, ...retimed(larger.frames, (time) => time + 4)]);
+    const starts = pieces.flatMap((piece, index) => (topBoxes(piece)[1] === 'moov' ? [index] : []));
+    assert.deepEqual(starts, [0, 41]);
+    const [first, second] = [pieces.slice(0, 41), pieces.slice(41)].map((part) => Buffer.concat(part));
+    assert.ok(first !== undefined && second !== undefined);
+    assert.deepEqual(decoded(first), baseline.decoded);
+    assert.deepEqual(decoded(second), larger.decoded);
+    assert.equal(probed(second).packets[0]?.pts_time, '4.000000');
+  });
+
+  it('keeps the times of a stream whose rate varies, without a gap', () => {
+    const uneven = retimed(baseline.frames, (time) => time + (time > 1 ? 0.35 : 0) + (time > 2 ? 1.2 : 0));
+    const [start, ...fragments] = fragmentsOf(uneven);
+    assert.ok(start !== undefined);
+    assert.deepEqual(shownTimes(Buffer.concat([start, ...fragments])), shownPictures(uneven));
+    const spans = fragments.map(spanOf);
+    for (const [index, { end }] of spans.slice(0, -1).entries()) assert.equal(spans[index + 1]?.start, end);
+  });
+
+  it('goes on where pictures begin to be shown in another order later on', () => {
+    const late = [...baseline.frames, ...retimed(kinds['H.264 with B-frames']?.frames ?? [], (t) => t + 4)];
+    const pieces = fragmentsOf(late);
+    assert.equal(pieces.length, 82);
+    const second = Buffer.concat(pieces.slice(41));
+    assert.deepEqual(decoded(second), kinds['H.264 with B-frames']?.decoded);
+  });
+
+  it('takes whatever times a stranger sends, and gives a fragment for each picture', () => {
+    const [key, other] = pictures(baseline.frames);
+    assert.ok(key !== undefined && other !== undefined);
+    const sound = withSound.frames.find(({ kind }) => kind === 'audio');
+    assert.ok(sound !== undefined);
+    const time = fc.oneof(fc.double(), fc.double({ min: -30, max: 30 }), fc.constant(1e300));
+    const sent = fc.array(fc.record({ time, key: fc.boolean(), sound: fc.boolean() }), { maxLength: 100 });
+    fc.assert(
+      fc.property(sent, (list) => {
+        const frames = list.map((each): MediaFrame => ({
+          ...(each.sound ? sound : each.key ? key : other),
+          time: each.time,
+        }));
+        const pieces = fragmentsOf([key, ...frames], withSound.audio);
+        assert.ok(pieces.length <= list.length + 2);
+      }),
+      { numRuns: 1000, seed: 15 },
+    );
+  });
 });

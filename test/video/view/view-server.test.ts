@@ -7,7 +7,8 @@ import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import { Gate } from '../../support/suite/gate';
 import { eventually, soon } from '../../support/time/patience';
 import { MovableTimers } from '../../support/time/movable-timers';
-import { CountingSource, fragmentFrame, type SourceScript } from '../../support/video/counting-source';
+import { CountingSource, type SourceScript } from '../../support/video/counting-source';
+import { passedFrame } from '../../support/video/passed-fragments';
 import { PREFIX, rightFor, ServedView } from '../../support/video/served-view';
 
 const INIT = Buffer.from('the init segment ');
@@ -31,7 +32,7 @@ describe('the server of views', () => {
     await eventually(() => source.streams.length > count, 'the stream to be opened');
     const stream = source.streams[count];
     assert.ok(stream !== undefined);
-    stream.push(fragmentFrame(INIT, 0, true));
+    stream.send(passedFrame(INIT, true));
     const response = await answer;
     return { response, stream, abort };
   }
@@ -213,11 +214,11 @@ describe('the server of views', () => {
     for (const part of ['recorded', 'live'] as const) {
       it(`sends ${part} video as it comes, with its media type`, async () => {
         const { response, stream } = await streaming(part);
-        assert.equal(response.headers.get('content-type'), 'video/mp4; codecs="avc1.42C01E"');
+        assert.equal(response.headers.get('content-type'), 'video/mp4; codecs="avc1.42C015"');
         assert.equal(response.headers.get('cache-control'), 'no-store');
-        stream.push(fragmentFrame(Buffer.from('second'), 0.1, false));
+        stream.send(passedFrame(Buffer.from('second'), false));
         stream.end();
-        assert.equal(await response.text(), 'the init segment second');
+        assert.equal(await response.text(), 'the init segment second end');
         assert.deepEqual(source.opened, [part]);
         await eventually(() => source.openNow === 0, 'the stream to be closed');
       });
@@ -261,17 +262,8 @@ describe('the server of views', () => {
 
     it('that is opened too late for its viewer is closed again', async () => {
       await view.close();
-      source = new CountingSource();
       const gate = new Gate();
-      const opened = source.open.bind(source);
-      Object.defineProperty(source, 'open', {
-        value: async (...part: Parameters<typeof opened>) => {
-          source.opened.push('live');
-          await gate.opened;
-          return opened(...part);
-        },
-      });
-      view = await new ServedView(source).listen();
+      await serve({ after: gate.opened });
       const abort = new AbortController();
       const gone = assert.rejects(fetch(`${view.page()}/stream?part=live`, { signal: abort.signal }));
       await eventually(() => source.opened.length > 0, 'the stream to be asked for');
@@ -298,7 +290,7 @@ describe('the server of views', () => {
 
     it('is cut when the relay breaks off, and the node told why', async () => {
       const { response, stream } = await streaming();
-      stream.fail(new RvmError('VIDEO_FAILED', 'The relay broke off.'));
+      stream.end(new RvmError('VIDEO_FAILED', 'The relay broke off.'));
       await assert.rejects(response.text());
       assert.deepEqual(
         view.failures.map(({ message }) => message),
@@ -382,9 +374,9 @@ describe('the server of views', () => {
     it('waits with a recording, and goes on where it was', async () => {
       const { socket, stream } = await stuck('recorded');
       const frames = Array.from({ length: 60 }, (_, index) =>
-        fragmentFrame(Buffer.alloc(FRAME, index), index, index % 10 === 0),
+        passedFrame(Buffer.alloc(FRAME, index), index % 10 === 0),
       );
-      stream.push(...frames);
+      stream.send(...frames);
       let taken = -1;
       await eventually(() => {
         const isStill = stream.taken === taken;
@@ -402,7 +394,7 @@ describe('the server of views', () => {
     it('leaves out live pictures, from which it goes on at a key frame', async () => {
       const { socket, stream } = await stuck('live');
       for (let index = 0; index < 200; index++)
-        stream.push(fragmentFrame(Buffer.alloc(FRAME, index === 0 ? 1 : 2), index, index === 0));
+        stream.send(passedFrame(Buffer.alloc(FRAME, index === 0 ? 1 : 2), index === 0));
       await eventually(() => stream.taken === 200, 'all frames to be taken');
       const seen = new Set<number>();
       let bytes = 0;
@@ -411,12 +403,9 @@ describe('the server of views', () => {
         for (const byte of chunk) seen.add(byte);
       });
       socket.resume();
-      stream.push(fragmentFrame(Buffer.alloc(8, 3), 200, false));
+      stream.send(passedFrame(Buffer.alloc(8, 3), false));
       await eventually(() => {
-        stream.push(
-          fragmentFrame(Buffer.alloc(8, 4), 201, false),
-          fragmentFrame(Buffer.alloc(8, 5), 202, true),
-        );
+        stream.send(passedFrame(Buffer.alloc(8, 4), false), passedFrame(Buffer.alloc(8, 5), true));
         return seen.has(5);
       }, 'the key frame');
       // In the order in which they came first; the head of the answer and of chunks is text.
@@ -435,7 +424,7 @@ describe('the server of views', () => {
         try {
           const { socket, stream } = await stuck(part, () => now);
           await eventually(() => {
-            stream.push(fragmentFrame(Buffer.alloc(FRAME), 0, true));
+            stream.send(passedFrame(Buffer.alloc(FRAME), true));
             now += 5000;
             timers.advance(5);
             return source.openNow === 0;
@@ -491,7 +480,7 @@ describe('the server of views', () => {
 
     it('makes no more of them at a time than there may be viewers, and none for who has gone', async () => {
       const made = new Gate();
-      await serve({ madeAfter: made.opened }, { viewers: 1 });
+      await serve({ after: made.opened }, { viewers: 1 });
       const abort = new AbortController();
       const first = assert.rejects(fetch(`${view.page()}/clip.mp4`, { signal: abort.signal }));
       await eventually(() => source.clips === 1, 'the clip to be made');

@@ -39,6 +39,8 @@ export class Feed {
     const { signal } = this.#ending;
     try {
       await this.#fill(source, opened);
+      // What nothing could be made of was no video.
+      if (this.video.buffered.length === 0) throw new PlayFailure('PLAYBACK');
       if (source.readyState === 'open' && !signal.aborted) source.endOfStream();
       if (!signal.aborted) this.options.onComplete();
     } catch (error) {

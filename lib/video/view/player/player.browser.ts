@@ -176,9 +176,10 @@ class Player implements MountedPlayer {
     this.#draw();
     try {
       this.#picture = await stillPicture(pictureUrl, this.options, asking.signal);
-      this.#stage.showPicture(this.#picture);
+      await this.#stage.showPicture(this.#picture);
     } catch (error) {
       if (asking.signal.aborted) return;
+      this.#dropPicture();
       const failure = error instanceof PlayFailure ? error : new PlayFailure('VIDEO_FAILED');
       if (this.#failure === undefined || !isOfBrowser(this.#failure)) this.#failure = failure;
     }
@@ -191,7 +192,7 @@ class Player implements MountedPlayer {
     this.#asking = undefined;
     if (this.#picture !== undefined) URL.revokeObjectURL(this.#picture);
     this.#picture = undefined;
-    this.#stage.showPicture(null);
+    this.#stage.hidePicture();
   }
 
   #watchWait(): void {

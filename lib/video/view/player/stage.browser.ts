@@ -1,4 +1,5 @@
 import { button, make, show } from './elements.browser';
+import { PlayFailure } from './failure.browser';
 import type { PlayerTexts } from './settings';
 
 export interface StageActions {
@@ -60,10 +61,19 @@ export class Stage {
     this.#notice.classList.toggle('rvm-empty', view.said === '');
   }
 
-  /** In the place of the video; null takes it away. */
-  showPicture(url: string | null): void {
-    this.#image.hidden = url === null;
-    if (url !== null) this.#image.src = url;
-    else this.#image.removeAttribute('src');
+  /** In the place of the video. @throws PlayFailure where it is none */
+  async showPicture(url: string): Promise<void> {
+    this.#image.src = url;
+    try {
+      await this.#image.decode();
+    } catch {
+      throw new PlayFailure('PLAYBACK');
+    }
+    this.#image.hidden = false;
+  }
+
+  hidePicture(): void {
+    this.#image.hidden = true;
+    this.#image.removeAttribute('src');
   }
 }
