@@ -29,8 +29,8 @@ export interface ViewServerOptions {
   steady?: () => number;
   /** Default: those of the build. */
   assets?: ViewAssets;
-  /** Makes fragmented MP4 for one viewer. */
-  fragments: (stream: MediaStream) => Fragments;
+  /** Makes fragmented MP4 for one viewer; with the length, in seconds, of a recording. */
+  fragments: (stream: MediaStream, seconds: number | undefined) => Fragments;
 }
 
 /** What one address opens at a node that is deployed. */
@@ -145,8 +145,8 @@ export class ViewServer {
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await viewing.node.source(right).open({ kind: part }, visit.signal);
-      const { fragments } = this.options;
-      const answer = new FragmentAnswer(res, fragments(stream), part, this.#steady);
+      const fragments = this.options.fragments(stream, part === 'recorded' ? secondsOf(right) : undefined);
+      const answer = new FragmentAnswer(res, fragments, part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
       fail(req, res, viewing.node, asError(error));
@@ -208,6 +208,10 @@ function contentPolicy(frameAncestors: string): string {
 function isAllowed({ recorded, live }: ViewRight, kind: ViewPart | 'picture' | 'clip'): boolean {
   if (kind === 'live') return live;
   return kind === 'picture' || recorded !== undefined;
+}
+
+function secondsOf({ recorded }: ViewRight): number | undefined {
+  return recorded && (recorded.to - recorded.from) / 1000;
 }
 
 /** What has begun is cut: an end would say that this was all. */
