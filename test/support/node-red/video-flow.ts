@@ -13,6 +13,26 @@ export function barAt(time: number): number {
   return Math.floor(time / 1000 - BAR_BEGINS) % 60;
 }
 
+/** What *get clip* tells of a clip. */
+export interface ClipFacts {
+  cameraId: string;
+  from: string;
+  to: string;
+  seconds: number;
+  bytes: number;
+  sha256: string;
+  codecs: string;
+  width: number;
+  height: number;
+  frames: number;
+  partial: boolean;
+  reason?: string;
+}
+
+export function clipIn(msg: Message): ClipFacts {
+  return msg.clip as ClipFacts;
+}
+
 /** Real Node-RED, with a cloud that may have its video relay on this machine, and a sandbox whose RTSP sessions are counted. */
 export class VideoFlow {
   private constructor(
