@@ -50,7 +50,7 @@ export class VideoPanel {
     if (shown === undefined) return;
     this.#shown = undefined;
     const { element, player, ending, opener, picture } = shown;
-    const hadFocus = element[0]?.contains(document.activeElement) === true;
+    const hadFocus = element.is(':focus-within');
     ending.abort();
     player.close();
     if (picture !== undefined) URL.revokeObjectURL(picture);

@@ -54,7 +54,7 @@ function newScreen(RED: NodeAPI): Screen {
     if (!(error instanceof RvmError)) logUnknown(RED, 'video', error);
   };
   return {
-    answers: new ViewAnswers({ fragments: ({ audio }) => new FragmentWriter(audio) }),
+    answers: new ViewAnswers({ fragments: ({ audio }, seconds) => new FragmentWriter(audio, seconds) }),
     viewing: new Viewing({ viewers: VIEWERS, failed }),
     sendFault,
   };

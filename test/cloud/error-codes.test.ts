@@ -262,7 +262,9 @@ describe('error codes', () => {
   for (const [code, folder] of ELSEWHERE) {
     it(`${code} is reached by a test of ${folder}`, () => {
       const place = path.join(ROOT, 'test', folder);
-      const files = readdirSync(place).filter((name) => name.endsWith('.test.ts'));
+      const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((name) =>
+        name.endsWith('.test.ts'),
+      );
       assert.ok(files.some((name) => readFileSync(path.join(place, name), 'utf8').includes(`'${code}'`)));
     });
   }

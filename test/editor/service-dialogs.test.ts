@@ -13,7 +13,6 @@ function flow(): FlowNode[] {
     station(),
     node('list', 'rvm-list-devices'),
     node('device', 'rvm-get-device'),
-    node('rtsp', 'rvm-get-rtsp'),
     node('ptz', 'rvm-ptz', { target: '0' }),
     node('snapshot', 'rvm-snapshot'),
     node('request', 'rvm-request'),
@@ -21,35 +20,6 @@ function flow(): FlowNode[] {
 }
 
 describeInEditor('the dialogs of nodes that call the service', { flow }, (editor) => {
-  it('of get RTSP shows camera, time and pre-roll only where the mode has a use for them', async () => {
-    await openDialog(editor.page, 'rtsp');
-    const rows = ['.rvm-rtsp-camera >> nth=0', '.rvm-rtsp-time', '.rvm-rtsp-recorded'];
-    for (const [mode, expected] of [
-      ['recorded', [true, true, true]],
-      ['live', [true, false, false]],
-      ['event', [false, false, true]],
-    ] as const) {
-      await editor.page.selectOption('#node-input-mode', mode);
-      assert.deepEqual(await visible(rows), expected, mode);
-    }
-  });
-
-  it('of get RTSP marks a time that is missing or cannot be read, in the mode that needs one', async () => {
-    const container = '.rvm-rtsp-time .red-ui-typedInput-container';
-    await openDialog(editor.page, 'rtsp');
-    assert.equal(await editor.page.locator(`${container}.input-error`).count(), 0);
-    await editor.page.selectOption('#node-input-mode', 'recorded');
-    await editor.page.waitForSelector(`${container}.input-error`);
-    for (const time of ['2026-03-04T05:06:07Z', '1772600767000', '${TIME}']) {
-      await editor.page.evaluate(`$('#node-input-time').typedInput('value', ${JSON.stringify(time)})`);
-      await editor.page.waitForSelector(`${container}:not(.input-error)`);
-      await editor.page.evaluate(`$('#node-input-time').typedInput('value', 'yesterday')`);
-      await editor.page.waitForSelector(`${container}.input-error`);
-    }
-    await editor.page.evaluate(`$('#node-input-time').typedInput('type', 'msg')`);
-    await editor.page.waitForSelector(`${container}:not(.input-error)`);
-  });
-
   it('of ptz asks for a preset or a tour, and for none on the way home', async () => {
     await openDialog(editor.page, 'ptz');
     const target = editor.page.locator('.rvm-ptz-target');

@@ -6,6 +6,7 @@ import type { Target } from '../../scripts/fuzz/target';
 import { errorBodyTarget } from '../../scripts/fuzz/targets/error-body';
 import { proofTarget } from '../../scripts/fuzz/targets/proof';
 import { readingTarget } from '../../scripts/fuzz/targets/reading';
+import { received as receivedRtp, rtpTarget } from '../../scripts/fuzz/targets/rtp';
 import { readJson } from '../../lib/message/json-reading';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { assertNothingFound } from './assert-nothing-found';
@@ -75,6 +76,29 @@ describe('the fuzzer', () => {
     }));
     const { faults } = await tallyOf(telling, 300);
     assert.ok(faults.accepted > 50, `${faults.accepted} secrets`);
+  });
+
+  it('reports pictures of which packets are missing', async () => {
+    const careless = rtpTarget(({ stream, delivery }) => {
+      const arrivals = stream.packets.map((bytes) => ({ rtcp: false, bytes }));
+      return receivedRtp({ stream, delivery: { ...delivery, arrivals } });
+    });
+    const { faults } = await tallyOf(careless, 500);
+    assert.ok(faults.accepted > 20, `${faults.accepted} wrong acceptances`);
+  });
+
+  it('reports pictures that do not come, and those that are others', async () => {
+    const lossy = rtpTarget((input) => {
+      const answer = receivedRtp(input);
+      return { ...answer, frames: answer.frames.slice(1) };
+    });
+    const late = rtpTarget((input) => {
+      const answer = receivedRtp(input);
+      return { ...answer, frames: answer.frames.map((frame) => ({ ...frame, time: frame.time + 0.1 })) };
+    });
+    const [missing, other] = [await tallyOf(lossy, 300), await tallyOf(late, 300)];
+    assert.ok(missing.faults.rejected > 50, `${missing.faults.rejected} wrong rejections`);
+    assert.ok(other.faults.wrong > 50, `${other.faults.wrong} wrong answers`);
   });
 
   it('counts an exception, and goes on', async () => {

@@ -5,6 +5,9 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 /** Nodes that messages go into, by type, and how each is set so that it reads them. */
 const NODES: Record<string, Record<string, unknown>> = {
+  'rvm-get-picture': {},
+  'rvm-get-clip': {},
+  'rvm-view': {},
   'rvm-get-rtsp': {},
   'rvm-list-devices': { search: 'payload', searchType: 'msg' },
   'rvm-get-device': {},

@@ -9,6 +9,9 @@ import { caller, enteredBy, StationFlow } from '../support/node-red/station-flow
 const TYPES = [
   'rvm-list-devices',
   'rvm-get-device',
+  'rvm-get-picture',
+  'rvm-get-clip',
+  'rvm-view',
   'rvm-get-rtsp',
   'rvm-ptz',
   'rvm-snapshot',

@@ -9,6 +9,9 @@ import { ROOT } from '../support/node-red/node-red';
 const CALLERS = [
   'rvm-list-devices',
   'rvm-get-device',
+  'rvm-get-picture',
+  'rvm-get-clip',
+  'rvm-view',
   'rvm-get-rtsp',
   'rvm-ptz',
   'rvm-snapshot',

@@ -20,9 +20,10 @@ export function halfName(): string {
 export function isLeftOver(name: string, age: number): boolean {
   const [, machine, pid, began] = OURS.exec(name) ?? [];
   if (machine === undefined) return false;
-  if (age > ABANDONED) return true;
-  if (machine !== MACHINE) return false;
-  return Number(pid) === process.pid ? Number(began) !== BEGAN : !isAlive(Number(pid));
+  if (machine !== MACHINE) return age > ABANDONED;
+  if (Number(pid) === process.pid) return Number(began) !== BEGAN;
+  // The id of one that was killed may have become that of any other program.
+  return age > ABANDONED || !isAlive(Number(pid));
 }
 
 function isAlive(pid: number): boolean {

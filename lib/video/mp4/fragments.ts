@@ -1,9 +1,9 @@
 import type { AudioFormat, MediaFrame, VideoFormat } from '../media';
+import { isPlayable, isSameAudio, isSameVideo } from './formats';
 import { initialisation, VIDEO_CLOCK } from './initialisation';
 import { lengthPrefixed, sizeOf } from './length-prefixed';
 import { movieFragment, type TrackRun } from './movie-fragment';
 import { PictureRun } from './picture-run';
-import { isSameAudio, isSameVideo } from './same-format';
 import { SoundRun } from './sound-run';
 import { Timeline } from './timeline';
 
@@ -40,8 +40,14 @@ export class FragmentWriter {
   readonly #sounds = new SoundRun();
   #fragments = 0;
 
-  /** @param audio sound that will come; other sound is left out */
-  constructor(audio?: AudioFormat) {
+  /**
+   * @param audio sound that will come; other sound is left out
+   * @param seconds length of what is no live video, as far as it is known
+   */
+  constructor(
+    audio?: AudioFormat,
+    private readonly seconds?: number,
+  ) {
     this.#audio = audio;
   }
 
@@ -58,7 +64,7 @@ export class FragmentWriter {
    */
   add(frame: MediaFrame): Buffer[] {
     const isUsable = frame.kind === 'video' ? sizeOf(frame) > 0 : this.#isOurs(frame.format);
-    if (!isUsable) return [];
+    if (!isUsable || !isPlayable(frame)) return [];
     const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
     if (time === undefined) return [];
     if (this.#held === undefined) return this.#give({ frame, time });
@@ -119,7 +125,7 @@ export class FragmentWriter {
     if (this.#video !== undefined && isSameVideo(format, this.#video)) return [];
     const rest = this.#fragment(this.#last());
     this.#video = format;
-    return [...rest, initialisation(format, this.#audio)];
+    return [...rest, initialisation(format, this.#audio, this.seconds)];
   }
 
   /** The newest picture, with a duration that is as good as any. */

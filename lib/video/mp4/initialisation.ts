@@ -27,13 +27,16 @@ interface Track {
   entry: Buffer;
 }
 
-/** What a player needs before the first fragment (ISO/IEC 14496-12, section 8.8): the tracks and how they are decoded. */
-export function initialisation(video: VideoFormat, audio: AudioFormat | undefined): Buffer {
+/**
+ * What a player needs before the first fragment (ISO/IEC 14496-12, section 8.8): the tracks and how they are decoded.
+ * @param seconds how long all fragments will be; without it browsers take them for live video, and keep fewer pictures decoded
+ */
+export function initialisation(video: VideoFormat, audio?: AudioFormat, seconds?: number): Buffer {
   const tracks = [videoTrack(video), ...(audio === undefined ? [] : [audioTrack(audio)])];
   const extended = tracks.map(({ id }) => fullBox('trex', 0, 0, u32(id, 1, 0, 0, 0)));
   return Buffer.concat([
     box('ftyp', text('iso5'), u32(0x200), text('iso5iso6mp41')),
-    box('moov', movieHeader(), ...tracks.map(trackBox), box('mvex', ...extended)),
+    box('moov', movieHeader(), ...tracks.map(trackBox), box('mvex', ...lengthOf(seconds), ...extended)),
   ]);
 }
 
@@ -45,6 +48,12 @@ function videoTrack(format: VideoFormat): Track {
 function audioTrack(format: AudioFormat): Track {
   const clock = format.sampleRate;
   return { id: AUDIO_TRACK, handler: 'soun', clock, width: 0, height: 0, entry: audioEntry(format) };
+}
+
+/** In parts of the clock of the movie's header. */
+function lengthOf(seconds: number | undefined): Buffer[] {
+  const length = Math.round((seconds ?? 0) * VIDEO_CLOCK);
+  return length > 0 && length < 2 ** 32 ? [fullBox('mehd', 0, 0, u32(length))] : [];
 }
 
 function movieHeader(): Buffer {

@@ -70,12 +70,20 @@ export async function shakeHands(
   const video = await setUp(session, trackOf(choice.video, urls, { rtp: 0, rtcp: 1 }));
   if ('status' in video) return redirectIn(video);
   const audio = await setUpSound(session, choice, urls, video.channels);
-  const range: Record<string, string> =
-    wanted.range === undefined ? {} : { Range: rangeFrom(wanted.range.start) };
-  const played = await session.ask('PLAY', urls.all, range);
+  const start = wanted.range?.start ?? 0;
+  // All players send a range, from 0 where they want all of it: there may be relays that wait for one.
+  const played = await session.ask('PLAY', urls.all, { Range: rangeFrom(start) });
   if (played.status !== 200) return redirectIn(played);
-  const length = lengthOfRange(played.headers.get('range') ?? description.range);
+  const length = lengthOfPlay(played, description, start);
   return { kind: 'playing', leftOut: choice.leftOut, length, ...receivers(played, video, audio) };
+}
+
+/** Seconds from the beginning of what is played to its end. */
+function lengthOfPlay({ headers }: Answer, { range }: SessionDescription, start: number): number | undefined {
+  const played = headers.get('range');
+  if (played !== undefined) return lengthOfRange(played);
+  const all = lengthOfRange(range);
+  return all === undefined ? undefined : all - start;
 }
 
 /** @throws RvmError VIDEO_FAILED where the answer is a plain refusal */

@@ -1,6 +1,6 @@
-import { RvmError } from '../../error';
 import { asError } from '../../concurrency/as-error';
 import { lateTimeout } from '../../concurrency/late-timeout';
+import { cancelled } from '../cancelled';
 
 type Make = (signal: AbortSignal) => Promise<Buffer>;
 
@@ -108,10 +108,6 @@ export class KeptFiles {
     clearTimeout(kept.timer);
     if (this.#kept.get(name) === kept) this.#kept.delete(name);
   }
-}
-
-function cancelled(): RvmError {
-  return new RvmError('CANCELLED', 'The view was ended.');
 }
 
 function unlessAborted(file: Promise<Buffer>, signal: AbortSignal): Promise<Buffer> {

@@ -28,15 +28,15 @@ export interface ViewAnswersOptions {
   now?: () => number;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
-  /** Makes fragmented MP4 for one viewer. */
-  fragments: (stream: MediaStream) => Fragments;
+  /** Makes fragmented MP4 for one viewer; with the length, in seconds, of a recording. */
+  fragments: (stream: MediaStream, seconds: number | undefined) => Fragments;
 }
 
 /** What players get of a right: its video as it comes, its picture, its finished clip. */
 export class ViewAnswers {
   readonly #now: () => number;
   readonly #steady: () => number;
-  readonly #fragments: (stream: MediaStream) => Fragments;
+  readonly #fragments: ViewAnswersOptions['fragments'];
 
   constructor({ now = Date.now, steady = () => performance.now(), fragments }: ViewAnswersOptions) {
     this.#now = now;
@@ -65,7 +65,8 @@ export class ViewAnswers {
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await source.open({ kind: part }, visit.signal);
-      const answer = new FragmentAnswer(res, this.#fragments(stream), part, this.#steady);
+      const fragments = this.#fragments(stream, part === 'recorded' ? secondsOf(right) : undefined);
+      const answer = new FragmentAnswer(res, fragments, part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
       fail(req, res, viewing.host, asError(error));
@@ -106,6 +107,10 @@ export class ViewAnswers {
 function isAllowed({ recorded, live }: ViewRight, content: ViewContent): boolean {
   if (content === 'live') return live;
   return content === 'picture' || recorded !== undefined;
+}
+
+function secondsOf({ recorded }: ViewRight): number | undefined {
+  return recorded && (recorded.to - recorded.from) / 1000;
 }
 
 /** What has begun is cut: an end would say that this was all. */

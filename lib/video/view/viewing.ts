@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { RvmError } from '../../error';
 import { Places, type Leave } from '../../concurrency/places';
 import { timerMs } from '../../concurrency/timer-limit';
+import { cancelled } from '../cancelled';
 import { KeptFiles } from './kept-files';
 import type { ViewHost } from './view-source';
 
@@ -47,7 +47,7 @@ export class Viewing<Host extends ViewHost = ViewHost> {
   /** Over once the answer is, or its connection, once the time is up, and where the node goes. */
   begin(res: ServerResponse, durationMs: number): Visit {
     const visit = new AbortController();
-    const abort = (): void => visit.abort(new RvmError('CANCELLED', 'The view was ended.'));
+    const abort = (): void => visit.abort(cancelled());
     const timer = setTimeout(abort, timerMs(Math.min(durationMs, LONGEST)));
     const end = (): void => {
       clearTimeout(timer);
@@ -62,7 +62,7 @@ export class Viewing<Host extends ViewHost = ViewHost> {
 
   /** Ends all visits. */
   close(): void {
-    for (const visit of this.#visits) visit.abort(new RvmError('CANCELLED', 'The view was ended.'));
+    for (const visit of this.#visits) visit.abort(cancelled());
     this.files.close();
   }
 }

@@ -74,6 +74,16 @@ export class Picker {
     if (this.#isOpen()) void this.#load(false);
   }
 
+  /** Puts the list away, as where its field is not asked for any more. */
+  close(): void {
+    this.#panel.prop('hidden', true);
+    this.#button().attr('aria-expanded', 'false');
+  }
+
+  #button(): JQuery {
+    return this.#field.closest('.form-row').find('.rvm-pick');
+  }
+
   #say(key: string, values?: Record<string, unknown>): string {
     return this.options.node._(`shared.picker.${key}`, values);
   }
@@ -143,10 +153,9 @@ export class Picker {
     this.#field.typedInput('type', 'str');
     this.#field.typedInput('value', id);
     this.#field.trigger('change');
-    this.#panel.prop('hidden', true);
+    this.close();
     this.options.picked?.();
-    const button = this.#field.closest('.form-row').find('.rvm-pick');
-    button.attr('aria-expanded', 'false').trigger('focus');
+    this.#button().trigger('focus');
   }
 }
 

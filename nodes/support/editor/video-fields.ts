@@ -59,11 +59,13 @@ export function waitOrReason(node: EditorNode, value: unknown): boolean | string
 export function videoFields(node: EditorNode, ...dependent: string[]): void {
   dialogOpened(node);
   typedField('camera', 'msg');
-  cameraPicker(node);
+  const picker = cameraPicker(node);
   typedField('time', 'str');
   const mode = $('#node-input-mode');
   const showRows = (): void => {
-    for (const [use, isUsed] of Object.entries(usesOf(mode.val()))) $(`.rvm-video-${use}`).toggle(isUsed);
+    const uses = usesOf(mode.val());
+    for (const [use, isUsed] of Object.entries(uses)) $(`.rvm-video-${use}`).toggle(isUsed);
+    if (!uses.camera) picker.close();
   };
   mode.on('change', () => {
     showRows();

@@ -77,7 +77,8 @@ class Relay {
 function inputOf(random: Random): Input {
   const codecs = Array.from({ length: random.below(3) }, () => random.pick(['H264', 'H265', 'JPEG', 'VP8']));
   const media = codecs.map((codec, place) => `a=rtpmap:${96 + place} ${codec}/90000\r\n`).join('');
-  const sdp = `v=0\r\ns=x\r\nm=video 0 RTP/AVP 96\r\n${media}m=audio 0 RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n`;
+  const types = codecs.map((_, place) => ` ${96 + place}`).join('') || ' 96';
+  const sdp = `v=0\r\ns=x\r\nm=video 0 RTP/AVP${types}\r\n${media}m=audio 0 RTP/AVP 8\r\na=rtpmap:8 PCMA/8000\r\n`;
   const text = `RTSP/1.0 200 OK\r\nCSeq: 1\r\nContent-Length: ${sdp.length}\r\n\r\n${sdp}`;
   const bytes = Buffer.from(random.chance(0.9) ? text : text.replace('200', random.text('0123456789', 3)));
   if (text.includes(' 200 ') && bytes.includes(' 200 OK') && random.chance(0.5))

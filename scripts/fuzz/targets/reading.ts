@@ -14,7 +14,7 @@ interface Answer {
 export function readingTarget(read: typeof readJson = readJson): Target {
   return targetOf<Buffer, Answer>({
     name: 'reading',
-    share: 200_000,
+    share: 170_000,
     make: bodyOf,
     act: (body) => {
       const reading = read(body);

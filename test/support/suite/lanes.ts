@@ -25,11 +25,14 @@ export const SLOW: readonly string[] = [
   'test/editor/',
   'test/examples/10-board.test.ts',
   'test/video/view/player.test.ts',
+  'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
   // With system calls that strace lets fail, or records.
   'test/faults/crash-images.test.ts',
   'test/faults/disk.test.ts',
+  // Against GStreamer's RTSP server, whose recordings play in real time.
+  'test/video/rtsp/gstreamer.test.ts',
   // With a million inputs in all.
   'test/fuzz/million/',
   // On Node.js of other versions, which are fetched.

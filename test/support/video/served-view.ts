@@ -60,8 +60,8 @@ export class ServedView {
       key: this.key,
       prefix: PREFIX,
       assets: builtAssets(),
-      fragments: ({ audio }) =>
-        source.script.video === undefined ? new PassedFragments() : new FragmentWriter(audio),
+      fragments: ({ audio }, seconds) =>
+        source.script.video === undefined ? new PassedFragments() : new FragmentWriter(audio, seconds),
       ...options,
     });
     this.remove = this.views.add('view-1', {

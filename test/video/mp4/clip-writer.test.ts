@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
@@ -172,6 +172,15 @@ describe('A clip', () => {
         .slice(0, 2)
         .map((frame, index): VideoFrame => ({ ...frame, time: -0.2 + index / 10 }));
       const { facts } = await written([key, ...leading, ...rest]);
+      assert.equal(facts.frames, 40);
+    });
+
+    it('leaves out pictures of a size that no MP4 can tell', async () => {
+      const huge = pictures(baseline.frames).map((frame) => ({
+        ...frame,
+        format: { ...frame.format, width: 70_000 },
+      }));
+      const { facts } = await written([...huge, ...baseline.frames]);
       assert.equal(facts.frames, 40);
     });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
 import { FragmentWriter } from '../../../lib/video/mp4/fragments';
 import { needs } from '../../support/suite/programs';
@@ -98,6 +98,14 @@ describe('A fragmented MP4', () => {
     const writer = new FragmentWriter(withSound.audio);
     for (const frame of withSound.frames) writer.add(frame);
     assert.equal(writer.mimeType, 'video/mp4; codecs="avc1.4D400C, mp4a.40.2"');
+  });
+
+  it('leaves out pictures of a size that it cannot tell', () => {
+    const huge = pictures(baseline.frames).map((frame) => ({
+      ...frame,
+      format: { ...frame.format, height: 70_000 },
+    }));
+    assert.deepEqual(fragmentsOf(huge), []);
   });
 
   it('keeps sound beside its pictures', () => {

@@ -176,7 +176,7 @@ describe('the parameter sets of H.265', () => {
     const sps = h265Sps({ bitDepth: 10, chromaFormat: 2 });
     const sets = [h265Vps(), sps, h265Pps()];
     const arrays = sets.map((nal, index) => `${['a0', 'a1', 'a2'][index]}000100${hexOf(nal)}`);
-    const head = '0101600000009000000000005d' + 'f000' + 'fc' + 'fe' + 'fafa' + '0000' + '0f' + '03';
+    const head = '0101600000009000000000005df000fcfefafa00000f03';
     assert.equal(h265Format(sps).description.toString('hex'), head + arrays.join(''));
   });
 

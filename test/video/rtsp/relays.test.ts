@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { isIP } from 'node:net';
 import type { RelayRules } from '../../../lib/video/rtsp/open-stream';
 import { checkHost } from '../../../lib/video/rtsp/relay-rules';
+import { connect } from '../../../lib/video/rtsp/relay/connect';
 import { isLocal } from '../../../lib/video/rtsp/relay/local-addresses';
 import { goodReply, reply, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
 import { errorOf, LOCAL, Streams } from './streams';
@@ -87,16 +89,12 @@ describe('the relays that a stream may come from', () => {
     });
 
   it('lead on three times, and no more', async () => {
-    const hops = await Promise.all(Array.from({ length: 5 }, () => ScriptedRelay.start()));
-    relays.push(...hops);
-    const url = (place: number): string => hops[place]?.url ?? '';
-    const chain: ScriptedRelay[] = [];
-    for (let place = 4; place >= 0; place -= 1) {
-      const next = chain[0];
-      chain.unshift(await start(next === undefined ? {} : redirecting(next.url)));
-    }
-    await streams.refusal(chain[0]?.url ?? url(0), 'VIDEO_FAILED');
-    await streams.open(chain[1]?.url ?? url(1));
+    const chain = [await start()];
+    for (let hops = 0; hops < 4; hops += 1) chain.unshift(await start(redirecting(chain[0]?.url ?? '')));
+    const [first, second] = chain;
+    await streams.refusal(first?.url ?? '', 'VIDEO_FAILED');
+    assert.equal(chain[4]?.connections, 0);
+    await streams.open(second?.url ?? '');
     assert.equal(chain[4]?.connections, 1);
   });
 
@@ -148,8 +146,39 @@ describe('the relays that a stream may come from', () => {
     await streams.refusal(url, 'NETWORK');
   });
 
+  it('are found at whichever of their addresses takes the connection', async () => {
+    const relay = await start();
+    const addresses = [
+      { address: '::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const way = {
+      host: 'relay.invalid',
+      port: relay.port,
+      isSecure: false,
+      addresses,
+      name: 'it',
+      ms: 20_000,
+    };
+    const socket = await connect(way);
+    assert.equal(socket.remoteAddress, '127.0.0.1');
+    socket.destroy();
+  });
+
+  it('are NETWORK where none of their addresses takes the connection', async () => {
+    const relay = await ScriptedRelay.start();
+    const { port } = relay;
+    await relay.close();
+    const addresses = ['127.0.0.1', '127.0.0.2', '::1'].map((address) => ({
+      address,
+      family: isIP(address),
+    }));
+    const way = { host: 'relay.invalid', port, isSecure: false, addresses, name: 'it', ms: 20_000 };
+    await errorOf(connect(way), 'NETWORK');
+  });
+
   it('are NETWORK where the name leads nowhere', async () => {
-    await streams.refusal('rtsp://relay.invalid/live', 'NETWORK');
+    await streams.refusal(`rtsp://${'x'.repeat(64)}.invalid/live`, 'NETWORK');
   });
 });
 
@@ -197,26 +226,67 @@ describe('the hosts of relays', () => {
 
 describe('an address of this machine or of a private network', () => {
   const LOCAL_ONES = [
-    ...['127.0.0.1', '127.255.255.255', '0.0.0.0', '0.1.2.3', '10.0.0.1', '172.16.0.1', '172.31.255.255'],
-    ...['192.168.1.1', '169.254.169.254', '100.64.0.1', '100.127.255.255', '224.0.0.1', '239.255.255.255'],
-    ...['255.255.255.255', '240.0.0.1', '198.18.0.1', '192.0.0.8'],
-    ...['::', '::1', 'fe80::1', 'fe80::1%eth0', 'febf::1', 'fec0::1', 'fc00::1', 'fd12:3456::1', 'ff02::1'],
-    ...['::ffff:127.0.0.1', '::ffff:10.1.2.3', '::ffff:a9fe:a9fe', '::127.0.0.1', '::10.0.0.1'],
-    ...[
-      '64:ff9b::127.0.0.1',
-      '64:ff9b::10.0.0.1',
-      '64:ff9b::a9fe:a9fe',
-      '64:ff9b:1::1',
-      '64:ff9b:1:2::a00:1',
-    ],
-    ...['2002:7f00:1::', '2002:a00:1::1', '2002:c0a8:101::', '2001::1'],
+    '127.0.0.1',
+    '127.255.255.255',
+    '0.0.0.0',
+    '0.1.2.3',
+    '10.0.0.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '100.127.255.255',
+    '224.0.0.1',
+    '239.255.255.255',
+    '255.255.255.255',
+    '240.0.0.1',
+    '198.18.0.1',
+    '192.0.0.8',
+    '::',
+    '::1',
+    'fe80::1',
+    'fe80::1%eth0',
+    'febf::1',
+    'fec0::1',
+    'fc00::1',
+    'fd12:3456::1',
+    'ff02::1',
+    '::ffff:127.0.0.1',
+    '::ffff:10.1.2.3',
+    '::ffff:a9fe:a9fe',
+    '::127.0.0.1',
+    '::10.0.0.1',
+    '64:ff9b::127.0.0.1',
+    '64:ff9b::10.0.0.1',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b:1::1',
+    '64:ff9b:1:2::a00:1',
+    '2002:7f00:1::',
+    '2002:a00:1::1',
+    '2002:c0a8:101::',
+    '2001::1',
   ];
   for (const address of LOCAL_ONES) it(`is ${address}`, () => assert.equal(isLocal(address), true));
 
   const OTHERS = [
-    ...['1.1.1.1', '9.255.255.255', '11.0.0.0', '172.15.255.255', '172.32.0.0', '192.167.1.1', '100.63.0.1'],
-    ...['100.128.0.1', '169.253.1.1', '126.255.255.255', '128.0.0.1', '223.255.255.255'],
-    ...['2606:4700::1111', '2a00::1', '::ffff:1.1.1.1', '64:ff9b::1.1.1.1', '2002:101:101::'],
+    '1.1.1.1',
+    '9.255.255.255',
+    '11.0.0.0',
+    '172.15.255.255',
+    '172.32.0.0',
+    '192.167.1.1',
+    '100.63.0.1',
+    '100.128.0.1',
+    '169.253.1.1',
+    '126.255.255.255',
+    '128.0.0.1',
+    '223.255.255.255',
+    '2606:4700::1111',
+    '2a00::1',
+    '::ffff:1.1.1.1',
+    '64:ff9b::1.1.1.1',
+    '2002:101:101::',
   ];
   for (const address of OTHERS) it(`is not ${address}`, () => assert.equal(isLocal(address), false));
 });

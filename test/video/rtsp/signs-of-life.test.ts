@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import {
   AAC,
   goodReply,
@@ -10,6 +11,8 @@ import {
   type Script,
 } from '../../support/rtsp/scripted-relay';
 import { PictureSource } from '../../support/rtsp/rtp-packets';
+import { MovableClock } from '../../support/time/movable-clock';
+import { MovableTimers } from '../../support/time/movable-timers';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takeUntilFailure } from './streams';
 
@@ -79,9 +82,7 @@ describe('signs of life to a relay', () => {
     });
     await streams.open(relay.url);
     await eventually(() => asked().length === 1, 'the question what can be asked');
-    // Its answer is there before that to what is asked next.
-    const isRead = relay.send('OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n');
-    assert.equal(isRead, undefined);
+    // The first may be asked before the answer is read.
     await eventually(() => {
       mock.timers.tick(30_000);
       return asked().length > 2;
@@ -144,26 +145,58 @@ describe('signs of life to a relay', () => {
   });
 });
 
-describe('a consumer who takes its time', () => {
+describe('the silence of a relay', () => {
   const streams = new Streams();
+  const clock = new MovableClock();
+  const timers = new MovableTimers();
   let relay: ScriptedRelay;
+  let source: PictureSource;
+
+  beforeEach(async () => {
+    source = await PictureSource.load();
+    relay = await ScriptedRelay.start();
+    clock.start();
+    timers.start();
+  });
   afterEach(async () => {
+    timers.stop();
+    clock.stop();
     await streams.close();
     await relay.close();
   });
 
-  it('is not told that the relay is silent, which it does not hear', async () => {
-    relay = await ScriptedRelay.start();
-    const source = await PictureSource.load();
-    const stream = await streams.open(relay.url, { limits: { queuedFrames: 4, silenceMs: 100 } });
+  /** More than the ten seconds that a relay may be silent. */
+  async function pass(): Promise<void> {
+    clock.advance(11);
+    timers.advance(11);
+    // Timers that may be late look once more behind the sockets of their turn.
+    await setImmediate();
+  }
+
+  it('is TIMEOUT to whoever waits for pictures', async () => {
+    const stream = await streams.open(relay.url);
+    relay.send(source.pictures(1));
+    await take(stream, 1);
+    await pass();
+    await takeUntilFailure(stream, 'TIMEOUT');
+  });
+
+  it('is none to whoever does not ask for pictures', async () => {
+    const stream = await streams.open(relay.url, { limits: { queuedFrames: 4 } });
     relay.send(source.pictures(3000));
-    const [socket] = relay.open;
-    await eventually(
-      () => (socket?.writableLength ?? 0) > 0 || source.sequence > 0,
-      'the pictures to be sent',
-    );
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await take(stream, 1);
+    await pass();
     relay.send(source.bye());
-    assert.equal((await take(stream, 3001)).length, 3000);
+    assert.equal((await take(stream, 3001)).length, 2999);
+  });
+
+  it('is TIMEOUT to whoever asks for pictures again', async () => {
+    const stream = await streams.open(relay.url, { limits: { queuedFrames: 4 } });
+    relay.send(source.pictures(3000));
+    await take(stream, 1);
+    await pass();
+    assert.equal((await take(stream, 2999)).length, 2999);
+    await pass();
+    await takeUntilFailure(stream, 'TIMEOUT');
   });
 });

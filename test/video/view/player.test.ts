@@ -59,7 +59,7 @@ describe('the player of a view', function () {
   async function open(
     url: string,
     context: BrowserContextOptions = {},
-    script: string | undefined = undefined,
+    script?: string,
   ): Promise<void> {
     page = await browser.newPage(context);
     page.setDefaultTimeout(PATIENCE);

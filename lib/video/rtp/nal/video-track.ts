@@ -27,8 +27,8 @@ export class VideoTrack implements Track {
   #picture: Picture | undefined;
   #format: VideoFormat | undefined;
   #fault: RvmError | undefined;
-  /** Whether the sender marks the last packet of a picture; some never do. */
-  #hasMarkers = false;
+  /** The last picture ended with the time stamp of another: some senders never mark the last packet of one. */
+  #endsUnmarked = false;
   /** Some mark each slice: then pictures end with their time stamp alone. */
   #marksSlices = false;
   #lastEnded: number | undefined;
@@ -50,12 +50,14 @@ export class VideoTrack implements Track {
   }
 
   read({ payload, marker, time }: TimedPayload): VideoFrame[] {
-    const frames = this.#picture !== undefined && this.#picture.time !== time ? this.#end() : [];
+    const isNext = this.#picture !== undefined && this.#picture.time !== time;
+    if (isNext) this.#endsUnmarked = true;
+    const frames = isNext ? this.#end() : [];
     this.#picture ??= new Picture(time);
     this.#unpack(this.#picture, payload);
-    if (!marker) return frames;
-    this.#hasMarkers = true;
-    return this.#marksSlices ? frames : [...frames, ...this.#end()];
+    if (!marker || this.#marksSlices) return frames;
+    this.#endsUnmarked = false;
+    return [...frames, ...this.#end()];
   }
 
   gap(): void {
@@ -65,7 +67,7 @@ export class VideoTrack implements Track {
   }
 
   flush(): VideoFrame[] {
-    if (this.#hasMarkers && !this.#marksSlices) this.#picture?.spoil();
+    if (!this.#endsUnmarked) this.#picture?.spoil();
     return this.#end();
   }
 

@@ -1,0 +1,110 @@
+import { Authentication } from '../../../lib/video/rtsp/authentication/authentication';
+import { controlUrls } from '../../../lib/video/rtsp/description/control-urls';
+import { readDescription } from '../../../lib/video/rtsp/description/session-description';
+import { DEFAULT_LIMITS } from '../../../lib/video/rtsp/limits';
+import { MessageParser } from '../../../lib/video/rtsp/protocol/message-parser';
+import type { Answer, Incoming } from '../../../lib/video/rtsp/protocol/message';
+import { lengthOfRange } from '../../../lib/video/rtsp/protocol/npt-range';
+import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
+import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
+import { chosenChannels } from '../../../lib/video/rtsp/protocol/transport-header';
+import { mutatedOften } from '../inputs/mutation';
+import { relayBytes, sentByRelay, type Sent } from '../inputs/relay-text';
+import { piecesOf } from '../inputs/rtsp-text';
+import type { Random } from '../random';
+import { targetOf, type Complaint, type Target } from '../target';
+
+interface Input {
+  pieces: Buffer[];
+  /** What was sent, where nothing of it was changed. */
+  sent: Sent[] | undefined;
+}
+
+/** What the parser made of bytes, and whether it gave up. */
+interface Heard {
+  incoming: Incoming[];
+  isUnreadable: boolean;
+  /** Bytes that it kept, at most. */
+  kept: number;
+}
+
+interface Outcome {
+  inPieces: Heard;
+  atOnce: Heard;
+}
+
+const URL = 'rtsp://127.0.0.1/a';
+/** A packet is the longest that is kept: longer than a body, or a head. */
+const MOST_KEPT = 4 + 0xffff;
+const CONTROL = /\p{Cc}/u;
+
+/** What relays send to our client, in one piece and in several. */
+export function rtspClientTarget(): Target {
+  return targetOf<Input, Outcome>({
+    name: 'RTSP client',
+    share: 30_000,
+    make: inputOf,
+    act: ({ pieces }) => ({ inPieces: heard(pieces), atOnce: heard([Buffer.concat(pieces)]) }),
+    judge: complaintAbout,
+    shown: ({ pieces }) => Buffer.concat(pieces),
+  });
+}
+
+function inputOf(random: Random): Input {
+  const sent = Array.from({ length: 1 + random.below(4) }, () => sentByRelay(random));
+  const bytes = Buffer.concat(sent.map((each) => relayBytes(random, each)));
+  if (random.chance(0.3)) return { pieces: piecesOf(random, bytes), sent };
+  return { pieces: piecesOf(random, mutatedOften(random, bytes, 1 + random.below(3))), sent: undefined };
+}
+
+function heard(pieces: readonly Buffer[]): Heard {
+  const parser = new MessageParser(DEFAULT_LIMITS);
+  const incoming: Incoming[] = [];
+  let kept = 0;
+  for (const piece of pieces) {
+    incoming.push(...parser.push(piece));
+    kept = Math.max(kept, parser.keptBytes);
+  }
+  for (const each of incoming) if (each.kind === 'answer') read(each);
+  return { incoming, isUnreadable: parser.isUnreadable, kept };
+}
+
+/** All that the client reads of an answer. @throws Error where it would send a line of the relay's making */
+function read({ headers, body }: Answer): void {
+  const { media, control } = readDescription(body, DEFAULT_LIMITS.media);
+  const urls = controlUrls({
+    url: URL,
+    contentBase: headers.get('content-base'),
+    contentLocation: headers.get('content-location'),
+    control,
+  });
+  const asked = [urls.all, ...media.map((each) => urls.of(each.control))];
+  entriesFor(asked, rtpInfoIn(headers.all('rtp-info').join(',')));
+  chosenChannels(headers.get('transport'), { rtp: 0, rtcp: 1 });
+  lengthOfRange(headers.get('range'));
+  const authentication = new Authentication({ username: 'u', password: 'p' });
+  authentication.takes(headers.all('www-authenticate'));
+  const sent = [...asked, sessionIn(headers.get('session'))?.id, authentication.authorization('PLAY', URL)];
+  for (const text of sent) if (text !== undefined && CONTROL.test(text)) throw new Error('a forged line');
+}
+
+function complaintAbout({ sent }: Input, { inPieces, atOnce }: Outcome): Complaint | undefined {
+  if (inPieces.kept > MOST_KEPT) return { fault: 'wrong', reason: `${inPieces.kept} bytes are kept` };
+  if (inPieces.isUnreadable !== atOnce.isUnreadable || textOf(inPieces.incoming) !== textOf(atOnce.incoming))
+    return { fault: 'wrong', reason: 'the pieces say something else than the whole' };
+  if (sent === undefined) return undefined;
+  if (atOnce.isUnreadable) return { fault: 'rejected', reason: 'a good stream' };
+  const isSame = JSON.stringify(atOnce.incoming.map(partsOf)) === JSON.stringify(sent.map(partsOf));
+  return isSame ? undefined : { fault: 'wrong', reason: 'something else than was sent' };
+}
+
+function textOf(incoming: readonly Incoming[]): string {
+  return JSON.stringify(
+    incoming.map((each) => [partsOf(each), each.kind === 'packet' || each.headers.all('session')]),
+  );
+}
+
+function partsOf(each: Incoming | Sent): unknown[] {
+  if (each.kind === 'packet') return [each.channel, each.data.toString('hex')];
+  return each.kind === 'answer' ? [each.status, each.body] : [each.method];
+}

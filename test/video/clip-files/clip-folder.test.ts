@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { RvmError } from '../../../lib/error';
+import { ClipFolder } from '../../../lib/video/clip-files/clip-folder';
+import { cannotRun } from '../../support/suite/programs';
+import { halfName } from '../../../lib/video/clip-files/half-file';
+
+const SUBJECT = { cameraId: 'camera-7', alarmId: 'alarm-3', time: new Date('2025-10-09T08:53:20.123Z') };
+const HOUR = 60 * 60 * 1000;
+const DAY = 24 * HOUR;
+
+describe('A folder for clips', () => {
+  let root: string;
+  let folder: string;
+
+  beforeEach(() => {
+    root = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-clip-folder-')));
+    folder = path.join(root, 'clips');
+    fs.mkdirSync(folder);
+  });
+
+  afterEach(() => fs.rmSync(root, { recursive: true, force: true }));
+
+  const opened = (keepDays = 0, now?: () => number): ClipFolder =>
+    new ClipFolder({ folder, keepDays, ...(now !== undefined && { now }) });
+
+  async function assertRefused(work: Promise<unknown>, words: RegExp): Promise<void> {
+    await assert.rejects(
+      work,
+      (error) => error instanceof RvmError && error.code === 'BAD_INPUT' && words.test(error.message),
+    );
+  }
+
+  describe('gives a clip a place', () => {
+    it('whose name tells when, which camera and which alarm', async () => {
+      const { name } = await opened().place(SUBJECT);
+      assert.match(name, /^clip-20251009T085320Z-camera-7-alarm-3-[0-9a-f]{8}\.mp4$/);
+    });
+
+    it('whose name is another one each time', async () => {
+      const clips = opened();
+      assert.notEqual((await clips.place(SUBJECT)).name, (await clips.place(SUBJECT)).name);
+    });
+
+    it('without a file before there is video', async () => {
+      await opened().place(SUBJECT);
+      assert.deepEqual(fs.readdirSync(folder), []);
+    });
+
+    for (const id of [
+      '../../etc/passwd',
+      'a/b\\c',
+      '.',
+      '..',
+      '\0',
+      'C:',
+      '',
+      'ä'.repeat(500),
+      'x'.repeat(500),
+    ]) {
+      it(`whose name is harmless for the id ${JSON.stringify(id.slice(0, 20))}`, async () => {
+        const { name } = await opened().place({ ...SUBJECT, cameraId: id, alarmId: id });
+        assert.match(name, /^clip-\d{8}T\d{6}Z-[\w-]+-[0-9a-f]{8}\.mp4$/);
+        assert.ok(Buffer.byteLength(name) < 120, name);
+      });
+    }
+
+    it('in a folder below, where a message chose one', async () => {
+      fs.mkdirSync(path.join(folder, 'site 4', 'gate'), { recursive: true });
+      const place = await opened().place(SUBJECT, 'site 4/gate');
+      assert.equal(place.folder, path.join(folder, 'site 4', 'gate'));
+    });
+
+    it('in a folder below that a link within leads to', async () => {
+      fs.mkdirSync(path.join(folder, 'real'));
+      fs.symlinkSync('real', path.join(folder, 'link'));
+      assert.equal((await opened().place(SUBJECT, 'link')).folder, path.join(folder, 'real'));
+    });
+
+    it('where the folder itself is a link', async () => {
+      fs.symlinkSync(folder, path.join(root, 'linked'));
+      fs.mkdirSync(path.join(folder, 'gate'));
+      const clips = new ClipFolder({ folder: path.join(root, 'linked'), keepDays: 0 });
+      assert.equal((await clips.place(SUBJECT, 'gate')).folder, path.join(folder, 'gate'));
+    });
+  });
+
+  describe('refuses', () => {
+    it('to be one that does not exist', async () => {
+      const missing = new ClipFolder({ folder: path.join(root, 'missing'), keepDays: 0 });
+      await assertRefused(missing.place(SUBJECT), /does not exist/);
+      assert.deepEqual(fs.readdirSync(root), ['clips']);
+    });
+
+    it('to be a file', async () => {
+      fs.writeFileSync(path.join(root, 'file'), '');
+      const file = new ClipFolder({ folder: path.join(root, 'file'), keepDays: 0 });
+      await assertRefused(file.place(SUBJECT), /is a file/);
+    });
+
+    it('to be one that cannot be written to', async function () {
+      if (process.platform !== 'linux') cannotRun(this, 'there is no folder that nobody can write to');
+      // Nobody writes there, not even who may write everywhere.
+      const readOnly = new ClipFolder({ folder: '/proc/self', keepDays: 0 });
+      await assertRefused(readOnly.place(SUBJECT), /cannot be written to/);
+    });
+
+    it('a folder below that does not exist', async () => {
+      await assertRefused(opened().place(SUBJECT, 'missing'), /does not exist/);
+      assert.deepEqual(fs.readdirSync(folder), []);
+    });
+
+    for (const below of ['..', '../other', 'a/../../other', '/', '/tmp', 'a\0b', `${'a/'.repeat(600)}a`]) {
+      it(`the way out ${JSON.stringify(below.slice(0, 20))}`, async () => {
+        fs.mkdirSync(path.join(root, 'other'));
+        await assertRefused(opened().place(SUBJECT, below), /lies outside/);
+      });
+    }
+
+    it('a link that leads out', async () => {
+      fs.mkdirSync(path.join(root, 'other'));
+      fs.symlinkSync(path.join(root, 'other'), path.join(folder, 'link'));
+      await assertRefused(opened().place(SUBJECT, 'link'), /lies outside/);
+    });
+
+    it('a neighbour whose name begins as its own', async () => {
+      fs.mkdirSync(path.join(root, 'clips-of-others'));
+      await assertRefused(opened().place(SUBJECT, '../clips-of-others'), /lies outside/);
+    });
+
+    it('without telling where it is', async () => {
+      const missing = new ClipFolder({ folder: path.join(root, 'missing'), keepDays: 0 });
+      await missing.place(SUBJECT).catch((error: Error) => assert.ok(!error.message.includes(root)));
+    });
+  });
+
+  describe('removes', () => {
+    const OLD = 'clip-20251009T085320Z-camera-7-0123abcd.mp4';
+    /** Of this machine, by another process. */
+    function halfFile(pid: number): string {
+      return halfName().replace(/-\d+-\d+-(?=\w+\.part)/, `-${pid}-1700000000000-`);
+    }
+
+    function put(name: string, ageMs: number, below = ''): string {
+      const file = path.join(folder, below, name);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      fs.writeFileSync(file, 'x');
+      const time = (Date.now() - ageMs) / 1000;
+      fs.utimesSync(file, time, time);
+      return file;
+    }
+
+    async function used(clips: ClipFolder): Promise<void> {
+      await clips.place(SUBJECT);
+      await clips.tidied();
+    }
+
+    it('clips that are older than they are to be kept', async () => {
+      const old = put(OLD, 8 * DAY);
+      const young = put(OLD.replace('0123', '4567'), 6 * DAY);
+      await used(opened(7));
+      assert.deepEqual([old, young].map(fs.existsSync), [false, true]);
+    });
+
+    it('those in folders below as well', async () => {
+      const old = put(OLD, 8 * DAY, 'site/gate');
+      await used(opened(7));
+      assert.equal(fs.existsSync(old), false);
+    });
+
+    it('no clip where they are kept for ever', async () => {
+      const old = put(OLD, 4000 * DAY);
+      await used(opened(0));
+      assert.ok(fs.existsSync(old));
+    });
+
+    it('nothing that others made', async () => {
+      const theirs = ['holiday.mp4', `my ${OLD}`, `${OLD}.bak`, 'clip-1.mp4', '.clip-notes', 'x.part'];
+      const files = theirs.map((name) => put(name, 4000 * DAY));
+      await used(opened(1));
+      assert.deepEqual(files.filter(fs.existsSync), files);
+    });
+
+    it('nothing behind links', async () => {
+      const elsewhere = path.join(root, 'elsewhere');
+      fs.mkdirSync(elsewhere);
+      const file = put(OLD, 8 * DAY);
+      fs.renameSync(file, path.join(elsewhere, OLD));
+      fs.symlinkSync(elsewhere, path.join(folder, 'link'));
+      fs.symlinkSync(path.join(elsewhere, OLD), path.join(folder, OLD));
+      await used(opened(7));
+      assert.ok(fs.existsSync(path.join(elsewhere, OLD)));
+    });
+
+    it('half clips of a process that was killed', async () => {
+      const file = put(halfFile(2 ** 30), 1000);
+      await used(opened());
+      assert.equal(fs.existsSync(file), false);
+    });
+
+    it('half clips of a process whose id this one has got', async () => {
+      const file = put(halfFile(process.pid), 1000);
+      await used(opened());
+      assert.equal(fs.existsSync(file), false);
+    });
+
+    it('no half clip of its own process', async () => {
+      const file = put(halfName(), 2 * HOUR);
+      await used(opened());
+      assert.ok(fs.existsSync(file));
+    });
+
+    it('no half clip of a process that lives', async () => {
+      const file = put(halfFile(process.ppid), 1000);
+      await used(opened());
+      assert.ok(fs.existsSync(file));
+    });
+
+    it('half clips of another machine once nobody can be writing them', async () => {
+      const young = put('.clip-00000000-1-1700000000000-0123abcd.part', HOUR / 2);
+      const old = put('.clip-00000000-1-1700000000000-4567abcd.part', 2 * HOUR);
+      await used(opened());
+      assert.deepEqual([young, old].map(fs.existsSync), [true, false]);
+    });
+
+    it('once an hour at most', async () => {
+      let now = Date.now();
+      const clips = opened(7, () => now);
+      await used(clips);
+      const old = put(OLD, 8 * DAY);
+      now += HOUR - 1;
+      await used(clips);
+      assert.ok(fs.existsSync(old));
+      now += 1;
+      await used(clips);
+      assert.equal(fs.existsSync(old), false);
+    });
+  });
+});
