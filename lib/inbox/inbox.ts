@@ -93,6 +93,8 @@ export interface ListQuery {
   since?: number;
   /** Of one alarm alone; then of any state. */
   alarm?: { station: string; alarmId: string };
+  /** This message alone; then of any state. */
+  deliveryId?: string;
   limit: number;
 }
 
