@@ -11,6 +11,7 @@ import path from 'node:path';
 import type { Scene } from './fixture/drawing/scene';
 import { H264ScenePack } from './fixture/h264/scene-pack';
 import { makeSound } from './fixture/sound';
+import { H265ScenePack } from './fixture/h265/scene-pack';
 import { StillPack } from './fixture/jpeg/still-pack';
 import { SCENES, idlePictures, intruderPictures, stillsOf } from './fixture/scenes';
 
@@ -18,6 +19,7 @@ const FOLDER = path.join(__dirname, '..', 'sandbox', 'fixture');
 /** Lower is better, and larger. */
 const QUALITY = 27;
 const WITH_B_FRAMES = 'car-park';
+const IN_H265 = 'fuel-store';
 
 function keep(name: string, bytes: Buffer): void {
   writeFileSync(path.join(FOLDER, name), bytes);
@@ -25,11 +27,16 @@ function keep(name: string, bytes: Buffer): void {
 }
 
 function videoOf(scene: Scene): Buffer {
-  const pack = new H264ScenePack(QUALITY, scene.name === WITH_B_FRAMES);
-  pack.addOverlay();
+  const pack = scene.name === IN_H265 ? new H265ScenePack(QUALITY) : h264Pack(scene);
   for (const night of [false, true])
     pack.addShots(night ? 'night' : 'day', idlePictures(scene, night), intruderPictures(scene, night));
   return pack.bytes;
+}
+
+function h264Pack(scene: Scene): H264ScenePack {
+  const pack = new H264ScenePack(QUALITY, scene.name === WITH_B_FRAMES);
+  pack.addOverlay();
+  return pack;
 }
 
 const wanted = process.argv.slice(2);

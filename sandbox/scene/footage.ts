@@ -1,3 +1,4 @@
+import { barSecond } from './caption';
 import { FRAMES_PER_SECOND } from './frame-rate';
 import { firstMacroblock } from './h264-slice';
 import { Overlay } from './overlay';
@@ -23,11 +24,12 @@ export interface AccessUnit {
  */
 export class Footage {
   readonly #pack: Pack;
-  readonly #overlay: Overlay;
+  readonly #overlay: Overlay | undefined;
 
   constructor(pack: Pack) {
     this.#pack = pack;
-    this.#overlay = new Overlay(pack);
+    const { overlay } = pack.index;
+    this.#overlay = overlay && new Overlay(pack, overlay);
   }
 
   get codec(): 'h264' | 'h265' {
@@ -46,8 +48,14 @@ export class Footage {
     const slices = this.#parts(second, place, subject).map((part) => this.#pack.part(part));
     const shown = second * FRAMES_PER_SECOND + this.#shownPlace(place);
     if (place > 0) return { nals: slices, key: false, shown };
-    const whole = [...slices, ...this.#overlay.slices(second, subject.label)];
-    return { nals: [...this.parameterSets, ...inOrder(whole)], key: true, shown };
+    return { nals: [...this.parameterSets, ...this.#withTime(slices, second, subject)], key: true, shown };
+  }
+
+  #withTime(slices: readonly Buffer[], second: number, { label }: Subject): readonly Buffer[] {
+    if (this.#overlay !== undefined) return inOrder([...slices, ...this.#overlay.slices(second, label)]);
+    const { bars } = this.#pack.index;
+    const bar = bars && atTimeOfDay(second, bars)[barSecond(second)];
+    return bar === undefined ? slices : [this.#pack.part(bar), ...slices];
   }
 
   #parts(second: number, place: number, subject: Subject): readonly number[] {

@@ -1,6 +1,6 @@
 import { barSecond, captionOf } from './caption';
 import { atMacroblock } from './h264-slice';
-import type { Pack } from './pack';
+import type { Pack, PackIndex } from './pack';
 
 const BAR_BITS = 7;
 
@@ -10,17 +10,21 @@ const COLUMNS = 40;
 const BAR_ROWS = [1, 2, 3] as const;
 const TEXT_ROW = 21;
 
-/** Puts the bar and the line of text over the key frames of a pack. The pictures between them copy both. */
+type Parts = NonNullable<PackIndex['overlay']>;
+
+/** Puts the bar and the line of text over the key frames of a pack of H.264. The pictures between them copy both. */
 export class Overlay {
   readonly #pack: Pack;
+  readonly #parts: Parts;
   readonly #moved = new Map<string, Buffer>();
 
   /** Longer ones first: a picture is to have few slices. */
   readonly #words: readonly string[];
 
-  constructor(pack: Pack) {
+  constructor(pack: Pack, parts: Parts) {
     this.#pack = pack;
-    this.#words = Object.keys(pack.index.overlay.glyphs).toSorted((a, b) => b.length - a.length);
+    this.#parts = parts;
+    this.#words = Object.keys(parts.glyphs).toSorted((a, b) => b.length - a.length);
   }
 
   /** The slices of bar and text, in no order. */
@@ -29,7 +33,7 @@ export class Overlay {
   }
 
   #bar(value: number): Buffer[] {
-    const { glyphs, on, off } = this.#pack.index.overlay;
+    const { glyphs, on, off } = this.#parts;
     return BAR_ROWS.flatMap((row, i) => {
       const squares = Array.from({ length: BAR_BITS }, (_, bit) => {
         const parts = ((value >>> bit) & 1) === 1 ? on : off;
@@ -43,7 +47,7 @@ export class Overlay {
     const slices: Buffer[] = [];
     for (let column = 0; column < text.length;) {
       const word = this.#wordAt(text, column);
-      slices.push(this.#at(this.#pack.index.overlay.glyphs[word ?? '?'], TEXT_ROW * COLUMNS + column));
+      slices.push(this.#at(this.#parts.glyphs[word ?? '?'], TEXT_ROW * COLUMNS + column));
       column += word?.length ?? 1;
     }
     return slices;

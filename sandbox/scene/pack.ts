@@ -19,8 +19,10 @@ export interface PackIndex {
   /** Bytes of each part. */
   lengths: number[];
   parameterSets: number[];
-  /** Parts that go to any place of a key frame: characters, and rows of a square of the bar, from the top. */
-  overlay: { glyphs: Record<string, number>; off: number[]; on: number[] };
+  /** H.264: parts that go to any place of a key frame: words, and rows of a square of the bar, from the top. */
+  overlay?: { glyphs: Record<string, number>; off: number[]; on: number[] };
+  /** H.265: the uppermost part of a key frame, for each second of the bar. */
+  bars?: Moments<number[]>;
   shots: Moments<Shots>;
 }
 

@@ -26,10 +26,13 @@ export function fixtureSecond(nals: readonly Buffer[]): number {
 }
 
 function bitOf(square: Buffer): number {
-  const isPart = (rows: (pack: Pack) => number[]): boolean =>
-    packs.some((pack) => atMacroblock(pack.part(rows(pack)[1] ?? -1), 0).equals(square));
-  if (isPart(({ index }) => index.overlay.on)) return 1;
-  return isPart(({ index }) => index.overlay.off) ? 0 : -1;
+  for (const pack of packs) {
+    const { on = [], off = [] } = pack.index.overlay ?? {};
+    const isPart = (rows: number[]): boolean => atMacroblock(pack.part(rows[1] ?? -1), 0).equals(square);
+    if (isPart(on)) return 1;
+    if (isPart(off)) return 0;
+  }
+  return -1;
 }
 
 /** The second that the recording shows at a moment (epoch milliseconds). */
