@@ -36,7 +36,11 @@ async function madeViews(RED: NodeAPI, pages: WebhookServer['pages'], prefix: st
   // Loaded here and not above: most flows show no views.
   const { ViewServer } = require('../../lib/video/view/view-server') as ServerModule;
   const { FragmentWriter } = require('../../lib/video/mp4/fragments') as FragmentsModule;
-  const server = new ViewServer({ key, prefix, fragments: ({ audio }, seconds) => new FragmentWriter(audio, seconds) });
+  const server = new ViewServer({
+    key,
+    prefix,
+    fragments: ({ audio }, seconds) => new FragmentWriter(audio, seconds),
+  });
   pages.add((req, res) => server.handle(req, res));
   return { server, prefix, key };
 }

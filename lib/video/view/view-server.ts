@@ -11,7 +11,7 @@ import { refusedPage, viewPage } from './page';
 import type { ViewRight } from './right';
 import { routeOf, type Route } from './route';
 import type { ViewNode, ViewPart } from './view-source';
-import { Viewing } from './viewing';
+import { LONGEST_VISIT, Viewing } from './viewing';
 
 /** For so long the picture of a camera is that of now. Milliseconds. */
 const LIVE_PICTURE = 2000;
@@ -29,8 +29,8 @@ export interface ViewServerOptions {
   steady?: () => number;
   /** Default: those of the build. */
   assets?: ViewAssets;
-  /** Makes fragmented MP4 for one viewer; with the length, in seconds, of a recording. */
-  fragments: (stream: MediaStream, seconds: number | undefined) => Fragments;
+  /** Makes fragmented MP4 for one viewer. It tells the length, in seconds: browsers stutter with what seems to have none. */
+  fragments: (stream: MediaStream, seconds: number) => Fragments;
 }
 
 /** What one address opens at a node that is deployed. */
@@ -145,7 +145,7 @@ export class ViewServer {
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await viewing.node.source(right).open({ kind: part }, visit.signal);
-      const fragments = this.options.fragments(stream, part === 'recorded' ? secondsOf(right) : undefined);
+      const fragments = this.options.fragments(stream, secondsOf(right, part));
       const answer = new FragmentAnswer(res, fragments, part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
@@ -210,8 +210,10 @@ function isAllowed({ recorded, live }: ViewRight, kind: ViewPart | 'picture' | '
   return kind === 'picture' || recorded !== undefined;
 }
 
-function secondsOf({ recorded }: ViewRight): number | undefined {
-  return recorded && (recorded.to - recorded.from) / 1000;
+/** What is live gets the length that it has at most. */
+function secondsOf({ recorded }: ViewRight, part: ViewPart): number {
+  if (part === 'live' || recorded === undefined) return LONGEST_VISIT / 1000;
+  return (recorded.to - recorded.from) / 1000;
 }
 
 /** What has begun is cut: an end would say that this was all. */
