@@ -71,17 +71,21 @@ function compileServer(): void {
 
 function dialog(type: string): string {
   const folder = path.join(NODES, type);
-  const script = buildSync({
+  const made = buildSync({
     entryPoints: [path.join(folder, `${type}.editor.ts`)],
     bundle: true,
     format: 'iife',
     target: 'es2022',
     charset: 'utf8',
+    // Nothing is written: it gives what is made of scripts and of styles different names.
+    outdir: DIST,
     write: false,
   });
+  const madeOf = (ending: string): string =>
+    made.outputFiles.find((file) => file.path.endsWith(ending))?.text ?? '';
   const template = readDialog(path.join(folder, `${type}.html`), path.join(EDITOR, 'rows'));
   const style = fs.readFileSync(path.join(EDITOR, 'form.css'), 'utf8');
-  return `<script type="text/javascript">\n${script.outputFiles[0]?.text ?? ''}</script>\n\n<style>\n${style}</style>\n\n${template}`;
+  return `<script type="text/javascript">\n${madeOf('.js')}</script>\n\n<style>\n${style}${madeOf('.css')}</style>\n\n${template}`;
 }
 
 function languages(type: string): string[] {
@@ -93,7 +97,9 @@ function languages(type: string): string[] {
 function writeTexts(type: string, lang: string): void {
   const shared = readTexts(path.join(NODES, 'support', 'locales', `${lang}.json`));
   const own = readTexts(path.join(NODES, type, 'locales', `${lang}.json`));
-  write(`locales/${lang}/${type}.json`, `${JSON.stringify({ ...shared, [type]: own }, null, 2)}\n`);
+  const further = type === 'rvm-sidebar' ? { view: playerTexts(lang) } : {};
+  const texts = { ...shared, ...further, [type]: own };
+  write(`locales/${lang}/${type}.json`, `${JSON.stringify(texts, null, 2)}\n`);
 
   const helpFile = path.join(NODES, type, 'locales', `${lang}.md`);
   // A plugin has none.
@@ -103,6 +109,12 @@ function writeTexts(type: string, lang: string): void {
     `locales/${lang}/${type}.html`,
     `<script type="text/markdown" data-help-name="${type}">\n${help}</script>\n`,
   );
+}
+
+/** What the player says: it is in the sidebar, too. */
+function playerTexts(lang: string): Texts {
+  const { player, fault } = readTexts(path.join(ROOT, 'lib', 'video', 'view', 'locales', `${lang}.json`));
+  return { player, fault };
 }
 
 function readTexts(file: string): Texts {

@@ -93,6 +93,8 @@ export interface ListQuery {
   since?: number;
   /** Of one alarm alone; then of any state. */
   alarm?: { station: string; alarmId: string };
+  /** This message alone; then of any state. */
+  deliveryId?: string;
   limit: number;
 }
 
@@ -227,6 +229,9 @@ export interface Inbox {
 
   /** True where the events of an endpoint are delivered from here. */
   hasConsumer(endpointId: string): boolean;
+
+  /** Milliseconds that the flow has for an event from now, each time it asks for more; undefined where it has not to settle it. */
+  leaseOf(deliveryId: string): number | undefined;
 
   state(): InboxState;
 

@@ -15,6 +15,9 @@ export const LONGEST_WHOLE_CLIP_S = 3600;
 export const LONGEST_VIEW_MIN = 10_080;
 /** Viewers of one view at a time. */
 export const MOST_VIEWERS = 32;
+/** Seconds that a view begins before its alarm, and that it shows from there on. */
+export const VIEW_PRE_ROLL_S = 5;
+export const VIEW_SECONDS = 20;
 /** Seconds that a node waits for a recording: at most, and unless it says otherwise. */
 export const LONGEST_VIDEO_WAIT_S = 600;
 export const VIDEO_WAIT_S = 60;

@@ -3,6 +3,7 @@ import type { EventRow } from '../../lib/inbox/event-row';
 import type { QuarantineSum } from '../../lib/inbox/inbox';
 import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/unseen-problems';
+import type { PictureKind } from '../support/last-pictures';
 
 /** An event as the sidebar shows it. */
 export interface SidebarRow extends EventRow {
@@ -12,8 +13,10 @@ export interface SidebarRow extends EventRow {
   canRetry: boolean;
   /** Key of the sentence that says why it is a dead letter, and what to do; absent where that is not known. */
   why?: string;
-  /** True where *snapshot* has taken a picture for it a while ago. */
-  hasPicture: boolean;
+  /** What the picture shows that was made for it a while ago: the alarm, or the camera after it; null where there is none. */
+  picture: PictureKind | null;
+  /** True where it names a camera of a Central Station that is deployed. */
+  hasVideo: boolean;
 }
 
 /** What one inbox holds of what nothing has proved at a *webhook in*, as the sidebar shows it. */

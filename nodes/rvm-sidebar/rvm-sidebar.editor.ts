@@ -1,18 +1,18 @@
-import type { PickedDevice } from '../support/picker-data';
-import { ask, AskError, post } from '../support/editor/ask';
-import { statePoint } from '../support/editor/state-point';
+import { ask, post } from '../support/editor/ask';
+import { EventList, eventTexts, whyLine } from './event-list.editor';
 import {
   DEAD_ACTIONS,
   QUARANTINE_ACTIONS,
   type Overview,
   type PendingRow,
-  type Picture,
   type QuarantineRow,
   type SidebarRow,
-  type StationRow,
 } from './overview';
 import { problemRow, quarantineRow, unknownPathRow } from './problem-row.editor';
-import { own, present, rowOf, said } from './row.editor';
+import { nothing, own, present, rowOf, said, textOf } from './row.editor';
+import { StationList, type OpenCamera } from './station-list.editor';
+import { Thumbnails } from './thumbnails.editor';
+import { VideoPanel } from './video-panel.editor';
 
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
 const EVERY = 1000;
@@ -31,22 +31,33 @@ function isInSight(list: JQuery): boolean {
 
 /** The sidebar "Remote monitoring": what the inbox has, and what the stations do. */
 class Sidebar {
-  readonly content = $('<div class="rvm-sidebar">');
+  /** Takes the focus from a row that is there no more. */
+  readonly content = $('<div class="rvm-sidebar" tabindex="-1">');
   readonly #fault = $('<div class="rvm-fault" role="status">');
   readonly #alarm = $('<button type="button" class="red-ui-button rvm-sandbox-alarm">');
   readonly #lists: Record<List, JQuery>;
+  readonly #thumbnails = new Thumbnails();
+  readonly #panel = new VideoPanel(this.content);
+  readonly #stations: StationList;
+  readonly #events: EventList;
+  readonly #dead: EventList;
   /** What is shown, so that nothing that is the same is drawn again under the pointer. */
   #shown = '';
-  #shownStations = '';
   #asking = false;
-  /** By delivery id, as data URLs. */
-  readonly #pictures = new Map<string, Promise<string>>();
 
   constructor() {
     this.content.append(this.#fault);
     this.#alarm.text(own('sandboxAlarm')).on('click', () => void this.#raise());
     this.#lists = Object.fromEntries(LISTS.map((name) => [name, this.#list(name)])) as Record<List, JQuery>;
     this.#alarm.insertAfter(this.#lists.stations).hide();
+    this.#stations = new StationList(this.#lists.stations, this.#openCamera);
+    const options = { thumbnails: this.#thumbnails, open: this.#openEvent };
+    this.#events = new EventList(this.#lists.events, options);
+    const below = (row: SidebarRow): JQuery => whyLine(row).add(this.#deadActions(row));
+    this.#dead = new EventList(this.#lists.dead, { ...options, below });
+    this.content.on('keydown', (event) => {
+      if (event.key === 'Escape') this.#panel.close();
+    });
     setInterval(() => void this.#refresh(), EVERY);
   }
 
@@ -90,17 +101,14 @@ class Sidebar {
     const { stations, pending, events, dead, quarantine, refused, problems, fault, isPartial } = overview;
     this.#fault.text(fault === null ? '' : own('notDurable', { reason: fault }));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
-    this.#showStations(stations, events);
-    this.#forgetPictures(events);
-    const missing = isPartial ? [$('<div class="rvm-quiet">').text(own('partial'))] : [];
-    fill(this.#lists.events, [...events.map((row) => this.#eventRow(row)), ...missing]);
+    this.#stations.show(stations, events);
+    this.#thumbnails.forgetAllBut([...events, ...dead]);
+    this.#events.show(events, ...(isPartial ? [$('<div class="rvm-quiet">').text(own('partial'))] : []));
+    this.#dead.show(dead);
+    this.#toggle('dead', dead.length > 0);
     this.#fillUrgent(
       'pending',
       pending.map((row) => pendingRow(row).append(this.#acceptButton(row))),
-    );
-    this.#fillUrgent(
-      'dead',
-      dead.map((row) => eventRow(row).append(whyLine(row), this.#deadActions(row))),
     );
     this.#fillUrgent('problems', problems.map(problemRow));
     this.#fillUrgent('quarantine', [
@@ -110,45 +118,29 @@ class Sidebar {
     this.#fillUrgent('unknownPaths', overview.unknownPaths.map(unknownPathRow));
   }
 
-  #fillUrgent(name: Exclude<List, 'stations' | 'events'>, rows: readonly JQuery[]): void {
+  #fillUrgent(name: Exclude<List, 'stations' | 'events' | 'dead'>, rows: readonly JQuery[]): void {
+    this.#lists[name].empty().append(rows.length > 0 ? [...rows] : nothing());
+    this.#toggle(name, rows.length > 0);
+  }
+
+  /** What needs hands is shown only while there is any. */
+  #toggle(name: List, isThere: boolean): void {
     const list = this.#lists[name];
-    fill(list, rows);
-    list.add(list.prev('h3')).toggle(rows.length > 0);
+    list.add(list.prev('h3')).toggle(isThere);
   }
 
-  /** With its picture, where one was taken. */
-  #eventRow(row: SidebarRow): JQuery {
-    const shown = eventRow(row);
-    if (!row.hasPicture) return shown;
-    const image = $('<img class="rvm-thumbnail" alt="">');
-    const known = this.#pictures.get(row.deliveryId) ?? pictureOf(row.deliveryId);
-    this.#pictures.set(row.deliveryId, known);
-    known.then(
-      (url) => image.attr('src', url),
-      () => image.remove(),
-    );
-    return shown.prepend(image);
-  }
+  readonly #openEvent = (row: SidebarRow, opener: HTMLElement): void => {
+    this.#panel.toggle({ wanted: { delivery: row.deliveryId }, texts: eventTexts(row), opener });
+  };
 
-  #forgetPictures(events: readonly SidebarRow[]): void {
-    const shown = new Set(events.map(({ deliveryId }) => deliveryId));
-    for (const id of this.#pictures.keys()) if (!shown.has(id)) this.#pictures.delete(id);
-  }
-
-  /** Anew only where they have changed; what was open stays so. */
-  #showStations(stations: readonly StationRow[], events: readonly SidebarRow[]): void {
-    const last = stations.map(({ key }) => events.find(({ station }) => station === key)?.time);
-    const shown = JSON.stringify([stations, last]);
-    if (shown === this.#shownStations) return;
-    this.#shownStations = shown;
-    const list = this.#lists.stations;
-    const open = list.find('details[open]').map((_index, details) => details.dataset['station']);
-    fill(
-      list,
-      stations.map((station, index) => stationRow(station, last[index])),
-    );
-    for (const station of open.get()) list.find(`details[data-station="${station}"]`).prop('open', true);
-  }
+  readonly #openCamera: OpenCamera = ({ key, name }, camera, opener) => {
+    const texts = [
+      camera.name || camera.id,
+      present([camera.site, name || key], ' · '),
+      camera.status,
+    ] as const;
+    this.#panel.toggle({ wanted: { station: key, camera: camera.id }, texts, opener });
+  };
 
   #deadActions({ deliveryId, canRetry }: SidebarRow): JQuery {
     const actions = DEAD_ACTIONS.filter((action) => action !== 'retry' || canRetry);
@@ -170,9 +162,7 @@ class Sidebar {
     return buttons(['accept'], async () => {
       if ((await this.#act('sandbox-sites', { cloud, customer })) === undefined) return;
       RED.notify(own('siteAccepted', { site }), { timeout: 4000 });
-      // Lists of cameras that are open ask again.
-      this.#shown = '';
-      this.#shownStations = '';
+      this.#stations.refresh();
     });
   }
 
@@ -207,78 +197,8 @@ function buttons<Action extends string>(
   return $('<div>').append(shown);
 }
 
-/** Read by a request that carries the login of the user, as the address of an image could not. */
-async function pictureOf(deliveryId: string): Promise<string> {
-  const { jpeg } = await ask<Picture>(said, { url: 'rvm/picture', data: { deliveryId } });
-  if (jpeg === null) throw new AskError('gone');
-  return `data:image/jpeg;base64,${jpeg}`;
-}
-
-function fill(list: JQuery, rows: readonly JQuery[]): void {
-  list.empty().append(rows.length > 0 ? [...rows] : $('<div class="rvm-quiet">').text(own('none')));
-}
-
-function eventRow({ time, site, camera, rule, phase, state, proof, station }: SidebarRow): JQuery {
-  const what = present([rule, phase === 'end' ? own('end') : null], ', ');
-  const where = present([site, camera], ' · ');
-  const at = new Date(time).toLocaleTimeString();
-  const quiet = present(
-    [at, own(`state.${state}`), proof === undefined ? null : own(`proof.${proof}`)],
-    ' · ',
-  );
-  return rowOf(what || station, where, quiet).attr({ 'data-state': state, title: time });
-}
-
-/** Why it is a dead letter. */
-function whyLine({ why }: SidebarRow): JQuery {
-  return why === undefined ? $() : $('<div class="rvm-quiet">').text(said(why));
-}
-
 function pendingRow({ site, name }: PendingRow): JQuery {
   return rowOf(site, name, own('pendingHint'));
-}
-
-/** With its cameras, which are asked for when somebody wants to see them. */
-function stationRow({ id, key, name, status }: StationRow, last: string | undefined): JQuery {
-  const { text = '' } = status as { text?: string };
-  const lastAt =
-    last === undefined ? null : said('status.lastAlarm', { time: new Date(last).toLocaleTimeString() });
-  const state = present([text.startsWith('status.') ? said(text) : text, lastAt], ' · ');
-  const cameras = $('<details>')
-    .attr('data-station', id)
-    .append($('<summary>').text(own('cameras')));
-  const list = $('<div class="rvm-cameras">').appendTo(cameras);
-  cameras.on('toggle', () => {
-    if (cameras.prop('open') === true) void showCameras(list, id);
-  });
-  return rowOf(name || key, '', state).append(cameras);
-}
-
-async function showCameras(list: JQuery, station: string): Promise<void> {
-  list.text('…');
-  try {
-    const { devices } = await ask<{ devices: PickedDevice[] }>(said, {
-      url: 'rvm/devices',
-      data: { station },
-    });
-    // Those that somebody has to look after come first.
-    const rows = [...devices].sort((one, other) => Number(one.online) - Number(other.online)).map(cameraRow);
-    fill(list, rows);
-  } catch (failure) {
-    list.text(textOf(failure));
-  }
-}
-
-function cameraRow({ name, id, site, status, online }: PickedDevice): JQuery {
-  return $('<div class="rvm-camera">').append(
-    statePoint(online),
-    $('<span>').text(present([name || id, site, status], ' · ')),
-  );
-}
-
-function textOf(failure: unknown): string {
-  if (failure instanceof AskError) return failure.message;
-  throw failure;
 }
 
 RED.plugins.registerPlugin('rvm-sidebar', {

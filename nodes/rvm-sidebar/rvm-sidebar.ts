@@ -9,13 +9,14 @@ import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
-import { pictureOf } from '../support/last-pictures';
+import { pictureKindOf, pictureOf } from '../support/last-pictures';
 import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { problemKey } from '../support/problem-text';
 import { unknownPaths } from '../support/unknown-paths';
 import { nodeIsNewEnough } from '../support/node-version';
+import { hasVideo } from './asked-video';
 import { problemRows } from './problem-rows';
 import {
   DEAD_ACTIONS,
@@ -27,6 +28,7 @@ import {
   type StationRow,
 } from './overview';
 import { acceptSite, pendingSites, raiseAlarms } from './sandboxes';
+import { addVideoRoutes } from './video-routes';
 
 /** Rows of a list. */
 const MOST = 50;
@@ -38,8 +40,8 @@ async function overview(RED: NodeAPI): Promise<Overview> {
     quarantineOf(RED),
   ]);
   return {
-    events: events.messages.map(sidebarRow),
-    dead: dead.messages.map(sidebarRow),
+    events: events.messages.map((message) => sidebarRow(RED, message)),
+    dead: dead.messages.map((message) => sidebarRow(RED, message)),
     quarantine,
     ...problemRows(RED, quarantine),
     unknownPaths: unknownPaths(RED).all(),
@@ -64,11 +66,12 @@ function faultOf(unread: readonly unknown[]): string | null {
   return first ?? null;
 }
 
-function sidebarRow(message: ListedMessage): SidebarRow {
+function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
   const { proof, canRetry, reason, deliveryId } = message;
-  const hasPicture = pictureOf(deliveryId) !== undefined;
+  const picture = pictureKindOf(deliveryId) ?? null;
   const why = reason && { why: whyKey(reason) };
-  return { ...eventRow(message), ...(proof && { proof }), canRetry, ...why, hasPicture };
+  const row = { ...eventRow(message), canRetry, picture, hasVideo: hasVideo(RED, message) };
+  return { ...row, ...(proof && { proof }), ...why };
 }
 
 /** What a disk has damaged was no problem while it came in. */
@@ -164,4 +167,5 @@ export = (RED: NodeAPI): void => {
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));
   writeRoute(RED, 'sandbox-sites', (asked) => acceptSite(RED, asked));
+  addVideoRoutes(RED);
 };

@@ -1,6 +1,12 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { LONGEST_VIEW_MIN, MOST_VIEWERS, VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/video/choices';
+import {
+  LONGEST_VIEW_MIN,
+  MOST_VIEWERS,
+  VIDEO_DEADLINE_S,
+  VIDEO_WAIT_S,
+  VIEW_PRE_ROLL_S,
+} from '../../lib/video/choices';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/chosen-server';
 import { onFlows } from '../support/flow-run';
@@ -15,8 +21,6 @@ type AddressModule = typeof import('../../lib/video/view/address');
 
 /** Where views are, below the root of a server; the receiver leaves this path alone. */
 const VIEW_PATH = 'remote-monitoring/view/';
-/** Seconds that a view begins before its alarm. */
-const PRE_ROLL_S = 5;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -56,7 +60,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   serviceNode(RED, node, config, async (msg, _client, _options, station) => {
     const lasting = strictNumberOf(properties, 'minutes', 60, 1, LONGEST_VIEW_MIN) * 60_000;
     const publicUrl = publicUrlOf(properties);
-    const wanted = await videoOf(RED, node, properties, msg, PRE_ROLL_S);
+    const wanted = await videoOf(RED, node, properties, msg, VIEW_PRE_ROLL_S);
     const grant = { wanted, msg, station, node: node.id, live: flagOf(properties, 'live'), lasting };
     const right = rightFor(grant, Date.now());
     const views = await attachedOnce();

@@ -3,11 +3,9 @@ import type { RtspWanted } from '../../lib/cloud/calls';
 import { idsOf } from '../../lib/cloud/cameras/camera-finder';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json-record';
+import { VIEW_SECONDS } from '../../lib/video/choices';
 import { startOf } from '../../lib/video/jobs/video-span';
 import type { TimeSpan, ViewCamera, ViewFacts, ViewRight } from '../../lib/video/view/right';
-
-/** Milliseconds of a view from its alarm on. */
-const SHOWN = 20_000;
 
 /** What a view is of, and for whom. */
 export interface ViewGrant {
@@ -39,7 +37,7 @@ export function rightFor({ wanted, msg, station, node, live, lasting }: ViewGran
 }
 
 function spanOf(from: number, preRoll: number): TimeSpan {
-  return { from, to: from + preRoll * 1000 + SHOWN };
+  return { from, to: from + (preRoll + VIEW_SECONDS) * 1000 };
 }
 
 function cameraOf(wanted: RtspWanted): ViewCamera {

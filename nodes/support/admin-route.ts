@@ -8,8 +8,8 @@ const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';
 
 /** As Express has them. */
 type Handler = ReturnType<NodeAPI['auth']['needsPermission']>;
-type Request = Parameters<Handler>[0];
-type Response = Parameters<Handler>[1];
+export type Request = Parameters<Handler>[0];
+export type Response = Parameters<Handler>[1];
 
 /** Answers a question of the editor: `asked` holds the query of a GET, the JSON body of a POST. */
 type Answer = (asked: JsonRecord) => unknown;
@@ -22,6 +22,26 @@ export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
   RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
     reply(RED, path, res, () => answer(req.query));
   });
+}
+
+/** Sends what it was asked for by itself. What it throws goes to the log. */
+type Sending = (req: Request, res: Response) => Promise<void>;
+
+/**
+ * What users who may look get of the runtime that is no JSON, with the permission `rvm.read`. To be called once, as `readRoute`.
+ */
+export function mediaRoute(RED: NodeAPI, path: string, send: Sending): void {
+  RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
+    send(req, res).catch((error: unknown) => {
+      logUnknown(RED, path, error);
+      res.destroy();
+    });
+  });
+}
+
+/** What nobody has foreseen: the kind alone, for its text may hold anything. */
+export function logUnknown(RED: NodeAPI, path: string, error: unknown): void {
+  RED.log.error(RED._(UNKNOWN, { path, fault: faultOf(error) }));
 }
 
 /**
@@ -66,7 +86,7 @@ function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown)
       (error: unknown) => {
         if (error instanceof RvmError) res.status(422).json({ code: error.code, message: error.message });
         else {
-          RED.log.error(RED._(UNKNOWN, { path, fault: faultOf(error) }));
+          logUnknown(RED, path, error);
           res.status(500).json({});
         }
       },

@@ -30,6 +30,11 @@ export function pictureOf(deliveryId: string): Buffer | undefined {
   return pictures.get(deliveryId)?.jpeg;
 }
 
+/** What that picture shows; undefined where there is none. */
+export function pictureKindOf(deliveryId: string): PictureKind | undefined {
+  return pictures.get(deliveryId)?.kind;
+}
+
 function forget(deliveryId: string): void {
   held -= pictures.get(deliveryId)?.jpeg.byteLength ?? 0;
   pictures.delete(deliveryId);

@@ -22,13 +22,23 @@ const MAX_DETAILS = 500;
 
 /** @throws RvmError EVENT_WITHOUT_CAMERA if the event has neither id */
 export function idsOf(event: RvmEvent): EventIds {
-  const cameraId = asText(firstField(event, ['cameraId']));
-  const remoteId = asText(firstField(event, ['cameraRemoteId']));
-  if (cameraId !== undefined || remoteId !== undefined) return { cameraId, remoteId };
+  if (namesCamera(event)) return namedIn(event);
   throw new RvmError(
     'EVENT_WITHOUT_CAMERA',
     'The event names no camera, so there is no video to ask for; route such events past this node.',
   );
+}
+
+/** Whether there is video to ask for. */
+export function namesCamera(event: RvmEvent): boolean {
+  const { cameraId, remoteId } = namedIn(event);
+  return cameraId !== undefined || remoteId !== undefined;
+}
+
+function namedIn(event: RvmEvent): EventIds {
+  const cameraId = asText(firstField(event, ['cameraId']));
+  const remoteId = asText(firstField(event, ['cameraRemoteId']));
+  return { cameraId, remoteId };
 }
 
 /** Finds the camera that an event or a user names, and the remote id that the service wants for it. */

@@ -13,22 +13,27 @@ export interface SpilledRow {
 
 /** What is spilled of a list, newest first, at one moment: that in which it resolves. */
 export async function listSpilled(messages: SpilledMessages, query: ListQuery): Promise<SpilledRow[]> {
-  const { state, since = 0, alarm, limit } = query;
+  const { state, since = 0, limit } = query;
   if (messages.size === 0) return [];
   const newest = new Newest(limit);
   // The newest first: then most of the others are seen to be older than the last that there is room for.
   // One that is not on the disk was not accepted yet.
   const isWanted = ({ place, progress }: SpilledMessage): boolean =>
     place !== undefined && isListed(state, progress);
-  const isOfAlarm = ({ columns }: SpilledMessage): boolean =>
-    alarm === undefined || (columns.station === alarm.station && columns.alarm === alarm.alarmId);
   await eachInSlices(messages.all().reverse(), (spilled) => {
-    if (spilled.columns.received >= since && isWanted(spilled) && isOfAlarm(spilled)) newest.offer(spilled);
+    if (spilled.columns.received >= since && isWanted(spilled) && isMeant(spilled, query))
+      newest.offer(spilled);
   });
   return newest
     .all()
     .filter((spilled) => isWanted(spilled) && messages.find(spilled.deliveryId) === spilled)
     .map((spilled) => ({ spilled, row: leasedMessage(spilled) }));
+}
+
+/** Where one message, or one alarm, is asked for. */
+function isMeant({ deliveryId, columns }: SpilledMessage, { deliveryId: one, alarm }: ListQuery): boolean {
+  if (one !== undefined) return deliveryId === one;
+  return alarm === undefined || (columns.station === alarm.station && columns.alarm === alarm.alarmId);
 }
 
 /** The newest of many, so many at most. */

@@ -170,12 +170,8 @@ export class Messages {
     return row && storedMessage(row).state;
   }
 
-  list({ state, since = 0, alarm, limit }: ListQuery): StoredMessage[] {
-    const rows =
-      alarm === undefined
-        ? this.statements[LIST[state]].all(since, limit)
-        : this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, limit);
-    const messages = rows.map(storedMessage);
+  list(query: ListQuery): StoredMessage[] {
+    const messages = this.#rowsOf(query).map(storedMessage);
     this.bodies.list(messages);
     return messages;
   }
@@ -198,6 +194,12 @@ export class Messages {
   waiting(): Record<string, number> {
     const rows = this.statements.waiting.all();
     return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
+  }
+
+  #rowsOf({ state, since = 0, alarm, deliveryId, limit }: ListQuery): Row[] {
+    if (deliveryId !== undefined) return this.statements.find.all(...this.#one(deliveryId));
+    if (alarm === undefined) return this.statements[LIST[state]].all(since, limit);
+    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, limit);
   }
 
   /** An event, as statements name one. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import type { ClipDestination, FinishedClip } from '../mp4/clip-destination';
+import { MOST_MEDIA, type ClipDestination, type FinishedClip } from '../mp4/clip-destination';
 import { diskFault } from './disk-fault';
 import { halfName } from './half-file';
 
@@ -19,8 +19,7 @@ const PIECE = 256 * 1024;
  * file, which gets its name once it is on the disk. So half a clip never has the name of one.
  */
 export class ClipFile implements ClipDestination {
-  /** A little below 4 GiB. */
-  readonly most = 2 ** 32 - 2 ** 27;
+  readonly most = MOST_MEDIA;
   /** Where the clip stands once it is complete. */
   readonly path: string;
   readonly #folder: string;

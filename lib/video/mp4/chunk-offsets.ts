@@ -5,7 +5,7 @@ const BOX_HEAD = 8;
 const TABLE_HEAD = 8;
 
 /**
- * Tells an index that the media data lie elsewhere: all offsets in it (`stco`, `co64`) grow, or shrink, by so many bytes.
+ * Tells an index that the media data lie elsewhere: all offsets in it (`stco`) grow, or shrink, by so many bytes.
  * The index is ours, so that its sizes are believed.
  */
 export function shiftOffsets(index: Buffer, by: number): void {
@@ -15,16 +15,10 @@ export function shiftOffsets(index: Buffer, by: number): void {
     const content = index.subarray(at + BOX_HEAD, at + size);
     if (AROUND.has(type)) shiftOffsets(content, by);
     if (type === 'stco') shiftTable(content, by);
-    if (type === 'co64') shiftLargeTable(content, by);
     at += size;
   }
 }
 
 function shiftTable(table: Buffer, by: number): void {
   for (let at = TABLE_HEAD; at < table.length; at += 4) table.writeUInt32BE(table.readUInt32BE(at) + by, at);
-}
-
-function shiftLargeTable(table: Buffer, by: number): void {
-  for (let at = TABLE_HEAD; at < table.length; at += 8)
-    table.writeBigUInt64BE(table.readBigUInt64BE(at) + BigInt(by), at);
 }

@@ -1,6 +1,9 @@
+/** Bytes of media data in a clip: sizes and offsets have 32 bits, and the index is among them (ISO/IEC 14496-12, section 4.2). */
+export const MOST_MEDIA = 2 ** 32 - 2 ** 27;
+
 /** Where a clip is written to. Its media data come first, and are never held in memory by who writes them. */
 export interface ClipDestination {
-  /** Bytes of media data that it takes, less than 2^32 - 2^27: offsets in an MP4 of ours have 32 bits, and its index is among them. */
+  /** Bytes of media data that it takes, `MOST_MEDIA` at most. */
   readonly most: number;
   /** Media data, in order. @throws RvmError STORE_FAILED */
   append(data: Uint8Array): Promise<void>;

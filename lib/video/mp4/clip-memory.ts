@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { inSlices } from '../../concurrency/slices';
-import type { ClipDestination, FinishedClip } from './clip-destination';
+import { MOST_MEDIA, type ClipDestination, type FinishedClip } from './clip-destination';
 
 /** Bytes that are copied and hashed without a look at the time: less than a millisecond on a slow machine. */
 const PIECE = 128 * 1024;
@@ -13,7 +13,7 @@ export class ClipMemory implements ClipDestination {
   #content: Buffer | undefined;
 
   constructor(most = 256 * 1024 * 1024) {
-    this.most = most;
+    this.most = Math.min(most, MOST_MEDIA);
   }
 
   /** The clip. @throws Error before it is complete */

@@ -2,9 +2,9 @@ import { RvmError } from '../../error';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../media';
 import { AAC_SAMPLES } from './aac-samples';
 import type { ClipDestination } from './clip-destination';
+import { isPlayable, isSameAudio, isSameVideo } from './formats';
 import { lengthPrefixed, sizeOf } from './length-prefixed';
 import type { Muxer } from './muxer';
-import { isSameAudio, isSameVideo } from './same-format';
 import { Timeline } from './timeline';
 
 export interface ClipFacts {
@@ -122,7 +122,7 @@ export class ClipWriter {
   /** Undefined for what is left out, or ends the clip. */
   #placed(frame: MediaFrame): number | undefined {
     const bytes = frame.kind === 'video' ? sizeOf(frame) : frame.data.length;
-    if (bytes === 0 || !this.#isOfFormat(frame)) return undefined;
+    if (bytes === 0 || !isPlayable(frame) || !this.#isOfFormat(frame)) return undefined;
     const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
     if (time === undefined) return undefined;
     if (this.#media + bytes > this.#destination.most) this.#ended = 'too large';

@@ -1,9 +1,9 @@
 import type { AudioFormat, MediaFrame, VideoFormat } from '../media';
+import { isPlayable, isSameAudio, isSameVideo } from './formats';
 import { initialisation, VIDEO_CLOCK } from './initialisation';
 import { lengthPrefixed, sizeOf } from './length-prefixed';
 import { movieFragment, type TrackRun } from './movie-fragment';
 import { PictureRun } from './picture-run';
-import { isSameAudio, isSameVideo } from './same-format';
 import { SoundRun } from './sound-run';
 import { Timeline } from './timeline';
 
@@ -64,7 +64,7 @@ export class FragmentWriter {
    */
   add(frame: MediaFrame): Buffer[] {
     const isUsable = frame.kind === 'video' ? sizeOf(frame) > 0 : this.#isOurs(frame.format);
-    if (!isUsable) return [];
+    if (!isUsable || !isPlayable(frame)) return [];
     const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
     if (time === undefined) return [];
     if (this.#held === undefined) return this.#give({ frame, time });

@@ -16,9 +16,6 @@ export interface SampleTime {
   duration: number;
 }
 
-/** Sizes from here on have 64 bits (ISO/IEC 14496-12, section 4.2). */
-const LARGE = 2 ** 32;
-
 /**
  * Interleaves pictures and sound as an MP4 with its index last, and hands on the media data alone. What stands before them, index
  * included, is known once all samples are there.
@@ -97,12 +94,7 @@ function audioConfig({ codecString, sampleRate, channels, description }: AudioFo
 
 /** Of the box `mdat`. */
 function mediaHeadOf(bytes: number): Buffer {
-  if (bytes + 8 < LARGE) {
-    const head = Buffer.from('\0\0\0\0mdat', 'latin1');
-    head.writeUInt32BE(bytes + 8);
-    return head;
-  }
-  const head = Buffer.from('\0\0\0\u0001mdat\0\0\0\0\0\0\0\0', 'latin1');
-  head.writeBigUInt64BE(BigInt(bytes + 16), 8);
+  const head = Buffer.from('\0\0\0\0mdat', 'latin1');
+  head.writeUInt32BE(head.length + bytes);
   return head;
 }

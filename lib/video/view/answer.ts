@@ -7,6 +7,8 @@ export type ViewFault = RvmErrorCode | 'VIEWERS' | 'EXPIRED' | 'INVALID' | 'NOT_
 
 /** Status of a fault; 502 for all others: what is behind us has failed. */
 const STATUS: { readonly [Fault in ViewFault]?: number } = {
+  BAD_INPUT: 422,
+  UNKNOWN_DELIVERY: 404,
   VIEWERS: 503,
   EXPIRED: 410,
   INVALID: 404,

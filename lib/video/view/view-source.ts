@@ -14,12 +14,16 @@ export interface ViewSource {
   clip(signal: AbortSignal): Promise<Buffer>;
 }
 
-/** A node that gives rights, as long as it is deployed. */
-export interface ViewNode {
+/** Where people watch. */
+export interface ViewHost {
   /** How many may watch at a time. */
   viewers: number;
-  /** Opens nothing yet. */
-  source(right: ViewRight): ViewSource;
   /** Told why a viewer got nothing, or no more. Viewers are told the code alone. */
   failed?(error: Error): void;
+}
+
+/** A node that gives rights, as long as it is deployed. */
+export interface ViewNode extends ViewHost {
+  /** Opens nothing yet. */
+  source(right: ViewRight): ViewSource;
 }

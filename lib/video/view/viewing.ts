@@ -3,7 +3,7 @@ import { Places, type Leave } from '../../concurrency/places';
 import { timerMs } from '../../concurrency/timer-limit';
 import { cancelled } from '../cancelled';
 import { KeptFiles } from './kept-files';
-import type { ViewNode } from './view-source';
+import type { ViewHost } from './view-source';
 
 /** Longest time for one stream: whoever still watches then presses *play* once more. Milliseconds. */
 export const LONGEST_VISIT = 30 * 60_000;
@@ -14,15 +14,15 @@ export interface Visit {
   end(): void;
 }
 
-/** What goes on at one node: who is there, and what was made for them. */
-export class Viewing {
+/** What goes on at one place: who is there, and what was made for them. */
+export class Viewing<Host extends ViewHost = ViewHost> {
   readonly files = new KeptFiles();
   readonly #streams: Places;
   readonly #visits = new Set<AbortController>();
   #making = 0;
 
-  constructor(readonly node: ViewNode) {
-    this.#streams = new Places(node.viewers);
+  constructor(readonly host: Host) {
+    this.#streams = new Places(host.viewers);
   }
 
   /** A place to watch; undefined where so many watch already. */
@@ -32,7 +32,7 @@ export class Viewing {
 
   /** True where no picture or clip can be made now: each is an RTSP session, too, but takes the place of nobody who watches. */
   get isMakingMost(): boolean {
-    return this.#making >= this.node.viewers;
+    return this.#making >= this.host.viewers;
   }
 
   async make(file: () => Promise<Buffer>): Promise<Buffer> {

@@ -78,7 +78,14 @@ declare const RED: {
     show(id: string): void;
   };
   user: { hasPermission(permission: string): boolean };
-  settings: { httpNodeRoot?: string | false };
+  settings: {
+    httpNodeRoot?: string | false;
+    /** Where the admin API is, where it is not below the editor's own address. */
+    apiRootUrl?: string;
+    /** The login of the user; null where there are no users. */
+    get(name: 'auth-tokens'): { access_token: string } | null | undefined;
+  };
+  events: { on(name: 'editor:open', told: () => void): void };
   notify(text: string, options?: { type?: string; timeout?: number }): void;
   _(key: string, values?: Record<string, unknown>): string;
 };

@@ -42,7 +42,7 @@ const CONTROL = /\p{Cc}/u;
 export function rtspClientTarget(): Target {
   return targetOf<Input, Outcome>({
     name: 'RTSP client',
-    share: 60_000,
+    share: 30_000,
     make: inputOf,
     act: ({ pieces }) => ({ inPieces: heard(pieces), atOnce: heard([Buffer.concat(pieces)]) }),
     judge: complaintAbout,

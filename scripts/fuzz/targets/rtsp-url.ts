@@ -21,7 +21,7 @@ const UNSAFE = /[\s"'`<>\\^{|}]|[^\x21-\x7e]/;
 export function rtspUrlTarget(): Target {
   return targetOf<Input, string | RvmError>({
     name: 'RTSP URL',
-    share: 80_000,
+    share: 110_000,
     make: inputOf,
     act: (input) => {
       try {

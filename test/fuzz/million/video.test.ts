@@ -1,6 +1,6 @@
 import { videoTargets } from '../../../scripts/fuzz/every-target';
 import { testShares } from './share';
 
-describe('what reads RTSP', () => {
+describe('what reads RTSP and RTP', () => {
   testShares(videoTargets);
 });

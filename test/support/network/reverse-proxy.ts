@@ -15,6 +15,9 @@ import { programPath } from '../suite/programs';
 /** The name that the configurations in docs/proxies are for. */
 export const PROXY_NAME = 'alarms.example.com';
 
+/** Node-RED, as the configurations have it. */
+const UPSTREAM = '127.0.0.1:1880';
+
 export const PROXY_KINDS = ['nginx', 'caddy'] as const;
 export type ProxyKind = (typeof PROXY_KINDS)[number];
 
@@ -176,13 +179,12 @@ const LAUNCH: Record<
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       (name) => `${name}_temp_path ${folder}/${name};`,
     );
-    const file = write(folder, 'nginx.conf', [
+    const file = write(folder, 'nginx.conf', options.upstream, [
       [`http {`, `http {\naccess_log ${folder}/access.log;\n${temporary.join('\n')}`],
       ['listen 443 ssl;', `listen 127.0.0.1:${ports.https} ssl${options.http2 ? ' http2' : ''};`],
       ['listen 80;', `listen 127.0.0.1:${ports.http};`],
       [`/etc/letsencrypt/live/${PROXY_NAME}/fullchain.pem`, `${folder}/cert.pem`],
       [`/etc/letsencrypt/live/${PROXY_NAME}/privkey.pem`, `${folder}/key.pem`],
-      ['127.0.0.1:1880', `127.0.0.1:${options.upstream}`],
     ]);
     const global = `daemon off; pid ${folder}/nginx.pid; lock_file ${folder}/nginx.lock;`;
     return run('nginx', folder, ['-p', folder, '-c', file, '-e', 'stderr', '-g', global]);
@@ -190,24 +192,29 @@ const LAUNCH: Record<
   caddy(folder, ports, options) {
     const own = `admin off\nauto_https off\ndefault_bind 127.0.0.1\nhttps_port ${ports.https}\nhttp_port ${ports.http}`;
     const certificate = `tls ${folder}/cert.pem ${folder}/key.pem`;
-    const file = write(folder, 'Caddyfile', [
+    const file = write(folder, 'Caddyfile', options.upstream, [
       ['{\n', `{\n${own}\n`],
       [`\n${PROXY_NAME} {\n`, `\n${PROXY_NAME} {\n${certificate}\n`],
-      ['127.0.0.1:1880', `127.0.0.1:${options.upstream}`],
       ['protocols h1\n', `protocols h1${options.http2 ? ' h2' : ''}\n`],
     ]);
     return run('caddy', folder, ['run', '--config', file, '--adapter', 'caddyfile']);
   },
 };
 
-/** Writes the configuration of docs/proxies with these places changed; each of them has to be there. */
-function write(folder: string, name: string, changes: [from: string, to: string][]): string {
+/** Writes the configuration of docs/proxies for another upstream and with these places changed; each of them has to be there. */
+function write(
+  folder: string,
+  name: string,
+  upstream: number,
+  changes: [from: string, to: string][],
+): string {
   const text = changes.reduce((changed, [from, to]) => {
     assert.ok(changed.includes(from), `docs/proxies/${name} has "${from}"`);
     return changed.replace(from, () => to);
   }, proxyConfiguration(name));
+  assert.ok(text.includes(UPSTREAM), `docs/proxies/${name} has "${UPSTREAM}"`);
   const file = path.join(folder, name);
-  writeFileSync(file, text);
+  writeFileSync(file, text.replaceAll(UPSTREAM, `127.0.0.1:${upstream}`));
   return file;
 }
 

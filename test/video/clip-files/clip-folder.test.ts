@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { RvmError } from '../../../lib/error';
 import { ClipFolder } from '../../../lib/video/clip-files/clip-folder';
+import { cannotRun } from '../../support/suite/programs';
 import { halfName } from '../../../lib/video/clip-files/half-file';
 
 const SUBJECT = { cameraId: 'camera-7', alarmId: 'alarm-3', time: new Date('2025-10-09T08:53:20.123Z') };
@@ -99,7 +100,8 @@ describe('A folder for clips', () => {
       await assertRefused(file.place(SUBJECT), /is a file/);
     });
 
-    it('to be one that cannot be written to', async () => {
+    it('to be one that cannot be written to', async function () {
+      if (process.platform !== 'linux') cannotRun(this, 'there is no folder that nobody can write to');
       // Nobody writes there, not even who may write everywhere.
       const readOnly = new ClipFolder({ folder: '/proc/self', keepDays: 0 });
       await assertRefused(readOnly.place(SUBJECT), /cannot be written to/);

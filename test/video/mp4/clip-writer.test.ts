@@ -175,6 +175,15 @@ describe('A clip', () => {
       assert.equal(facts.frames, 40);
     });
 
+    it('leaves out pictures of a size that no MP4 can tell', async () => {
+      const huge = pictures(baseline.frames).map((frame) => ({
+        ...frame,
+        format: { ...frame.format, width: 70_000 },
+      }));
+      const { facts } = await written([...huge, ...baseline.frames]);
+      assert.equal(facts.frames, 40);
+    });
+
     it('leaves out sound before it', async () => {
       const { clip } = await written(
         withSound.frames.map((frame) =>

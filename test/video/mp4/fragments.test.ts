@@ -110,6 +110,14 @@ describe('A fragmented MP4', () => {
     assert.equal(writer.mimeType, 'video/mp4; codecs="avc1.4D400C, mp4a.40.2"');
   });
 
+  it('leaves out pictures of a size that it cannot tell', () => {
+    const huge = pictures(baseline.frames).map((frame) => ({
+      ...frame,
+      format: { ...frame.format, height: 70_000 },
+    }));
+    assert.deepEqual(fragmentsOf(huge), []);
+  });
+
   it('keeps sound beside its pictures', () => {
     const { streams } = probed(Buffer.concat(fragmentsOf(withSound.frames, withSound.audio)));
     const [video, audio] = streams;

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../../../lib/video/media';
-import type { MediaDescription } from '../../../lib/video/rtp/media-description';
+import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { needs } from '../../support/suite/programs';
-import { accessUnitsOf, boxOf, unitsOf } from '../../support/rtp/elementary-stream';
-import { ended, pushedStream, type PushedStream } from '../../support/rtp/pushed-stream';
+import { boxOf, unitsOf } from '../../support/rtp/elementary-stream';
+import {
+  assertSame,
+  gstPackets,
+  isVideo,
+  probed,
+  received,
+  receiverOf,
+} from '../../support/rtp/made-by-others';
+import { ended, pushedStream } from '../../support/rtp/pushed-stream';
 import { sdpMedia } from '../../support/rtp/sdp-media';
-import { RATE } from '../../support/rtp/sender';
+import { medium, RATE } from '../../support/rtp/sender';
 
 const PICTURES = 25;
 const SOURCE = ['-f', 'lavfi', '-i', 'testsrc2=size=322x184:rate=10', '-frames:v', String(PICTURES)];
@@ -92,47 +98,6 @@ function slicesOf(raw: Kind['raw'], frames: readonly VideoFrame[]): Buffer[] {
   return frames.flatMap(({ nals }) => nals).filter((nal) => isDecoded(raw, nal));
 }
 
-/** Fails with the places where units differ, not with their bytes. */
-function assertSame(units: readonly Buffer[], expected: readonly Buffer[]): void {
-  assert.deepEqual(units.map(textOf), expected.map(textOf));
-}
-
-function textOf(unit: Buffer): string {
-  return `${unit.length} ${createHash('sha1').update(unit).digest('base64')}`;
-}
-
-function receiverOf(media: MediaDescription | undefined): TrackReceiver {
-  assert.ok(media !== undefined);
-  return new TrackReceiver(media);
-}
-
-/** Frames of one track, RTP and RTCP on two channels. */
-function received(receiver: TrackReceiver, { packets }: PushedStream, channel = 0): MediaFrame[] {
-  const frames = packets.flatMap((packet) => {
-    if (packet.channel === channel) return receiver.rtp(packet.bytes);
-    if (packet.channel === channel + 1) receiver.rtcp(packet.bytes);
-    return [];
-  });
-  return [...frames, ...receiver.flush()];
-}
-
-function isVideo(frame: MediaFrame): frame is VideoFrame {
-  return frame.kind === 'video';
-}
-
-function isAudio(frame: MediaFrame): frame is AudioFrame {
-  return frame.kind === 'audio';
-}
-
-function probed(file: string): Record<string, unknown> {
-  const fields = 'stream=width,height,sample_rate,channels';
-  const text = execFileSync('ffprobe', ['-v', 'error', '-show_entries', fields, '-of', 'json', file], {
-    encoding: 'utf8',
-  });
-  const { streams }: { streams?: Record<string, unknown>[] } = JSON.parse(text);
-  return streams?.[0] ?? {};
-}
-
 function assertDecodes(raw: Kind['raw'], format: VideoFormat, frames: readonly VideoFrame[]): void {
   const units = [...format.parameterSets, ...frames.flatMap(({ nals }) => nals)];
   const input = Buffer.concat(units.flatMap((nal) => [Buffer.from([0, 0, 0, 1]), nal]));
@@ -153,18 +118,6 @@ describe('streams that others make', () => {
 
   function fileOf(name: string): string {
     return path.join(folder, name);
-  }
-
-  /** Packets in a file, each behind its length of 16 bits (RFC 4571). */
-  async function gstPackets(elements: string): Promise<Buffer[]> {
-    const file = fileOf('packets');
-    const pipeline = `${elements} ! rtpstreampay ! filesink location=${file}`;
-    await ended('gst-launch-1.0', ['-q', ...pipeline.split(' ')]);
-    const bytes = fs.readFileSync(file);
-    const packets: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += 2 + bytes.readUInt16BE(at))
-      packets.push(bytes.subarray(at + 2, at + 2 + bytes.readUInt16BE(at)));
-    return packets;
   }
 
   for (const [name, { args, raw, codecString, isReordered }] of Object.entries(KINDS)) {
@@ -236,19 +189,11 @@ describe('streams that others make', () => {
       });
 
       it('comes whole in the packets of GStreamer, aggregated and in pieces, with its sets in band', async () => {
-        const parse = raw === 'h264' ? 'h264parse' : 'h265parse';
-        const pay = `rtp${raw === 'h264' ? 'h264' : 'h265'}pay`;
-        const elements = `filesrc location=${mp4} ! qtdemux ! ${parse} ! ${pay} aggregate-mode=max config-interval=-1 mtu=700 pt=96`;
-        const aggregate = raw === 'h264' ? 'max-stap' : 'max';
-        const packets = await gstPackets(elements.replace('=max ', `=${aggregate} `));
-        const media = {
-          kind: 'video',
-          payloadType: 96,
-          clockRate: RATE,
-          channels: 1,
-          parameters: new Map<string, string>(),
-        } as const;
-        const receiver = new TrackReceiver({ ...media, encoding: raw === 'h264' ? 'H264' : 'H265' });
+        const [codec, most] = raw === 'h264' ? ['h264', 'max-stap'] : ['h265', 'max'];
+        const pay = `rtp${codec}pay aggregate-mode=${most} config-interval=-1 mtu=700 pt=96`;
+        const elements = `filesrc location=${mp4} ! qtdemux ! ${codec}parse ! ${pay}`;
+        const packets = await gstPackets(elements, fileOf('packets'));
+        const receiver = new TrackReceiver(medium({ encoding: codec.toUpperCase() }));
         const all = [...packets.flatMap((packet) => receiver.rtp(packet)), ...receiver.flush()].filter(
           isVideo,
         );
@@ -271,72 +216,6 @@ describe('streams that others make', () => {
       });
     });
   }
-
-  describe('AAC', () => {
-    const CASES: Record<string, string[]> = {
-      'in stereo': ['-ar', '48000', '-ac', '2'],
-      'in mono at 16 kHz': ['-ar', '16000', '-ac', '1'],
-    };
-
-    for (const [name, args] of Object.entries(CASES)) {
-      it(`${name} comes whole as ffmpeg and GStreamer send it`, async () => {
-        const [mp4, adts] = [fileOf('sound.mp4'), fileOf('sound.aac')];
-        const source = ['-f', 'lavfi', '-i', 'sine=f=440:d=2'];
-        await ended('ffmpeg', ['-v', 'error', '-y', ...source, '-c:a', 'aac', ...args, mp4]);
-        await ended('ffmpeg', ['-v', 'error', '-y', '-i', mp4, '-c', 'copy', adts]);
-        const units = accessUnitsOf(adts);
-        const stream = await pushedStream(['-i', mp4, '-c', 'copy']);
-        const [media] = sdpMedia(stream.sdp);
-        const receiver = receiverOf(media);
-        const frames = received(receiver, stream).filter(isAudio);
-        // What does not fill its last packet is never sent by ffmpeg.
-        assert.ok(frames.length > units.length - 5, `${frames.length} of ${units.length}`);
-        assertSame(
-          frames.map(({ data }) => data),
-          units.slice(0, frames.length),
-        );
-        const { sample_rate: rate, channels } = probed(mp4);
-        assert.deepEqual([String(receiver.audio?.sampleRate), receiver.audio?.channels], [rate, channels]);
-        const ticks = frames.map(({ time }) => Math.round(time * Number(rate)));
-        assert.deepEqual(
-          ticks,
-          frames.map((_, index) => index * 1024),
-        );
-
-        const packets = await gstPackets(`filesrc location=${adts} ! aacparse ! rtpmp4gpay mtu=200 pt=97`);
-        const other = receiverOf(media && { ...media, payloadType: 97 });
-        const again = packets.flatMap((packet) => other.rtp(packet)).filter(isAudio);
-        assertSame(
-          again.map(({ data }) => data),
-          units,
-        );
-      });
-    }
-
-    it('keeps step with the pictures beside it', async () => {
-      const inputs = [
-        '-f',
-        'lavfi',
-        '-i',
-        'testsrc2=size=320x180:rate=10',
-        '-f',
-        'lavfi',
-        '-i',
-        'sine=f=440',
-        '-t',
-        '2',
-      ];
-      const stream = await pushedStream([...inputs, '-c:v', 'libx264', '-bf', '0', '-c:a', 'aac']);
-      const media = sdpMedia(stream.sdp);
-      const [video, audio] = [receiverOf(media[0]), receiverOf(media[1])];
-      assert.equal(received(video, stream).length, 20);
-      assert.ok(received(audio, stream, 2).length > 80);
-      const [first, second] = [video.wallClock(0), audio.wallClock(0)];
-      assert.ok(first !== undefined && second !== undefined);
-      assert.ok(Math.abs(first - second) < 100, `${first - second} ms apart`);
-      assert.ok(Math.abs(first - Date.now()) < 3_600_000);
-    });
-  });
 });
 
 /** All but the arrays, and the bits that may stay open: ffmpeg tells segmentation and parallelism, and marks arrays otherwise. */

@@ -16,10 +16,12 @@ describe('the clock of a stream', () => {
   it('begins at the time stamp that was announced', () => {
     assert.deepEqual(times(new StreamClock(RATE, 900_000), [1.5, 2], 900_000), [1.5, 2]);
     assert.deepEqual(times(new StreamClock(RATE, 900_000), [-1, 0], 900_000), [-1, 0]);
+    assert.deepEqual(times(new StreamClock(RATE, 900_000), [-60, -59], 900_000), [-60, -59]);
   });
 
   it('does not believe an announced time stamp that no packet is near', () => {
     assert.deepEqual(times(new StreamClock(RATE, 0), [0, 1], 3_000_000_000), [0, 1]);
+    assert.deepEqual(times(new StreamClock(RATE, 0), [61, 62]), [0, 1]);
   });
 
   it('goes on where 32 bits end, and back', () => {

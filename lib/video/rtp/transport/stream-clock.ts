@@ -3,6 +3,8 @@
  * as long. From there on the time goes on where it was.
  */
 const LEAP = 10;
+/** As far from second 0 the first packet may be: a recording begins with the key frame before it, and some have few. */
+const NEAR = 60;
 
 /** A point that the wall clock of the sender and its RTP clock have in common. */
 export interface WallPoint {
@@ -68,7 +70,7 @@ export class StreamClock {
 
   #firstTicks(rtpTime: number): number {
     const ticks = this.startTime === undefined ? 0 : signed32(rtpTime - this.startTime);
-    const first = Math.abs(ticks) <= LEAP * this.rate ? ticks : 0;
+    const first = Math.abs(ticks) <= NEAR * this.rate ? ticks : 0;
     this.#highest = first;
     return first;
   }

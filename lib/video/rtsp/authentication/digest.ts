@@ -16,11 +16,12 @@ const MD5 = 'md5';
  * @returns undefined where there is none
  */
 export function bestDigest(challenges: readonly Challenge[]): Challenge | undefined {
-  const order = [...HASHES.keys()];
-  const known = challenges.filter((challenge) => isAnswerable(challenge));
-  return known.toSorted(
-    (one, other) => order.indexOf(algorithmOf(one)) - order.indexOf(algorithmOf(other)),
-  )[0];
+  const answerable = challenges.filter(isAnswerable);
+  for (const algorithm of HASHES.keys()) {
+    const found = answerable.find((challenge) => algorithmOf(challenge) === algorithm);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function isAnswerable(challenge: Challenge): boolean {

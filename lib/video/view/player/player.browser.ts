@@ -16,6 +16,10 @@ export interface PlayerOptions extends Asking {
 }
 
 export interface MountedPlayer {
+  /** What stands in the place of the recording until that plays. @param url of a picture */
+  setPoster(url: string): void;
+  /** Shows the picture in the place of the video, which halts. */
+  showPicture(): void;
   /** Ends all that is fetched, and leaves the element empty. */
   close(): void;
 }
@@ -90,6 +94,16 @@ class Player implements MountedPlayer {
     document.addEventListener('fullscreenchange', this.#draw);
     this.#draw();
     if (options.start !== undefined) this.#play();
+  }
+
+  setPoster(url: string): void {
+    if (this.#recorded !== undefined) this.#recorded.video.poster = url;
+  }
+
+  showPicture(): void {
+    this.#failure = undefined;
+    this.#shown?.pause();
+    void this.#showPicture();
   }
 
   close(): void {

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { needs } from '../../support/suite/programs';
+import { accessUnitsOf } from '../../support/rtp/elementary-stream';
+import {
+  assertSame,
+  gstPackets,
+  isAudio,
+  probed,
+  received,
+  receiverOf,
+} from '../../support/rtp/made-by-others';
+import { ended, pushedStream } from '../../support/rtp/pushed-stream';
+import { sdpMedia } from '../../support/rtp/sdp-media';
+
+describe('sound that others make', () => {
+  let folder = '';
+
+  before(function () {
+    needs(this, 'ffmpeg', 'ffprobe', 'gst-launch-1.0');
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-rtp-'));
+  });
+
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+
+  function fileOf(name: string): string {
+    return path.join(folder, name);
+  }
+
+  const CASES: Record<string, string[]> = {
+    'in stereo': ['-ar', '48000', '-ac', '2'],
+    'in mono at 16 kHz': ['-ar', '16000', '-ac', '1'],
+  };
+
+  for (const [name, args] of Object.entries(CASES)) {
+    it(`${name} comes whole as ffmpeg and GStreamer send it`, async () => {
+      const [mp4, adts] = [fileOf('sound.mp4'), fileOf('sound.aac')];
+      const source = ['-f', 'lavfi', '-i', 'sine=f=440:d=2'];
+      await ended('ffmpeg', ['-v', 'error', '-y', ...source, '-c:a', 'aac', ...args, mp4]);
+      await ended('ffmpeg', ['-v', 'error', '-y', '-i', mp4, '-c', 'copy', adts]);
+      const units = accessUnitsOf(adts);
+      const stream = await pushedStream(['-i', mp4, '-c', 'copy']);
+      const [media] = sdpMedia(stream.sdp);
+      const receiver = receiverOf(media);
+      const frames = received(receiver, stream).filter(isAudio);
+      // What does not fill its last packet is never sent by ffmpeg.
+      assert.ok(frames.length > units.length - 5, `${frames.length} of ${units.length}`);
+      assertSame(
+        frames.map(({ data }) => data),
+        units.slice(0, frames.length),
+      );
+      const { sample_rate: rate, channels } = probed(mp4);
+      assert.deepEqual([String(receiver.audio?.sampleRate), receiver.audio?.channels], [rate, channels]);
+      const ticks = frames.map(({ time }) => Math.round(time * Number(rate)));
+      assert.deepEqual(
+        ticks,
+        frames.map((_, index) => index * 1024),
+      );
+
+      const packets = await gstPackets(
+        `filesrc location=${adts} ! aacparse ! rtpmp4gpay mtu=200 pt=97`,
+        fileOf('packets'),
+      );
+      const other = receiverOf(media && { ...media, payloadType: 97 });
+      const again = packets.flatMap((packet) => other.rtp(packet)).filter(isAudio);
+      assertSame(
+        again.map(({ data }) => data),
+        units,
+      );
+    });
+  }
+
+  it('keeps step with the pictures beside it', async () => {
+    const pictures = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=10'];
+    const sound = ['-f', 'lavfi', '-i', 'sine=f=440', '-t', '2'];
+    const stream = await pushedStream([...pictures, ...sound, '-c:v', 'libx264', '-bf', '0', '-c:a', 'aac']);
+    const media = sdpMedia(stream.sdp);
+    const [video, audio] = [receiverOf(media[0]), receiverOf(media[1])];
+    assert.equal(received(video, stream).length, 20);
+    assert.ok(received(audio, stream, 2).length > 80);
+    const [first, second] = [video.wallClock(0), audio.wallClock(0)];
+    assert.ok(first !== undefined && second !== undefined);
+    assert.ok(Math.abs(first - second) < 100, `${first - second} ms apart`);
+    assert.ok(Math.abs(first - Date.now()) < 3_600_000);
+  });
+});
