@@ -9,7 +9,7 @@ import { HttpServer, type Answer, type Call } from './api/http-server';
 import { Onboarding, type CustomerEntry } from './world/onboarding';
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
 import { Ptz } from './api/ptz';
-import { RtspServer } from './rtsp/server';
+import { RtspServer, type RtspFault } from './rtsp/server';
 import { Sender, type Endpoint } from './webhooks/sender';
 import { Service, type ServiceRoute } from './api/service';
 import { Sessions } from './api/sessions';
@@ -22,6 +22,7 @@ import { buildWorld } from './world/world';
 export type { AlarmRequest } from './webhooks/alarms';
 export { OptionError, type LiveStyle, type RemoteIdPlace, type SandboxOptions } from './options';
 export { Refusal } from './refusal';
+export type { RtspFault } from './rtsp/server';
 export type { CustomerEntry } from './world/onboarding';
 export type { Endpoint } from './webhooks/sender';
 export type { StationCredentials, StationSettings } from './world/stations';
@@ -144,6 +145,16 @@ export class Sandbox {
     return this.#onboarding.accept(id);
   }
 
+  /** Switches a fault of the video on, beside those already on. */
+  setVideoFault(fault: RtspFault): void {
+    this.#rtsp?.setFault(fault);
+  }
+
+  /** Switches all faults of the video off; what a fault has done to a stream already stays. */
+  clearVideoFaults(): void {
+    this.#rtsp?.clearFaults();
+  }
+
   /** Closes every socket and timer. A second call changes nothing. */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -164,7 +175,7 @@ export class Sandbox {
     this.#rtsp = rtsp;
     const routes = this.#routes(rtsp);
     const service = this.#service(routes);
-    const control = this.#control(routes);
+    const control = this.#control(routes, rtsp);
     const answerer = (call: Call): Promise<Answer | 'reset'> =>
       Control.owns(call.path) ? control.answer(call) : service.answer(call);
     this.#http = await HttpServer.start({ host, port, answerer });
@@ -203,7 +214,7 @@ export class Sandbox {
     });
   }
 
-  #control(routes: readonly ServiceRoute[]): Control {
+  #control(routes: readonly ServiceRoute[], rtsp: RtspServer): Control {
     const parts = { clock: this.#clock, faults: this.#faults, sender: this.#sender, world: this.#world };
     return new Control({
       ...parts,
@@ -218,6 +229,7 @@ export class Sandbox {
           stations: this.#stations,
           versions: this.#versions,
           addresses: { url: this.url, rtspUrl: this.rtspUrl },
+          video: { sessions: rtsp.sessionCount, opened: rtsp.openedCount },
         }),
     });
   }

@@ -16,11 +16,13 @@ interface StateSources {
   world: World;
   versions: readonly string[];
   addresses: { url: string; rtspUrl: string };
+  /** RTSP sessions that are open, and all that there ever were. */
+  video: { sessions: number; opened: number };
 }
 
 /** What `GET /sandbox/state` tells: all of the sandbox's inside, but no key, password or phrase. */
 export function stateReport(sources: StateSources): object {
-  const { clock, faults, sender, sessions, world, versions, addresses } = sources;
+  const { clock, faults, sender, sessions, world, versions, addresses, video } = sources;
   return {
     ...addresses,
     now: new Date(clock.now()).toISOString(),
@@ -37,6 +39,7 @@ export function stateReport(sources: StateSources): object {
     cameras: camerasOf(sources),
     stations: stationsOf(sources),
     sessions: sessions.count,
+    video,
     faults: faults.list(),
     pendingDeliveries: sender.list().filter(({ state }) => state === 'pending').length,
   };

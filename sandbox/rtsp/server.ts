@@ -56,6 +56,11 @@ export class RtspServer {
     return this.#service.sessions.count;
   }
 
+  /** RTSP sessions that have been opened since the start. */
+  get openedCount(): number {
+    return this.#service.sessions.opened;
+  }
+
   /**
    * One-time RTSP URL: good for one session. Before its first PLAY it expires after 300 s of `now()`.
    * `start` = epoch milliseconds of recorded video, absent = live. The URL is a secret as a whole.

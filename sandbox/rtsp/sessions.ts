@@ -5,6 +5,7 @@ export class Sessions {
   readonly #byId = new Map<string, RtspSession>();
   readonly #limit: number;
   readonly #timeoutSeconds: number;
+  #opened = 0;
 
   /** `limit` counts the sessions of one owner (GrantRequest). */
   constructor(limit: number, timeoutSeconds: number) {
@@ -14,6 +15,11 @@ export class Sessions {
 
   get count(): number {
     return this.#byId.size;
+  }
+
+  /** All that there ever were. */
+  get opened(): number {
+    return this.#opened;
   }
 
   find(id: string): RtspSession | undefined {
@@ -28,6 +34,7 @@ export class Sessions {
   }
 
   add(session: RtspSession): void {
+    this.#opened++;
     this.#byId.set(session.id, session);
     session.whenEnded(() => this.#byId.delete(session.id));
   }

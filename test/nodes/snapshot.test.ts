@@ -1,25 +1,9 @@
 import assert from 'node:assert/strict';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { sizeOf } from '../support/video/jpeg-size';
 import type { FlowNode } from '../support/node-red/node-red';
+import { bytesOf } from '../support/node-red/message-part';
 import { caller, isOnline, StationFlow, type Message } from '../support/node-red/station-flow';
-
-/** A Buffer, as it comes over from the process of Node-RED. */
-function bytesOf(payload: unknown): Buffer {
-  const { type, data } = payload as { type: string; data: number[] };
-  assert.equal(type, 'Buffer');
-  return Buffer.from(data);
-}
-
-/** Width and height as a JPEG's frame header says them. */
-function sizeOf(jpeg: Buffer): { width: number; height: number } {
-  for (let at = 2; at < jpeg.length; at += 2 + jpeg.readUInt16BE(at + 2)) {
-    const marker = jpeg.readUInt16BE(at);
-    if (marker >= 0xffc0 && marker <= 0xffc2) {
-      return { width: jpeg.readUInt16BE(at + 7), height: jpeg.readUInt16BE(at + 5) };
-    }
-  }
-  return assert.fail('no frame header');
-}
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`snapshot in Node-RED ${version}`, () => {

@@ -1,0 +1,79 @@
+import type { RtspFault, SandboxOptions } from '../../../sandbox';
+import type { FlowNode, NodeRedVersion, StartOptions } from './node-red';
+import { isOnline, StationFlow, type Message, type SandboxCamera } from './station-flow';
+
+/** The sandbox's video shows in its second 0 to 59 how far a time is from this one, in epoch seconds. */
+const BAR_BEGINS = 1_760_000_000;
+
+/** A time long enough ago that all of its recording is there: on a whole second, an hour before now. */
+export const LONG_AGO = Math.floor(Date.now() / 1000) * 1000 - 3_600_000;
+
+/** The second that the bar of the sandbox's video shows at a time, in epoch milliseconds. */
+export function barAt(time: number): number {
+  return Math.floor(time / 1000 - BAR_BEGINS) % 60;
+}
+
+/** Real Node-RED, with a cloud that may have its video relay on this machine, and a sandbox whose RTSP sessions are counted. */
+export class VideoFlow {
+  private constructor(
+    readonly station: StationFlow,
+    readonly camera: SandboxCamera,
+  ) {}
+
+  static async start(
+    version: NodeRedVersion,
+    sandboxOptions: SandboxOptions = {},
+    options: StartOptions = {},
+  ): Promise<VideoFlow> {
+    const station = await StationFlow.start(version, sandboxOptions, options);
+    return new VideoFlow(station, await station.camera(isOnline));
+  }
+
+  async stop(): Promise<void> {
+    await this.station.stop();
+  }
+
+  /** Deploys nodes that get the messages which go in. @param cloud properties of its cloud beyond the usual ones */
+  async deploy(nodes: FlowNode[], cloud: Message = {}): Promise<void> {
+    await this.station.deployFlows(this.flows(nodes, cloud));
+  }
+
+  flows(nodes: readonly FlowNode[], cloud: Message = {}): FlowNode[] {
+    return this.station.flows({ cloud: { localRelays: true, ...cloud } }, ...nodes);
+  }
+
+  /** An event of the camera, as a webhook brings it. @param time epoch milliseconds */
+  event(time = LONG_AGO): Message {
+    const { id, remoteId, name } = this.camera;
+    return {
+      alarmId: `alarm-${time}`,
+      cameraId: id,
+      cameraRemoteId: remoteId,
+      cameraName: name,
+      eventStartTime: `${new Date(time).toISOString().slice(0, -1)}0000`,
+    };
+  }
+
+  fault(fault: RtspFault): void {
+    this.station.sandbox.setVideoFault(fault);
+  }
+
+  async endFaults(): Promise<void> {
+    this.station.sandbox.clearVideoFaults();
+    await this.station.endFaults();
+  }
+
+  /** RTSP sessions at the relay that are open now, and all that were ever opened. */
+  async sessions(): Promise<{ open: number; opened: number }> {
+    const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
+    const { video } = (await response.json()) as { video: { sessions: number; opened: number } };
+    return { open: video.sessions, opened: video.opened };
+  }
+
+  /** How many RTSP sessions some work opened. */
+  async openedBy(work: () => Promise<unknown>): Promise<number> {
+    const { opened: before } = await this.sessions();
+    await work();
+    return (await this.sessions()).opened - before;
+  }
+}
