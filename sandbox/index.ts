@@ -260,7 +260,11 @@ export class Sandbox {
           stations: this.#stations,
           versions: this.#versions,
           addresses: { url: this.url, rtspUrl: this.rtspUrl },
-          video: { sessions: rtsp.sessionCount, opened: rtsp.openedCount },
+          video: {
+            connections: rtsp.connectionCount,
+            sessions: rtsp.sessionCount,
+            opened: rtsp.openedCount,
+          },
         }),
     });
   }
