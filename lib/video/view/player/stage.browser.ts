@@ -60,7 +60,7 @@ export class Stage {
     if (this.#words.textContent !== view.said) this.#words.textContent = view.said;
     this.#notice.classList.toggle('rvm-empty', view.said === '');
     // What is said of a picture stands below it.
-    this.#notice.classList.toggle('rvm-central', view.offersAgain && this.#image.hidden);
+    this.#notice.classList.toggle('rvm-central', view.offersAgain && this.#image.hidden === true);
   }
 
   /** In the place of the video. @throws PlayFailure where it is none */
