@@ -12,15 +12,6 @@ import { alarmMessage, post } from '../support/webhook/alarm-message';
 const AN_HOUR = 3_600_000;
 const EVENTS = '.rvm-events .rvm-opener';
 
-/** By the language of the browser: what closes the panel, and what the player calls its way to the live video. */
-const WORDS: [language: string, close: string, live: string][] = [
-  ['de-DE', 'Schließen', 'Live ansehen'],
-  ['es-MX', 'Cerrar', 'Ver en directo'],
-  ['fr-FR', 'Fermer', 'Voir en direct'],
-  ['ja', '閉じる', 'ライブを見る'],
-  ['zh-CN', '关闭', '查看实时'],
-];
-
 let service: VideoService;
 
 async function flow() {
@@ -42,9 +33,22 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
   });
 
   /** An event of a camera, which shows as the first. */
-  async function alarm({ id, remoteId, name }: { id: string; remoteId: string; name: string }): Promise<void> {
+  async function alarm({
+    id,
+    remoteId,
+    name,
+  }: {
+    id: string;
+    remoteId: string;
+    name: string;
+  }): Promise<void> {
     const eventStartTime = new Date(Date.now() - AN_HOUR).toISOString().slice(0, -1);
-    const message = alarmMessage({ cameraId: id, cameraRemoteId: remoteId, cameraName: name, eventStartTime });
+    const message = alarmMessage({
+      cameraId: id,
+      cameraRemoteId: remoteId,
+      cameraName: name,
+      eventStartTime,
+    });
     assert.equal((await post(`${editor.nodeRed.url}${PATH}`, message, PHRASE)).status, 200);
   }
 
@@ -61,7 +65,9 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     const shown = `[...document.querySelectorAll('.rvm-video video')].find((video) => !video.hidden)`;
     const isLive = `document.querySelector('.rvm-video .rvm-live-mark').hidden === ${name === 'recorded'}`;
     for (const seconds of [0.1, 0.6])
-      await editor.page.waitForFunction(`${isLive} && ${shown}?.currentTime > ${seconds} && ${shown}.videoWidth > 0`);
+      await editor.page.waitForFunction(
+        `${isLive} && ${shown}?.currentTime > ${seconds} && ${shown}.videoWidth > 0`,
+      );
   }
 
   async function openCameras(): Promise<void> {
@@ -70,7 +76,8 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     await editor.page.locator('.rvm-camera').nth(20).waitFor();
   }
 
-  const focused = (): Promise<string> => editor.page.evaluate(`document.activeElement.closest('[class]').className`);
+  const focused = (): Promise<string> =>
+    editor.page.evaluate(`document.activeElement.closest('[class]').className`);
 
   it('plays the clip of an event that is clicked, whole on a screen of 1366 by 768', async () => {
     await editor.page.locator(EVENTS).first().click();
@@ -136,7 +143,7 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     await editor.page.keyboard.press('Escape');
     await noSession();
     assert.equal(await row.getAttribute('aria-expanded'), 'false');
-    assert.ok(await row.evaluate('(element) => element === document.activeElement'));
+    assert.equal(await editor.page.evaluate(`$('${EVENTS}').index(document.activeElement)`), 1);
   });
 
   it('halts by space, goes live by L, wherever in the panel the focus is', async () => {
@@ -184,7 +191,9 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     await editor.page.waitForFunction(`!document.querySelector('.rvm-video video').paused`);
     assert.equal((await service.video()).opened, opened);
     await editor.page.keyboard.press('Escape');
-    const back = await editor.page.evaluate<string>(`document.activeElement.querySelector('.rvm-where').textContent`);
+    const back = await editor.page.evaluate<string>(
+      `document.activeElement.querySelector('.rvm-where').textContent`,
+    );
     assert.equal(back, title);
   });
 
@@ -206,26 +215,24 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     await show(editor.page);
   });
 
-  for (const [language, close, live] of WORDS) {
-    it(`speaks the language of the browser, ${language}`, async () => {
-      await speak(editor.page, language);
-      await loadEditor(editor.page, editor.nodeRed);
-      await show(editor.page);
-      await editor.page.locator(EVENTS).first().click();
-      const panel = editor.page.locator('.rvm-video');
-      await panel.getByText(live, { exact: true }).waitFor();
-      await panel.getByRole('button', { name: close }).waitFor();
-      const html = await panel.innerHTML();
-      assert.doesNotMatch(html, /view\.|shared\.|rvm-sidebar\./, 'a text is missing from the catalogue');
-    });
-  }
+  it('speaks the language of the browser', async () => {
+    await speak(editor.page, 'de-DE');
+    await loadEditor(editor.page, editor.nodeRed);
+    await show(editor.page);
+    await editor.page.locator(EVENTS).first().click();
+    const panel = editor.page.locator('.rvm-video');
+    await panel.getByText('Live ansehen', { exact: true }).waitFor();
+    await panel.getByRole('button', { name: 'Schließen' }).waitFor();
+    const html = await panel.innerHTML();
+    assert.doesNotMatch(html, /view\.|shared\.|rvm-sidebar\./, 'a text is missing from the catalogue');
+  });
 });
 
 describeInEditor(
   'the video of the sidebar, with users',
-  { flow, end: () => service.sandbox.close(), secured: true, user: 'reader' },
+  { flow, end: () => service.sandbox.close(), secured: true, user: 'operator' },
   (editor) => {
-    it('plays for a user who may look, whose login goes with what is fetched', async () => {
+    it('plays for a user who may look but not deploy, whose login goes with what is fetched', async () => {
       const [camera] = service.online;
       const message = alarmMessage({
         cameraId: camera.id,
