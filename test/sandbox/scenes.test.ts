@@ -36,11 +36,11 @@ describe('what the cameras of the sandbox see', () => {
   beforeEach(async () => {
     ({ sandbox, client } = await startLoggedIn());
     target = await WebhookTarget.start();
-    sandbox.setEndpoint('hook', { station: 'station', url: () => target.url });
+    sandbox.setEndpoint('hook', { station: 'north', url: () => target.url });
   });
   afterEach(async () => {
     await closeSandboxes();
-    closeTargets();
+    await closeTargets();
   });
 
   /** Raises an alarm and moves the clock on until its visit is over; returns its message. */
