@@ -137,9 +137,12 @@ class MomentSearch {
 
 /** When the picture is shown that is the last at a time or before it; the first one where all are later. */
 function shownAt(frames: readonly VideoFrame[], time: number): number {
-  const times = frames.map((frame) => frame.time);
-  const before = times.filter((each) => each <= time + 0.002);
-  return before.length > 0 ? Math.max(...before) : Math.min(...times);
+  let [shown, earliest] = [-Infinity, Infinity];
+  for (const frame of frames) {
+    if (frame.time <= time + 0.002) shown = Math.max(shown, frame.time);
+    earliest = Math.min(earliest, frame.time);
+  }
+  return shown === -Infinity ? earliest : shown;
 }
 
 function tooSlow(): RvmError {
