@@ -8,6 +8,10 @@ import type { VideoSource } from '../sessions/video-source';
 import { cureOf, pauseBefore } from './patience';
 import type { Progress } from './progress';
 
+/** Video that has begun may take so many times its length, and so many milliseconds more: lines are slow, and places are waited for. */
+const TIMES = 2;
+const GRACE = 60_000;
+
 export interface JobOptions {
   /** Ends the job with CANCELLED, or with the `RvmError` that is its reason. */
   signal: AbortSignal;
@@ -23,16 +27,24 @@ export class Job {
   readonly #upstreams: Upstreams;
   readonly #options: JobOptions;
   readonly #ending = new Abort();
+  readonly #steady: () => number;
   /** Since when a recording is waited for. */
-  #waitsSince = performance.now();
+  #waitsSince: number;
+  /** When the first session had a picture. */
+  #begunAt: number | undefined;
   readonly #deadline: NodeJS.Timeout;
   readonly #stopListening: readonly (() => void)[];
   #failure: RvmError | undefined;
 
-  /** @param closing ends it as well */
-  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort) {
+  /**
+   * @param closing ends it as well
+   * @param steady milliseconds of a clock that never jumps
+   */
+  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, steady: () => number) {
     this.#upstreams = upstreams;
     this.#options = options;
+    this.#steady = steady;
+    this.#waitsSince = steady();
     this.#stopListening = [abortOf(options.signal), closing].map((abort) =>
       abort.onAbort((reason) => this.#ending.abort(reason)),
     );
@@ -63,6 +75,7 @@ export class Job {
       try {
         const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
+        this.#begunAt ??= this.#steady();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
@@ -80,18 +93,29 @@ export class Job {
     const cure = !this.hasEnded ? cureOf(error, attempt) : 'none';
     if (!(error instanceof RvmError) || cure === 'none') throw error;
     const ms = pauseBefore(attempt);
-    this.#failure = error;
-    if (cure === 'wait for the recording') {
-      this.#failure = notYet(error);
-      if (performance.now() - this.#waitsSince + ms > this.#options.waitForVideoMs) throw this.#failure;
-      this.tell({ kind: 'waiting' });
-    }
+    const isWaiting = cure === 'wait for the recording';
+    this.#failure = isWaiting ? notYet(error) : error;
+    // The deadline is that of the first picture: for what follows it, nothing else bounds the attempts.
+    const isBounded = isWaiting || this.#begunAt !== undefined;
+    if (isBounded && this.#steady() - this.#waitsSince + ms > this.#options.waitForVideoMs)
+      throw this.#failure;
+    if (isWaiting) this.tell({ kind: 'waiting' });
     await this.#pause(ms);
   }
 
   /** Some of the recording came: the time to wait for the rest begins anew. */
   came(): void {
-    this.#waitsSince = performance.now();
+    this.#waitsSince = this.#steady();
+  }
+
+  /**
+   * Whether video of this length should have come long ago: a relay that sends a little now and then must not keep a session, and
+   * the message that waits for it, for ever.
+   */
+  isOverdue(seconds: number): boolean {
+    if (this.#begunAt === undefined) return false;
+    const longest = seconds * 1000 * TIMES + GRACE + this.#options.waitForVideoMs;
+    return this.#steady() - this.#begunAt > longest;
   }
 
   end(): void {

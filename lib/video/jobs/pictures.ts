@@ -76,12 +76,15 @@ class MomentSearch {
   readonly #joined: Joined;
   readonly #missing: number[];
   readonly #start: number | undefined;
+  /** Seconds of video that have all that is wanted. */
+  readonly #length: number;
   #run = new FrameRun();
 
   constructor(source: VideoSource, offsets: readonly number[], joined: Joined) {
     this.#joined = joined;
     this.#missing = [...offsets];
     this.#start = startOf(source.wanted, Infinity);
+    this.#length = Math.max(...offsets) - Math.min(...offsets);
   }
 
   get missing(): number[] {
@@ -91,6 +94,7 @@ class MomentSearch {
   async run(job: Job, found: (moment: Moment) => void): Promise<void> {
     const { reader } = this.#joined;
     for await (const frame of reader) {
+      if (job.isOverdue(this.#length)) throw tooSlow();
       if (frame.kind !== 'video') continue;
       if (frame.key) this.#settle(found, frame.time);
       if (frame.key) this.#run = new FrameRun();
@@ -133,9 +137,19 @@ class MomentSearch {
 
 /** When the picture is shown that is the last at a time or before it; the first one where all are later. */
 function shownAt(frames: readonly VideoFrame[], time: number): number {
-  const times = frames.map((frame) => frame.time);
-  const before = times.filter((each) => each <= time + 0.002);
-  return before.length > 0 ? Math.max(...before) : Math.min(...times);
+  let [shown, earliest] = [-Infinity, Infinity];
+  for (const frame of frames) {
+    if (frame.time <= time + 0.002) shown = Math.max(shown, frame.time);
+    earliest = Math.min(earliest, frame.time);
+  }
+  return shown === -Infinity ? earliest : shown;
+}
+
+function tooSlow(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'The video relay sends the video far more slowly than it was recorded; try again, or look at the line of the camera.',
+  );
 }
 
 function endsBefore(): RvmError {

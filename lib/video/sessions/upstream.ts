@@ -1,6 +1,7 @@
 import { RvmError } from '../../error';
+import { costOf } from '../frame-cost';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
-import { bytesOf, StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
+import { StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
 
 /** Bytes of pictures that are kept for those who come later. */
 const KEPT = 4 * 1024 * 1024;
@@ -147,7 +148,7 @@ export class Upstream implements SharedStream {
   #keep(frame: MediaFrame): void {
     if (isKey(frame) && (this.#options.asked === undefined || this.#keptBytes > KEPT)) this.#forget();
     this.#kept.push(frame);
-    this.#keptBytes += bytesOf(frame);
+    this.#keptBytes += costOf(frame);
     if (this.#keptBytes > 2 * KEPT) this.#forget();
     if (frame.kind === 'video') this.#newest = Math.max(this.#newest ?? frame.time, frame.time);
   }
