@@ -132,7 +132,7 @@ export class CloudVideo {
   }
 
   async #run<Result>(options: JobOptions, work: (job: Job) => Promise<Result>): Promise<Result> {
-    const job = new Job(this.#upstreams, options, this.#closing);
+    const job = new Job(this.#upstreams, options, this.#closing, this.#now);
     const working = work(job).finally(() => job.end());
     this.#jobs.add(working);
     try {

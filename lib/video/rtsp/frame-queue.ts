@@ -1,3 +1,4 @@
+import { bytesOf } from '../frame-bytes';
 import type { MediaFrame } from '../media';
 import type { StreamLimits } from './limits';
 
@@ -80,8 +81,4 @@ export class FrameQueue {
     const { queuedFrames, queuedBytes } = this.#limits;
     return this.#frames.length >= queuedFrames * part || this.#bytes >= queuedBytes * part;
   }
-}
-
-function bytesOf(frame: MediaFrame): number {
-  return frame.kind === 'audio' ? frame.data.length : frame.nals.reduce((sum, nal) => sum + nal.length, 0);
 }

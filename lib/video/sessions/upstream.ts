@@ -1,6 +1,7 @@
 import { RvmError } from '../../error';
+import { bytesOf } from '../frame-bytes';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
-import { bytesOf, StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
+import { StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
 
 /** Bytes of pictures that are kept for those who come later. */
 const KEPT = 4 * 1024 * 1024;
