@@ -137,7 +137,8 @@ export class CloudVideo {
   }
 
   async #run<Result>(options: JobOptions, work: (job: Job) => Promise<Result>): Promise<Result> {
-    const job = new Job(this.#upstreams, options, this.#closing, this.#steady);
+    const clocks = { steady: this.#steady, now: this.#now };
+    const job = new Job(this.#upstreams, options, this.#closing, clocks);
     const working = work(job).finally(() => job.end());
     this.#jobs.add(working);
     try {

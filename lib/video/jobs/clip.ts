@@ -79,7 +79,7 @@ class Recording {
       const joined = await this.#join();
       if (joined === undefined) return this.#recorded(this.#isWhole ? undefined : 'recording ends');
       const end = await this.#read(joined);
-      if (end !== 'recording ends') return this.#recorded(end);
+      if (end !== 'recording ends' || !this.#job.mayCome(this.#until())) return this.#recorded(end);
       if (!this.#isBehind) attempt = 1;
       if (!this.#isBehind) this.#job.came();
       try {
@@ -142,7 +142,9 @@ class Recording {
   }
 
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
-    if (this.#from !== undefined && moment >= this.#until()) return undefined;
+    const isBeyond = this.#from !== undefined && moment >= this.#until();
+    // Sound may be ahead: only the pictures tell how far it is.
+    if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
     if (this.#isOverdue) return 'stalled';
     if (!this.#isNew(frame, moment)) return 'goes on';
     this.#from ??= moment;

@@ -1,11 +1,10 @@
 import { RvmError } from '../../error';
 import { costOf } from '../frame-cost';
 import type { VideoFrame } from '../media';
+import { ROUNDING } from '../picture/wanted-frame';
 
 /** Bytes from one key frame to the next. */
 const LONGEST = 32 * 1024 * 1024;
-/** Seconds: time stamps are rounded. */
-const ROUNDING = 0.002;
 /** Baseline profiles have no B-frames (ITU-T H.264, annex A.2.1): each picture is shown when it comes. */
 const IN_ORDER = /^avc1\.42/i;
 
