@@ -211,6 +211,10 @@ export class DurableInbox implements Inbox {
     return this.#queues.hasConsumer(endpointId);
   }
 
+  leaseOf(deliveryId: string): number | undefined {
+    return this.#queues.leaseOf(deliveryId);
+  }
+
   /** Endpoints that have events waiting and no consumer. */
   abandoned(): string[] {
     return this.#queues.abandoned();

@@ -230,6 +230,9 @@ export interface Inbox {
   /** True where the events of an endpoint are delivered from here. */
   hasConsumer(endpointId: string): boolean;
 
+  /** Milliseconds that the flow has for an event from now, each time it asks for more; undefined where it has not to settle it. */
+  leaseOf(deliveryId: string): number | undefined;
+
   state(): InboxState;
 
   /** Calls back when `state` or `waiting` has changed. Returns the way to end that. */

@@ -3,7 +3,6 @@ import type { StationClientOptions } from '../../lib/cloud/station-client';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import type { Sandbox } from '../../sandbox';
 import type { UnsetVariables } from '../support/settings';
-import type { VideoSettings } from './video-settings';
 
 export type { Sandbox, SandboxOptions, StationCredentials, StationSettings } from '../../sandbox';
 
@@ -25,8 +24,6 @@ export interface CloudNode extends Node<CloudCredentials> {
   unsetVariables: UnsetVariables | undefined;
   /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */
   connection(): Promise<CloudConnection>;
-  /** What its video nodes may do. @throws RvmError BAD_INPUT for a relay that is no host */
-  videoSettings(): VideoSettings;
   /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */
   sandbox(): Promise<Sandbox>;
   /** Its video; made at first use. @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK as above, CANCELLED after close */

@@ -1,10 +1,11 @@
 import type { NodeAPI } from 'node-red';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import { RvmError } from '../../lib/error';
-import { flagOf, listOf, strictNumberOf, textOf, type Properties } from '../support/settings';
+import { textOf, type Properties } from '../support/settings';
 import type { CloudNode } from './cloud-node';
 import { newDecoder } from './ffmpeg';
 import { tlsOf } from './reach';
+import { videoSettingsOf } from './video-settings';
 
 type VideoModule = typeof import('../../lib/video/cloud-video');
 type StreamModule = typeof import('../../lib/video/rtsp/open-stream');
@@ -40,14 +41,9 @@ export class VideoHost {
   }
 
   async #made(): Promise<CloudVideo> {
-    const properties = this.#properties;
-    const sessions = Math.floor(strictNumberOf(properties, 'videoSessions', 4, 1));
-    const relays = {
-      suffixes: listOf(properties, 'relayHosts'),
-      localAllowed: flagOf(properties, 'localRelays'),
-      ...(await this.#ownRelay()),
-    };
-    const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(properties, 'tls'));
+    const { sessions, relayHosts, localRelays } = videoSettingsOf(this.#properties);
+    const relays = { suffixes: relayHosts, localAllowed: localRelays, ...(await this.#ownRelay()) };
+    const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(this.#properties, 'tls'));
 
     // Loaded here and not above: registering types must not cost the memory of a video client.
     const { CloudVideo } = require('../../lib/video/cloud-video') as VideoModule;

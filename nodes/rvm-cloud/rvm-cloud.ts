@@ -14,7 +14,6 @@ import {
 import { VideoHost } from './cloud-video';
 import { SandboxHost } from './sandbox-host';
 import { SANDBOX } from './url-rule';
-import { videoSettingsOf } from './video-settings';
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -49,8 +48,6 @@ function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   };
 
   node.runningSandbox = () => host.running;
-
-  node.videoSettings = () => videoSettingsOf(properties);
 
   node.connection = async () => {
     if (node.unsetVariables !== undefined) throw unsetVariableError(node.unsetVariables);

@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
+import { fileNameOf } from '../../lib/file-name';
 import { endOfAlarm } from '../../lib/inbox/end-of-alarm';
 import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
 import type { ClipSpan, Recorded } from '../../lib/video/jobs/clip';
@@ -34,7 +35,11 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       try {
         const recorded = await video.clip({ client, wanted }, span, writer, options);
         const facts = await writer.finish();
+        const { camera } = recorded;
         msg.payload = place.payload();
+        msg.filename = fileNameOf(camera.name || camera.id, new Date(recorded.from), 'mp4');
+        // All of them: behind http in they were those of a request, and http response would send them.
+        msg.headers = { 'content-type': 'video/mp4' };
         msg.clip = clipOf(recorded, facts);
       } catch (error) {
         await writer.discard();
@@ -56,9 +61,11 @@ function spanOf(
   { from, msg }: { from: number; msg: NodeMessage },
 ): { span: ClipSpan; watch?: EndWatch } {
   const after = strictNumberOf(properties, 'seconds', SECONDS, 1, LONGEST_CLIP_S) * 1000;
-  const untilEnd = flagOf(properties, 'untilEnd');
-  const start = wanted.mode === 'live' ? from : from + wanted.preRoll * 1000;
-  if (!untilEnd || wanted.mode !== 'event') return { span: { until: () => start + after } };
+  // Live, it begins when the relay sends: it may have waited for its turn.
+  if (wanted.mode === 'live') return { span: { until: (first = Infinity) => first + after } };
+  const start = from + wanted.preRoll * 1000;
+  if (!flagOf(properties, 'untilEnd') || wanted.mode !== 'event')
+    return { span: { until: () => start + after } };
   const most = strictNumberOf(properties, 'maxSeconds', LONGEST_CLIP_S, 1, LONGEST_WHOLE_CLIP_S) * 1000;
   const alarm = alarmOf(msg);
   const watch = new EndWatch(() => endOfAlarm(allInboxes(), alarm, alarm.since));
@@ -67,11 +74,12 @@ function spanOf(
 
 /** What `msg.clip` tells. */
 function clipOf(
-  { cameraId, from, to, leftOut, reason }: Recorded,
+  { camera, from, to, leftOut, reason }: Recorded,
   { seconds, bytes, sha256, codecs, width, height, frames }: ClipFacts,
 ): Record<string, unknown> {
+  const reasons = [...(reason === undefined ? [] : [reason]), ...leftOut.map((codec) => `${codec} left out`)];
   return {
-    cameraId,
+    cameraId: camera.id,
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     seconds,
@@ -82,8 +90,7 @@ function clipOf(
     height,
     frames,
     partial: reason !== undefined,
-    ...(reason === undefined ? {} : { reason }),
-    ...(leftOut.length === 0 ? {} : { leftOut: [...leftOut] }),
+    ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/video/choices';
+import { offsetsIn } from '../../lib/video/picture/offsets';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import {
@@ -12,13 +13,20 @@ import {
 /** Of live video there is no earlier picture. */
 function offsetsOrReason(node: EditorNode, value: unknown): boolean | string {
   if (isOpen(value)) return true;
-  const texts = trimmed(value).split(',');
-  const offsets = texts.map((text) => (text.trim() === '' ? NaN : Number(text)));
-  const areUsable = offsets.every((offset) => Math.abs(offset) <= FARTHEST_OFFSET_S);
-  if (!areUsable || offsets.length > MOST_OFFSETS)
+  const offsets = usableOffsets(value);
+  if (offsets === undefined)
     return node._('rvm-get-picture.errors.offsets', { most: MOST_OFFSETS, farthest: FARTHEST_OFFSET_S });
   const isTooEarly = !videoUses(node).recorded && offsets.some((offset) => offset < 0);
   return !isTooEarly || node._('rvm-get-picture.errors.earlierThanLive');
+}
+
+/** Read as the runtime reads them. */
+function usableOffsets(value: unknown): number[] | undefined {
+  try {
+    return offsetsIn(value);
+  } catch {
+    return undefined;
+  }
 }
 
 function widthOrReason(node: EditorNode, value: unknown): boolean | string {

@@ -37,9 +37,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       msg.filename = fileNameOf(first.camera.name || first.camera.id, new Date(first.time), 'jpg');
       // All of them: behind http in they were those of a request, and http response would send them.
       msg.headers = { 'content-type': 'image/jpeg' };
-      msg.pictures = pictures.map(({ camera, ...picture }) => picture);
+      msg.pictures = pictures.map(({ camera: _camera, ...picture }) => picture);
       const deliveryId = deliveryIdOf(msg);
-      if (deliveryId !== '' && wanted.mode === 'event') keepPicture(deliveryId, first.jpeg, 'alarm');
+      if (deliveryId !== '' && wanted.mode === 'event')
+        keepPicture(deliveryId, nearest(pictures, first), 'alarm');
     },
     lack,
   );
@@ -72,6 +73,11 @@ async function payloadOf(
   if (layout === 'list') return pictures.map(({ jpeg }) => jpeg);
   const { jpeg } = await video.sheet(pictures, options);
   return jpeg;
+}
+
+/** The one of the alarm itself, as near as there is one. */
+function nearest(pictures: readonly AlarmPicture[], first: AlarmPicture): Buffer {
+  return pictures.reduce((a, b) => (Math.abs(b.offset) < Math.abs(a.offset) ? b : a), first).jpeg;
 }
 
 export = (RED: NodeAPI): void => {

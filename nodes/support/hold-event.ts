@@ -4,8 +4,10 @@ import type { Inbox } from '../../lib/inbox/inbox';
 import { isRecord } from '../../lib/json/json-record';
 import { textOf } from './settings';
 
-/** Milliseconds: half of the shortest lease that is of any use. */
-const OFTEN = 5000;
+/** Of a lease: late timers of a busy machine do not let it end. */
+const PART = 1 / 4;
+/** Milliseconds between two looks where no lease is known, or a long one: a deploy may make it shorter. */
+const SELDOM = 5000;
 
 /** Of the event that a message belongs to; '' where there is none. */
 export function deliveryIdOf({ webhook }: NodeMessage & { webhook?: unknown }): string {
@@ -19,12 +21,19 @@ export function deliveryIdOf({ webhook }: NodeMessage & { webhook?: unknown }): 
 export function holdEvent(inboxes: () => readonly Inbox[], msg: NodeMessage): () => void {
   const deliveryId = deliveryIdOf(msg);
   if (deliveryId === '') return () => undefined;
-  // An event that no inbox knows, or that is settled, has no lease: nothing is lost.
-  const extend = (): void =>
-    void actWhereKnown(inboxes(), (inbox) => inbox.settle(deliveryId, { action: 'extend' })).catch(
-      () => undefined,
-    );
-  extend();
-  const timer = setInterval(extend, OFTEN);
-  return () => clearInterval(timer);
+  let timer: NodeJS.Timeout | undefined;
+  const hold = (): void => {
+    const leases = inboxes().map((inbox) => inbox.leaseOf(deliveryId) ?? Infinity);
+    const lease = Math.min(...leases);
+    if (lease < Infinity) extend(inboxes(), deliveryId);
+    timer = setTimeout(hold, Math.min(lease * PART, SELDOM));
+  };
+  hold();
+  return () => clearTimeout(timer);
+}
+
+/** An event that was settled meanwhile has no lease: nothing is lost. */
+function extend(inboxes: readonly Inbox[], deliveryId: string): void {
+  const extending = actWhereKnown(inboxes, (inbox) => inbox.settle(deliveryId, { action: 'extend' }));
+  extending.catch(() => undefined);
 }

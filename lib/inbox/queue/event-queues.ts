@@ -33,6 +33,12 @@ export class EventQueues {
     return undefined;
   }
 
+  /** Milliseconds; undefined where the flow does not have an event that it has to settle. */
+  leaseOf(deliveryId: string): number | undefined {
+    const consumer = this.holding(deliveryId)?.consumer;
+    return consumer?.handledWhen === 'settled' ? consumer.redeliverAfter : undefined;
+  }
+
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: Readonly<Record<string, number>>): void {
     this.#waiting = waiting;

@@ -17,8 +17,11 @@ export interface ClipSink {
 }
 
 export interface ClipSpan {
-  /** When it ends, in milliseconds since 1970; asked again and again, for the end of an alarm may not be known yet. */
-  until: () => number;
+  /**
+   * When it ends, in milliseconds since 1970; asked again and again, for the end of an alarm may not be known yet.
+   * @param from the moment of the first picture; undefined before there is one
+   */
+  until: (from?: number) => number;
 }
 
 /** Why a clip is shorter than was asked for. */
@@ -28,7 +31,7 @@ export interface Recorded {
   /** The moments of its first and of its last picture, in milliseconds since 1970. */
   from: number;
   to: number;
-  cameraId: string;
+  camera: Joined['session']['device'];
   /** Codecs that were left out. */
   leftOut: readonly string[];
   reason: Shortness | undefined;
@@ -58,7 +61,7 @@ class Recording {
   #from: number | undefined;
   /** The moment of the newest. */
   #to = -Infinity;
-  #cameraId = '';
+  #camera: Recorded['camera'] = { id: '', name: '', status: '' };
   #leftOut: readonly string[] = [];
   /** The session has not come to what is new. */
   #isBehind = true;
@@ -71,9 +74,9 @@ class Recording {
   }
 
   async run(): Promise<Recorded> {
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; !this.#isWhole; attempt += 1) {
       const joined = await this.#join();
-      if (joined === undefined) return this.#recorded('recording ends');
+      if (joined === undefined) return this.#recorded(this.#isWhole ? undefined : 'recording ends');
       const end = await this.#read(joined);
       if (end !== 'recording ends') return this.#recorded(end);
       if (!this.#isBehind) attempt = 1;
@@ -82,9 +85,10 @@ class Recording {
         await this.#job.again(endsShort(), attempt);
       } catch (error) {
         if (this.#job.hasEnded) throw error;
-        return this.#recorded(end);
+        return this.#recorded(this.#isWhole ? undefined : end);
       }
     }
+    return this.#recorded(undefined);
   }
 
   /** Undefined where there was something, and no more of it comes. */
@@ -107,7 +111,7 @@ class Recording {
   /** @returns undefined where all is there */
   async #read(joined: Joined): Promise<Shortness | undefined> {
     const { reader, session } = joined;
-    this.#cameraId = session.cameraId;
+    this.#camera = session.device;
     this.#leftOut = reader.leftOut;
     this.#isBehind = true;
     try {
@@ -121,11 +125,19 @@ class Recording {
     } finally {
       await reader.close();
     }
-    return this.#to + WHOLE * 1000 >= this.#span.until() ? undefined : 'recording ends';
+    return this.#isWhole ? undefined : 'recording ends';
+  }
+
+  get #isWhole(): boolean {
+    return this.#to + WHOLE * 1000 >= this.#until();
+  }
+
+  #until(): number {
+    return this.#span.until(this.#from);
   }
 
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
-    if (moment >= this.#span.until() && this.#from !== undefined) return undefined;
+    if (this.#from !== undefined && moment >= this.#until()) return undefined;
     if (!this.#isNew(frame, moment)) return 'goes on';
     this.#from ??= moment;
     const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });
@@ -146,13 +158,13 @@ class Recording {
 
   #told(): { seconds: number; of: number | undefined } {
     const from = this.#from ?? 0;
-    const end = this.#span.until();
+    const end = this.#until();
     return { seconds: (this.#to - from) / 1000, of: Number.isFinite(end) ? (end - from) / 1000 : undefined };
   }
 
   #recorded(reason: Shortness | undefined): Recorded {
     const from = this.#from ?? 0;
-    return { from, to: this.#to, cameraId: this.#cameraId, leftOut: this.#leftOut, reason };
+    return { from, to: this.#to, camera: this.#camera, leftOut: this.#leftOut, reason };
   }
 }
 

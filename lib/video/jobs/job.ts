@@ -1,5 +1,6 @@
 import { Abort } from '../../concurrency/abort';
 import { abortOf } from '../../concurrency/abort-of-signal';
+import { timerMs } from '../../concurrency/timer-limit';
 import { RvmError } from '../../error';
 import type { Slow } from '../sessions/stream-reader';
 import type { Joined, Upstreams } from '../sessions/upstreams';
@@ -37,7 +38,7 @@ export class Job {
     );
     this.#deadline = setTimeout(
       () => this.#ending.abort(this.#failure ?? deadlineOver()),
-      options.deadlineMs,
+      timerMs(options.deadlineMs),
     );
   }
 

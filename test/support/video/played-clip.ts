@@ -49,6 +49,15 @@ export function complaints(clip: Buffer): string {
   return inFile(clip, (file) => run('ffmpeg', ['-v', 'warning', '-i', file, '-f', 'null', '-']));
 }
 
+/** As a JPEG. */
+export function firstPicture(clip: Buffer): Buffer {
+  return inFile(clip, (file) => {
+    const jpeg = `${file}.jpg`;
+    run('ffmpeg', ['-v', 'error', '-i', file, '-frames:v', '1', jpeg]);
+    return fs.readFileSync(jpeg);
+  });
+}
+
 /** Of each picture that is shown, in order, a hash of what ffmpeg decodes. */
 export function decoded(clip: Buffer): string[] {
   return inFile(clip, pictureHashes);

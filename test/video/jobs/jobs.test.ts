@@ -15,7 +15,8 @@ import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
 
 const ALARM = Date.UTC(2026, 2, 4, 5, 6, 7);
 const CHOICE = { quality: 'high', whenOffline: 'fail' as const };
-const WANTED: RtspWanted = { mode: 'recorded', camera: 'Gate', time: ALARM, preRoll: 0, ...CHOICE };
+const RECORDED = { mode: 'recorded' as const, camera: 'Gate', time: ALARM, preRoll: 0, ...CHOICE };
+const WANTED: RtspWanted = RECORDED;
 const LIVE: RtspWanted = { mode: 'live', camera: 'Gate', ...CHOICE };
 
 /** Notes what it is asked for, and makes pictures of nothing. */
@@ -179,7 +180,7 @@ describe('a video job', () => {
     });
 
     it('opens nothing for a time in the future', async () => {
-      source = { ...source, wanted: { ...WANTED, time: Date.now() + 60_000 } as RtspWanted };
+      source = { ...source, wanted: { ...RECORDED, time: Date.now() + 60_000 } };
       await assert.rejects(pictures(), { code: 'BAD_INPUT', message: /future/ });
       assert.equal(asked.length, 0);
     });

@@ -56,11 +56,7 @@ describe('the player of a view', function () {
   }
 
   /** A page without what these browsers lack. */
-  async function open(
-    url: string,
-    context: BrowserContextOptions = {},
-    script?: string,
-  ): Promise<void> {
+  async function open(url: string, context: BrowserContextOptions = {}, script?: string): Promise<void> {
     page = await browser.newPage(context);
     page.setDefaultTimeout(PATIENCE);
     [elsewhere, said] = [[], []];
