@@ -2,14 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { AlarmRhythm } from './webhooks/alarm-rhythm';
 import { Alarms, type AlarmRequest } from './webhooks/alarms';
 import { cameraRoutes } from './api/camera-routes';
+import { ClipPages } from './api/clips';
+import { Clips } from './world/clips';
 import { Clock } from './world/clock';
 import { Control } from './control/control-routes';
 import { Faults } from './world/faults';
+import { Incidents } from './world/incidents';
 import { HttpServer, type Answer, type Call } from './api/http-server';
 import { Onboarding, type CustomerEntry } from './world/onboarding';
 import { resolveOptions, type ResolvedOptions, type SandboxOptions } from './options';
 import { Ptz } from './api/ptz';
 import { RtspServer, type RtspFault } from './rtsp/server';
+import { Scenes } from './scene/scenes';
 import { Sender, type Endpoint } from './webhooks/sender';
 import { Service, type ServiceRoute } from './api/service';
 import { Sessions } from './api/sessions';
@@ -41,6 +45,9 @@ export class Sandbox {
   readonly #sessions = new Sessions(this.#clock.now);
   readonly #faults = new Faults();
   readonly #ptz = new Ptz();
+  readonly #scenes = new Scenes();
+  readonly #incidents = new Incidents();
+  readonly #clips = new Clips();
   /** Ends what waits in real time. */
   readonly #closing = new AbortController();
   readonly #world;
@@ -62,7 +69,15 @@ export class Sandbox {
     this.#onboarding = new Onboarding(this.#world);
     this.#versions = parseSupportedVersions(options.versions) ?? [];
     this.#sender = new Sender(clock, this.#stations, { timeoutMs, resendOnStatus: options.resendOnStatus });
-    this.#alarms = new Alarms({ clock, world: this.#world, sender: this.#sender, seed });
+    this.#alarms = new Alarms({
+      clock,
+      world: this.#world,
+      sender: this.#sender,
+      clips: this.#clips,
+      incidents: this.#incidents,
+      clipUri: (clipId) => this.#clipUri(clipId),
+      seed,
+    });
     this.#rhythm = new AlarmRhythm(
       options.eventsPerMinute,
       () => this.#alarms.raiseAny(),
@@ -171,14 +186,28 @@ export class Sandbox {
       port: rtspPort ?? DEFAULT_RTSP_PORT,
       fallbackToFreePort: rtspPort === undefined,
       now: this.#clock.now,
+      scenes: this.#scenes,
     });
     this.#rtsp = rtsp;
     const routes = this.#routes(rtsp);
     const service = this.#service(routes);
     const control = this.#control(routes, rtsp);
-    const answerer = (call: Call): Promise<Answer | 'reset'> =>
-      Control.owns(call.path) ? control.answer(call) : service.answer(call);
+    const clips = new ClipPages({
+      clips: this.#clips,
+      incidents: this.#incidents,
+      scenes: this.#scenes,
+      now: this.#clock.now,
+    });
+    const answerer = (call: Call): Promise<Answer | 'reset'> => {
+      if (Control.owns(call.path)) return control.answer(call);
+      return ClipPages.owns(call.path) ? clips.answer(call) : service.answer(call);
+    };
     this.#http = await HttpServer.start({ host, port, answerer });
+  }
+
+  /** A name of this machine that is neither an address nor `localhost`, so that nobody takes the clip for one of a machine nearby. */
+  #clipUri(clipId: string): string {
+    return `http://sandbox.localhost:${new URL(this.url).port}/clips/${clipId}`;
   }
 
   #routes(rtsp: RtspServer): ServiceRoute[] {
@@ -195,6 +224,8 @@ export class Sandbox {
         remoteId: this.#options.remoteId,
         liveStyle: this.#options.liveStyle,
         now: this.#clock.now,
+        scenes: this.#scenes,
+        incidents: this.#incidents,
         grantRtsp: (request) => rtsp.grant(request),
       }),
       ...this.#ptz.routes(),
@@ -229,7 +260,11 @@ export class Sandbox {
           stations: this.#stations,
           versions: this.#versions,
           addresses: { url: this.url, rtspUrl: this.rtspUrl },
-          video: { sessions: rtsp.sessionCount, opened: rtsp.openedCount },
+          video: {
+            connections: rtsp.connectionCount,
+            sessions: rtsp.sessionCount,
+            opened: rtsp.openedCount,
+          },
         }),
     });
   }

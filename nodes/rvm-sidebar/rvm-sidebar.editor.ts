@@ -130,7 +130,9 @@ class Sidebar {
   }
 
   readonly #openEvent = (row: SidebarRow, opener: HTMLElement): void => {
-    this.#panel.toggle({ wanted: { delivery: row.deliveryId }, texts: eventTexts(row), opener });
+    const [what, where] = eventTexts(row);
+    const texts = [what, where, new Date(row.time).toLocaleString()] as const;
+    this.#panel.toggle({ wanted: { delivery: row.deliveryId }, texts, opener });
   };
 
   readonly #openCamera: OpenCamera = ({ key, name }, camera, opener) => {

@@ -1,7 +1,7 @@
 import '../../lib/video/view/player/player.css';
 import './video-panel.css';
 import { PlayFailure, wordsFor } from '../../lib/video/view/player/failure.browser';
-import { mount, type MountedPlayer } from '../../lib/video/view/player/player.browser';
+import { mount, type MountedPlayer, type PlayerOptions } from '../../lib/video/view/player/player.browser';
 import { stillPicture } from '../../lib/video/view/player/still-picture.browser';
 import { playerTexts } from './player-texts.editor';
 import { linesOf, own } from './row.editor';
@@ -60,13 +60,15 @@ export class VideoPanel {
   }
 
   #open(view: PanelView): void {
+    const [, where, quiet] = view.texts;
     const place = $('<div class="rvm-video-place">');
-    const below = $('<div class="rvm-video-below">').append($('<div>').append(linesOf('', ...restOf(view))));
+    const below = $('<div class="rvm-video-below">').append($('<div>').append(linesOf('', where, quiet)));
     const element = this.#frame(view).append(place, below).appendTo('body');
     const isOfEvent = 'delivery' in view.wanted;
-    const [holder] = place.get();
-    if (holder === undefined) return;
-    const options = { headers: authorization, start: isOfEvent ? ('recorded' as const) : ('live' as const) };
+    const [[holder], [keysOf]] = [place.get(), element.get()];
+    if (holder === undefined || keysOf === undefined) return;
+    const start = isOfEvent ? 'recorded' : 'live';
+    const options: PlayerOptions = { headers: authorization, start, keysOf };
     const player = mount(holder, settingsOf(view.wanted), playerTexts(), options);
     const shown = { ...view, element, player, ending: new AbortController() };
     this.#shown = shown;
@@ -129,8 +131,4 @@ export class VideoPanel {
       left: isLeft ? 'auto' : `${right}px`,
     });
   }
-}
-
-function restOf({ texts: [, where, quiet] }: PanelView): [where: string, quiet: string] {
-  return [where, quiet];
 }

@@ -3,6 +3,8 @@ import type { LiveStyle, RemoteIdPlace } from '../options';
 import type { ServiceRequest, ServiceRoute } from './service';
 import { snapshot } from './snapshot';
 import { rtspSession, type GrantRtsp } from './rtsp-session';
+import type { Scenes } from '../scene/scenes';
+import type { Incidents } from '../world/incidents';
 import { accessibleCameras, type Camera, type World } from '../world/world';
 
 interface CameraOptions {
@@ -10,6 +12,8 @@ interface CameraOptions {
   remoteId: RemoteIdPlace;
   liveStyle: LiveStyle;
   now: () => number;
+  scenes: Scenes;
+  incidents: Incidents;
   grantRtsp: GrantRtsp;
 }
 
@@ -17,19 +21,23 @@ const PAGE_SIZE = 100;
 
 /** The device collection, details, data sources, RTSP sessions and snapshots (specification, sections 2 and 4). */
 export function cameraRoutes(options: CameraOptions): ServiceRoute[] {
-  const { world, remoteId, liveStyle, now, grantRtsp } = options;
+  const { world, remoteId, now, scenes, incidents } = options;
   return [
     get('devices', 'rel/devices', (request) => collection(request, world, remoteId)),
     get('devices/:camera', 'rel/self', (request) => details(request, world, remoteId)),
     get('devices/:camera/data-sources', 'rel/data_sources', (request) => dataSources(request, world)),
     get('devices/:camera/snapshot', 'rel/snapshot', (request) =>
-      snapshot(request.onlineCamera(), request.call.query.get('width'), now()),
+      snapshot(request.onlineCamera(), request.call.query.get('width'), {
+        scenes,
+        incidents,
+        now: now(),
+      }),
     ),
     {
       method: 'POST',
       path: 'devices/:camera/rtsp',
       relation: 'rel/rtsp',
-      answer: (request) => rtspSession(request, grantRtsp, liveStyle),
+      answer: (request) => rtspSession(request, options),
     },
   ];
 }

@@ -3,7 +3,7 @@ import type { Answer, Call } from './http-server';
 import { matchPath } from './path-pattern';
 import { Refusal } from '../refusal';
 import { sameText } from '../same-text';
-import type { Disturbance, Faults } from '../world/faults';
+import type { Disturbance, Faults, Lateness } from '../world/faults';
 import type { Sessions } from './sessions';
 import { accessibleCameras, type Camera, type World } from '../world/world';
 
@@ -21,6 +21,8 @@ export interface ServiceRequest {
   /** The other variable parts of the path, by name. */
   parameters: Readonly<Record<string, string>>;
   isOnline: (camera: Camera) => boolean;
+  /** How long a recording of the camera takes to be there, and what is told until then; undefined = it is there at once. */
+  lateness: (camera: Camera) => Lateness | undefined;
   /** The link to a path below the service; it carries the version. */
   link: (path: string, version?: string) => string;
 }
@@ -88,6 +90,7 @@ export class Service {
       onlineCamera: () => usable(existing(camera), isOnline),
       parameters: match.parameters,
       isOnline,
+      lateness: (asked) => this.#options.faults.lateness(asked),
       link: (path, version = match.version) => `${this.#prefix}/v${version ?? '0'}/${path}`,
     };
   }

@@ -1,24 +1,20 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Answer } from './http-server';
 import { badRequest } from '../refusal';
+import type { Scenes } from '../scene/scenes';
+import type { Incidents } from '../world/incidents';
+import { viewOf } from '../world/views';
 import type { Camera } from '../world/world';
 
-/** Widths of the pictures that scripts/make-snapshots.sh makes, smallest first. */
-const WIDTHS = [160, 320] as const;
-type Width = (typeof WIDTHS)[number];
+const DEFAULT_WIDTH = 320;
 
-/** The recording's first second; its pictures repeat every 60 s. */
-const FIXTURE_START_S = 1_760_000_000;
-const END_OF_IMAGE = Buffer.from([0xff, 0xd9]);
-
-const pictures = new Map<Width, readonly Buffer[]>();
-
-/** The live picture of this second as JPEG; `width` picks the nearest size that is not larger, else the smallest. */
-export function snapshot(camera: Camera, width: string | null, now: number): Answer {
-  const list = picturesOf(nearestWidth(width));
-  const second = Math.floor(now / 1000) - FIXTURE_START_S;
-  const index = ((second % list.length) + list.length) % list.length;
+/** The live picture of this second as JPEG: of the sizes there are the largest that is not wider than `width`, else the smallest. */
+export async function snapshot(
+  camera: Camera,
+  width: string | null,
+  { scenes, incidents, now }: { scenes: Scenes; incidents: Incidents; now: number },
+): Promise<Answer> {
+  const wanted = widthOf(width);
+  const stills = await scenes.stills(camera.scene);
   return {
     status: 200,
     headers: {
@@ -26,35 +22,15 @@ export function snapshot(camera: Camera, width: string | null, now: number): Ans
       'X-Resource-Timestamp': new Date(now).toISOString(),
       'Content-Disposition': `inline; filename="${camera.name.replaceAll(' ', '-')}.jpg"`,
     },
-    body: list[index],
+    body: stills.jpeg(Math.floor(now / 1000), viewOf(camera, incidents), wanted),
   };
 }
 
-function nearestWidth(text: string | null): Width {
-  if (text === null || text === '') return 320;
+function widthOf(text: string | null): number {
+  if (text === null || text === '') return DEFAULT_WIDTH;
   const width = Number(text);
   if (!Number.isInteger(width) || width < 1 || width > 10_000) {
     throw badRequest('width must be a whole number from 1 to 10000.', 'width');
   }
-  return WIDTHS.findLast((known) => known <= width) ?? WIDTHS[0];
-}
-
-function picturesOf(width: Width): readonly Buffer[] {
-  const known = pictures.get(width);
-  if (known !== undefined) return known;
-  const list = splitJpegs(readFileSync(join(__dirname, '..', 'fixture', `snapshots-${width}.mjpeg`)));
-  pictures.set(width, list);
-  return list;
-}
-
-/** A JPEG ends at its end-of-image marker, which cannot occur inside its data. */
-function splitJpegs(bytes: Buffer): Buffer[] {
-  const list: Buffer[] = [];
-  for (let start = 0; start < bytes.length;) {
-    const end = bytes.indexOf(END_OF_IMAGE, start);
-    if (end < 0) break;
-    list.push(bytes.subarray(start, end + END_OF_IMAGE.length));
-    start = end + END_OF_IMAGE.length;
-  }
-  return list;
+  return width;
 }

@@ -1,7 +1,7 @@
 import { MOST_SECONDS, type Alarms } from '../webhooks/alarms';
 import type { Clock } from '../world/clock';
 import { guardControl } from './control-guard';
-import { FAULT_KINDS, type FaultKind, type Faults } from '../world/faults';
+import { FAULT_KINDS, LATE_WAYS, type FaultKind, type Faults, type LateWay } from '../world/faults';
 import type { Answer, Call } from '../api/http-server';
 import { jsonBody, onlyFields, optionalNumber, optionalText, requiredText } from '../api/json-body';
 import type { Onboarding } from '../world/onboarding';
@@ -126,13 +126,15 @@ function faultRoutes({ faults, world, relations }: ControlOptions): ControlRoute
       method: 'POST',
       path: '/sandbox/faults',
       answer: (body) => {
-        onlyFields(body, ['kind', 'camera', 'relation', 'status', 'ms', 'count']);
+        onlyFields(body, ['kind', 'camera', 'relation', 'status', 'ms', 'seconds', 'way', 'count']);
         const id = faults.add({
           kind: faultKind(requiredText(body, 'kind')),
           camera: faultCamera(world, optionalText(body, 'camera')),
           relation: faultRelation(relations, optionalText(body, 'relation')),
           status: optionalNumber(body, 'status', { low: 200, high: 599, whole: true }),
           ms: optionalNumber(body, 'ms', { low: 0, high: 600_000 }),
+          seconds: optionalNumber(body, 'seconds', { low: 0, high: 86_400 }),
+          way: lateWay(optionalText(body, 'way')),
           count: optionalNumber(body, 'count', { low: 1, high: 1_000_000, whole: true }),
         });
         return { status: 201, body: { id } };
@@ -155,6 +157,13 @@ function faultKind(text: string): FaultKind {
   const kind = FAULT_KINDS.find((known) => known === text.toLowerCase().replaceAll(/[ _]/g, '-'));
   if (kind === undefined) throw badRequest(`kind must be one of ${FAULT_KINDS.join(', ')}.`, 'kind');
   return kind;
+}
+
+function lateWay(text: string | undefined): LateWay | undefined {
+  if (text === undefined) return undefined;
+  const way = LATE_WAYS.find((known) => known === text);
+  if (way !== undefined) return way;
+  throw badRequest(`way must be one of ${LATE_WAYS.join(', ')}.`, 'way');
 }
 
 function faultCamera(world: World, key: string | undefined): Camera | undefined {

@@ -16,8 +16,8 @@ interface StateSources {
   world: World;
   versions: readonly string[];
   addresses: { url: string; rtspUrl: string };
-  /** RTSP sessions that are open, and all that there ever were. */
-  video: { sessions: number; opened: number };
+  /** Of the RTSP server; `opened`: all sessions that there ever were. */
+  video: { connections: number; sessions: number; opened: number };
 }
 
 /** What `GET /sandbox/state` tells: all of the sandbox's inside, but no key, password or phrase. */

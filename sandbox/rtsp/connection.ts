@@ -63,7 +63,6 @@ export class Connection implements Peer {
 
   carry(session: RtspSession, channels: readonly [number, number]): void {
     if (this.socket.destroyed) session.end();
-    this.#release(session);
     for (const channel of channels) this.#channels.set(channel, session);
     session.whenEnded(() => this.#release(session));
   }

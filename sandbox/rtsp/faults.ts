@@ -33,8 +33,18 @@ export type StreamFault = Scope &
     | { kind: 'no-key-frame' | 'aggregate-parameter-sets' | 'lone-bye' }
   );
 
+/**
+ * A recording is not there yet: until `seconds` after its moment it is not found, ends before its first picture, or ends
+ * where it has been written up to.
+ */
+export interface Lateness {
+  seconds: number;
+  way: 'not-found' | 'ends' | 'short';
+}
+type LateFault = Pick<Scope, 'camera'> & { kind: 'recording-late' } & Lateness;
+
 /** Trouble on demand. */
-export type RtspFault = AnswerFault | DescriptionFault | StreamFault;
+export type RtspFault = AnswerFault | DescriptionFault | StreamFault | LateFault;
 
 type Kind = RtspFault['kind'];
 type OfKind<K extends Kind> = Extract<RtspFault, { kind: K }>;
@@ -75,7 +85,7 @@ export class Faults {
 
   /** Switches a fault on, beside those already on. */
   add(fault: RtspFault): void {
-    this.#armed.push({ fault, left: fault.count ?? Infinity });
+    this.#armed.push({ fault, left: 'count' in fault ? (fault.count ?? Infinity) : Infinity });
   }
 
   clear(): void {
@@ -93,6 +103,14 @@ export class Faults {
   /** Every fault that meets the stream of a session which plays for the first time. */
   forStream(camera: string): StreamFault[] {
     return this.#take(isStreamFault, camera);
+  }
+
+  /** How late the recordings of a camera are; undefined = they are there at once. */
+  lateness(camera: string): Lateness | undefined {
+    return this.#armed
+      .map(({ fault }) => fault)
+      .filter((fault) => fault.kind === 'recording-late')
+      .find((fault) => fault.camera === undefined || fault.camera === camera);
   }
 
   /** True where a fault of this kind meets the description of the camera. */

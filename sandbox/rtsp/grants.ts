@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
+import type { Lateness } from './faults';
+import { isTrackName, type TrackName } from './media/tracks';
+import type { View } from '../scene/view';
+
 /** Oldest grants beyond this number are forgotten, so that a caller who only ever asks cannot fill the memory. */
 const MAX_GRANTS = 5000;
 
@@ -10,6 +14,10 @@ export interface GrantRequest {
   start?: number;
   /** Whose sessions are counted together against the limit, such as an Agent User. */
   owner?: string | undefined;
+  /** What the camera looks at; absent = an empty gate. */
+  view?: View;
+  /** How long a recording takes to be there, where that is not at once. */
+  late?: Lateness | undefined;
 }
 
 /** The right to play one camera, live or recorded, in a limited number of RTSP sessions. */
@@ -34,8 +42,8 @@ export interface GrantPolicy {
 /** What a request URL points at. */
 export interface Target {
   grant: Grant;
-  /** The URL named the track, not the whole session. */
-  track: boolean;
+  /** The track that the URL named; undefined = the whole session. */
+  track: TrackName | undefined;
 }
 
 /** Gives out RTSP URLs with unguessable tokens and finds again what a URL stands for. */
@@ -68,16 +76,17 @@ export class Grants {
   }
 
   /** What a request URL stands for: with or without a slash at the end, with or without the track; undefined = nothing. */
-  find(uri: string, track: string): Target | undefined {
+  find(uri: string): Target | undefined {
     const url = parseUrl(uri);
     if (url === undefined) return undefined;
     const parts = url.pathname.split('/').filter((part) => part !== '');
-    const named = parts.at(-1) === track;
-    if (named) parts.pop();
+    const last = parts.at(-1);
+    const track = isTrackName(last) ? last : undefined;
+    if (track !== undefined) parts.pop();
     const token = this.#policy.tokenPlace === 'query' ? url.searchParams.get('token') : parts.pop();
     const grant = this.#byToken.get(token?.replace(/\/$/, '') ?? '');
     if (grant === undefined || parts.join('/') !== cameraPath(grant)) return undefined;
-    return { grant, track: named };
+    return { grant, track };
   }
 
   /** True while this session (or, without one, a new session) may use the grant. */

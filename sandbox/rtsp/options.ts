@@ -2,6 +2,7 @@ import type { SecureContextOptions } from 'node:tls';
 
 import type { Authentication } from './authentication';
 import type { TransportKind } from './protocol/transport-header';
+import { Scenes } from '../scene/scenes';
 
 /** Where the server listens, and what of the real service's video is not known: one switch each. */
 export interface RtspServerOptions {
@@ -14,6 +15,8 @@ export interface RtspServerOptions {
   now: () => number;
   /** Milliseconds of a clock that never jumps, by which signs of life are timed. Default: that of the process. */
   steady?: () => number;
+  /** The recordings that are played. Default: those of the package, read anew. */
+  scenes?: Scenes;
   /** Ways the stream can be sent. Default: both. */
   transports?: readonly TransportKind[];
   /** User name and password for the RTSP URLs, which then carry them. Default: none. */
@@ -53,6 +56,7 @@ export function withDefaults(options: RtspServerOptions): EffectiveOptions {
     ...options,
     steady: options.steady ?? (() => performance.now()),
     tokenPlace,
+    scenes: options.scenes ?? new Scenes(),
     transports: options.transports ?? ['tcp', 'udp'],
     trackControl: options.trackControl ?? (tokenPlace === 'path' ? 'relative' : 'absolute'),
     urlLifetimeSeconds: options.urlLifetimeSeconds ?? 300,

@@ -61,6 +61,11 @@ export class RtspServer {
     return this.#service.sessions.opened;
   }
 
+  /** Connections that are open now, with a session or without. */
+  get connectionCount(): number {
+    return this.#sockets.size;
+  }
+
   /**
    * One-time RTSP URL: good for one session. Before its first PLAY it expires after 300 s of `now()`.
    * `start` = epoch milliseconds of recorded video, absent = live. The URL is a secret as a whole.

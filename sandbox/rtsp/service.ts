@@ -1,16 +1,16 @@
 import { Authenticator } from './authentication';
 import { Faults, type AnswerFault } from './faults';
-import { Fixture } from './media/fixture';
 import { Grants, type Grant, type GrantRequest, type Target } from './grants';
 import type { EffectiveOptions } from './options';
 import type { Peer } from './peer';
 import { sessionUrl, trackUrl } from './request-url';
 import type { RtspRequest } from './protocol/request-parser';
 import type { RtspResponse } from './protocol/response';
-import { TRACK, describeSession } from './media/sdp';
-import type { RtspSession } from './session';
+import { describeSession } from './media/sdp';
+import type { PlayResult, RtspSession } from './session';
 import { Sessions } from './sessions';
 import { Setup } from './setup';
+import { Studio } from './studio';
 
 const PUBLIC_METHODS = ['OPTIONS', 'DESCRIBE', 'SETUP', 'PLAY', 'PAUSE', 'GET_PARAMETER', 'TEARDOWN'];
 const ALLOW = { Allow: PUBLIC_METHODS.join(', ') };
@@ -40,7 +40,7 @@ export class RtspService {
   readonly #urlOf: (grant: Grant) => string;
   readonly #authenticator: Authenticator | undefined;
   readonly #setup: Setup;
-  #fixture: Promise<Fixture> | undefined;
+  readonly #studio: Studio;
 
   /** `urlOf` makes the URL of a grant. */
   constructor(options: EffectiveOptions, urlOf: (grant: Grant) => string) {
@@ -50,7 +50,8 @@ export class RtspService {
     this.grants = new Grants({ now, uses, tokenPlace, lifetimeSeconds });
     this.sessions = new Sessions(options.maxSessions, options.sessionTimeoutSeconds);
     this.#authenticator = authentication && new Authenticator(authentication, now);
-    this.#setup = new Setup(options, this.sessions, this.faults);
+    this.#studio = new Studio(options.scenes);
+    this.#setup = new Setup(options, this.sessions, this.faults, this.#studio);
   }
 
   grant(request: GrantRequest): string {
@@ -62,7 +63,7 @@ export class RtspService {
     if (refusal !== undefined) return { response: refusal, faults: [] };
     const session = this.#sessionOf(request);
     session?.touch();
-    const target = this.grants.find(request.uri, TRACK);
+    const target = this.grants.find(request.uri);
     const response = this.#admit(request, target, session);
     if (response !== undefined && request.method !== 'OPTIONS') return { response, faults: [] };
     const faults = this.#faultsFor(request.method, target?.grant);
@@ -120,7 +121,7 @@ export class RtspService {
       case 'DESCRIBE':
         return this.#describe(context);
       case 'SETUP':
-        return this.#setup.answer(request, peer, target.grant, session, await this.#load());
+        return this.#setup.answer(request, peer, target, session);
       case 'PLAY':
         return this.#play(context);
       case 'PAUSE':
@@ -132,19 +133,15 @@ export class RtspService {
     }
   }
 
-  #load(): Promise<Fixture> {
-    this.#fixture ??= Fixture.load();
-    return this.#fixture;
-  }
-
   async #describe({ request, target: { grant } }: Context): Promise<RtspResponse> {
     if (!acceptsSdp(request.headers.get('accept'))) return { status: 406 };
+    if (this.#setup.isMissing(grant)) return { status: 404 };
     const { trackControl, recordingSeconds, host } = this.#options;
     const description = describeSession({
-      fixture: await this.#load(),
+      programme: await this.#studio.programme(grant),
       title: grant.cameraName,
       address: host,
-      trackControl: trackControl === 'relative' ? TRACK : trackUrl(request.uri),
+      trackControl: (track) => (trackControl === 'relative' ? track : trackUrl(request.uri, track)),
       parameterSets: !this.faults.inDescription('no-parameter-sets', grant.cameraId),
       ...(grant.start === undefined ? {} : { length: recordingSeconds }),
     });
@@ -162,8 +159,7 @@ export class RtspService {
     session.grant.sessions.add(session.id);
     const { range, start } = result;
     if (start === undefined) return answerIn(session, { Range: range });
-    const info = `url=${trackUrl(request.uri)};seq=${start.sequence};rtptime=${start.timestamp}`;
-    const response = answerIn(session, { Range: range, 'RTP-Info': info });
+    const response = answerIn(session, { Range: range, 'RTP-Info': rtpInfo(request.uri, start) });
     return { ...response, afterwards: () => session.start() };
   }
 
@@ -181,6 +177,18 @@ function refuseForm({ version, method, headers }: RtspRequest): RtspResponse | u
   if (!SERVED_METHODS.includes(method)) return { status: 501, headers: { Public: ALLOW.Allow } };
   const required = headers.get('require') ?? headers.get('proxy-require');
   return required === undefined ? undefined : { status: 551, headers: { Unsupported: required } };
+}
+
+/** Where the first packet of each track stands (RFC 2326, section 12.33). */
+function rtpInfo(uri: string, { video, sound }: NonNullable<PlayResult['start']>): string {
+  const points = [
+    ['track1', video],
+    ['track2', sound],
+  ] as const;
+  const entries = points.map(([track, point]) =>
+    point === undefined ? '' : `url=${trackUrl(uri, track)};seq=${point.sequence};rtptime=${point.timestamp}`,
+  );
+  return entries.filter((entry) => entry !== '').join(',');
 }
 
 function optionsAnswer(session: RtspSession | undefined): RtspResponse {

@@ -1,20 +1,14 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Grant } from './grants';
-import type { Player, StartPoint } from './media/player';
+import type { Player } from './media/player';
 import type { Timeline } from './media/timeline';
-import type { MediaTransport } from './media/transport';
+import type { StartPoint, Track } from './media/track';
 
 export interface PlayResult {
   range: string;
   /** Absent where the stream simply goes on. */
-  start?: StartPoint;
-}
-
-/** What a session plays with, known from SETUP on. */
-export interface Stage {
-  transport: MediaTransport;
-  player: Player;
+  start?: { video: StartPoint | undefined; sound: StartPoint | undefined };
 }
 
 /** One RTSP session: from SETUP to TEARDOWN, to its time-out, or to the end of the connection that carries it. */
@@ -22,23 +16,24 @@ export class RtspSession {
   readonly id = randomBytes(12).toString('hex');
   readonly grant: Grant;
   readonly #timeline: Timeline;
+  readonly #player: Player;
   readonly #cleanUp: (() => void)[] = [];
-  #stage: Stage | undefined;
   readonly #steady: () => number;
   #lastSign: number;
   #played = false;
   #ended = false;
 
   /** `steady` = milliseconds of a clock that never jumps. */
-  constructor(grant: Grant, timeline: Timeline, steady: () => number) {
+  constructor(grant: Grant, timeline: Timeline, player: Player, steady: () => number) {
     this.grant = grant;
+    this.#player = player;
     this.#timeline = timeline;
     this.#steady = steady;
     this.#lastSign = steady();
   }
 
   get playing(): boolean {
-    return this.#stage?.player.playing ?? false;
+    return this.#player.playing;
   }
 
   /** A sign of life: a request with this id, or a report of the player. */
@@ -51,11 +46,11 @@ export class RtspSession {
     return this.#steady() - this.#lastSign > seconds * 1000;
   }
 
-  /** Sets how the stream is sent, or changes it while nothing is played. */
-  equip(stage: Stage): void {
-    this.#stage?.transport.close();
-    this.#stage = stage;
-    if (this.#ended) stage.transport.close();
+  /** Sets how a track is sent, or changes it while nothing is played. */
+  equip(kind: 'video' | 'sound', track: Track): void {
+    this.#player[kind]?.transport.close();
+    this.#player[kind] = track;
+    if (this.#ended) track.transport.close();
   }
 
   /** Called once when the session ends. */
@@ -65,33 +60,38 @@ export class RtspSession {
 
   /** Prepares what a PLAY asks for; `start` sends it. A number is the status of a refusal. */
   prepare(range: string | undefined): PlayResult | 455 | 457 | 501 {
-    const player = this.#stage?.player;
-    if (player === undefined) return 455;
+    const player = this.#player;
+    if (!this.#isReady) return 455;
     if (range === undefined && player.playing) return { range: this.#timeline.rangeFrom(player.position) };
     const plan = this.#timeline.plan(range, this.#played ? player.position : undefined);
     if (typeof plan === 'number') return plan;
     player.load(plan.passage);
-    return { range: plan.range, start: player.startPoint };
+    return { range: plan.range, start: player.startPoints };
   }
 
   /** Sends what was prepared. */
   start(): void {
     if (this.#ended) return;
     this.#played = true;
-    this.#stage?.player.run();
+    this.#player.run();
   }
 
   /** False before SETUP is complete. */
   pause(): boolean {
-    this.#stage?.player.pause();
-    return this.#stage !== undefined;
+    this.#player.pause();
+    return this.#isReady;
   }
 
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#stage?.player.pause();
-    this.#stage?.transport.close();
+    this.#player.pause();
+    this.#player.video?.transport.close();
+    this.#player.sound?.transport.close();
     for (const action of this.#cleanUp) action();
+  }
+
+  get #isReady(): boolean {
+    return this.#player.video !== undefined || this.#player.sound !== undefined;
   }
 }

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { Clips } from '../world/clips';
 import type { Clock } from '../world/clock';
+import type { Incidents } from '../world/incidents';
 import { payloadOf, type Occurrence } from './message';
 import { badRequest, Refusal } from '../refusal';
 import { SeededChoice } from '../world/seeded';
@@ -31,14 +33,27 @@ const CAMERA_HEALTH = [
 ];
 const SERVER_HEALTH = [{ eventName: 'Server storage low', eventType: 'ServerStorageLow' }];
 
+interface AlarmOptions {
+  clock: Clock;
+  world: World;
+  sender: Sender;
+  clips: Clips;
+  incidents: Incidents;
+  /** Where a clip can be had. */
+  clipUri: (clipId: string) => string;
+  seed: number;
+}
+
 /** Makes alarms and tells them to every endpoint; each alarm ends after a while, by the sandbox's clock. */
 export class Alarms {
+  readonly #options;
   readonly #clock;
   readonly #world;
   readonly #sender;
   readonly #choice;
 
-  constructor(options: { clock: Clock; world: World; sender: Sender; seed: number }) {
+  constructor(options: AlarmOptions) {
+    this.#options = options;
     this.#clock = options.clock;
     this.#world = options.world;
     this.#sender = options.sender;
@@ -53,6 +68,7 @@ export class Alarms {
     const eventClass = eventClassOf(request.eventClass);
     const seconds = secondsOf(request.seconds);
     const camera = this.#cameraFor(request.camera, eventClass);
+    const startedAt = this.#clock.now();
     const rule = this.#choice.pick(rulesFor(eventClass, camera)) ?? SECURITY_RULES[0];
     const occurrence: Occurrence = {
       alarmId: randomUUID(),
@@ -61,12 +77,22 @@ export class Alarms {
       eventType: rule?.eventType ?? '',
       site: camera?.site ?? this.#anySite(),
       camera,
-      clipId: eventClass === 'security' ? randomUUID() : undefined,
-      startedAt: this.#clock.now(),
+      clip: eventClass === 'security' ? this.#record(camera, startedAt) : undefined,
+      startedAt,
     };
     const messageId = this.#tell(occurrence, undefined);
     this.#clock.schedule(seconds * 1000, () => void this.#tell(occurrence, this.#clock.now()));
     return { alarmId: occurrence.alarmId, messageId };
+  }
+
+  /** What was seen, for the recording and the clip. */
+  #record(camera: Camera | undefined, startedAt: number): Occurrence['clip'] {
+    const { clips, incidents, clipUri } = this.#options;
+    if (camera === undefined) return undefined;
+    const clipId = randomUUID();
+    incidents.add(camera.id, startedAt);
+    clips.add(clipId, { camera, startedAt });
+    return { clipId, clipUri: clipUri(clipId) };
   }
 
   /** As the service would by itself: four of five are alarms of a camera, the others tell of health. */

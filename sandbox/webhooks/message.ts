@@ -12,8 +12,8 @@ export interface Occurrence {
   site: Site;
   /** Undefined for an event of the server itself. */
   camera: Camera | undefined;
-  /** Of the video clip; security events have one. */
-  clipId: string | undefined;
+  /** The video clip; security events have one. */
+  clip: { clipId: string; clipUri: string } | undefined;
   /** Milliseconds since 1970. */
   startedAt: number;
 }
@@ -32,8 +32,7 @@ const MESSAGE_VERSION = '1.0.0';
  * times carry no zone. Events of a server have no camera fields.
  */
 export function payloadOf(occurrence: Occurrence, station: Station, endedAt: number | undefined): object {
-  const { site, camera, clipId } = occurrence;
-  const clip = { clipId, clipUri: `https://sandbox.invalid/clips/${clipId}` };
+  const { site, camera, clip } = occurrence;
   const cameraFields = camera && {
     cameraId: camera.id,
     cameraName: camera.name,
@@ -57,7 +56,7 @@ export function payloadOf(occurrence: Occurrence, station: Station, endedAt: num
     serverId: site.server.id,
     serverName: site.server.name,
     ...cameraFields,
-    ...(clipId === undefined ? {} : clip),
+    ...clip,
     gatewayId: site.gatewayId,
   };
 }

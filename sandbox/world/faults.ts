@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { badRequest } from '../refusal';
 import type { Camera } from './world';
 
-export const FAULT_KINDS = ['latency', 'status', 'reset', 'session-expiry', 'camera-offline'] as const;
+export const FAULT_KINDS = [
+  'latency',
+  'status',
+  'reset',
+  'session-expiry',
+  'camera-offline',
+  'recording-late',
+] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface FaultRequest {
@@ -15,9 +22,27 @@ export interface FaultRequest {
   status?: number | undefined;
   /** Of the kind `latency`: milliseconds before the answer. */
   ms?: number | undefined;
+  /** Of the kind `recording-late`: seconds until a recording is there, and what is told until then. */
+  seconds?: number | undefined;
+  way?: LateWay | undefined;
   /** How many requests it meets; absent = all until the faults are cleared, but one for `session-expiry`. */
   count?: number | undefined;
 }
+
+/**
+ * `code`: the service answers with a code. `not-found`: the RTSP server answers 404. `ends`: it ends the stream before the first
+ * picture. `short`: it ends the stream where the recording ends so far.
+ */
+export const LATE_WAYS = ['code', 'not-found', 'ends', 'short'] as const;
+export type LateWay = (typeof LATE_WAYS)[number];
+
+export interface Lateness {
+  seconds: number;
+  way: LateWay;
+}
+
+/** Of a camera that records late by nature. */
+const BY_NATURE: Lateness = { seconds: 4, way: 'not-found' };
 
 interface Fault extends FaultRequest {
   id: string;
@@ -55,6 +80,8 @@ export class Faults {
     if (request.kind === 'status' && request.status === undefined)
       throw badRequest('status is missing.', 'status');
     if (request.kind === 'latency' && request.ms === undefined) throw badRequest('ms is missing.', 'ms');
+    if (request.kind === 'recording-late' && request.seconds === undefined)
+      throw badRequest('seconds is missing.', 'seconds');
     if (this.#faults.length >= MOST_FAULTS) throw badRequest('There are too many faults; DELETE them first.');
     const once = request.kind === 'session-expiry' ? 1 : Infinity;
     const id = randomUUID();
@@ -67,15 +94,26 @@ export class Faults {
   }
 
   list(): object[] {
-    return this.#faults.map(({ id, kind, camera, relation, status, ms, remaining }) => ({
+    return this.#faults.map(({ id, kind, camera, relation, status, ms, seconds, way, remaining }) => ({
       id,
       kind,
       camera: camera?.id,
       relation,
       status,
       ms,
+      seconds,
+      way,
       remaining: Number.isFinite(remaining) ? remaining : null,
     }));
+  }
+
+  /** How late the recordings of a camera are; undefined = they are there at once. */
+  lateness(camera: Camera): Lateness | undefined {
+    const fault = this.#faults.find(
+      ({ kind, camera: only }) => kind === 'recording-late' && (only === undefined || only === camera),
+    );
+    if (fault === undefined) return camera.recordsLate ? BY_NATURE : undefined;
+    return { seconds: fault.seconds ?? 0, way: fault.way ?? 'code' };
   }
 
   /** The faults that meet a request; each counts it as one. */
@@ -95,6 +133,7 @@ export class Faults {
 }
 
 function meets(fault: Fault, relation: string, camera: Camera | undefined): boolean {
+  if (fault.kind === 'recording-late') return false;
   if (fault.relation !== undefined && fault.relation !== relation) return false;
   if (fault.kind !== 'camera-offline') return fault.camera === undefined || fault.camera === camera;
   if (!LOOKS_AT_STATUS.includes(relation)) return false;

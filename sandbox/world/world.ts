@@ -1,4 +1,5 @@
 import { seededToken, seededUuid } from './seeded';
+import type { SceneName } from '../scene/scenes';
 
 /** A preset or tour; ids are small numbers from 0 on. */
 export interface PtzTarget {
@@ -13,6 +14,11 @@ export interface Camera {
   remoteId: string;
   name: string;
   site: Site;
+  scene: SceneName;
+  /** It has a microphone. */
+  sound: boolean;
+  /** Its recordings take some seconds to be there. */
+  recordsLate: boolean;
   /** `online`, or the word the service shows instead. */
   status: string;
   /** Undefined for a fixed camera. */
@@ -51,20 +57,23 @@ const PLACES = [
   'North Container Terminal',
   'Garden Centre',
 ];
-const VIEWS = [
-  'Gate',
-  'Yard',
-  'Loading Bay',
-  'North Fence',
-  'South Fence',
-  'Car Park',
-  'Entrance',
-  'Roof',
-  'Fuel Store',
-  'Weighbridge',
-  'Office',
-  'Back Door',
+/** Names of cameras, and what they look at. */
+const VIEWS: readonly { name: string; scene: SceneName }[] = [
+  { name: 'Gate', scene: 'gate' },
+  { name: 'Yard', scene: 'yard' },
+  { name: 'Loading Bay', scene: 'dock' },
+  { name: 'North Fence', scene: 'fence' },
+  { name: 'South Fence', scene: 'fence' },
+  { name: 'Car Park', scene: 'car-park' },
+  { name: 'Entrance', scene: 'gate' },
+  { name: 'Roof', scene: 'yard' },
+  { name: 'Fuel Store', scene: 'fuel-store' },
+  { name: 'Weighbridge', scene: 'yard' },
+  { name: 'Office', scene: 'car-park' },
+  { name: 'Back Door', scene: 'dock' },
 ];
+const WITH_MICROPHONE = 'Loading Bay';
+const LATE = 'South Fence';
 const PRESETS = ['Entrance', 'Fence Line', 'Far Corner', 'Loading Ramp'];
 const TOURS = ['Perimeter', 'Night Round'];
 /** Cameras of each site beyond those that were asked for. */
@@ -137,12 +146,15 @@ function placeName(index: number): string {
 
 function buildCamera(seed: number, index: number, site: Site | undefined): Camera | undefined {
   if (site === undefined) return undefined;
-  const view = VIEWS[index % VIEWS.length] ?? 'View';
+  const { name, scene } = VIEWS[index % VIEWS.length] ?? { name: 'View', scene: 'gate' };
   const camera: Camera = {
     id: seededUuid(seed, `camera ${index}`),
     remoteId: seededToken(seed, `remote camera ${index}`),
-    name: `SANDBOX ${view} ${Math.floor(index / VIEWS.length) + 1}`,
+    name: `SANDBOX ${name} ${Math.floor(index / VIEWS.length) + 1}`,
     site,
+    scene,
+    sound: name === WITH_MICROPHONE,
+    recordsLate: name === LATE,
     status: index % 12 === 7 ? 'offline' : 'online',
     ptz: index % 4 === 0 ? { presets: targets(PRESETS), tours: targets(TOURS) } : undefined,
   };

@@ -6,7 +6,6 @@ import { caller, type Message } from '../support/node-red/station-flow';
 import { barAt, clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
-import { eventually } from '../support/time/patience';
 import { complaints, firstPicture, probed, topBoxes } from '../support/video/played-clip';
 import { numberIn } from '../support/video/encoded-video';
 
@@ -85,7 +84,7 @@ for (const version of NODE_RED_VERSIONS) {
     it('opens one RTSP session, and none is left', async () => {
       await flow.deploy([getClip({ preRoll: 0, seconds: 1 })]);
       assert.equal(await flow.openedBy(() => flow.station.through({ event: flow.event() })), 1);
-      await eventually(async () => (await flow.sessions()).open === 0, 'the end of the session');
+      await flow.relayLeft();
     });
 
     it('shares its session with a picture of the same alarm', async function () {

@@ -5,7 +5,6 @@ import { caller, isOnline, type Message } from '../support/node-red/station-flow
 import { barAt, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
-import { eventually } from '../support/time/patience';
 import { numberIn } from '../support/video/encoded-video';
 import { sizeOf } from '../support/video/jpeg-size';
 
@@ -121,7 +120,7 @@ for (const version of NODE_RED_VERSIONS) {
     it('opens one RTSP session for pictures that are near each other, and none is left', async () => {
       await flow.deploy([getPicture({ offsets: '-1,0,1' })]);
       assert.equal(await flow.openedBy(() => flow.station.through({ event: flow.event() })), 1);
-      await eventually(async () => (await flow.sessions()).open === 0, 'the end of the session');
+      await flow.relayLeft();
     });
 
     describe('with bad input', () => {

@@ -63,7 +63,7 @@ describe('the package that npm pack makes', function () {
     ]) {
       assert.ok(files.includes(needed), needed);
     }
-    assert.ok(files.includes('dist/sandbox/fixture/fixture.h264'));
+    assert.ok(files.includes('dist/sandbox/fixture/gate.pack'));
     assert.ok(files.some((file) => file.startsWith('examples/')));
     const unwanted = files.filter((file) => /\.ts$|^(test|scripts|nodes|lib|sandbox)|(^|\/)\./.test(file));
     assert.deepEqual(unwanted, []);

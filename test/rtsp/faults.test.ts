@@ -156,7 +156,10 @@ describe('RTSP faults on demand', () => {
     server.setFault({ kind: 'no-parameter-sets' });
     const { sdp, pictures } = await receivePictures(server.grant(recorded()), { pictures: 1 });
     assert.doesNotMatch(sdp, /sprop/);
-    assert.equal(pictures[0]?.nals.length, 3);
+    assert.deepEqual(
+      pictures[0]?.nals.slice(0, 2).map((nal) => (nal[0] ?? 0) & 0x1f),
+      [7, 8],
+    );
   });
 
   it('stall: after n pictures nothing more comes, and the connection stays open', async () => {
@@ -217,16 +220,16 @@ describe('RTSP faults on demand', () => {
     server.setFault({ kind: 'jump', frames: 2 });
     const { pictures } = await receivePictures(server.grant(recorded()), { pictures: 4 });
     const times = pictures.map((picture) => (picture.timestamp - (pictures[0]?.timestamp ?? 0)) >>> 0);
-    assert.deepEqual(times, [0, 18_000, 936_000, 954_000]);
+    assert.deepEqual(times, [0, 9_000, 918_000, 927_000]);
   });
 
   it('no-key-frame: the stream begins without one, and RTP-Info matches what really comes first', async () => {
     const server = await under.start({ pace: 50 });
     server.setFault({ kind: 'no-key-frame' });
-    const { pictures, rtpInfo } = await receivePictures(server.grant(recorded()), { pictures: 5 });
+    const { pictures, rtpInfo } = await receivePictures(server.grant(recorded()), { pictures: 10 });
     assert.deepEqual(
       pictures.map((picture) => picture.key),
-      [false, false, false, false, true],
+      [...Array<boolean>(9).fill(false), true],
     );
     assert.ok(rtpInfo.includes(`seq=${pictures[0]?.sequence};`));
   });
@@ -238,10 +241,7 @@ describe('RTSP faults on demand', () => {
     await player.play();
     const [picture] = await player.pictures(1);
     assert.equal((player.packets[0]?.[12] ?? 0) & 0x1f, 24);
-    assert.deepEqual(
-      picture?.nals.map((nal) => (nal[0] ?? 0) & 0x1f),
-      [7, 8, 5],
-    );
+    assert.deepEqual([...new Set(picture?.nals.map((nal) => (nal[0] ?? 0) & 0x1f))], [7, 8, 5]);
   });
 
   it('lone-bye: the BYE at the end comes alone', async () => {

@@ -42,7 +42,8 @@ describe('snapshots of the sandbox', () => {
   });
 
   for (const [width, size] of [
-    [640, [320, 180]],
+    [1280, [640, 360]],
+    [640, [640, 360]],
     [320, [320, 180]],
     [200, [160, 90]],
     [16, [160, 90]],
@@ -68,7 +69,9 @@ describe('snapshots of the sandbox', () => {
     needs(this, 'ffmpeg');
     const response = await client.raw('GET', link);
     const input = Buffer.from(await response.arrayBuffer());
-    const decode = '-v error -f mjpeg -i pipe:0 -f rawvideo -pix_fmt gray pipe:1'.split(' ');
+    const decode = '-v error -f mjpeg -i pipe:0 -vf scale=320:180 -f rawvideo -pix_fmt gray pipe:1'.split(
+      ' ',
+    );
     const { stdout } = spawnSync('ffmpeg', decode, { input });
     const time = Date.parse(response.headers.get('x-resource-timestamp') ?? '');
     assert.equal(readBar(stdout), (Math.floor(time / 1000) - 1_760_000_000) % 60);

@@ -42,7 +42,7 @@ export class FragmentWriter {
 
   /**
    * @param audio sound that will come; other sound is left out
-   * @param seconds length of what is no live video, as far as it is known
+   * @param seconds length of the whole, at most: without it browsers stutter where the machine is busy
    */
   constructor(
     audio?: AudioFormat,

@@ -29,7 +29,7 @@ interface Track {
 
 /**
  * What a player needs before the first fragment (ISO/IEC 14496-12, section 8.8): the tracks and how they are decoded.
- * @param seconds how long all fragments will be; without it browsers take them for live video, and keep fewer pictures decoded
+ * @param seconds how long all fragments will be, at most; without it browsers take them for live video and decode too few pictures ahead
  */
 export function initialisation(video: VideoFormat, audio?: AudioFormat, seconds?: number): Buffer {
   const tracks = [videoTrack(video), ...(audio === undefined ? [] : [audioTrack(audio)])];

@@ -6,7 +6,7 @@ import { send, sendFault, sendFile, type ViewFault } from './answer';
 import { FragmentAnswer, type Fragments } from './fragment-answer';
 import type { ViewRight } from './right';
 import type { ViewHost, ViewPart, ViewSource } from './view-source';
-import type { Viewing } from './viewing';
+import { LONGEST_VISIT, type Viewing } from './viewing';
 
 /** For so long the picture of a camera is that of now. Milliseconds. */
 const LIVE_PICTURE = 2000;
@@ -28,8 +28,8 @@ export interface ViewAnswersOptions {
   now?: () => number;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
-  /** Makes fragmented MP4 for one viewer; with the length, in seconds, of a recording. */
-  fragments: (stream: MediaStream, seconds: number | undefined) => Fragments;
+  /** Makes fragmented MP4 for one viewer. It tells the length, in seconds: browsers stutter with what seems to have none. */
+  fragments: (stream: MediaStream, seconds: number) => Fragments;
 }
 
 /** What players get of a right: its video as it comes, its picture, its finished clip. */
@@ -65,7 +65,7 @@ export class ViewAnswers {
     const visit = viewing.begin(res, right.expires - this.#now());
     try {
       const stream = await source.open({ kind: part }, visit.signal);
-      const fragments = this.#fragments(stream, part === 'recorded' ? secondsOf(right) : undefined);
+      const fragments = this.#fragments(stream, secondsOf(right, part));
       const answer = new FragmentAnswer(res, fragments, part, this.#steady);
       await answer.send(stream, visit.signal);
     } catch (error) {
@@ -109,8 +109,10 @@ function isAllowed({ recorded, live }: ViewRight, content: ViewContent): boolean
   return content === 'picture' || recorded !== undefined;
 }
 
-function secondsOf({ recorded }: ViewRight): number | undefined {
-  return recorded && (recorded.to - recorded.from) / 1000;
+/** What is live gets the length that it has at most. */
+function secondsOf({ recorded }: ViewRight, part: ViewPart): number {
+  if (part === 'live' || recorded === undefined) return LONGEST_VISIT / 1000;
+  return (recorded.to - recorded.from) / 1000;
 }
 
 /** What has begun is cut: an end would say that this was all. */

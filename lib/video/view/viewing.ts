@@ -6,7 +6,7 @@ import { KeptFiles } from './kept-files';
 import type { ViewHost } from './view-source';
 
 /** Longest time for one stream: whoever still watches then presses *play* once more. Milliseconds. */
-const LONGEST = 30 * 60_000;
+export const LONGEST_VISIT = 30 * 60_000;
 
 /** One viewer's stay: its signal tells when it is over, and `end` that it is. */
 export interface Visit {
@@ -48,7 +48,7 @@ export class Viewing<Host extends ViewHost = ViewHost> {
   begin(res: ServerResponse, durationMs: number): Visit {
     const visit = new AbortController();
     const abort = (): void => visit.abort(cancelled());
-    const timer = setTimeout(abort, timerMs(Math.min(durationMs, LONGEST)));
+    const timer = setTimeout(abort, timerMs(Math.min(durationMs, LONGEST_VISIT)));
     const end = (): void => {
       clearTimeout(timer);
       res.off('close', abort);

@@ -1,19 +1,14 @@
-import { randomInt } from 'node:crypto';
-
-import { FRAMES_PER_SECOND, type Fixture } from './fixture';
-import { CLOCK_RATE, Packetiser } from './packetiser';
-import { compoundBye, loneBye, senderReport, type SenderState } from './rtcp';
+import { FRAMES_PER_SECOND } from '../../scene/frame-rate';
+import { soundPayload, videoPayloads } from './payloads';
+import { TICKS_PER_PICTURE, VIDEO_CLOCK, type Programme } from './programme';
 import type { StreamTrouble } from './stream-trouble';
-import type { MediaTransport } from './transport';
+import type { StartPoint, Track } from './track';
 
-const TICKS_PER_PICTURE = CLOCK_RATE / FRAMES_PER_SECOND;
-const REPORT_INTERVAL_MS = 5000;
-const MAX_PICTURES_PER_TURN = 25;
+const MAX_UNITS_PER_TURN = 25;
 const RETRY_MS = 20;
 
 export interface PlayerOptions {
-  fixture: Fixture;
-  transport: MediaTransport;
+  programme: Programme;
   trouble: StreamTrouble;
   /** 1 = real time, 2 = twice as fast, Infinity = as fast as the player reads. */
   pace: number;
@@ -21,36 +16,28 @@ export interface PlayerOptions {
   wallClock: (picture: number) => number;
 }
 
-/** Pictures by their number since the epoch (see Fixture): the first, the one after the last, the one that is due now. */
+/** Pictures by their number since the epoch (see Footage): the first, the one after the last, the one that is due now. */
 export interface Passage {
   from: number;
   to: number;
   due: number;
 }
 
-/** First packet of a passage, for `RTP-Info`. */
-export interface StartPoint {
-  sequence: number;
-  timestamp: number;
-}
-
-/** Sends pictures at their time, with sender reports, and a BYE after the last. */
+/** Sends pictures, and sound where that was asked for, at their time, with sender reports, and a BYE after the last. */
 export class Player {
-  readonly ssrc: number;
+  video: Track | undefined;
+  sound: Track | undefined;
   readonly #options: PlayerOptions;
-  readonly #packetiser: Packetiser;
   #passage: Passage = { from: 0, to: 0, due: 0 };
+  /** The picture and the frame of sound that come next. */
   #next = 0;
+  #nextSound = 0;
   #startedAt = 0;
-  #timestamp = randomInt(0, 2 ** 31);
   #sent = 0;
-  #reportedAt = -Infinity;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PlayerOptions) {
     this.#options = options;
-    this.#packetiser = new Packetiser({ aggregateParameterSets: options.trouble.aggregatesParameterSets });
-    this.ssrc = this.#packetiser.ssrc;
   }
 
   /** Number of the picture that comes next. */
@@ -62,17 +49,23 @@ export class Player {
     return this.#timer !== undefined;
   }
 
-  /** Where the next packet stands. */
-  get startPoint(): StartPoint {
-    return { sequence: this.#packetiser.sequence, timestamp: this.#timestamp };
+  /** Where the next packet of each track stands. */
+  get startPoints(): { video: StartPoint | undefined; sound: StartPoint | undefined } {
+    return {
+      video: this.video?.startPoint(this.#ticks(this.#next)),
+      sound: this.sound?.startPoint(0),
+    };
   }
 
   /** Makes a passage the next to be played; nothing is sent before `run`. */
   load(passage: Passage): void {
     this.pause();
-    this.#passage = passage;
+    this.#leave();
     const skipped = this.#sent === 0 && this.#options.trouble.skipsKeyFrame ? 1 : 0;
-    this.#next = passage.from + skipped;
+    const from = passage.from + skipped;
+    this.#passage = { ...passage, from };
+    this.#next = from;
+    this.#nextSound = this.#options.programme.soundAt(from);
   }
 
   /** Plays what is loaded. */
@@ -89,72 +82,101 @@ export class Player {
     this.#timer = undefined;
   }
 
+  // RTP time goes on where the passage before ended, whatever is shown next.
+  #leave(): void {
+    const played = (this.#next - this.#passage.from) / FRAMES_PER_SECOND;
+    const soundRate = this.#options.programme.sound?.sampleRate ?? 0;
+    if (this.video !== undefined) this.video.base = (this.video.base + played * VIDEO_CLOCK) >>> 0;
+    if (this.sound !== undefined) this.sound.base = (this.sound.base + played * soundRate) >>> 0;
+  }
+
   #schedule(ms: number): void {
     this.#timer = setTimeout(() => this.#turn(), ms);
   }
 
   #turn(): void {
-    for (let i = 0; i < MAX_PICTURES_PER_TURN; i++) {
-      const wait = this.#dueIn();
+    for (let i = 0; i < MAX_UNITS_PER_TURN; i++) {
+      const soundPlace = this.#soundPlace();
+      const place = Math.min(this.#next, soundPlace);
+      const wait = this.#dueIn(place);
       if (wait > 0) return this.#schedule(wait);
-      if (!this.#options.transport.ready()) return this.#schedule(RETRY_MS);
+      if (!this.#ready()) return this.#schedule(RETRY_MS);
       if (this.#next >= this.#passage.to) return this.#finish();
-      if (!this.#sendPicture()) return this.pause();
+      if (soundPlace < this.#next) this.#sendSound(soundPlace);
+      else if (!this.#sendPicture()) return this.pause();
     }
     this.#schedule(0);
   }
 
-  #dueIn(): number {
+  #soundPlace(): number {
+    return this.sound === undefined ? Infinity : this.#options.programme.pictureAt(this.#nextSound);
+  }
+
+  #ready(): boolean {
+    return (this.video?.transport.ready() ?? true) && (this.sound?.transport.ready() ?? true);
+  }
+
+  #dueIn(place: number): number {
     const elapsed = performance.now() - this.#startedAt;
-    const due = ((this.#next - this.#passage.due) * 1000) / FRAMES_PER_SECOND / this.#options.pace;
+    const due = ((place - this.#passage.due) * 1000) / FRAMES_PER_SECOND / this.#options.pace;
     return due - elapsed;
   }
 
   /** False where a fault has ended the stream. */
   #sendPicture(): boolean {
-    const { fixture, transport, trouble } = this.#options;
+    const { trouble } = this.#options;
     const breakOff = trouble.breakOff(this.#sent);
     if (trouble.jumps(this.#sent)) this.#jump();
-    this.#reportIfDue();
-    const packets = this.#packetiser.picture(fixture.picture(this.#next).nals, this.#timestamp);
+    const packets = this.#packetsOfPicture();
     if (breakOff === 'stall') return false;
     if (breakOff !== undefined) {
-      transport.breakOff(breakOff, packets[0] ?? Buffer.alloc(0));
+      const track = this.video ?? this.sound;
+      track?.transport.breakOff(breakOff, packets[0] ?? Buffer.alloc(0));
       return false;
     }
-    for (const packet of trouble.arrange(packets)) transport.sendRtp(packet);
+    for (const packet of trouble.arrange(packets)) this.video?.transport.sendRtp(packet);
     this.#next++;
     this.#sent++;
-    this.#timestamp = (this.#timestamp + TICKS_PER_PICTURE) >>> 0;
     return true;
   }
 
-  #jump(): void {
-    this.#packetiser.sequence = (this.#packetiser.sequence + 1000) & 0xffff;
-    this.#timestamp = (this.#timestamp + 10 * CLOCK_RATE) >>> 0;
+  #packetsOfPicture(): Buffer[] {
+    const { programme, trouble, wallClock } = this.#options;
+    if (this.video === undefined) return [];
+    const { nals, shown } = programme.picture(this.#next);
+    const ticks = this.#ticks(shown);
+    this.video.reportIfDue(ticks, wallClock(shown));
+    const payloads = videoPayloads(programme.footage.codec, nals, {
+      aggregateParameterSets: trouble.aggregatesParameterSets,
+    });
+    return this.video.packetsOf(payloads, ticks);
   }
 
-  #reportIfDue(): void {
-    const now = performance.now();
-    if (now - this.#reportedAt < REPORT_INTERVAL_MS) return;
-    this.#reportedAt = now;
-    this.#options.transport.sendRtcp(senderReport(this.#sender()));
+  #sendSound(place: number): void {
+    const { programme, wallClock } = this.#options;
+    if (this.sound === undefined || programme.sound === undefined) return;
+    const ticks = programme.soundTicks(this.#passage.from, this.#nextSound);
+    this.sound.reportIfDue(ticks, wallClock(place));
+    const payload = soundPayload(programme.sound.frame(this.#nextSound));
+    for (const packet of this.sound.packetsOf([payload], ticks)) this.sound.transport.sendRtp(packet);
+    this.#nextSound++;
+  }
+
+  #jump(): void {
+    if (this.video === undefined) return;
+    this.video.packets.sequence = (this.video.packets.sequence + 1000) & 0xffff;
+    this.video.base = (this.video.base + 10 * VIDEO_CLOCK) >>> 0;
   }
 
   #finish(): void {
     this.pause();
-    const { transport, trouble } = this.#options;
-    transport.sendRtcp(trouble.loneBye ? loneBye(this.ssrc) : compoundBye(this.#sender()));
+    const { programme, trouble, wallClock } = this.#options;
+    const now = wallClock(this.#next);
+    this.video?.bye(this.#ticks(this.#next), now, trouble.loneBye);
+    this.sound?.bye(programme.soundTicks(this.#passage.from, this.#nextSound), now, trouble.loneBye);
   }
 
-  #sender(): SenderState {
-    const { packets, octets } = this.#packetiser;
-    return {
-      ssrc: this.ssrc,
-      wallClock: this.#options.wallClock(this.#next),
-      timestamp: this.#timestamp,
-      packets,
-      octets,
-    };
+  #ticks(picture: number): number {
+    return (picture - this.#passage.from) * TICKS_PER_PICTURE;
   }
 }

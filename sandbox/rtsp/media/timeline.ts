@@ -1,4 +1,4 @@
-import { FRAMES_PER_SECOND } from './fixture';
+import { FRAMES_PER_SECOND } from '../../scene/frame-rate';
 import type { Passage } from './player';
 import { formatSeconds, parseRange } from '../protocol/range-header';
 
@@ -52,27 +52,38 @@ export class LiveTimeline implements Timeline {
   }
 }
 
-/** A recording of a fixed length; second 0 is the key frame of the second that was asked for. */
+/**
+ * A recording of a fixed length; second 0 is the key frame of the second that was asked for. What lies before the moment that was
+ * asked for is sent at once, so that nobody waits for it.
+ */
 export class RecordedTimeline implements Timeline {
   readonly #base: number;
+  readonly #asked: number;
   readonly #end: number;
+  readonly #available: () => number;
   readonly #now: () => number;
 
-  /** `start` in epoch milliseconds, `length` in seconds. */
-  constructor(start: number, length: number, now: () => number) {
+  /**
+   * `start` in epoch milliseconds, `length` in seconds. `available` tells the number of the picture from which on nothing is
+   * recorded yet.
+   */
+  constructor(start: number, length: number, now: () => number, available: () => number = () => Infinity) {
     this.#now = now;
+    this.#available = available;
+    this.#asked = Math.floor((start / 1000) * FRAMES_PER_SECOND);
     this.#base = Math.floor(start / 1000) * FRAMES_PER_SECOND;
     this.#end = this.#base + length * FRAMES_PER_SECOND;
   }
 
   plan(range: string | undefined, position: number | undefined): PlayPlan | 457 | 501 {
-    if (range === undefined) return this.#passage(this.#resumeAt(position), this.#end);
+    if (range === undefined) return this.#passage(this.#resumeAt(position), this.#end, this.#asked);
     const wanted = parseRange(range);
     if (typeof wanted === 'number') return wanted;
     if (wanted.kind === 'now') return 457;
     const from = this.#base + Math.floor(wanted.start) * FRAMES_PER_SECOND;
     if (from >= this.#end) return 457;
-    return this.#passage(from, this.#endOf(wanted.end));
+    const due = from === this.#base ? this.#asked : this.#base + Math.floor(wanted.start * FRAMES_PER_SECOND);
+    return this.#passage(from, this.#endOf(wanted.end), due);
   }
 
   rangeFrom(position: number): string {
@@ -93,9 +104,10 @@ export class RecordedTimeline implements Timeline {
     return Math.min(this.#end, this.#base + Math.ceil(end * FRAMES_PER_SECOND));
   }
 
-  #passage(from: number, to: number): PlayPlan {
+  #passage(from: number, to: number, due: number): PlayPlan {
+    const recorded = Math.max(from, Math.min(to, this.#available()));
     return {
-      passage: { from, to, due: from },
+      passage: { from, to: recorded, due: Math.max(from, due) },
       range: `npt=${this.#seconds(from)}-${this.#seconds(to)}`,
     };
   }

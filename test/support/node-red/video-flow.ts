@@ -1,5 +1,6 @@
 import type { RtspFault, SandboxOptions } from '../../../sandbox';
 import type { FlowNode, NodeRedVersion, StartOptions } from './node-red';
+import { eventually } from '../time/patience';
 import { isOnline, StationFlow, type Message, type SandboxCamera } from './station-flow';
 
 /** The sandbox's video shows in its second 0 to 59 how far a time is from this one, in epoch seconds. */
@@ -83,17 +84,24 @@ export class VideoFlow {
     await this.station.endFaults();
   }
 
-  /** RTSP sessions at the relay that are open now, and all that were ever opened. */
-  async sessions(): Promise<{ open: number; opened: number }> {
+  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
+  async relay(): Promise<{ connections: number; sessions: number; opened: number }> {
     const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
-    const { video } = (await response.json()) as { video: { sessions: number; opened: number } };
-    return { open: video.sessions, opened: video.opened };
+    return ((await response.json()) as { video: { connections: number; sessions: number; opened: number } }).video;
+  }
+
+  /** Waits until nothing is open at the relay. */
+  async relayLeft(): Promise<void> {
+    await eventually(async () => {
+      const { connections, sessions } = await this.relay();
+      return connections === 0 && sessions === 0;
+    }, 'the end of all that was open at the relay');
   }
 
   /** How many RTSP sessions some work opened. */
   async openedBy(work: () => Promise<unknown>): Promise<number> {
-    const { opened: before } = await this.sessions();
+    const { opened: before } = await this.relay();
     await work();
-    return (await this.sessions()).opened - before;
+    return (await this.relay()).opened - before;
   }
 }

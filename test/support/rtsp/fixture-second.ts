@@ -1,34 +1,38 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const FIXTURE = path.join(__dirname, '..', '..', '..', 'sandbox', 'fixture', 'fixture.h264');
+import { atMacroblock, firstMacroblock } from '../../../sandbox/scene/h264-slice';
+import { Pack } from '../../../sandbox/scene/pack';
 
-/** Key frame slices of the recording, by second. */
-function keySlices(): Buffer[] {
-  const stream = readFileSync(FIXTURE);
-  const slices: Buffer[] = [];
-  for (let at = stream.indexOf('\0\0\u0001'); at >= 0;) {
-    const next = stream.indexOf('\0\0\u0001', at + 3);
-    const end = next < 0 ? stream.length : next;
-    if (((stream[at + 3] ?? 0) & 0x1f) === 5) slices.push(withoutZeros(stream.subarray(at + 3, end)));
-    at = next;
-  }
-  return slices;
-}
+const FOLDER = path.join(__dirname, '..', '..', '..', 'sandbox', 'fixture');
+/** The first macroblock of the middle row of the bar, and how far its squares stand from each other. */
+const BAR = { first: 81, step: 3 } as const;
+const KEY_SLICE = 5;
 
-function withoutZeros(nal: Buffer): Buffer {
-  let end = nal.length;
-  while (nal[end - 1] === 0) end--;
-  return nal.subarray(0, end);
-}
+/** One of each profile: those of the same profile have the same squares. */
+const packs = ['gate', 'car-park'].map((name) => new Pack(readFileSync(path.join(FOLDER, `${name}.pack`))));
 
 /**
- * The second 0..59 that a received key frame shows, told by its bytes and without a decoder: each second of the
- * recording has one key frame of its own. -1 where the bytes are not those of the recording.
+ * The second 0..59 that the bar of a received key frame shows (H.264), told by its bytes and without a decoder. -1 where the bytes
+ * are not those of the sandbox.
  */
 export function fixtureSecond(nals: readonly Buffer[]): number {
-  const slice = nals.find((nal) => ((nal[0] ?? 0) & 0x1f) === 5);
-  return slice === undefined ? -1 : keySlices().findIndex((known) => known.equals(slice));
+  const slices = nals.filter((nal) => ((nal[0] ?? 0) & 0x1f) === KEY_SLICE);
+  const bits = [0, 1, 2, 3, 4, 5, 6].map((bit) => {
+    const square = slices.find((nal) => firstMacroblock(nal) === BAR.first + BAR.step * bit);
+    return square === undefined ? -1 : bitOf(atMacroblock(square, 0));
+  });
+  return bits.includes(-1) ? -1 : bits.reduce((second, bit, i) => second + bit * 2 ** i, 0);
+}
+
+function bitOf(square: Buffer): number {
+  for (const pack of packs) {
+    const { on = [], off = [] } = pack.index.overlay ?? {};
+    const isPart = (rows: number[]): boolean => atMacroblock(pack.part(rows[1] ?? -1), 0).equals(square);
+    if (isPart(on)) return 1;
+    if (isPart(off)) return 0;
+  }
+  return -1;
 }
 
 /** The second that the recording shows at a moment (epoch milliseconds). */

@@ -1,42 +1,48 @@
-import { Fixture } from '../../../sandbox/rtsp/media/fixture';
-import { Packetiser } from '../../../sandbox/rtsp/media/packetiser';
+import { videoPayloads } from '../../../sandbox/rtsp/media/payloads';
+import { TICKS_PER_PICTURE } from '../../../sandbox/rtsp/media/programme';
 import { compoundBye, senderReport } from '../../../sandbox/rtsp/media/rtcp';
+import { RtpPackets } from '../../../sandbox/rtsp/media/rtp-packets';
+import { PAYLOAD_TYPES } from '../../../sandbox/rtsp/media/sdp';
+import type { Footage } from '../../../sandbox/scene/footage';
+import { Scenes } from '../../../sandbox/scene/scenes';
+import { emptyGate } from '../../../sandbox/scene/view';
 import { interleaved } from './scripted-relay';
 
-/** RTP ticks between two pictures. */
-export const PICTURE_TICKS = 18_000;
+/** A camera of the sandbox where nobody comes. */
+const VIEW = emptyGate('');
 const AUDIO_TYPE = 97;
 const AUDIO_SSRC = 0x1234;
 
 /** What a relay sends of the recording of the sandbox, picture by picture, as bytes of its connection. */
 export class PictureSource {
-  readonly #packetiser = new Packetiser();
+  readonly #packets = new RtpPackets(PAYLOAD_TYPES.video);
   #next = 0;
 
   private constructor(
-    private readonly fixture: Fixture,
+    private readonly footage: Footage,
     private readonly channel: number,
   ) {}
 
   static async load(channel = 0): Promise<PictureSource> {
-    return new PictureSource(await Fixture.load(), channel);
+    return new PictureSource(await new Scenes().footage(VIEW.scene), channel);
   }
 
   /** Sequence number of the next packet. */
   get sequence(): number {
-    return this.#packetiser.sequence;
+    return this.#packets.sequence;
   }
 
   /** RTP time of the next picture. */
   get rtpTime(): number {
-    return this.#next * PICTURE_TICKS;
+    return this.#next * TICKS_PER_PICTURE;
   }
 
-  /** The next pictures: every fifth, from the first on, is a key frame. */
+  /** The next pictures: every tenth, from the first on, is a key frame. */
   pictures(count: number): Buffer {
     const packets: Buffer[] = [];
     for (let made = 0; made < count; made += 1) {
-      packets.push(...this.#packetiser.picture(this.fixture.picture(this.#next).nals, this.rtpTime));
+      const { nals } = this.footage.picture(this.#next, VIEW);
+      packets.push(...this.#packets.of(videoPayloads(this.footage.codec, nals), this.rtpTime));
       this.#next += 1;
     }
     return Buffer.concat(packets.map((packet) => interleaved(this.channel, packet)));
@@ -52,7 +58,7 @@ export class PictureSource {
   }
 
   #sender(): { ssrc: number; wallClock: number; timestamp: number; packets: number; octets: number } {
-    const { ssrc, packets, octets } = this.#packetiser;
+    const { ssrc, packets, octets } = this.#packets;
     return { ssrc, wallClock: 0, timestamp: this.rtpTime, packets, octets };
   }
 }

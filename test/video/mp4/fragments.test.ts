@@ -85,6 +85,16 @@ describe('A fragmented MP4', () => {
     assert.equal(writer.end().length, 1);
   });
 
+  it('tells its length, at most, where that is known, without which browsers stutter', () => {
+    for (const [seconds, ticks] of [[20, 1_800_000] as const, [undefined, undefined] as const]) {
+      const writer = new FragmentWriter(withSound.audio, seconds);
+      const pieces = [...withSound.frames.flatMap((frame) => writer.add(frame)), ...writer.end()];
+      const at = pieces[0]?.indexOf('mehd') ?? -1;
+      assert.equal(at < 0 ? undefined : pieces[0]?.readUInt32BE(at + 8), ticks);
+      assert.equal(complaints(Buffer.concat(pieces)), '');
+    }
+  });
+
   it('plays from each key frame on, without what was before', () => {
     const pieces = fragmentsOf(withSound.frames, withSound.audio);
     const [start, ...fragments] = pieces;

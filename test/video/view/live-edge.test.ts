@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { edgeStep, type EdgeStep } from '../../../lib/video/view/player/live-edge.browser';
+import { LiveEdge, type EdgeStep } from '../../../lib/video/view/player/live-edge.browser';
 
 describe('a player at the edge of what is live', () => {
-  /** At 15 pictures a second, with what has come until second 100. */
-  const step = (lag: number, changes = {}): EdgeStep =>
-    edgeStep({ end: 100, interval: 1 / 15, playhead: 100 - lag, rate: 1, ...changes });
+  let edge: LiveEdge;
+  beforeEach(() => {
+    edge = new LiveEdge();
+  });
+
+  /** Of what has come until second 100. */
+  const step = (lag: number, rate = 1): EdgeStep => edge.step({ end: 100, playhead: 100 - lag, rate });
 
   it('plays on at a lag of a quarter of a second', () => {
     assert.deepEqual(step(0.25), { rate: 1 });
@@ -17,9 +21,9 @@ describe('a player at the edge of what is live', () => {
   });
 
   it('goes faster until it has caught up, and does not swing', () => {
-    assert.deepEqual(step(0.3, { rate: 1.1 }), { rate: 1.1 });
-    assert.deepEqual(step(0.3, { rate: 1 }), { rate: 1 });
-    assert.deepEqual(step(0.24, { rate: 1.1 }), { rate: 1 });
+    assert.deepEqual(step(0.3, 1.1), { rate: 1.1 });
+    assert.deepEqual(step(0.3, 1), { rate: 1 });
+    assert.deepEqual(step(0.24, 1.1), { rate: 1 });
   });
 
   it('jumps where it is far behind, or where there is nothing yet', () => {
@@ -28,8 +32,16 @@ describe('a player at the edge of what is live', () => {
     assert.deepEqual(step(-5), { jumpTo: 99.75 });
   });
 
-  it('leaves a picture a second the time of its pictures', () => {
-    assert.deepEqual(step(1.2, { interval: 1 }), { rate: 1 });
-    assert.deepEqual(step(9, { interval: 1 }), { jumpTo: 98.5 });
+  it('stays further behind where it stood still, and comes nearer again once that has not been for long', () => {
+    for (let count = 0; count < 3; count++) edge.stood();
+    assert.deepEqual(step(0.5, 1.1), { rate: 1 });
+    assert.deepEqual(step(1), { rate: 1.1 });
+    edge.passed(600);
+    assert.deepEqual(step(0.5), { rate: 1.1 });
+  });
+
+  it('stays no more than a second and a half behind, however often it stood still', () => {
+    for (let count = 0; count < 100; count++) edge.stood();
+    assert.deepEqual(step(9), { jumpTo: 98.5 });
   });
 });

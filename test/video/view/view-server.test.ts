@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { signAddress } from '../../../lib/video/view/address';
+import type { MediaStream } from '../../../lib/video/media';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import { Gate } from '../../support/suite/gate';
 import { eventually, soon } from '../../support/time/patience';
 import { MovableTimers } from '../../support/time/movable-timers';
 import { CountingSource, type SourceScript } from '../../support/video/counting-source';
-import { passedFrame } from '../../support/video/passed-fragments';
+import { PassedFragments, passedFrame } from '../../support/video/passed-fragments';
 import { PREFIX, rightFor, ServedView } from '../../support/video/served-view';
 
 const INIT = Buffer.from('the init segment ');
@@ -223,6 +224,19 @@ describe('the server of views', () => {
         await eventually(() => source.openNow === 0, 'the stream to be closed');
       });
     }
+
+    it('tells how long it is at most, without which browsers take few pictures and stutter', async () => {
+      await view.close();
+      const told: number[] = [];
+      const fragments = (_stream: MediaStream, seconds: number): PassedFragments => {
+        told.push(seconds);
+        return new PassedFragments();
+      };
+      await serve({}, { fragments });
+      await streaming('recorded');
+      await streaming('live');
+      assert.deepEqual(told, [20, 1800]);
+    });
 
     it('opens nothing for its head alone', async () => {
       const response = await fetch(`${view.page()}/stream?part=live`, { method: 'HEAD' });

@@ -11,8 +11,8 @@ import { stillPicture } from './still-picture.browser';
 export interface PlayerOptions extends Asking {
   /** Plays at once, where the click was made elsewhere. */
   start?: 'recorded' | 'live';
-  /** Whose keys are meant: the whole page's, or, unless said, only those pressed in the player. */
-  keysOf?: Document;
+  /** Whose keys are meant: the whole page's, those of a part of it, or, unless said, only those pressed in the player. */
+  keysOf?: Document | HTMLElement;
 }
 
 export interface MountedPlayer {

@@ -1,0 +1,77 @@
+import type { Answer, Call } from './http-server';
+import { matchPath } from './path-pattern';
+import { Refusal } from '../refusal';
+import { clipOf } from '../scene/clip';
+import type { Scenes } from '../scene/scenes';
+import type { Clips } from '../world/clips';
+import type { Incidents } from '../world/incidents';
+import { viewOf } from '../world/views';
+
+/** Seconds of a clip before and after the begin of its alarm. */
+const BEFORE = 3;
+const AFTER = 12;
+const PREFIX = '/clips/';
+
+interface ClipOptions {
+  clips: Clips;
+  incidents: Incidents;
+  scenes: Scenes;
+  now: () => number;
+}
+
+/** The clips of alarms as MP4, for everybody who has the link: no key, no login. */
+export class ClipPages {
+  readonly #options: ClipOptions;
+
+  constructor(options: ClipOptions) {
+    this.#options = options;
+  }
+
+  static owns(path: string): boolean {
+    return path.startsWith(PREFIX);
+  }
+
+  /** @throws Refusal 404 for no such clip, 405 for another method than GET and HEAD, 416 for a range outside of it */
+  async answer(call: Call): Promise<Answer> {
+    if (call.method !== 'GET' && call.method !== 'HEAD') {
+      throw new Refusal(405, 'MethodNotAllowed', 'Allowed here: GET, HEAD.', {
+        headers: { Allow: 'GET, HEAD' },
+      });
+    }
+    const { id = '' } = matchPath(`${PREFIX}:id`, call.path) ?? {};
+    return partOf(await this.#bytes(id), call.headers.range);
+  }
+
+  async #bytes(id: string): Promise<Buffer> {
+    const { clips, incidents, scenes, now } = this.#options;
+    const clip = clips.find(id);
+    if (clip === undefined)
+      throw new Refusal(404, 'ClipNotFound', 'There is no such clip, or it is too old.');
+    const start = Math.floor(clip.startedAt / 1000);
+    // Of an alarm that has just begun there is as much as was recorded so far.
+    const end = Math.max(start + 1, Math.min(start + AFTER, Math.floor(now() / 1000)));
+    return clipOf(
+      await scenes.footage(clip.camera.scene),
+      viewOf(clip.camera, incidents),
+      start - BEFORE,
+      end,
+    );
+  }
+}
+
+/** The whole, or the one range that was asked for (RFC 9110, section 14); players ask for ranges. */
+function partOf(bytes: Buffer, range: string | undefined): Answer {
+  const headers = { 'Content-Type': 'video/mp4', 'Accept-Ranges': 'bytes' };
+  const asked = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(range ?? '');
+  const [first = '', last = ''] = asked?.slice(1) ?? [];
+  if (first === '' && last === '') return { status: 200, headers, body: bytes };
+  const begin = first === '' ? Math.max(0, bytes.length - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? bytes.length : Math.min(bytes.length, Number(last) + 1);
+  if (begin >= end) {
+    throw new Refusal(416, 'RangeNotSatisfiable', 'The clip has no such range.', {
+      headers: { 'Content-Range': `bytes */${bytes.length}` },
+    });
+  }
+  const place = { 'Content-Range': `bytes ${begin}-${end - 1}/${bytes.length}` };
+  return { status: 206, headers: { ...headers, ...place }, body: bytes.subarray(begin, end) };
+}

@@ -1,0 +1,94 @@
+/** A NAL unit without its emulation prevention bytes (H.264, section 7.4.1; H.265, section 7.4.2). */
+export function unescaped(nal: Buffer): Buffer {
+  const bytes: number[] = [];
+  let zeros = 0;
+  for (const byte of nal) {
+    const inserted = zeros >= 2 && byte === 3;
+    zeros = byte === 0 ? zeros + 1 : 0;
+    if (!inserted) bytes.push(byte);
+  }
+  return Buffer.from(bytes);
+}
+
+/** The same with emulation prevention bytes, as it is sent. */
+export function escaped(raw: Buffer): Buffer {
+  const bytes: number[] = [];
+  let zeros = 0;
+  for (const byte of raw) {
+    if (zeros >= 2 && byte <= 3) {
+      bytes.push(3);
+      zeros = 0;
+    }
+    bytes.push(byte);
+    zeros = byte === 0 ? zeros + 1 : 0;
+  }
+  return Buffer.from(bytes);
+}
+
+/** Reads bits from the first on. */
+export class BitReader {
+  position: number;
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer, position = 0) {
+    this.#bytes = bytes;
+    this.position = position;
+  }
+
+  bit(): number {
+    const byte = this.#bytes[this.position >>> 3] ?? 0;
+    return (byte >>> (7 - (this.position++ & 7))) & 1;
+  }
+
+  bits(count: number): number {
+    let value = 0;
+    for (let i = 0; i < count; i++) value = value * 2 + this.bit();
+    return value;
+  }
+
+  /** Unsigned Exp-Golomb code (H.264, section 9.1). */
+  ue(): number {
+    let zeros = 0;
+    while (zeros < 32 && this.bit() === 0) zeros++;
+    return 2 ** zeros - 1 + this.bits(zeros);
+  }
+
+  /** Signed Exp-Golomb code. */
+  se(): number {
+    const code = this.ue();
+    return code % 2 === 0 ? -code / 2 : (code + 1) / 2;
+  }
+}
+
+/** Puts bits together to bytes. */
+export class BitWriter {
+  readonly #bytes: number[] = [];
+  #count = 0;
+
+  bit(bit: number): void {
+    const at = this.#count >>> 3;
+    this.#bytes[at] = (this.#bytes[at] ?? 0) | (bit << (7 - (this.#count & 7)));
+    this.#count++;
+  }
+
+  bits(value: number, count: number): void {
+    for (let i = count - 1; i >= 0; i--) this.bit(Math.floor(value / 2 ** i) & 1);
+  }
+
+  ue(value: number): void {
+    const length = Math.floor(Math.log2(value + 1));
+    this.bits(0, length);
+    this.bits(value + 1, length + 1);
+  }
+
+  /** The bits of another buffer, from one position up to another. */
+  copy(bytes: Buffer, from: number, to: number): void {
+    const reader = new BitReader(bytes, from);
+    for (let i = from; i < to; i++) this.bit(reader.bit());
+  }
+
+  /** What was written, with zeros up to the end of the last byte. */
+  get bytes(): Buffer {
+    return Buffer.from(this.#bytes);
+  }
+}

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { Footage } from './footage';
+import { Pack } from './pack';
+import { Sound } from './sound';
+import { Stills } from './stills';
+
+export const SCENE_NAMES = ['gate', 'yard', 'dock', 'fence', 'car-park', 'fuel-store'] as const;
+/** A place that is drawn in scripts/fixture/drawing/scenes. */
+export type SceneName = (typeof SCENE_NAMES)[number];
+
+const FOLDER = path.join(__dirname, '..', 'fixture');
+
+/** The recordings that come with the package. Each file is read once, when it is first asked for. */
+export class Scenes {
+  readonly #footage = new Map<SceneName, Promise<Footage>>();
+  readonly #stills = new Map<SceneName, Promise<Stills>>();
+  #sound: Promise<Sound> | undefined;
+
+  footage(name: SceneName): Promise<Footage> {
+    return kept(this.#footage, name, async () => new Footage(new Pack(await bytesOf(`${name}.pack`))));
+  }
+
+  stills(name: SceneName): Promise<Stills> {
+    return kept(this.#stills, name, async () => new Stills(await bytesOf(`${name}.stills`)));
+  }
+
+  sound(): Promise<Sound> {
+    this.#sound ??= bytesOf('sound.aac').then((bytes) => new Sound(bytes));
+    return this.#sound;
+  }
+}
+
+function kept<T>(known: Map<SceneName, Promise<T>>, name: SceneName, read: () => Promise<T>): Promise<T> {
+  const found = known.get(name) ?? read();
+  known.set(name, found);
+  return found;
+}
+
+function bytesOf(name: string): Promise<Buffer> {
+  return readFile(path.join(FOLDER, name));
+}

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import type { FlowNode } from '../support/node-red/node-red';
+import { caller, type Message } from '../support/node-red/station-flow';
+import { clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { eventually } from '../support/time/patience';
+import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
+
+function getClip(properties: Message = {}): FlowNode {
+  return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
+}
+
+describe('a recording that comes late', () => {
+  let flow: VideoFlow;
+  before(async () => {
+    flow = await VideoFlow.start('5');
+  });
+  afterEach(() => flow.endFaults());
+  after(() => flow?.stop());
+
+  it('is waited for where the relay has none yet, and the status says so', async () => {
+    flow.fault({ kind: 'status', status: 404, count: 2 });
+    await flow.deploy([getClip()]);
+    const msg = await flow.station.through({ event: flow.event() });
+    assert.equal(clipIn(msg).partial, false);
+    await flow.station.shows(/connected/);
+    const shown = flow.station.statuses();
+    assert.ok(shown.includes('status.waitingForVideo'), shown.join(', '));
+  });
+
+  it('is given up at the end of the time to wait, with VIDEO_NOT_YET', async () => {
+    flow.fault({ kind: 'status', status: 404 });
+    await flow.deploy([getClip({ waitForVideo: 2 })]);
+    assert.equal(await flow.station.code({ event: flow.event() }), 'VIDEO_NOT_YET');
+    await flow.station.shows('status.videoNotYet');
+  });
+
+  it('is not waited for where there is no time to wait', async () => {
+    flow.fault({ kind: 'status', status: 404, count: 1 });
+    await flow.deploy([getClip({ waitForVideo: 0 })]);
+    assert.equal(await flow.station.code({ event: flow.event() }), 'VIDEO_NOT_YET');
+  });
+});
+
+describe('video of one cloud with one session at a time', () => {
+  let flow: VideoFlow;
+  before(async () => {
+    flow = await VideoFlow.start('5');
+    await flow.deploy([getClip()], { videoSessions: 1 });
+  });
+  after(() => flow?.stop());
+
+  it('is made one after the other, in the order in which it was asked for', async () => {
+    const { nodeRed } = flow.station;
+    const marks: number[] = [];
+    for (const minutes of [3, 1, 2])
+      marks.push(await flow.station.send({ event: flow.event(LONG_AGO - minutes * 60_000) }));
+    let most = 0;
+    const results = (): unknown[] => nodeRed.at('result').map(({ mark }) => mark);
+    await eventually(async () => {
+      most = Math.max(most, (await flow.relay()).sessions);
+      return results().length === marks.length;
+    }, 'the clips');
+    assert.deepEqual(results(), marks);
+    assert.equal(most, 1);
+  });
+
+  it('fails with TIMEOUT where its turn does not come within its time limit', async () => {
+    await flow.deploy(
+      [getClip({ seconds: 300 }), { ...getClip({ preRoll: 600, deadline: 1 }), id: 'impatient' }],
+      { videoSessions: 1 },
+    );
+    const first = await flow.station.send({ event: flow.event() });
+    const { nodeRed } = flow.station;
+    const failed = await nodeRed.message('failed', ({ mark }) => mark === first);
+    assert.equal((failed.error as { code: string }).code, 'TIMEOUT');
+  });
+});
+
+describe('work on video that is no longer wanted', () => {
+  const fake = new FakeFfmpeg();
+  let flow: VideoFlow;
+
+  before(() => fake.start());
+  beforeEach(async function () {
+    // Beyond what it says of itself, it makes no picture and does not end by itself.
+    const ffmpeg = fake.write(
+      'tr "\\0" " " < /proc/$$/cmdline > "$folder/arguments"; echo $$ > "$folder/pid"; exec sleep 600',
+    );
+    flow = await VideoFlow.start('5', {}, { settings: `rvmFfmpeg: ${JSON.stringify(ffmpeg)},` });
+  });
+  afterEach(() => flow.stop());
+  after(() => fake.stop());
+
+  const picture = caller('rvm-get-picture', { mode: 'event' });
+  const LONG = { seconds: 300 };
+
+  /** Starts a clip that takes minutes, and waits until it is being made. */
+  async function startClip(): Promise<void> {
+    await flow.deploy([getClip(LONG)]);
+    await flow.station.send({ event: flow.event() });
+    await flow.station.shows(/300/);
+  }
+
+  /** Starts a picture, and waits until ffmpeg works on it. */
+  async function startPicture(): Promise<number> {
+    await flow.deploy([picture]);
+    await flow.station.send({ event: flow.event() });
+    await eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+    return Number(fake.left('pid'));
+  }
+
+  const outcomes = (): unknown[] =>
+    ['result', 'failed', 'caught'].flatMap((probe) => flow.station.nodeRed.at(probe));
+
+  const hasEnded = (pid: number): boolean => {
+    try {
+      return !process.kill(pid, 0);
+    } catch {
+      return true;
+    }
+  };
+
+  it('ends with a deploy of its node, without a trace at the relay, and with CANCELLED', async () => {
+    await startClip();
+    await flow.station.deployFlows(flow.flows([getClip({ seconds: 2 })]), 'nodes');
+    await flow.relayLeft();
+    const { error } = await flow.station.nodeRed.message('failed');
+    assert.equal((error as { code: string }).code, 'CANCELLED');
+    assert.equal(outcomes().length, 1);
+  });
+
+  it('ends with a full deploy, and what is deployed then works at once', async () => {
+    await startClip();
+    await flow.deploy([getClip()]);
+    await flow.station.through({ event: flow.event() });
+    await flow.relayLeft();
+    assert.equal(outcomes().length, 1);
+  });
+
+  it('ends where its node is removed, and ffmpeg with it', async () => {
+    const pid = await startPicture();
+    await flow.deploy([]);
+    await flow.relayLeft();
+    await eventually(() => hasEnded(pid), 'the end of ffmpeg');
+    assert.deepEqual(outcomes(), []);
+  });
+
+  it('does not hold up the end of Node-RED, and leaves no process behind', async () => {
+    await startClip();
+    const { nodeRed } = flow.station;
+    await nodeRed.deploy(enteredByBoth());
+    await flow.station.send({ event: flow.event() });
+    await eventually(() => fake.left('pid')?.endsWith('\n') === true, 'ffmpeg to work');
+    await nodeRed.stop();
+    await flow.relayLeft();
+    await eventually(() => hasEnded(Number(fake.left('pid'))), 'the end of ffmpeg');
+  });
+
+  const enteredByBoth = (): FlowNode[] => flow.flows([getClip(LONG), { ...picture, id: 'picture' }]);
+});
