@@ -14,6 +14,7 @@ const MOST_EARLY = 1024 * 1024;
 const SIGNS_OF_LIFE: readonly string[] = ['OPTIONS', 'GET_PARAMETER'];
 
 export interface Listener {
+  /** @param data good until it returns */
   packet: (channel: number, data: Buffer) => void;
   /** @param inOrder whether the server closed it, and nothing is cut off */
   ended: (fault: RvmError, inOrder: boolean) => void;
@@ -120,7 +121,7 @@ export class Connection {
     if (incoming.kind === 'request') return this.#reply(incoming);
     const { channel, data } = incoming;
     if (this.#listener !== undefined) return this.#listener.packet(channel, data);
-    this.#early.push({ channel, data });
+    this.#early.push({ channel, data: Buffer.from(data) });
     this.#earlyBytes += data.length + 64;
   }
 
