@@ -37,8 +37,7 @@ export class FrameRun {
     const [first] = this.#frames;
     if (first === undefined) return false;
     if (time <= first.time || IN_ORDER.test(first.format.codecString)) return this.#newest >= time - ROUNDING;
-    const later = this.#frames.filter((frame) => frame.time > time + ROUNDING).length;
-    return later > 0 && this.#isSettledBehind(time);
+    return this.#newest > time + ROUNDING && this.#isSettledBehind(time);
   }
 
   /** B-frames come directly behind the picture that they refer to: one that is newer than it ends them. */
