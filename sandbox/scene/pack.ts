@@ -1,4 +1,4 @@
-import { brotliDecompressSync } from 'node:zlib';
+import { PartsFile, hasFields } from './parts-file';
 
 /** The pictures of a scene, empty and with an intruder, each as the numbers of its parts in their order. */
 export interface Shots {
@@ -26,25 +26,13 @@ export interface PackIndex {
   shots: Moments<Shots>;
 }
 
-/**
- * A file of scripts/make-fixture.ts: the length of the index (four bytes), the index as JSON in Brotli, and the parts one after
- * the other. A part is kept once, however many pictures it is in, so that a scene takes a fraction of its video.
- */
-export class Pack {
-  readonly index: PackIndex;
-  readonly #parts: readonly Buffer[];
-
+/** The video of a scene in parts. */
+export class Pack extends PartsFile<PackIndex> {
   constructor(bytes: Buffer) {
-    const begin = 4 + bytes.readUInt32BE(0);
-    this.index = JSON.parse(brotliDecompressSync(bytes.subarray(4, begin)).toString('utf8')) as PackIndex;
-    let at = begin;
-    this.#parts = this.index.lengths.map((length) => bytes.subarray(at, (at += length)));
-    if (at !== bytes.length) throw new Error('A pack of the sandbox is not whole: make it again.');
+    super(bytes, isPackIndex);
   }
+}
 
-  part(number: number): Buffer {
-    const part = this.#parts[number];
-    if (part === undefined) throw new RangeError(`A pack has no part ${number}: make it again.`);
-    return part;
-  }
+function isPackIndex(value: unknown): value is PackIndex {
+  return hasFields(value, 'codec', 'bFrames', 'lengths', 'parameterSets', 'shots');
 }

@@ -1,7 +1,6 @@
-import { brotliDecompressSync } from 'node:zlib';
-
 import { barSecond, captionOf } from './caption';
 import type { Moments } from './pack';
+import { PartsFile, hasFields } from './parts-file';
 import type { Subject } from './subject';
 import { atTimeOfDay } from './time-of-day';
 
@@ -32,20 +31,15 @@ export interface StillsFile {
 
 /** The snapshots of a scene, put together from cells of JPEG that are predicted from none of their neighbours. */
 export class Stills {
-  readonly #file: StillsFile;
-  readonly #parts: readonly Buffer[];
+  readonly #file: PartsFile<StillsFile>;
 
-  /** A file of scripts/make-fixture.ts: laid out as a pack is (pack.ts). */
   constructor(bytes: Buffer) {
-    const begin = 4 + bytes.readUInt32BE(0);
-    this.#file = JSON.parse(brotliDecompressSync(bytes.subarray(4, begin)).toString('utf8')) as StillsFile;
-    let at = begin;
-    this.#parts = this.#file.lengths.map((length) => bytes.subarray(at, (at += length)));
+    this.#file = new PartsFile(bytes, isStillsFile);
   }
 
   /** The picture of an epoch second as JPEG; the largest that is not wider than `width`, else the smallest. */
   jpeg(second: number, subject: Subject, width: number): Buffer {
-    const { widths } = this.#file;
+    const { widths } = this.#file.index;
     const index = widths.findLast((known) => known.width <= width) ?? widths[0];
     if (index === undefined) throw new RangeError('There are no snapshots: make them again.');
     const visit = subject.intruder(second);
@@ -59,19 +53,17 @@ export class Stills {
 
   // Between two cells stands a restart marker; they count from 0 to 7 (ITU-T T.81, section B.2.1).
   #joined(head: number, cells: Cells): Buffer {
-    const parts = cells.flatMap((cell, i) => [this.#part(cell), Buffer.from([0xff, 0xd0 + (i % 8)])]);
-    return Buffer.concat([this.#part(head), ...parts.slice(0, -1), Buffer.from([0xff, 0xd9])]);
+    const parts = cells.flatMap((cell, i) => [this.#file.part(cell), Buffer.from([0xff, 0xd0 + (i % 8)])]);
+    return Buffer.concat([this.#file.part(head), ...parts.slice(0, -1), Buffer.from([0xff, 0xd9])]);
   }
+}
 
-  #part(number: number): Buffer {
-    const part = this.#parts[number];
-    if (part === undefined) throw new RangeError(`The snapshots have no part ${number}: make them again.`);
-    return part;
-  }
+function isStillsFile(value: unknown): value is StillsFile {
+  return hasFields(value, 'lengths', 'widths');
 }
 
 function putText(cells: Cells, { text }: StillsIndex, caption: string): void {
   if (text === undefined) return;
-  for (const [i, character] of [...caption].entries())
+  for (const [i, character] of caption.split('').entries())
     cells[text.first + i] = text.glyphs[character] ?? text.glyphs['?'] ?? 0;
 }

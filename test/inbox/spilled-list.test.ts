@@ -130,6 +130,19 @@ describe('a list of an inbox whose store fails', () => {
     assert.deepEqual(await seconds({ limit: 1 }), [4]);
   });
 
+  it('has one message by its delivery id, be it in the inbox or beside it, and none by an id of no message', async () => {
+    const inside = await inbox.accept(proven({}, UNATTENDED));
+    await inbox.accept(proven({}, UNATTENDED));
+    inbox.fails = true;
+    const beside = await inbox.accept(proven({}, UNATTENDED));
+    const one = async (deliveryId: string) => idsOf((await list('all', { deliveryId })).messages);
+    assert.deepEqual(await one(beside.deliveryId), [beside.deliveryId]);
+    inbox.fails = false;
+    await eventually(isEmpty, 'the return of what was beside');
+    for (const { deliveryId } of [inside, beside]) assert.deepEqual(await one(deliveryId), [deliveryId]);
+    assert.deepEqual(await one('none'), []);
+  });
+
   it('has a dead letter until it is discarded, or delivered again', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 });
     inbox.fails = true;

@@ -12,7 +12,7 @@ import { selfSigned } from '../support/network/self-signed';
 import { StationFlow } from '../support/node-red/station-flow';
 
 /** Who may ask what. */
-const READ = ['devices', 'targets', 'overview', 'picture'];
+const READ = ['devices', 'targets', 'overview', 'picture', 'video/stream', 'video/picture', 'video/clip.mp4'];
 const WRITE = [
   'devices',
   'targets',
@@ -57,16 +57,17 @@ describe('questions of the editor', () => {
 
       before(async () => {
         nodeRed = await NodeRed.start({ version, settings: USERS });
-        const [admin = '', operator = '', reader = ''] = await Promise.all(
-          (['admin', 'operator', 'reader'] as const).map((user) => tokenOf(nodeRed, user)),
+        const [admin = '', operator = '', reader = '', stranger = ''] = await Promise.all(
+          (['admin', 'operator', 'reader', 'stranger'] as const).map((user) => tokenOf(nodeRed, user)),
         );
-        tokens = { admin, operator, reader };
+        tokens = { admin, operator, reader, stranger };
       });
       after(() => nodeRed.stopAndRemove());
 
       for (const question of READ) {
-        it(`what is read, ${question}, needs a login`, async () => {
+        it(`what is read, ${question}, needs a login that may look`, async () => {
           assert.equal((await look(nodeRed, question)).status, 401);
+          assert.equal((await look(nodeRed, question, tokens.stranger)).status, 401);
           assert.notEqual((await look(nodeRed, question, tokens.reader)).status, 401);
           assert.notEqual((await look(nodeRed, question, tokens.admin)).status, 401);
         });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { promisify } from 'node:util';
 
 import { RtpPackets } from '../../sandbox/rtsp/media/rtp-packets';
@@ -20,6 +22,7 @@ const NOON = Date.UTC(2026, 0, 15, 12) / 1000;
 const MIDNIGHT = NOON + 12 * 3600;
 const H264 = SCENE_NAMES.filter((name) => name !== 'fuel-store');
 const EMPTY = { label: 'Gate 1', intruder: (): undefined => undefined };
+const FOLDER = path.join(__dirname, '..', '..', 'sandbox', 'fixture');
 const GREY = 320 * 180;
 
 const typeOf = (nal: Buffer): number => (nal[0] ?? 0) & 0x1f;
@@ -118,9 +121,10 @@ describe('the scenes of the sandbox', () => {
     }
   });
 
-  it('a pack that is cut is refused', () => {
-    const bytes = Buffer.concat([Buffer.from([0, 0, 0, 1]), Buffer.from([0x3b])]);
-    assert.throws(() => new Pack(bytes));
+  it('a file that is cut, or of another kind, is refused', () => {
+    const file = (name: string): Buffer => readFileSync(path.join(FOLDER, name));
+    assert.throws(() => new Pack(file('gate.pack').subarray(0, -1)), /not whole: make it again/);
+    assert.throws(() => new Pack(file('gate.stills')), /of another kind: make it again/);
   });
 
   for (const name of SCENE_NAMES)

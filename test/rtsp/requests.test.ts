@@ -124,7 +124,7 @@ describe('RTSP requests', () => {
     assert.match(body, /^a=rtpmap:96 H264\/90000\r$/m);
     assert.match(
       body,
-      /^a=fmtp:96 packetization-mode=1;profile-level-id=42C015;sprop-parameter-sets=Z0LAF[^,]+,aM[^,]+\r$/m,
+      /^a=fmtp:96 packetization-mode=1;profile-level-id=42C016;sprop-parameter-sets=Z0LAF[^,]+,aM[^,]+\r$/m,
     );
     assert.ok(body.indexOf('a=control:*') < body.indexOf('m=video'));
     assert.match(body, /^m=video[\s\S]*^a=control:track1\r$/m);

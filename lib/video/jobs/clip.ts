@@ -75,6 +75,7 @@ class Recording {
 
   async run(): Promise<Recorded> {
     for (let attempt = 1; !this.#isWhole; attempt += 1) {
+      if (this.#isOverdue) return this.#recorded('stalled');
       const joined = await this.#join();
       if (joined === undefined) return this.#recorded(this.#isWhole ? undefined : 'recording ends');
       const end = await this.#read(joined);
@@ -132,6 +133,10 @@ class Recording {
     return this.#to + WHOLE * 1000 >= this.#until();
   }
 
+  get #isOverdue(): boolean {
+    return this.#from !== undefined && this.#job.isOverdue((this.#until() - this.#from) / 1000);
+  }
+
   #until(): number {
     return this.#span.until(this.#from);
   }
@@ -140,6 +145,7 @@ class Recording {
     const isBeyond = this.#from !== undefined && moment >= this.#until();
     // Sound may be ahead: only the pictures tell how far it is.
     if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
+    if (this.#isOverdue) return 'stalled';
     if (!this.#isNew(frame, moment)) return 'goes on';
     this.#from ??= moment;
     const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });

@@ -9,6 +9,10 @@ import type { VideoSource } from '../sessions/video-source';
 import { cureOf, pauseBefore } from './patience';
 import type { Progress } from './progress';
 
+/** Video that has begun may take so many times its length, and so many milliseconds more: lines are slow, and places are waited for. */
+const TIMES = 2;
+const GRACE = 60_000;
+
 export interface JobOptions {
   /** Ends the job with CANCELLED, or with the `RvmError` that is its reason. */
   signal: AbortSignal;
@@ -19,28 +23,34 @@ export interface JobOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+export interface JobClocks {
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+}
+
 /** One picture, clip or view on its way: how long it may wait, and for what. */
 export class Job {
   readonly #upstreams: Upstreams;
   readonly #options: JobOptions;
   readonly #ending = new Abort();
-  readonly #now: () => number;
+  readonly #clocks: JobClocks;
   /** Since when more of the recording is waited for. */
   #waitsSince: number | undefined;
-  /** There was a picture: the deadline does not count any more. */
-  #hasBegun = false;
+  /** When the first session had a picture: the deadline does not count any more. */
+  #begunAt: number | undefined;
   readonly #deadline: NodeJS.Timeout;
   readonly #stopListening: readonly (() => void)[];
   #failure: RvmError | undefined;
 
   /**
    * @param closing ends it as well
-   * @param now wall clock, in milliseconds
    */
-  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, now: () => number) {
+  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, clocks: JobClocks) {
     this.#upstreams = upstreams;
     this.#options = options;
-    this.#now = now;
+    this.#clocks = clocks;
     this.#stopListening = [abortOf(options.signal), closing].map((abort) =>
       abort.onAbort((reason) => this.#ending.abort(reason)),
     );
@@ -71,7 +81,7 @@ export class Job {
       try {
         const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
-        this.#hasBegun = true;
+        this.#begunAt ??= this.#clocks.steady();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
@@ -92,7 +102,7 @@ export class Job {
     const isNotYet = cure === 'wait for the recording';
     const ms = pauseBefore(attempt);
     this.#failure = isNotYet ? notYet(error) : error;
-    if ((isNotYet || this.#hasBegun) && !this.#hasTimeFor(ms)) throw this.#failure;
+    if ((isNotYet || this.#begunAt !== undefined) && !this.#hasTimeFor(ms)) throw this.#failure;
     if (isNotYet) this.tell({ kind: 'waiting' });
     await this.#pause(ms);
   }
@@ -104,7 +114,17 @@ export class Job {
 
   /** Whether a recording of this moment, in milliseconds since 1970, may still come: not what is missing in one that is old. */
   mayCome(moment: number): boolean {
-    return moment > this.#now() - LONGEST_VIDEO_WAIT_S * 1000;
+    return moment > this.#clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
+  }
+
+  /**
+   * Whether video of this length should have come long ago: a relay that sends a little now and then must not keep a session, and
+   * the message that waits for it, for ever.
+   */
+  isOverdue(seconds: number): boolean {
+    if (this.#begunAt === undefined) return false;
+    const longest = seconds * 1000 * TIMES + GRACE + this.#options.waitForVideoMs;
+    return this.#clocks.steady() - this.#begunAt > longest;
   }
 
   end(): void {
@@ -113,8 +133,8 @@ export class Job {
   }
 
   #hasTimeFor(pause: number): boolean {
-    this.#waitsSince ??= performance.now();
-    return performance.now() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
+    this.#waitsSince ??= this.#clocks.steady();
+    return this.#clocks.steady() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
   }
 
   #pause(ms: number): Promise<void> {

@@ -81,12 +81,15 @@ class MomentSearch {
   readonly #joined: Joined;
   readonly #missing: number[];
   readonly #start: number | undefined;
+  /** Seconds of video that have all that is wanted. */
+  readonly #length: number;
   #run = new FrameRun();
 
   constructor(source: VideoSource, offsets: readonly number[], joined: Joined) {
     this.#joined = joined;
     this.#missing = [...offsets];
     this.#start = startOf(source.wanted, Infinity);
+    this.#length = Math.max(...offsets) - Math.min(...offsets);
   }
 
   get missing(): number[] {
@@ -96,6 +99,7 @@ class MomentSearch {
   async run(job: Job, found: (moment: Moment) => void): Promise<void> {
     const { reader } = this.#joined;
     for await (const frame of reader) {
+      if (job.isOverdue(this.#length)) throw tooSlow();
       if (frame.kind !== 'video') continue;
       if (frame.key) this.#settle(found, frame.time);
       if (frame.key) this.#run = new FrameRun();
@@ -134,6 +138,13 @@ class MomentSearch {
     if (this.#start === undefined) return (this.#run.frames[0]?.time ?? 0) + offset;
     return (this.#start + offset * 1000 - this.#joined.momentOf(0)) / 1000;
   }
+}
+
+function tooSlow(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'The video relay sends the video far more slowly than it was recorded; try again, or look at the line of the camera.',
+  );
 }
 
 function endsBefore(): RvmError {

@@ -1,4 +1,4 @@
-import { bytesOf } from '../frame-bytes';
+import { costOf } from '../frame-cost';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
 
 /** Bytes that wait for a reader at most. */
@@ -66,7 +66,7 @@ export class StreamReader implements MediaStream {
     if (this.#needsKey && !(frame.kind === 'video' && frame.key)) return;
     this.#needsKey = false;
     this.#waiting.push(frame);
-    this.#bytes += bytesOf(frame);
+    this.#bytes += costOf(frame);
     this.#wake();
   }
 

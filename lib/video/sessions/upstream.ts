@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import { bytesOf } from '../frame-bytes';
+import { costOf } from '../frame-cost';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
 import { StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
 
@@ -162,7 +162,7 @@ export class Upstream implements SharedStream {
   #keep(frame: MediaFrame): void {
     if (isKey(frame) && (this.#options.asked === undefined || this.#keptBytes > KEPT)) this.#forget();
     this.#kept.push(frame);
-    this.#keptBytes += bytesOf(frame);
+    this.#keptBytes += costOf(frame);
     if (this.#keptBytes > 2 * KEPT) this.#forget();
     if (frame.kind === 'video') this.#newest = Math.max(this.#newest ?? frame.time, frame.time);
   }

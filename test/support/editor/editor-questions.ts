@@ -1,13 +1,18 @@
 import type { NodeRed } from '../node-red/node-red';
 
-const SCOPES = { admin: '*', operator: 'read rvm.write settings.write', reader: 'read' } as const;
+const SCOPES = {
+  admin: '*',
+  operator: 'read rvm.write settings.write',
+  reader: 'read',
+  stranger: 'flows.read',
+} as const;
 export type User = keyof typeof SCOPES;
 
 const PERMISSIONS = JSON.stringify(
   Object.fromEntries(Object.entries(SCOPES).map(([username, scope]) => [username, scope.split(' ')])),
 );
 
-/** Settings of a Node-RED with users: `admin` may do all, `operator` all but deploy, `reader` may look. */
+/** Settings of a Node-RED with users: `admin` may do all, `operator` all but deploy, `reader` may look, `stranger` at flows alone. */
 export const USERS = `adminAuth: (() => {
   const all = ${PERMISSIONS};
   const user = async (username) => username in all ? { username, permissions: all[username] } : null;

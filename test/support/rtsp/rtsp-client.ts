@@ -64,15 +64,20 @@ export class RtspPlayer {
   readonly reports: Buffer[] = [];
   /** RTP packets so far. */
   readonly packets: Buffer[] = [];
+  /** The same of the sound, where that was set up. */
+  readonly soundPackets: Buffer[] = [];
+  readonly soundReports: Buffer[] = [];
   readonly #assembler = new PictureAssembler();
   #base: string;
   #track: string;
+  #soundTrack: string;
 
   private constructor(connection: RtspConnection, url: string) {
     this.connection = connection;
     this.url = url;
     this.#base = url;
     this.#track = url;
+    this.#soundTrack = url;
   }
 
   static async open(url: string): Promise<RtspPlayer> {
@@ -83,8 +88,8 @@ export class RtspPlayer {
   async describe(): Promise<string> {
     const answer = await this.#ask('DESCRIBE', this.url, { Accept: 'application/sdp' });
     this.#base = answer.headers.get('content-base') ?? this.url;
-    const control = /^m=video[\s\S]*^a=control:(\S+)/m.exec(answer.body)?.[1] ?? '';
-    this.#track = /^rtsps?:/.test(control) ? control : `${this.#base}${control}`;
+    this.#track = this.#controlOf('video', answer.body);
+    this.#soundTrack = this.#controlOf('audio', answer.body);
     return answer.body;
   }
 
@@ -92,6 +97,11 @@ export class RtspPlayer {
     const answer = await this.#ask('SETUP', this.#track, { Transport: transport });
     this.session = (answer.headers.get('session') ?? '').split(';')[0] ?? '';
     return answer;
+  }
+
+  /** Adds the sound to the session, on channels 2 and 3. */
+  setupSound(): Promise<RtspAnswer> {
+    return this.#ask('SETUP', this.#soundTrack, { Transport: 'RTP/AVP/TCP;unicast;interleaved=2-3' });
   }
 
   play(range?: string): Promise<RtspAnswer> {
@@ -127,6 +137,9 @@ export class RtspPlayer {
         this.packets.push(frame.data);
         return frame;
       }
+      if (frame.channel === 2) this.soundPackets.push(frame.data);
+      else if (frame.channel === 3) this.soundReports.push(frame.data);
+      if (frame.channel !== 1) continue;
       this.reports.push(frame.data);
       if (hasBye(frame.data)) return undefined;
     }
@@ -135,6 +148,11 @@ export class RtspPlayer {
 
   close(): void {
     this.connection.close();
+  }
+
+  #controlOf(medium: 'video' | 'audio', description: string): string {
+    const control = new RegExp(`^m=${medium}[^]*?^a=control:(\\S+)`, 'm').exec(description)?.[1] ?? '';
+    return /^rtsps?:/.test(control) ? control : `${this.#base}${control}`;
   }
 
   async #frame(timeoutMs: number): Promise<ChannelData | undefined> {

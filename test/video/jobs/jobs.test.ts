@@ -94,10 +94,13 @@ describe('a video job', () => {
   let told: Progress[];
   let controller: AbortController;
   let source: VideoSource;
+  /** Milliseconds that a slow relay takes, beside those of the clock. */
+  let slowness: number;
   /** Wall clock. */
   let now: number;
 
   beforeEach(() => {
+    slowness = 0;
     decoder = new NotingDecoder();
     now = ALARM + 60_000;
     steps = [];
@@ -109,7 +112,8 @@ describe('a video job', () => {
       assert.ok(step);
       return step instanceof RvmError ? Promise.reject(step) : Promise.resolve(step);
     };
-    video = new CloudVideo({ sessions: 4, open, decoder, now: () => now });
+    const steady = (): number => performance.now() + slowness;
+    video = new CloudVideo({ sessions: 4, open, decoder, steady, now: () => now });
     const openRtsp: VideoSource['client']['openRtsp'] = (wanted) => {
       asked.push(wanted);
       const device = { id: 'gate', name: 'Gate', status: 'online' };
@@ -220,6 +224,12 @@ describe('a video job', () => {
       const [, later] = await pictures([0, 3]);
       assert.deepEqual([later?.offset, asked.length], [3, 2]);
     });
+  });
+
+  it('for pictures fails with TIMEOUT where the relay sends next to nothing for ever', async () => {
+    steps = [streamOf(keyAt(0), ...Array.from({ length: 50 }, (_, count) => pictureAt(count / 1000)))];
+    const onProgress = (): void => void (slowness += 9000);
+    await assert.rejects(pictures([0, 5], { onProgress }), { code: 'TIMEOUT' });
   });
 
   describe('that has begun', () => {
@@ -408,6 +418,21 @@ describe('a video job', () => {
       steps = [ending(streamOf(keyAt(0), pictureAt(1))), failure('VIDEO_FAILED', { status: 404 })];
       const { reason } = await clip(new NotingSink(), 10, { waitForVideoMs: 1500 });
       assert.equal(reason, 'recording ends');
+    });
+
+    it('gives what is there where the relay cannot be reached any more', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1))), failure('NETWORK')];
+      const { reason } = await clip(new NotingSink(), 10, { waitForVideoMs: 1500 });
+      assert.equal(reason, 'recording ends');
+    });
+
+    it('gives what is there where the relay sends next to nothing for ever', async () => {
+      const sink = new NotingSink();
+      steps = [streamOf(...Array.from({ length: 50 }, (_, count) => keyAt(count / 1000)))];
+      const onProgress = (): void => void (slowness += 9000);
+      const { reason } = await clip(sink, 10, { onProgress });
+      assert.equal(reason, 'stalled');
+      assert.ok(sink.frames.length < 15);
     });
 
     it('is whole where the recording ends within a second of the wanted time', async () => {

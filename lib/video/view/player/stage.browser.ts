@@ -59,6 +59,8 @@ export class Stage {
     this.#picture.hidden = !view.offersPicture;
     if (this.#words.textContent !== view.said) this.#words.textContent = view.said;
     this.#notice.classList.toggle('rvm-empty', view.said === '');
+    // What is said of a picture stands below it.
+    this.#notice.classList.toggle('rvm-central', view.offersAgain && this.#image.hidden === true);
   }
 
   /** In the place of the video. @throws PlayFailure where it is none */

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+
+import { receivePictures, RtspStatusError } from '../support/rtsp/rtsp-client';
+import { fixtureSecond } from '../support/rtsp/fixture-second';
+import { SECOND_42, ServerUnderTest, live, recorded } from './server-under-test';
+
+describe('recordings over RTSP', () => {
+  const under = new ServerUnderTest();
+  afterEach(() => under.stop());
+
+  it('what lies between the key frame and the moment that was asked for comes at once', async () => {
+    // So slow that a picture which has to wait for its time does not come within the test.
+    const server = await under.start({ pace: 0.001 });
+    const { pictures } = await receivePictures(server.grant(recorded({ start: SECOND_42 + 700 })), {
+      pictures: 8,
+    });
+    assert.equal(pictures.length, 8);
+    assert.equal(fixtureSecond(pictures[0]?.nals ?? []), 42);
+  });
+
+  it('so it does where a range asks for the moment', async () => {
+    const server = await under.start({ pace: 0.001 });
+    const { pictures } = await receivePictures(server.grant(recorded()), { pictures: 6, range: 'npt=10.5-' });
+    assert.equal(pictures.length, 6);
+  });
+
+  describe('that are late', () => {
+    const LATE = { kind: 'recording-late', seconds: 5 } as const;
+
+    it('not-found: DESCRIBE is answered 404 until the recording is there', async () => {
+      const server = await under.start();
+      server.setFault({ ...LATE, way: 'not-found' });
+      const url = server.grant(recorded());
+      under.now = SECOND_42 + 4999;
+      assert.equal((await under.ask(url, 'DESCRIBE')).status, 404);
+      under.now = SECOND_42 + 5000;
+      assert.equal((await under.ask(url, 'DESCRIBE')).status, 200);
+    });
+
+    it('ends: the stream ends with a BYE before its first picture', async () => {
+      const server = await under.start({ pace: Infinity });
+      server.setFault({ ...LATE, way: 'ends' });
+      const early = await receivePictures(server.grant(recorded()), { pictures: 1 });
+      assert.equal(early.pictures.length, 0);
+      under.now += 5000;
+      const later = await receivePictures(server.grant(recorded()), { pictures: 20 });
+      assert.equal(later.pictures.length, 20);
+    });
+
+    it('short: the stream ends where it is recorded up to', async () => {
+      const server = await under.start({ pace: Infinity });
+      server.setFault({ ...LATE, way: 'short' });
+      under.now = SECOND_42 + 8000;
+      const { pictures } = await receivePictures(server.grant(recorded()), { pictures: 100 });
+      assert.equal(pictures.length, 30);
+    });
+
+    it('live video is there all the same', async () => {
+      const server = await under.start();
+      server.setFault({ ...LATE, way: 'not-found' });
+      assert.equal((await receivePictures(server.grant(live()), { pictures: 1 })).pictures.length, 1);
+    });
+
+    it('a URL may be late by itself, and so may one camera', async () => {
+      const server = await under.start();
+      const late = server.grant(recorded({ late: { seconds: 5, way: 'not-found' } }));
+      await assert.rejects(receivePictures(late, { pictures: 1 }), RtspStatusError);
+      server.setFault({ ...LATE, way: 'not-found', camera: 'cam-1' });
+      assert.equal((await under.ask(server.grant(recorded()), 'DESCRIBE')).status, 404);
+      assert.equal((await under.ask(server.grant(recorded({ cameraId: 'cam-2' })), 'DESCRIBE')).status, 200);
+    });
+  });
+});
