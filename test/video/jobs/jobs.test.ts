@@ -8,7 +8,11 @@ import {
   type PictureDecoder,
   type Progress,
 } from '../../../lib/video/cloud-video';
+<<<<<<< HEAD
 import type { AudioFormat, AudioFrame, MediaFrame } from '../../../lib/video/media';
+=======
+import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
+>>>>>>> helper-nodes
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
@@ -396,11 +400,26 @@ describe('a video job', () => {
       assert.equal(reason, 'too large');
     });
 
-    it('asks again from where the recording stopped, and goes on with the next key frame', async () => {
+    it('asks again from where the recording stopped, and goes on behind the same picture', async () => {
+      const nalsOf = (name: string): Partial<VideoFrame> => ({ nals: [Buffer.from(name)] });
+      const group = [keyAt(0, nalsOf('a')), pictureAt(1, nalsOf('b')), pictureAt(2, nalsOf('c'))];
+      const rest = [pictureAt(3, nalsOf('d')), keyAt(4, nalsOf('e'))];
       const sink = new NotingSink();
+      steps = [ending(streamOf(...group)), streamOf(...group, ...rest)];
+      const { to, reason } = await clip(sink, 4);
+      assert.deepEqual([to - ALARM, reason], [3000, undefined]);
+      assert.deepEqual(
+        sink.frames.map(({ time }) => time),
+        [0, 1, 2, 3],
+      );
+    });
+
+    it('goes on with the next key frame where the same was encoded anew', async () => {
+      const sink = new NotingSink();
+      const other = { nals: [Buffer.from('encoded anew')] };
       steps = [
         ending(streamOf(keyAt(0), pictureAt(1))),
-        streamOf(keyAt(0), keyAt(1), pictureAt(2), keyAt(3)),
+        streamOf(keyAt(0, other), keyAt(1, other), pictureAt(2), keyAt(3)),
       ];
       const { reason } = await clip(sink, 4);
       assert.equal(reason, undefined);
