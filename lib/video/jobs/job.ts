@@ -2,6 +2,7 @@ import { Abort } from '../../concurrency/abort';
 import { abortOf } from '../../concurrency/abort-of-signal';
 import { timerMs } from '../../concurrency/timer-limit';
 import { RvmError } from '../../error';
+import { LONGEST_VIDEO_WAIT_S } from '../choices';
 import type { Slow } from '../sessions/stream-reader';
 import type { Joined, Upstreams } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
@@ -22,15 +23,22 @@ export interface JobOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+export interface JobClocks {
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+}
+
 /** One picture, clip or view on its way: how long it may wait, and for what. */
 export class Job {
   readonly #upstreams: Upstreams;
   readonly #options: JobOptions;
   readonly #ending = new Abort();
-  readonly #steady: () => number;
-  /** Since when a recording is waited for. */
-  #waitsSince: number;
-  /** When the first session had a picture. */
+  readonly #clocks: JobClocks;
+  /** Since when more of the recording is waited for. */
+  #waitsSince: number | undefined;
+  /** When the first session had a picture: the deadline does not count any more. */
   #begunAt: number | undefined;
   readonly #deadline: NodeJS.Timeout;
   readonly #stopListening: readonly (() => void)[];
@@ -38,13 +46,11 @@ export class Job {
 
   /**
    * @param closing ends it as well
-   * @param steady milliseconds of a clock that never jumps
    */
-  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, steady: () => number) {
+  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, clocks: JobClocks) {
     this.#upstreams = upstreams;
     this.#options = options;
-    this.#steady = steady;
-    this.#waitsSince = steady();
+    this.#clocks = clocks;
     this.#stopListening = [abortOf(options.signal), closing].map((abort) =>
       abort.onAbort((reason) => this.#ending.abort(reason)),
     );
@@ -75,7 +81,7 @@ export class Job {
       try {
         const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
-        this.#begunAt ??= this.#steady();
+        this.#begunAt ??= this.#clocks.steady();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
@@ -85,27 +91,30 @@ export class Job {
   }
 
   /**
-   * Waits before what failed is tried again.
+   * Waits before what failed is tried again: before the first picture until the deadline, behind it no longer than for a recording.
    * @param attempt how often it has failed, from 1
-   * @throws the error where that makes no sense, or there is no time
+   * @throws the error where that makes no sense, or there is no time; the reason where the job has ended
    */
   async again(error: unknown, attempt: number): Promise<void> {
-    const cure = !this.hasEnded ? cureOf(error, attempt) : 'none';
+    if (this.#ending.reason !== undefined) throw this.#ending.reason;
+    const cure = cureOf(error, attempt);
     if (!(error instanceof RvmError) || cure === 'none') throw error;
+    const isNotYet = cure === 'wait for the recording';
     const ms = pauseBefore(attempt);
-    const isWaiting = cure === 'wait for the recording';
-    this.#failure = isWaiting ? notYet(error) : error;
-    // The deadline is that of the first picture: for what follows it, nothing else bounds the attempts.
-    const isBounded = isWaiting || this.#begunAt !== undefined;
-    if (isBounded && this.#steady() - this.#waitsSince + ms > this.#options.waitForVideoMs)
-      throw this.#failure;
-    if (isWaiting) this.tell({ kind: 'waiting' });
+    this.#failure = isNotYet ? notYet(error) : error;
+    if ((isNotYet || this.#begunAt !== undefined) && !this.#hasTimeFor(ms)) throw this.#failure;
+    if (isNotYet) this.tell({ kind: 'waiting' });
     await this.#pause(ms);
   }
 
   /** Some of the recording came: the time to wait for the rest begins anew. */
   came(): void {
-    this.#waitsSince = this.#steady();
+    this.#waitsSince = undefined;
+  }
+
+  /** Whether a recording of this moment, in milliseconds since 1970, may still come: not what is missing in one that is old. */
+  mayCome(moment: number): boolean {
+    return moment > this.#clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
   }
 
   /**
@@ -115,12 +124,17 @@ export class Job {
   isOverdue(seconds: number): boolean {
     if (this.#begunAt === undefined) return false;
     const longest = seconds * 1000 * TIMES + GRACE + this.#options.waitForVideoMs;
-    return this.#steady() - this.#begunAt > longest;
+    return this.#clocks.steady() - this.#begunAt > longest;
   }
 
   end(): void {
     clearTimeout(this.#deadline);
     for (const stop of this.#stopListening) stop();
+  }
+
+  #hasTimeFor(pause: number): boolean {
+    this.#waitsSince ??= this.#clocks.steady();
+    return this.#clocks.steady() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
   }
 
   #pause(ms: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { RvmError } from '../../error';
 import type { VideoFrame } from '../media';
+import { wantedAt } from '../picture/wanted-frame';
 import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { FrameRun } from './frame-run';
@@ -56,17 +57,21 @@ async function findNear(
   offsets: number[],
   found: (moment: Moment) => void,
 ): Promise<void> {
+  const start = startOf(source.wanted, Infinity) ?? Infinity;
   for (let attempt = 1; ; attempt += 1) {
     const [first = 0] = offsets;
     const joined = await job.join(later(source, first), 'stream waits');
     try {
       const search = new MomentSearch(source, offsets, joined);
       await search.run(job, found);
+      if (search.missing.length < offsets.length) job.came();
       offsets = search.missing;
     } finally {
       await joined.reader.close();
     }
-    if (offsets.length === 0) return;
+    const [next] = offsets;
+    if (next === undefined) return;
+    if (!job.mayCome(start + next * 1000)) throw endsBefore();
     await job.again(endsBefore(), attempt);
   }
 }
@@ -117,7 +122,7 @@ class MomentSearch {
     const offset = this.#missing.shift();
     if (offset === undefined) return;
     const { frames } = this.#run;
-    const shown = shownAt(frames, time);
+    const shown = wantedAt(frames, time)?.frames.at(-1)?.time ?? time;
     found({
       offset,
       frames: [...frames],
@@ -135,16 +140,6 @@ class MomentSearch {
   }
 }
 
-/** When the picture is shown that is the last at a time or before it; the first one where all are later. */
-function shownAt(frames: readonly VideoFrame[], time: number): number {
-  let [shown, earliest] = [-Infinity, Infinity];
-  for (const frame of frames) {
-    if (frame.time <= time + 0.002) shown = Math.max(shown, frame.time);
-    earliest = Math.min(earliest, frame.time);
-  }
-  return shown === -Infinity ? earliest : shown;
-}
-
 function tooSlow(): RvmError {
   return new RvmError(
     'TIMEOUT',
@@ -153,5 +148,8 @@ function tooSlow(): RvmError {
 }
 
 function endsBefore(): RvmError {
-  return new RvmError('VIDEO_NOT_YET', 'The recording ends before the time of the picture.');
+  return new RvmError(
+    'VIDEO_NOT_YET',
+    'The recording ends before the time of the picture: ask for an earlier one, or look whether the camera records all the time.',
+  );
 }

@@ -36,6 +36,16 @@ describe('what can be decoded together', () => {
     assert.equal(runOf(first, p, b1, b2, next).has(0.3), true);
   });
 
+  it('has an end for pictures of no size, too', () => {
+    const run = runOf(keyAt(0));
+    assert.throws(
+      () => {
+        for (let count = 1; count < 200_000; count += 1) run.add(pictureAt(count));
+      },
+      { code: 'VIDEO_FAILED' },
+    );
+  });
+
   it('has an end: a camera without key frames does not fill the memory', () => {
     const run = runOf(keyAt(0));
     const nals = [Buffer.alloc(1024 * 1024)];
