@@ -67,7 +67,7 @@ export class FragmentAnswer {
     return this.res.writableLength > MOST_WAITING;
   }
 
-  /** Of a recording nothing is left out: its sender waits. What is live goes on, and the viewer gets it from a key frame on. */
+  /** Of a recording nothing is left out here: the stream is not asked for more. What is live goes on, from a key frame on. */
   #isFit(frame: MediaFrame): boolean {
     if (this.part === 'recorded') return true;
     if (this.#isBehind) {
