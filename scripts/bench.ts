@@ -21,6 +21,8 @@ import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { fileSystemWarning } from '../lib/inbox/file-system';
+import { cpuOfClip } from '../bench/video/clip-cpu';
+import { memoryOfClip } from '../bench/video/clip-memory';
 import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
@@ -40,6 +42,8 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  V2: cpuOfClip,
+  V5: memoryOfClip,
 };
 
 const RESULTS = path.join(ROOT, 'bench', 'results.json');
