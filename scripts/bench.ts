@@ -23,6 +23,7 @@ import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { fileSystemWarning } from '../lib/inbox/file-system';
 import { cpuOfClip } from '../bench/video/clip-cpu';
 import { memoryOfClip } from '../bench/video/clip-memory';
+import { manyClips } from '../bench/video/many-clips';
 import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
@@ -43,6 +44,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
   V2: cpuOfClip,
+  V3: manyClips,
   V5: memoryOfClip,
 };
 

@@ -154,15 +154,10 @@ class Recording {
   }
 
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
-<<<<<<< HEAD
     const isBeyond = this.#from !== undefined && moment >= this.#until();
     // Sound may be ahead: only the pictures tell how far it is.
     if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
     if (this.#isOverdue) return 'stalled';
-    if (!this.#isNew(frame, moment)) return 'goes on';
-=======
-    if (this.#from !== undefined && moment >= this.#until()) return undefined;
->>>>>>> helper-nodes
     this.#from ??= moment;
     const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
     if (!isTaken) return this.#sink.ended ?? 'too large';

@@ -8,11 +8,7 @@ import {
   type PictureDecoder,
   type Progress,
 } from '../../../lib/video/cloud-video';
-<<<<<<< HEAD
-import type { AudioFormat, AudioFrame, MediaFrame } from '../../../lib/video/media';
-=======
-import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
->>>>>>> helper-nodes
+import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
