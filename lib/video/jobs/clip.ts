@@ -70,6 +70,8 @@ class Recording {
   #heard = -Infinity;
   /** The session has not come to what is new. */
   #isBehind = true;
+  /** The sink has failed, not the video. */
+  #isLost = false;
   /** Milliseconds that its times are too early by. */
   #shift = 0;
   readonly #seam = new ClipSeam();
@@ -131,7 +133,7 @@ class Recording {
         if (end !== 'goes on') return end;
       }
     } catch (error) {
-      if (this.#job.hasEnded || this.#from === undefined) throw error;
+      if (this.#job.hasEnded || this.#isLost || this.#from === undefined) throw error;
       return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
     } finally {
       await reader.close();
@@ -157,11 +159,20 @@ class Recording {
     if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
     if (this.#isOverdue) return 'stalled';
     this.#from ??= moment;
-    const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });
+    const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
     if (!isTaken) return this.#sink.ended ?? 'too large';
     if (frame.kind === 'audio') this.#heard = moment;
     else this.#took(frame, moment);
     return 'goes on';
+  }
+
+  async #add(frame: MediaFrame): Promise<boolean> {
+    try {
+      return await this.#sink.add(frame);
+    } catch (error) {
+      this.#isLost = true;
+      throw error;
+    }
   }
 
   #took(frame: VideoFrame, moment: number): void {

@@ -388,6 +388,13 @@ describe('a video job', () => {
       assert.equal(reason, 'stalled');
     });
 
+    it('fails with what keeps it from being written', async () => {
+      const sink = new NotingSink();
+      sink.add = () => Promise.reject(failure('STORE_FAILED'));
+      steps = [streamOf(keyAt(0), pictureAt(1))];
+      await assert.rejects(clip(sink, 10), { code: 'STORE_FAILED' });
+    });
+
     it('says so where it may not become longer', async () => {
       const sink = new NotingSink();
       sink.room = 1;
