@@ -37,6 +37,8 @@ export interface CloudVideoOptions {
   decoder: PictureDecoder;
   /** Wall clock, in milliseconds. */
   now?: () => number;
+  /** Milliseconds of a clock that never jumps. */
+  steady?: () => number;
 }
 
 export interface PicturesWanted {
@@ -59,11 +61,14 @@ export class CloudVideo {
   readonly #upstreams: Upstreams;
   readonly #decoder: PictureDecoder;
   readonly #now: () => number;
+  readonly #steady: () => number;
   readonly #closing = new Abort();
   readonly #jobs = new Set<Promise<unknown>>();
 
-  constructor({ sessions, open, decoder, now = Date.now }: CloudVideoOptions) {
+  constructor(options: CloudVideoOptions) {
+    const { sessions, open, decoder, now = Date.now, steady = () => performance.now() } = options;
     this.#upstreams = new Upstreams(new VideoPlaces(sessions), open, now);
+    this.#steady = steady;
     this.#decoder = decoder;
     this.#now = now;
   }
@@ -132,7 +137,8 @@ export class CloudVideo {
   }
 
   async #run<Result>(options: JobOptions, work: (job: Job) => Promise<Result>): Promise<Result> {
-    const job = new Job(this.#upstreams, options, this.#closing);
+    const clocks = { steady: this.#steady, now: this.#now };
+    const job = new Job(this.#upstreams, options, this.#closing, clocks);
     const working = work(job).finally(() => job.end());
     this.#jobs.add(working);
     try {

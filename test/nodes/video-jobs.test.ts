@@ -57,7 +57,7 @@ describe('video of one cloud with one session at a time', () => {
     let most = 0;
     const results = (): unknown[] => nodeRed.at('result').map(({ mark }) => mark);
     await eventually(async () => {
-      most = Math.max(most, (await flow.relay()).sessions);
+      most = Math.max(most, (await flow.sessions()).open);
       return results().length === marks.length;
     }, 'the clips');
     assert.deepEqual(results(), marks);

@@ -75,10 +75,11 @@ class Recording {
 
   async run(): Promise<Recorded> {
     for (let attempt = 1; !this.#isWhole; attempt += 1) {
+      if (this.#isOverdue) return this.#recorded('stalled');
       const joined = await this.#join();
       if (joined === undefined) return this.#recorded(this.#isWhole ? undefined : 'recording ends');
       const end = await this.#read(joined);
-      if (end !== 'recording ends') return this.#recorded(end);
+      if (end !== 'recording ends' || !this.#job.mayCome(this.#until())) return this.#recorded(end);
       if (!this.#isBehind) attempt = 1;
       if (!this.#isBehind) this.#job.came();
       try {
@@ -132,12 +133,19 @@ class Recording {
     return this.#to + WHOLE * 1000 >= this.#until();
   }
 
+  get #isOverdue(): boolean {
+    return this.#from !== undefined && this.#job.isOverdue((this.#until() - this.#from) / 1000);
+  }
+
   #until(): number {
     return this.#span.until(this.#from);
   }
 
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
-    if (this.#from !== undefined && moment >= this.#until()) return undefined;
+    const isBeyond = this.#from !== undefined && moment >= this.#until();
+    // Sound may be ahead: only the pictures tell how far it is.
+    if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
+    if (this.#isOverdue) return 'stalled';
     if (!this.#isNew(frame, moment)) return 'goes on';
     this.#from ??= moment;
     const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });

@@ -1,3 +1,4 @@
+import { costOf } from '../frame-cost';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
 
 /** Bytes that wait for a reader at most. */
@@ -65,7 +66,7 @@ export class StreamReader implements MediaStream {
     if (this.#needsKey && !(frame.kind === 'video' && frame.key)) return;
     this.#needsKey = false;
     this.#waiting.push(frame);
-    this.#bytes += bytesOf(frame);
+    this.#bytes += costOf(frame);
     this.#wake();
   }
 
@@ -113,10 +114,4 @@ export class StreamReader implements MediaStream {
     this.#bytes = 0;
     this.#needsKey = true;
   }
-}
-
-/** As far as memory is concerned. */
-export function bytesOf(frame: MediaFrame): number {
-  if (frame.kind === 'audio') return frame.data.length;
-  return frame.nals.reduce((sum, nal) => sum + nal.length, 0);
 }

@@ -84,24 +84,27 @@ export class VideoFlow {
     await this.station.endFaults();
   }
 
-  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
-  async relay(): Promise<{ connections: number; sessions: number; opened: number }> {
+  /** RTSP sessions at the relay that are open now, all that were ever opened, and connections. */
+  async sessions(): Promise<{ open: number; opened: number; connections: number }> {
     const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
-    return ((await response.json()) as { video: { connections: number; sessions: number; opened: number } }).video;
+    const { video } = (await response.json()) as {
+      video: Record<'connections' | 'sessions' | 'opened', number>;
+    };
+    return { open: video.sessions, opened: video.opened, connections: video.connections };
   }
 
   /** Waits until nothing is open at the relay. */
   async relayLeft(): Promise<void> {
     await eventually(async () => {
-      const { connections, sessions } = await this.relay();
-      return connections === 0 && sessions === 0;
+      const { open, connections } = await this.sessions();
+      return open === 0 && connections === 0;
     }, 'the end of all that was open at the relay');
   }
 
   /** How many RTSP sessions some work opened. */
   async openedBy(work: () => Promise<unknown>): Promise<number> {
-    const { opened: before } = await this.relay();
+    const { opened: before } = await this.sessions();
     await work();
-    return (await this.relay()).opened - before;
+    return (await this.sessions()).opened - before;
   }
 }

@@ -362,6 +362,17 @@ describe('the client of a relay', () => {
     }
   });
 
+  it('is TIMEOUT where packets come, and no picture', async () => {
+    relay = await ScriptedRelay.start();
+    const stream = await streams.open(relay.url, { limits: { pictureMs: 300 } });
+    const packets = setInterval(() => relay.send(interleaved(0, Buffer.alloc(20))), 20);
+    try {
+      await takeUntilFailure(stream, 'TIMEOUT');
+    } finally {
+      clearInterval(packets);
+    }
+  });
+
   it('ends behind the last picture with a BYE, though the connection stays open', async () => {
     relay = await ScriptedRelay.start();
     const stream = await streams.open(relay.url);
