@@ -20,22 +20,21 @@ async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
   await raiseAlarm(nodeRed);
   const { payload } = await nodeRed.message('link');
   const page = await studio.browser.newPage({
-    viewport: { width: 960, height: 720 },
+    viewport: { width: 960, height: 732 },
     deviceScaleFactor: SCALE,
   });
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${nodeRed.url}${String(payload)}`);
   await page.click('.rvm-start');
-  await haltAt(page, SHOWN_SECOND);
+  await playTo(page, SHOWN_SECOND);
   await studio.take(NAME, await page.screenshot(), TOLERANCE.alarms);
   await page.close();
 }
 
 /** Not by waitForFunction, which the policy of the page forbids. */
-async function haltAt(page: Page, second: number): Promise<void> {
+async function playTo(page: Page, second: number): Promise<void> {
   const isThere = `${VIDEO}?.currentTime >= ${second}`;
   await eventually(async () => (await page.evaluate(isThere)) === true, `second ${second} of the clip`);
-  await page.keyboard.press('Space');
 }
 
 function flow(): FlowNode[] {

@@ -8,8 +8,8 @@ export function settledByHand(): FlowNode[] {
     { id: 'cloud', type: 'rvm-cloud', name: 'Sandbox', url: 'sandbox', sandboxEvents: 0, credentials: {} },
     station({ credentials: {} }),
     webhookIn({ handledWhen: 'settled', x: 110, y: 100, wires: [['picture', 'wait'], [], []] }),
-    node('picture', 'rvm-get-picture', { x: 290, y: 60, wires: [['shown'], []] }),
-    node('shown', 'debug', { name: 'picture', x: 470, y: 60, tostatus: false }),
+    node('picture', 'rvm-get-picture', { x: 330, y: 60, wires: [['shown'], []] }),
+    node('shown', 'debug', { name: 'picture', x: 520, y: 60, tostatus: false }),
     node('wait', 'change', {
       name: 'on the screen',
       x: 300,
@@ -33,8 +33,8 @@ export function settledByHand(): FlowNode[] {
       rules: rules('msg', 'flow'),
       wires: [['settle']],
     }),
-    node('settle', 'rvm-settle', { x: 430, y: 240, wires: [['settled'], []] }),
-    node('settled', 'debug', { name: 'settled', x: 590, y: 240 }),
+    node('settle', 'rvm-settle', { x: 400, y: 240, wires: [['settled'], []] }),
+    node('settled', 'debug', { name: 'settled', x: 560, y: 240 }),
   ];
 }
 

@@ -15,9 +15,9 @@ import { animate } from './webp';
 const NAME = 'alarm-clip-settled.webp';
 const SIZE = { width: 960, height: 620 };
 /** Milliseconds in which somebody who watches sees what there is. */
-const GLANCE = 1500;
-/** Of the clip, which begins five seconds before the alarm: the intruder has climbed the fence. */
-const SEEN_SECOND = 10;
+const GLANCE = 1200;
+/** Of the clip, which begins five seconds before the alarm: the intruder is on top of the fence. */
+const SEEN_SECOND = 8;
 
 /** An alarm arrives, its picture and clip are looked at, and it is settled: 20 seconds. */
 export const RECORDING: Shoot = { names: [NAME], take };
@@ -36,10 +36,13 @@ async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
   }
 }
 
-/** The flow and the sidebar, and nothing else. */
+/** The flow and the sidebar, and nothing that needs a hand. */
 async function prepare(page: Page): Promise<void> {
-  await page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
-  await page.waitForSelector('.rvm-stations .rvm-row');
+  await page.evaluate(`RED.actions.invoke('core:toggle-left-sidebar'); RED.sidebar.show('rvm-sidebar')`);
+  await page.click('.red-ui-sidebar-tab-bar [data-tab-id="debug"]');
+  await page.click('.rvm-pending button');
+  await page.waitForSelector('.rvm-pending', { state: 'hidden' });
+  await page.waitForSelector('.red-ui-notification', { state: 'detached' });
 }
 
 async function film(page: Page, nodeRed: NodeRed, folder: string): Promise<ScreenFrame[]> {

@@ -18,7 +18,7 @@ describe('packets that come before somebody listens', () => {
   beforeEach(async () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const address = server.address();
-    assert.ok(address !== null && typeof address === 'object');
+    assert.ok(typeof address === 'object' && address !== null);
     const accepted = new Promise<net.Socket>((resolve) => server.once('connection', resolve));
     const socket = net.connect(address.port, '127.0.0.1');
     relay = await accepted;

@@ -455,10 +455,10 @@ describe('the server of views', () => {
   describe('for a clip or a picture', () => {
     it('lets go of a viewer that asks for a clip and does not take it', async () => {
       await serve({ clip: Buffer.alloc(64 * 1024 * 1024) });
-      const connected = once(view.server, 'connection');
+      const connected = new Promise<net.Socket>((resolve) => view.server.once('connection', resolve));
       const viewer = net.connect(Number(new URL(view.origin).port), '127.0.0.1');
       viewer.on('error', () => undefined).pause();
-      const [socket] = (await connected) as [net.Socket];
+      const socket = await connected;
       viewer.write(`GET ${new URL(view.page()).pathname}/clip.mp4 HTTP/1.1\r\nHost: h\r\n\r\n`);
       await eventually(() => socket.writableLength > 0, 'the clip on its way');
       assert.equal(socket.timeout, 20_000);
