@@ -1,7 +1,6 @@
-import type { RvmEvent } from '../event';
 import { isEnd } from '../message/phase';
 import { readTime } from '../time';
-import type { Inbox } from './inbox';
+import type { Inbox, ListedMessage } from './inbox';
 import { listAll } from './read-all';
 
 /** An alarm has few events, and its end is the last of them. */
@@ -18,9 +17,10 @@ export async function endOfAlarm(
 ): Promise<number | undefined> {
   const { messages } = await listAll(inboxes, { state: 'all', since, alarm, limit: MOST });
   const end = messages.find(({ event }) => isEnd(event));
-  return end && endTimeOf(end.event);
+  return end && endTimeOf(end);
 }
 
-function endTimeOf(event: RvmEvent): number | undefined {
-  return readTime(event.eventEndTime)?.getTime();
+/** A time that cannot be read ends the alarm all the same. */
+function endTimeOf({ event, receivedTime }: ListedMessage): number | undefined {
+  return (readTime(event.eventEndTime) ?? readTime(receivedTime))?.getTime();
 }

@@ -3,9 +3,8 @@ export function arrange(list: JQuery, wanted: readonly JQuery[]): void {
   const [parent] = list.get();
   if (parent === undefined) return;
   const elements = wanted.flatMap((each) => each.get());
-  const kept = new Set<Node>(elements);
   // Texts, too.
-  for (const child of [...parent.childNodes]) if (!kept.has(child)) child.remove();
+  list.contents().not(elements).remove();
   for (const [index, element] of elements.entries()) {
     const there = parent.children[index] ?? null;
     if (there !== element) parent.insertBefore(element, there);

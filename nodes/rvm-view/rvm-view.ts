@@ -1,4 +1,4 @@
-import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
 import {
   LONGEST_VIEW_MIN,
@@ -7,11 +7,12 @@ import {
   VIDEO_WAIT_S,
   VIEW_PRE_ROLL_S,
 } from '../../lib/video/choices';
-import { serviceNode } from '../rvm-central-station/service-node';
+import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/chosen-server';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
-import { flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
+import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
+import { status } from '../support/status';
 import { videoOf } from '../support/video-input';
 import { rightFor } from './view-right';
 import { viewsOf, type Views } from './view-servers';
@@ -36,7 +37,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const viewers = strictNumberOf(properties, 'viewers', 4, 1, MOST_VIEWERS);
     const choice = {
       quality: textOf(properties, 'quality').trim(),
-      whenOffline: textOf(properties, 'whenOffline') === 'try' ? ('try' as const) : ('fail' as const),
+      whenOffline: choiceOf(properties, 'whenOffline', ['fail', 'try']),
       deadlineMs: strictNumberOf(properties, 'deadline', VIDEO_DEADLINE_S, 1) * 1000,
       waitForVideoMs: strictNumberOf(properties, 'waitForVideo', VIDEO_WAIT_S) * 1000,
     };
@@ -57,7 +58,12 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     return attached;
   };
 
-  serviceNode(RED, node, config, async (msg, _client, _options, station) => {
+  const lack = (): NodeStatus | undefined => {
+    if (server === undefined) return status(RED, 'notConfigured');
+    return prefix === undefined ? status(RED, 'noHttpNodes') : server.status();
+  };
+
+  const answer: ServiceWork = async (msg, _client, _options, station) => {
     const lasting = strictNumberOf(properties, 'minutes', 60, 1, LONGEST_VIEW_MIN) * 60_000;
     const publicUrl = publicUrlOf(properties);
     const wanted = await videoOf(RED, node, properties, msg, VIEW_PRE_ROLL_S);
@@ -68,13 +74,19 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const url = `${publicUrl}${views.prefix}${signAddress(views.key, right)}`;
     msg.payload = url;
     msg.view = { url, expires: new Date(right.expires).toISOString() };
-  });
+  };
+  const shown = serviceNode(RED, node, config, answer, { lack });
 
+  // A listener opens its port for pages alone, too.
+  const unwant = server?.pages.want();
+  const stopWatching = server?.watch(() => shown.show());
   // Addresses that were given before a restart go on.
   const stopListening = onFlows(RED, 'started', () => void attachedOnce().catch(() => undefined));
   node.on('close', () => {
     isClosed = true;
     stopListening();
+    stopWatching?.();
+    unwant?.();
     detach();
   });
 }

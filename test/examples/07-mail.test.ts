@@ -1,13 +1,22 @@
-import { isFixtureStill } from '../support/rtsp/fixture-still';
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { example, packagesFor } from '../support/examples/examples';
 import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { barAt } from '../support/node-red/video-flow';
+import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
+import { numberIn } from '../support/video/encoded-video';
+import { complaints, probed } from '../support/video/played-clip';
 
 const TAB = 'rvm-example-07-tab';
+/** Of the video: a second before the alarm, and two from it on. */
+const SECONDS = 3;
+const CAMERA = 'SANDBOX Gate 1';
+const JPEG = 'image/jpeg';
+const MP4 = 'video/mp4';
 
 /** A mail server without login, which can refuse mails for a while, and go away. */
 class MailServer {
@@ -56,8 +65,11 @@ class MailServer {
     return this.about(text).find(({ attachments }) => attachments.length === 0);
   }
 
-  pictureMail(text: string): ParsedMail | undefined {
-    return this.about(text).find(({ attachments }) => attachments.length > 0);
+  /** With an attachment of this type. */
+  mailWith(contentType: string, text: string): ParsedMail | undefined {
+    return this.about(text).find(({ attachments }) =>
+      attachments.some((attachment) => attachment.contentType === contentType),
+    );
   }
 
   #take(mail: ParsedMail, done: (error?: Error | null) => void): void {
@@ -96,7 +108,7 @@ describe('example 07, an alarm as e-mail', () => {
   }
 
   it('sends one mail of text for a new alarm, and settles it', async () => {
-    const { alarmId } = await sandbox.raise({ eventName: 'Fence climbed' });
+    const { alarmId } = await sandbox.raise({ camera: CAMERA, eventName: 'Fence climbed' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     const mail = server.alarmMail('Fence climbed');
     assert.match(mail?.subject ?? '', /^SANDBOX .*Fence climbed/);
@@ -106,41 +118,58 @@ describe('example 07, an alarm as e-mail', () => {
     assert.equal(mail?.html, false);
   });
 
-  it('sends the picture of the camera as an answer to that mail: a JPEG of the sandbox', async () => {
-    await eventually(() => server.pictureMail('Fence climbed') !== undefined, 'the mail with the picture');
-    const picture = server.pictureMail('Fence climbed');
-    assert.equal(picture?.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
-    const [attachment] = picture?.attachments ?? [];
-    assert.equal(attachment?.contentType, 'image/jpeg');
+  it('sends the picture of the alarm as an answer to that mail: a JPEG of the second at which it began', async function () {
+    needs(this, 'ffmpeg');
+    await eventually(() => server.mailWith(JPEG, 'Fence climbed') !== undefined, 'the mail with the picture');
+    const mail = server.mailWith(JPEG, 'Fence climbed');
+    assert.equal(mail?.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
+    const [attachment] = mail?.attachments ?? [];
     assert.match(attachment?.filename ?? '', /^SANDBOX.*\.jpg$/);
-    assert.equal(attachment?.content.subarray(0, 3).toString('hex'), 'ffd8ff');
-    assert.ok(isFixtureStill(attachment?.content ?? Buffer.alloc(0)), 'made of what is recorded');
+    const [, began = ''] = /Began: +(\S+)/.exec(server.alarmMail('Fence climbed')?.text ?? '') ?? [];
+    assert.equal(await numberIn(attachment?.content ?? Buffer.alloc(0)), barAt(Date.parse(began)));
+  });
+
+  it('sends the video of the alarm as an answer to that mail: an MP4 that plays, with its hash', async function () {
+    needs(this, 'ffmpeg', 'ffprobe');
+    await eventually(() => server.mailWith(MP4, 'Fence climbed') !== undefined, 'the mail with the video');
+    const mail = server.mailWith(MP4, 'Fence climbed');
+    assert.equal(mail?.inReplyTo, server.alarmMail('Fence climbed')?.messageId);
+    const [attachment] = mail?.attachments ?? [];
+    assert.match(attachment?.filename ?? '', /^SANDBOX.*\.mp4$/);
+    const bytes = attachment?.content ?? Buffer.alloc(0);
+    assert.equal(complaints(bytes), '');
+    assert.ok(Math.abs(Number(probed(bytes).format.duration) - SECONDS) < 1);
+    assert.match(mail?.text ?? '', new RegExp(createHash('sha256').update(bytes).digest('hex')));
   });
 
   it('makes no HTML of a name with markup', async () => {
-    const { alarmId } = await sandbox.raise({ eventName: '<img src="http://127.0.0.1:9/x"><b>bold</b>' });
+    const { alarmId } = await sandbox.raise({
+      camera: CAMERA,
+      eventName: '<img src="http://127.0.0.1:9/x"><b>bold</b>',
+    });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
     const mail = server.about(alarmId)[0];
     assert.equal(mail?.html, false);
     assert.match(mail?.text ?? '', /‹img src/);
-    await eventually(() => server.pictureMail('<img src') !== undefined, 'the mail with the picture');
-    assert.equal(server.pictureMail('<img src')?.html, false);
+    await eventually(() => server.mailWith(MP4, '<img src') !== undefined, 'the mail with the video');
+    assert.equal(server.mailWith(MP4, '<img src')?.html, false);
   });
 
-  it('lets the mail with the alarm wait for no picture', async () => {
-    await sandbox.fault({ kind: 'latency', relation: 'rel/snapshot', ms: 3000, count: 1 });
-    const { alarmId } = await sandbox.raise({ eventName: 'Slow picture' });
+  it('lets the mail with the alarm wait for no video', async () => {
+    await sandbox.fault({ kind: 'latency', relation: 'rel/rtsp', ms: 3000, count: 2 });
+    const { alarmId } = await sandbox.raise({ camera: CAMERA, eventName: 'Slow video' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
-    assert.equal(server.about('Slow picture').length, 1, 'no picture yet');
-    await eventually(() => server.pictureMail('Slow picture') !== undefined, 'the mail with the picture');
+    assert.equal(server.about('Slow video').length, 1, 'no video yet');
+    await eventually(() => server.mailWith(MP4, 'Slow video') !== undefined, 'the mail with the video');
   });
 
-  it('sends the mail with the alarm where there is no picture', async () => {
-    await sandbox.fault({ kind: 'status', status: 500, relation: 'rel/snapshot' });
-    const { alarmId } = await sandbox.raise({ eventName: 'Without picture' });
+  it('sends the mail with the alarm where there is no video', async () => {
+    const { cameras } = await sandbox.state();
+    const offline = cameras.find(({ status }) => status !== 'online') ?? assert.fail('all are online');
+    const { alarmId } = await sandbox.raise({ camera: offline.name, eventName: 'Without video' });
     await nodeRed.until(() => settled(alarmId) === 1, 'the settlement');
-    await nodeRed.message('no picture', ({ event }) => (event as { alarmId: string }).alarmId === alarmId);
-    assert.equal(server.about('Without picture').length, 1);
+    await nodeRed.message('no video', ({ event }) => (event as { alarmId: string }).alarmId === alarmId);
+    assert.equal(server.about('Without video').length, 1);
   });
 
   it('sends no mail for the end of an alarm, and settles it', async () => {
@@ -171,7 +200,7 @@ describe('example 07, an alarm as e-mail', () => {
     assert.equal(server.about(alarmId).length, 1);
   });
 
-  it('settles no picture', () => {
+  it('settles no picture and no video', () => {
     assert.deepEqual(nodeRed.at('not settled'), []);
     const ids = nodeRed
       .at('settled')
@@ -184,12 +213,13 @@ describe('example 07, an alarm as e-mail', () => {
 /** The example with this server, and probes behind settlement and failures. */
 function flow(port: number): FlowNode[] {
   const beside = {
-    'rvm-example-07-no-picture': 'no picture',
+    'rvm-example-07-no-picture': 'no video',
     'rvm-example-07-failed-debug': 'mail failed',
     'rvm-example-07-not-settled': 'not settled',
   };
   const nodes = withChanges(example('07', beside), {
     'rvm-example-07-mail': { port: String(port) },
+    'rvm-example-07-clip': { preRoll: 1, seconds: SECONDS - 1 },
     'rvm-example-07-settle': { wires: [['settled'], ['not settled']] },
   });
   return [...nodes, probe('settled', TAB)];

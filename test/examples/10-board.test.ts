@@ -7,8 +7,10 @@ import { example, packagesFor } from '../support/examples/examples';
 import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
 import { PHRASE } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { barAt } from '../support/node-red/video-flow';
 import { needs } from '../support/suite/programs';
-import { soon } from '../support/time/patience';
+import { eventually, soon } from '../support/time/patience';
+import { numberIn } from '../support/video/encoded-video';
 
 const LIGHT_SECONDS = 2;
 const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.hacked = true">{{ 7 * 7 }}';
@@ -23,7 +25,7 @@ describe('example 10, the alarm board', () => {
   let lit: Promise<unknown>;
 
   before(async function () {
-    needs(this, 'chromium');
+    needs(this, 'chromium', 'ffmpeg');
     [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(flow());
     sandbox = await SandboxOfExample.of(nodeRed);
@@ -51,7 +53,27 @@ describe('example 10, the alarm board', () => {
     ]);
   });
 
-  it('shows the picture of this camera', async () => {
+  it('shows the picture of the alarm, of its very second', async () => {
+    await pictureIs(page, 'SANDBOX Harbour Depot SANDBOX Gate 1');
+    const src = await page.locator('.rvm-picture img').getAttribute('src');
+    const began = /Picture of (\S+)/.exec(await page.locator('.rvm-picture').innerText())?.[1] ?? '';
+    const jpeg = Buffer.from(src?.split(',')[1] ?? '', 'base64');
+    assert.equal(await numberIn(jpeg), barAt(Date.parse(began)));
+    const { event } = (await nodeRed.message('alarm')) as { event: { eventStartTime: string } };
+    assert.ok(Math.abs(Date.parse(began) - Date.parse(`${event.eventStartTime.slice(0, 19)}Z`)) < 1000);
+  });
+
+  it('plays the alarm in the place of its picture, and shows the picture again', async () => {
+    await page.locator('.rvm-picture').getByRole('button', { name: 'play' }).click();
+    const video = page.frameLocator('.rvm-picture iframe');
+    await video.getByText('SANDBOX Gate 1').first().waitFor();
+    await video.getByRole('button', { name: 'Play' }).first().click();
+    await eventually(
+      async () =>
+        (await video.locator('video').evaluate((element) => (element as HTMLVideoElement).currentTime)) > 1,
+      'moving pictures',
+    );
+    await page.locator('.rvm-picture').getByRole('button', { name: 'picture' }).click();
     await pictureIs(page, 'SANDBOX Harbour Depot SANDBOX Gate 1');
   });
 

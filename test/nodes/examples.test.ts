@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
-import { burntInSecond } from '../support/rtsp/burnt-in-second';
 import { EXAMPLES, example, packagesFor } from '../support/examples/examples';
-import { expectedSecond, fixtureSecond } from '../support/rtsp/fixture-second';
+import { burntInSecond } from '../support/rtsp/burnt-in-second';
+import { bytesOf } from '../support/node-red/message-part';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { entrance, inject, NodeRed, typesOfPackage } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { receivePictures } from '../support/rtsp/rtsp-client';
+import { barAt } from '../support/node-red/video-flow';
+import { numberIn } from '../support/video/encoded-video';
 
 const IMPORTS = 'imports with no unknown type, no credentials, and a comment that explains it';
-const BESIDE_01 = { 'rvm-example-01-alarm': 'alarm', 'rvm-example-01-video': 'video' };
+const BESIDE_01 = {
+  'rvm-example-01-alarm': 'alarm',
+  'rvm-example-01-picture-made': 'picture',
+  'rvm-example-01-video': 'page',
+};
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`the example flows in Node-RED ${version}`, () => {
@@ -23,7 +28,7 @@ for (const version of NODE_RED_VERSIONS) {
     for (const name of EXAMPLES.filter((each) => packagesFor(each).length === 0))
       it(`"${name}" ${IMPORTS}`, () => importExample(nodeRed, name));
 
-    it('01: an alarm of the sandbox arrives proven, and its URL plays the second at which the event began', async () => {
+    it('01: an alarm of the sandbox arrives proven, and its address opens a page for it', async () => {
       await nodeRed.deploy(example('01', BESIDE_01));
       const alarm = await nodeRed.message('alarm');
       const webhook = alarm.webhook as Record<string, unknown>;
@@ -31,17 +36,28 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(webhook.proof, 'hmac');
       assert.match(String(webhook.text), /^SANDBOX/);
 
-      const video = await nodeRed.message('video');
-      const { pictures } = await receivePictures(String(video.payload), { pictures: 1 });
-      assert.equal(fixtureSecond(pictures[0]?.nals ?? []), eventSecond(video));
+      const { payload } = await nodeRed.message('page');
+      assert.match(String(payload), /^http:\/\/127\.0\.0\.1:1880\/remote-monitoring\/view\//);
+      const page = await fetch(nodeRed.url + new URL(String(payload)).pathname);
+      assert.equal(page.status, 200);
+      assert.match(await page.text(), /SANDBOX/);
     });
 
-    it('01: ffmpeg plays the URL and shows the second of the event in its first picture', async function () {
+    it('01: the picture is of the second at which the event began', async function () {
       needs(this, 'ffmpeg');
       await nodeRed.deploy(example('01', BESIDE_01));
-      const known = nodeRed.at('video').length;
-      await nodeRed.until(() => nodeRed.at('video').length > known, 'another URL');
-      const video = nodeRed.at('video').at(-1) ?? {};
+      const known = nodeRed.at('picture').length;
+      await nodeRed.until(() => nodeRed.at('picture').length > known, 'another picture');
+      const msg = nodeRed.at('picture').at(-1) ?? {};
+      assert.equal(await numberIn(bytesOf(msg.payload)), eventSecond(msg));
+    });
+
+    it('03: the URL beside an alarm plays, and shows the second of the event in its first picture', async function () {
+      needs(this, 'ffmpeg');
+      const often = { 'rvm-example-03-cloud': { sandboxEvents: 30 } };
+      const nodes = example('03', { 'rvm-example-03-video': 'video' });
+      await nodeRed.deploy(nodes.map((node) => ({ ...node, ...often[node.id as keyof typeof often] })));
+      const video = await nodeRed.message('video');
       assert.equal(await burntInSecond(String(video.payload)), eventSecond(video));
     });
 
@@ -120,5 +136,5 @@ async function importExample(nodeRed: NodeRed, name: string): Promise<void> {
 /** The second of the recording at which the event began; its time has no zone and is UTC. */
 function eventSecond(msg: Record<string, unknown>): number {
   const { eventStartTime } = msg.event as { eventStartTime: string };
-  return expectedSecond(Date.parse(`${eventStartTime.slice(0, 19)}Z`));
+  return barAt(Date.parse(`${eventStartTime.slice(0, 19)}Z`));
 }

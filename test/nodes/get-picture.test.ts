@@ -178,7 +178,7 @@ for (const version of NODE_RED_VERSIONS) {
       });
 
       it('opens nothing for an event without a camera, or for none', async () => {
-        const { cameraId, cameraRemoteId, ...event } = flow.event();
+        const { cameraId: _id, cameraRemoteId: _remoteId, ...event } = flow.event();
         await refused('no camera', {}, () => ({ event }), 'EVENT_WITHOUT_CAMERA');
         await refused('no event', {}, () => ({}));
       });

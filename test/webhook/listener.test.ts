@@ -285,6 +285,16 @@ describe('the listeners of a process', () => {
     assert.equal(await post(origin), 200);
   });
 
+  it('open a port for pages alone, as long as somebody wants them there', async () => {
+    const { listener } = claim();
+    const unwant = listener.pages.want();
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 404);
+    unwant();
+    await listeners.flowsStarted();
+    assert.equal(await post(origin), 'refused');
+  });
+
   it('C-133 hold and cut while nodes are built anew, and answer as soon as they are there', async () => {
     const wish = claim();
     const remove = addWebhook(wish.listener.dispatcher);

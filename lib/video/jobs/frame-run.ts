@@ -1,19 +1,28 @@
 import { RvmError } from '../../error';
+import { costOf } from '../frame-cost';
 import type { VideoFrame } from '../media';
-import { bytesOf } from '../sessions/stream-reader';
+import { ROUNDING } from '../picture/wanted-frame';
 
 /** Bytes from one key frame to the next. */
 const LONGEST = 32 * 1024 * 1024;
-/** Seconds: time stamps are rounded. */
-const ROUNDING = 0.002;
 /** Baseline profiles have no B-frames (ITU-T H.264, annex A.2.1): each picture is shown when it comes. */
 const IN_ORDER = /^avc1\.42/i;
+
+/** How far the pictures were looked through for those of one time: each of them once, however many a relay sends. */
+interface Search {
+  readonly time: number;
+  looked: number;
+  highest: number;
+  isBeyond: boolean;
+  isSettled: boolean;
+}
 
 /** What can be decoded together: the pictures from a key frame on, in the order of decoding. */
 export class FrameRun {
   readonly #frames: VideoFrame[] = [];
   #bytes = 0;
   #newest = -Infinity;
+  #search: Search | undefined;
 
   /** In the order of decoding. */
   get frames(): readonly VideoFrame[] {
@@ -27,7 +36,7 @@ export class FrameRun {
 
   /** @throws RvmError VIDEO_FAILED where there is no end of it */
   add(frame: VideoFrame): void {
-    this.#bytes += bytesOf(frame);
+    this.#bytes += costOf(frame);
     if (this.#bytes > LONGEST) throw endless();
     this.#frames.push(frame);
     this.#newest = Math.max(this.#newest, frame.time);
@@ -38,22 +47,28 @@ export class FrameRun {
     const [first] = this.#frames;
     if (first === undefined) return false;
     if (time <= first.time || IN_ORDER.test(first.format.codecString)) return this.#newest >= time - ROUNDING;
-    const later = this.#frames.filter((frame) => frame.time > time + ROUNDING).length;
-    return later > 0 && this.#isSettledBehind(time);
+    return this.#searched(time).isSettled;
   }
 
-  /** B-frames come directly behind the picture that they refer to: one that is newer than it ends them. */
-  #isSettledBehind(time: number): boolean {
-    let highest = -Infinity;
-    let isBeyond = false;
-    for (const frame of this.#frames) {
-      if (frame.time <= highest) continue;
-      if (isBeyond) return true;
-      highest = frame.time;
-      isBeyond = highest > time + ROUNDING;
-    }
-    return false;
+  #searched(time: number): Search {
+    if (this.#search?.time !== time) this.#search = searchFor(time);
+    const search = this.#search;
+    for (const frame of this.#frames.slice(search.looked)) look(search, frame);
+    search.looked = this.#frames.length;
+    return search;
   }
+}
+
+function searchFor(time: number): Search {
+  return { time, looked: 0, highest: -Infinity, isBeyond: false, isSettled: false };
+}
+
+/** B-frames come directly behind the picture that they refer to: one that is newer than it ends them. */
+function look(search: Search, frame: VideoFrame): void {
+  if (frame.time <= search.highest) return;
+  search.isSettled ||= search.isBeyond;
+  search.highest = frame.time;
+  search.isBeyond = frame.time > search.time + ROUNDING;
 }
 
 function endless(): RvmError {

@@ -2,11 +2,16 @@ import { Abort } from '../../concurrency/abort';
 import { abortOf } from '../../concurrency/abort-of-signal';
 import { timerMs } from '../../concurrency/timer-limit';
 import { RvmError } from '../../error';
+import { LONGEST_VIDEO_WAIT_S } from '../choices';
 import type { Slow } from '../sessions/stream-reader';
 import type { Joined, Upstreams } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { cureOf, pauseBefore } from './patience';
 import type { Progress } from './progress';
+
+/** Video that has begun may take so many times its length, and so many milliseconds more: lines are slow, and places are waited for. */
+const TIMES = 2;
+const GRACE = 60_000;
 
 export interface JobOptions {
   /** Ends the job with CANCELLED, or with the `RvmError` that is its reason. */
@@ -18,21 +23,32 @@ export interface JobOptions {
   onProgress?: (progress: Progress) => void;
 }
 
+export interface JobClocks {
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Wall clock, in milliseconds. */
+  now: () => number;
+}
+
 /** One picture, clip or view on its way: how long it may wait, and for what. */
 export class Job {
   readonly #upstreams: Upstreams;
   readonly #options: JobOptions;
   readonly #ending = new Abort();
-  /** Since when a recording is waited for. */
-  #waitsSince = performance.now();
+  readonly #clocks: JobClocks;
+  /** Since when more of the recording is waited for. */
+  #waitsSince: number | undefined;
+  /** When the first session had a picture: the deadline does not count any more. */
+  #begunAt: number | undefined;
   readonly #deadline: NodeJS.Timeout;
   readonly #stopListening: readonly (() => void)[];
   #failure: RvmError | undefined;
 
   /** @param closing ends it as well */
-  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort) {
+  constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, clocks: JobClocks) {
     this.#upstreams = upstreams;
     this.#options = options;
+    this.#clocks = clocks;
     this.#stopListening = [abortOf(options.signal), closing].map((abort) =>
       abort.onAbort((reason) => this.#ending.abort(reason)),
     );
@@ -63,6 +79,7 @@ export class Job {
       try {
         const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
+        this.#begunAt ??= this.#clocks.steady();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
@@ -72,31 +89,50 @@ export class Job {
   }
 
   /**
-   * Waits before what failed is tried again.
+   * Waits before what failed is tried again: before the first picture until the deadline, behind it no longer than for a recording.
    * @param attempt how often it has failed, from 1
-   * @throws the error where that makes no sense, or there is no time
+   * @throws the error where that makes no sense, or there is no time; the reason where the job has ended
    */
   async again(error: unknown, attempt: number): Promise<void> {
-    const cure = !this.hasEnded ? cureOf(error, attempt) : 'none';
+    if (this.#ending.reason !== undefined) throw this.#ending.reason;
+    const cure = cureOf(error, attempt);
     if (!(error instanceof RvmError) || cure === 'none') throw error;
+    const isNotYet = cure === 'wait for the recording';
     const ms = pauseBefore(attempt);
-    this.#failure = error;
-    if (cure === 'wait for the recording') {
-      this.#failure = notYet(error);
-      if (performance.now() - this.#waitsSince + ms > this.#options.waitForVideoMs) throw this.#failure;
-      this.tell({ kind: 'waiting' });
-    }
+    this.#failure = isNotYet ? notYet(error) : error;
+    if ((isNotYet || this.#begunAt !== undefined) && !this.#hasTimeFor(ms)) throw this.#failure;
+    if (isNotYet) this.tell({ kind: 'waiting' });
     await this.#pause(ms);
   }
 
   /** Some of the recording came: the time to wait for the rest begins anew. */
   came(): void {
-    this.#waitsSince = performance.now();
+    this.#waitsSince = undefined;
+  }
+
+  /** Whether a recording of this moment, in milliseconds since 1970, may still come: not what is missing in one that is old. */
+  mayCome(moment: number): boolean {
+    return moment > this.#clocks.now() - LONGEST_VIDEO_WAIT_S * 1000;
+  }
+
+  /**
+   * Whether video of this length should have come long ago: a relay that sends a little now and then must not keep a session, and
+   * the message that waits for it, for ever.
+   */
+  isOverdue(seconds: number): boolean {
+    if (this.#begunAt === undefined) return false;
+    const longest = seconds * 1000 * TIMES + GRACE + this.#options.waitForVideoMs;
+    return this.#clocks.steady() - this.#begunAt > longest;
   }
 
   end(): void {
     clearTimeout(this.#deadline);
     for (const stop of this.#stopListening) stop();
+  }
+
+  #hasTimeFor(pause: number): boolean {
+    this.#waitsSince ??= this.#clocks.steady();
+    return this.#clocks.steady() - this.#waitsSince + pause <= this.#options.waitForVideoMs;
   }
 
   #pause(ms: number): Promise<void> {

@@ -1,5 +1,6 @@
 import { RvmError } from '../../error';
 import type { VideoFrame } from '../media';
+import { wantedAt } from '../picture/wanted-frame';
 import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { FrameRun } from './frame-run';
@@ -56,17 +57,21 @@ async function findNear(
   offsets: number[],
   found: (moment: Moment) => void,
 ): Promise<void> {
+  const start = startOf(source.wanted, Infinity) ?? Infinity;
   for (let attempt = 1; ; attempt += 1) {
     const [first = 0] = offsets;
     const joined = await job.join(later(source, first), 'stream waits');
     try {
       const search = new MomentSearch(source, offsets, joined);
       await search.run(job, found);
+      if (search.missing.length < offsets.length) job.came();
       offsets = search.missing;
     } finally {
       await joined.reader.close();
     }
-    if (offsets.length === 0) return;
+    const [next] = offsets;
+    if (next === undefined) return;
+    if (!job.mayCome(start + next * 1000)) throw endsBefore();
     await job.again(endsBefore(), attempt);
   }
 }
@@ -76,12 +81,15 @@ class MomentSearch {
   readonly #joined: Joined;
   readonly #missing: number[];
   readonly #start: number | undefined;
+  /** Seconds of video that have all that is wanted. */
+  readonly #length: number;
   #run = new FrameRun();
 
   constructor(source: VideoSource, offsets: readonly number[], joined: Joined) {
     this.#joined = joined;
     this.#missing = [...offsets];
     this.#start = startOf(source.wanted, Infinity);
+    this.#length = Math.max(...offsets) - Math.min(...offsets);
   }
 
   get missing(): number[] {
@@ -91,6 +99,7 @@ class MomentSearch {
   async run(job: Job, found: (moment: Moment) => void): Promise<void> {
     const { reader } = this.#joined;
     for await (const frame of reader) {
+      if (job.isOverdue(this.#length)) throw tooSlow();
       if (frame.kind !== 'video') continue;
       if (frame.key) this.#settle(found, frame.time);
       if (frame.key) this.#run = new FrameRun();
@@ -113,7 +122,7 @@ class MomentSearch {
     const offset = this.#missing.shift();
     if (offset === undefined) return;
     const { frames } = this.#run;
-    const shown = shownAt(frames, time);
+    const shown = wantedAt(frames, time)?.frames.at(-1)?.time ?? time;
     found({
       offset,
       frames: [...frames],
@@ -131,13 +140,16 @@ class MomentSearch {
   }
 }
 
-/** When the picture is shown that is the last at a time or before it; the first one where all are later. */
-function shownAt(frames: readonly VideoFrame[], time: number): number {
-  const times = frames.map((frame) => frame.time);
-  const before = times.filter((each) => each <= time + 0.002);
-  return before.length > 0 ? Math.max(...before) : Math.min(...times);
+function tooSlow(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'The video relay sends the video far more slowly than it was recorded; try again, or look at the line of the camera.',
+  );
 }
 
 function endsBefore(): RvmError {
-  return new RvmError('VIDEO_NOT_YET', 'The recording ends before the time of the picture.');
+  return new RvmError(
+    'VIDEO_NOT_YET',
+    'The recording ends before the time of the picture: ask for an earlier one, or look whether the camera records all the time.',
+  );
 }

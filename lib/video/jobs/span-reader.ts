@@ -31,8 +31,10 @@ export class SpanReader implements MediaStream {
   async *[Symbol.asyncIterator](): AsyncGenerator<MediaFrame> {
     const { reader, momentOf } = this.#joined;
     for await (const frame of reader) {
-      if (momentOf(frame.time) >= this.#until) break;
-      yield frame;
+      const isBeyond = momentOf(frame.time) >= this.#until;
+      // Sound may be ahead: only the pictures tell how far it is.
+      if (isBeyond && frame.kind === 'video') break;
+      if (!isBeyond) yield frame;
     }
     await this.close();
   }

@@ -1,5 +1,8 @@
 import type { VideoFormat, VideoFrame } from '../media';
 
+/** Seconds: time stamps are rounded. What is shown so little after a time is shown at it. */
+export const ROUNDING = 0.002;
+
 /** What a decoder must be given for one picture. */
 export interface Wanted {
   codec: VideoFormat['codec'];
@@ -39,6 +42,6 @@ function isNotLed(key: VideoFrame | undefined): (frame: VideoFrame) => boolean {
 function shownAt(frames: readonly VideoFrame[], time: number): VideoFrame | undefined {
   let [shown] = frames;
   for (const frame of frames)
-    if (shown !== undefined && frame.time <= time && frame.time >= shown.time) shown = frame;
+    if (shown !== undefined && frame.time <= time + ROUNDING && frame.time >= shown.time) shown = frame;
   return shown;
 }

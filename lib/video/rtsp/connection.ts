@@ -10,6 +10,8 @@ import type { RelayFaults } from './relay-faults';
 const MOST_UNREAD = 64 * 1024;
 /** Bytes of packets that may come before somebody listens. */
 const MOST_EARLY = 1024 * 1024;
+/** Bytes that each of them takes beside its data. */
+const EARLY_COST = 256;
 /** What a server may ask us to find out whether we are there. */
 const SIGNS_OF_LIFE: readonly string[] = ['OPTIONS', 'GET_PARAMETER'];
 
@@ -121,8 +123,9 @@ export class Connection {
     if (incoming.kind === 'request') return this.#reply(incoming);
     const { channel, data } = incoming;
     if (this.#listener !== undefined) return this.#listener.packet(channel, data);
+    // A copy: a packet is part of a larger read of the socket, which it would keep.
     this.#early.push({ channel, data: Buffer.from(data) });
-    this.#earlyBytes += data.length + 64;
+    this.#earlyBytes += data.length + EARLY_COST;
   }
 
   #settle(answer: Answer): void {

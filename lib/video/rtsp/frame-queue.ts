@@ -1,3 +1,4 @@
+import { costOf } from '../frame-cost';
 import type { MediaFrame } from '../media';
 import type { StreamLimits } from './limits';
 
@@ -36,7 +37,7 @@ export class FrameQueue {
     const first = this.#waiting.shift();
     if (first !== undefined) return first.resolve({ done: false, value: frame });
     this.#frames.push(frame);
-    this.#bytes += bytesOf(frame);
+    this.#bytes += costOf(frame);
   }
 
   /** What waits is still to be had, and after it the end or the failure. */
@@ -60,7 +61,7 @@ export class FrameQueue {
   next(): Promise<IteratorResult<MediaFrame, undefined>> {
     const frame = this.#frames.shift();
     if (frame !== undefined) {
-      this.#bytes -= bytesOf(frame);
+      this.#bytes -= costOf(frame);
       return Promise.resolve({ done: false, value: frame });
     }
     if (this.#failure !== undefined) return Promise.reject(this.#takeFailure(this.#failure));
@@ -80,8 +81,4 @@ export class FrameQueue {
     const { queuedFrames, queuedBytes } = this.#limits;
     return this.#frames.length >= queuedFrames * part || this.#bytes >= queuedBytes * part;
   }
-}
-
-function bytesOf(frame: MediaFrame): number {
-  return frame.kind === 'audio' ? frame.data.length : frame.nals.reduce((sum, nal) => sum + nal.length, 0);
 }

@@ -6,6 +6,8 @@ export interface StreamLimits {
   answerMs: number;
   /** Milliseconds without a packet of the video. */
   silenceMs: number;
+  /** Milliseconds without a whole picture, whatever packets come. */
+  pictureMs: number;
   /** Milliseconds that the answer to TEARDOWN is waited for. */
   farewellMs: number;
   /** Bytes of start line and headers. */
@@ -26,6 +28,7 @@ export const DEFAULT_LIMITS: Readonly<StreamLimits> = {
   connectMs: 10_000,
   answerMs: 10_000,
   silenceMs: 10_000,
+  pictureMs: 60_000,
   farewellMs: 1_000,
   headBytes: 16 * 1024,
   headLines: 100,

@@ -1,6 +1,6 @@
 import type { Abort } from '../../concurrency/abort';
 import { RvmError } from '../../error';
-import type { AudioFormat, MediaFrame, MediaStream } from '../media';
+import type { AudioFormat, MediaFrame, MediaStream, VideoFrame } from '../media';
 import { FrameQueue } from './frame-queue';
 import type { PlayedTrack, Playing } from './handshake';
 import { KeepAlive } from './keep-alive';
@@ -29,25 +29,25 @@ export class RtspStream implements MediaStream {
   readonly #limits: StreamLimits;
   readonly #queue: FrameQueue;
   readonly #soundTime: SoundTime | undefined;
+  /** What a relay must not be without for long: packets, and whole pictures. */
   readonly #silence: SilenceWatch;
+  readonly #darkness: SilenceWatch;
   readonly #keepAlive: KeepAlive;
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
-  readonly #whenClosed: () => void;
   #lastTime = 0;
   #isPaused = false;
   #closing: Promise<void> | undefined;
 
-  /** @param whenClosed called once, at its end */
-  constructor({ session, playing, limits, ending }: StreamParts, whenClosed: () => void) {
+  constructor({ session, playing, limits, ending }: StreamParts) {
     const { video, audio, isOneClock } = playing;
     this.#session = session;
     this.#playing = playing;
     this.#limits = limits;
-    this.#whenClosed = whenClosed;
     this.#queue = new FrameQueue(limits);
     this.#soundTime = audio && new SoundTime(video.receiver, audio.receiver, isOneClock);
     this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fail(silent()));
+    this.#darkness = new SilenceWatch(limits.pictureMs, () => this.#fail(dark()));
     this.#keepAlive = new KeepAlive(session, (fault) => this.#fail(fault));
     this.#reports = setInterval(() => this.#report(), REPORT_MS);
     this.#stopListening = ending.onAbort((reason) => this.#abort(reason));
@@ -126,10 +126,15 @@ export class RtspStream implements MediaStream {
 
   #push(frames: readonly MediaFrame[]): void {
     for (const frame of frames) {
-      if (frame.kind === 'video') this.#lastTime = Math.max(this.#lastTime, frame.time);
+      if (frame.kind === 'video') this.#sawPicture(frame);
       const timed = frame.kind === 'audio' ? this.#soundTime?.corrected(frame) : frame;
       if (timed !== undefined) this.#queue.push(timed);
     }
+  }
+
+  #sawPicture({ time }: VideoFrame): void {
+    this.#darkness.heard();
+    this.#lastTime = Math.max(this.#lastTime, time);
   }
 
   #connectionEnded(fault: RvmError, inOrder: boolean): void {
@@ -162,12 +167,14 @@ export class RtspStream implements MediaStream {
     if (this.#isPaused || this.#closing !== undefined) return;
     this.#isPaused = true;
     this.#silence.pause();
+    this.#darkness.pause();
     this.#session.pause();
   }
 
   #resume(): void {
     this.#isPaused = false;
     this.#silence.resume();
+    this.#darkness.resume();
     this.#session.resume();
   }
 
@@ -179,12 +186,19 @@ export class RtspStream implements MediaStream {
   async #close(): Promise<void> {
     this.#stopListening();
     this.#silence.end();
+    this.#darkness.end();
     this.#keepAlive.end();
     clearInterval(this.#reports);
     this.#queue.end();
     await this.#session.end(this.#limits.farewellMs);
-    this.#whenClosed();
   }
+}
+
+function dark(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'The video relay sends packets, but no whole picture; try again, or set the camera to a key frame every few seconds.',
+  );
 }
 
 function silent(): RvmError {

@@ -1,3 +1,4 @@
+import { costOf } from '../frame-cost';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
 
 /** Bytes that wait for a reader at most. */
@@ -26,16 +27,20 @@ export interface StreamEnd {
 export class StreamReader implements MediaStream {
   readonly #shared: SharedStream;
   readonly #slow: Slow;
-  #waiting: MediaFrame[] = [];
+  #waiting: MediaFrame[];
+  /** Of what has come since, and waits. */
   #bytes = 0;
   /** At the beginning, and where pictures were left out: nothing can be decoded before the next key frame. */
-  #needsKey = true;
+  #needsKey: boolean;
   #end: StreamEnd | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(shared: SharedStream, slow: Slow) {
+  /** @param kept what came before, from a key frame on: bounded by who keeps it, and not left out, for nobody was slow yet */
+  constructor(shared: SharedStream, slow: Slow, kept: readonly MediaFrame[]) {
     this.#shared = shared;
     this.#slow = slow;
+    this.#waiting = [...kept];
+    this.#needsKey = kept.length === 0;
   }
 
   get leftOut(): readonly string[] {
@@ -65,7 +70,7 @@ export class StreamReader implements MediaStream {
     if (this.#needsKey && !(frame.kind === 'video' && frame.key)) return;
     this.#needsKey = false;
     this.#waiting.push(frame);
-    this.#bytes += bytesOf(frame);
+    this.#bytes += costOf(frame);
     this.#wake();
   }
 
@@ -113,10 +118,4 @@ export class StreamReader implements MediaStream {
     this.#bytes = 0;
     this.#needsKey = true;
   }
-}
-
-/** As far as memory is concerned. */
-export function bytesOf(frame: MediaFrame): number {
-  if (frame.kind === 'audio') return frame.data.length;
-  return frame.nals.reduce((sum, nal) => sum + nal.length, 0);
 }

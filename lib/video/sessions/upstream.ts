@@ -1,6 +1,7 @@
 import { RvmError } from '../../error';
+import { costOf } from '../frame-cost';
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
-import { bytesOf, StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
+import { StreamReader, type SharedStream, type Slow, type StreamEnd } from './stream-reader';
 
 /** Bytes of pictures that are kept for those who come later. */
 const KEPT = 4 * 1024 * 1024;
@@ -14,7 +15,7 @@ export interface UpstreamOptions {
   /** The time that was asked for, in milliseconds since 1970; undefined for live video. */
   asked: number | undefined;
   now: () => number;
-  /** The last reader has left, or the stream is over: nothing is open any more. */
+  /** Called once, when nothing is open any more. */
   onEnd: () => void;
 }
 
@@ -55,7 +56,10 @@ export class Upstream implements SharedStream {
     return this.#stream.wallClock(time);
   }
 
-  /** Begins to read. Resolves with the first picture. @throws RvmError VIDEO_NOT_YET where there is none, and those of the stream */
+  /**
+   * Begins to read. Resolves with the first picture.
+   * @throws RvmError VIDEO_NOT_YET where there is none, and those of the stream; then nothing is open any more
+   */
   async start(): Promise<void> {
     const started = new Promise<StreamEnd | undefined>((resolve) => {
       this.#started = resolve;
@@ -63,12 +67,18 @@ export class Upstream implements SharedStream {
     void this.#pump();
     const end = await started;
     if (end === undefined) return;
+    await this.close();
     throw end.error ?? endedAtOnce();
   }
 
   /** Somebody reads it, or has read it to its end. */
   get isRead(): boolean {
     return this.#readers.size > 0 || this.#end !== undefined;
+  }
+
+  /** Nobody can join it any more: it has ended, or says good-bye to the relay. */
+  get isOver(): boolean {
+    return this.#end !== undefined || this.#closing !== undefined;
   }
 
   /** The moment that a picture of this stream shows, in milliseconds since 1970. */
@@ -79,7 +89,7 @@ export class Upstream implements SharedStream {
 
   /** Whether one who wants video from this moment on can have it here without waiting. */
   covers(moment: number): boolean {
-    if (this.#end !== undefined || this.#newest === undefined) return false;
+    if (this.isOver || this.#newest === undefined) return false;
     const [first] = this.#kept;
     if (first === undefined || this.momentOf(first.time) > moment) return false;
     return this.momentOf(this.#newest) >= moment - 1000;
@@ -87,9 +97,8 @@ export class Upstream implements SharedStream {
 
   /** @param from moment that it is to begin at, or shortly before, with a key frame; the newest one there is for live video */
   join(slow: Slow, from?: number): StreamReader {
-    const reader = new StreamReader(this, slow);
+    const reader = new StreamReader(this, slow, this.#kept.slice(this.#keyAt(from)));
     this.#readers.add(reader);
-    for (const frame of this.#kept.slice(this.#keyAt(from))) reader.push(frame);
     if (this.#end !== undefined) reader.end(this.#end);
     return reader;
   }
@@ -106,9 +115,15 @@ export class Upstream implements SharedStream {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#stream.close().finally(() => this.#ended({}));
+    this.#closing ??= this.#close();
     this.#resume();
     return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await this.#stream.close();
+    this.#ended({});
+    this.#options.onEnd();
   }
 
   async #pump(): Promise<void> {
@@ -141,13 +156,12 @@ export class Upstream implements SharedStream {
     this.#end = end;
     this.#started(end);
     for (const reader of this.#readers) reader.end(end);
-    this.#options.onEnd();
   }
 
   #keep(frame: MediaFrame): void {
     if (isKey(frame) && (this.#options.asked === undefined || this.#keptBytes > KEPT)) this.#forget();
     this.#kept.push(frame);
-    this.#keptBytes += bytesOf(frame);
+    this.#keptBytes += costOf(frame);
     if (this.#keptBytes > 2 * KEPT) this.#forget();
     if (frame.kind === 'video') this.#newest = Math.max(this.#newest ?? frame.time, frame.time);
   }

@@ -30,14 +30,19 @@ export interface JoinOptions {
   slow: Slow;
 }
 
+/** What is open. */
+interface Opened {
+  upstream: Upstream;
+  session: RtspSession;
+}
+
 /** An upstream that is open, or being opened. */
 interface Entry {
   readonly source: VideoSource;
   /** Undefined for live video. */
   readonly from: number | undefined;
-  readonly opening: Promise<{ upstream: Upstream; session: RtspSession }>;
-  /** Once it is open. */
-  upstream?: Upstream;
+  readonly opening: Promise<Opened>;
+  opened?: Opened;
   readonly controller: AbortController;
   /** Those who wait for the opening. */
   waiting: number;
@@ -67,19 +72,21 @@ export class Upstreams {
    * @throws RvmError VIDEO_BUSY, VIDEO_NOT_YET where the relay has no picture, and those of the session and of the relay
    */
   async join(source: VideoSource, { ending, slow }: JoinOptions): Promise<Joined> {
+    if (ending.reason !== undefined) throw ending.reason;
     const from = wantedTime(source.wanted);
     const entry = this.#entryFor(source, from) ?? this.#newEntry(source, from);
     entry.waiting += 1;
     try {
-      const { upstream, session } = await unless(ending, entry.opening);
+      // Without a pause where it is open: its last reader could leave meanwhile.
+      const { upstream, session } = entry.opened ?? (await unless(ending, entry.opening));
       return { reader: upstream.join(slow, from), session, momentOf: (time) => upstream.momentOf(time) };
     } finally {
       entry.waiting -= 1;
-      if (entry.waiting === 0 && entry.upstream?.isRead !== true) this.#giveUp(entry);
+      if (entry.waiting === 0 && entry.opened?.upstream.isRead !== true) this.#giveUp(entry);
     }
   }
 
-  /** Ends all sessions. */
+  /** Ends all sessions. Resolves when none is open any more. */
   async close(): Promise<void> {
     const ends = [...this.#entries].map((entry) => {
       entry.controller.abort(cancelled());
@@ -90,7 +97,8 @@ export class Upstreams {
 
   #entryFor(source: VideoSource, from: number | undefined): Entry | undefined {
     for (const entry of this.#entries) {
-      if (!isSame(entry.source, source) || entry.controller.signal.aborted) continue;
+      const isOver = entry.controller.signal.aborted || entry.opened?.upstream.isOver === true;
+      if (isOver || !isSame(entry.source, source)) continue;
       if (from === undefined ? entry.from === undefined : covers(entry, from)) return entry;
     }
     return undefined;
@@ -101,7 +109,7 @@ export class Upstreams {
     const ended = (): void => void this.#entries.delete(entry);
     const opening = this.#opened(source, from, controller.signal, ended);
     const entry: Entry = { source, from, controller, waiting: 0, opening };
-    opening.then(({ upstream }) => (entry.upstream = upstream), ended);
+    opening.then((opened) => (entry.opened = opened), ended);
     this.#entries.add(entry);
     return entry;
   }
@@ -111,7 +119,7 @@ export class Upstreams {
     asked: number | undefined,
     signal: AbortSignal,
     ended: () => void,
-  ): Promise<{ upstream: Upstream; session: RtspSession }> {
+  ): Promise<Opened> {
     const alarmTime = source.wanted.mode === 'event' ? asked : undefined;
     const leave = await this.#places.take(abortOf(signal), alarmTime);
     const onEnd = (): void => {
@@ -144,9 +152,9 @@ function isSame(a: VideoSource, b: VideoSource): boolean {
   );
 }
 
-function covers({ from, upstream }: Entry, wanted: number): boolean {
+function covers({ from, opened }: Entry, wanted: number): boolean {
   if (from === undefined) return false;
-  if (upstream !== undefined) return upstream.covers(wanted);
+  if (opened !== undefined) return opened.upstream.covers(wanted);
   return from <= wanted && wanted - from <= SAME_TIME;
 }
 

@@ -50,6 +50,11 @@ export class Listener {
     this.dispatcher = new Dispatcher({ log: this.#log, ...options.dispatcher, senders: this.#senders });
   }
 
+  /** A path of webhooks waits on it, or somebody has pages for it. */
+  get isWanted(): boolean {
+    return this.dispatcher.paths().length > 0 || this.pages.areWanted;
+  }
+
   /** Why it does not listen, or not with the last settings. */
   get fault(): RvmError | undefined {
     return this.#fault;

@@ -45,7 +45,7 @@ export class Listeners {
     };
   }
 
-  /** Opens the ports that a path is waiting on, with the settings of now, and closes all others. */
+  /** Opens the ports that somebody is waiting on, with the settings of now, and closes all others. */
   flowsStarted(): Promise<void> {
     clearTimeout(this.#stopped);
     this.#areRunning = true;
@@ -70,7 +70,7 @@ export class Listeners {
       const claim = this.#firstOf(key);
       listener.dispatcher.flowsStarted();
       if (claim === undefined) unwanted.push(this.#giveUp(key, listener));
-      else if (listener.dispatcher.paths().length === 0) unwanted.push(listener.close());
+      else if (!listener.isWanted) unwanted.push(listener.close());
       else wanted.push([listener, claim.settings]);
     }
     // First those that free ports: one of them may be wanted now, with another host.

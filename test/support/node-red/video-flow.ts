@@ -30,6 +30,12 @@ export interface ClipFacts {
   reason?: string;
 }
 
+interface RelayState {
+  connections: number;
+  sessions: number;
+  opened: number;
+}
+
 export function clipIn(msg: Message): ClipFacts {
   return msg.clip as ClipFacts;
 }
@@ -85,9 +91,9 @@ export class VideoFlow {
   }
 
   /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
-  async relay(): Promise<{ connections: number; sessions: number; opened: number }> {
+  async relay(): Promise<RelayState> {
     const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
-    return ((await response.json()) as { video: { connections: number; sessions: number; opened: number } }).video;
+    return ((await response.json()) as { video: RelayState }).video;
   }
 
   /** Waits until nothing is open at the relay. */

@@ -31,6 +31,7 @@ export class MadeStream implements MediaStream {
   readonly #frames: MediaFrame[] = [];
   #end: { error?: Error } | undefined;
   #wake: () => void = () => undefined;
+  #farewell: Promise<void> = Promise.resolve();
 
   wallClock(time: number): number | undefined {
     return this.clock === undefined ? undefined : this.clock + time * 1000;
@@ -62,9 +63,18 @@ export class MadeStream implements MediaStream {
     }
   }
 
+  /** Its relay takes its time at the end. @returns what lets it end */
+  closeSlowly(): () => void {
+    let farewell = (): void => undefined;
+    this.#farewell = new Promise((resolve) => {
+      farewell = resolve;
+    });
+    return () => farewell();
+  }
+
   close(): Promise<void> {
     this.closed = true;
     this.end();
-    return Promise.resolve();
+    return this.#farewell;
   }
 }

@@ -36,6 +36,16 @@ describe('what can be decoded together', () => {
     assert.equal(runOf(first, p, b1, b2, next).has(0.3), true);
   });
 
+  it('has an end for pictures of no size, too', () => {
+    const run = runOf(keyAt(0));
+    assert.throws(
+      () => {
+        for (let count = 1; count < 200_000; count += 1) run.add(pictureAt(count));
+      },
+      { code: 'VIDEO_FAILED' },
+    );
+  });
+
   it('has an end: a camera without key frames does not fill the memory', () => {
     const run = runOf(keyAt(0));
     const nals = [Buffer.alloc(1024 * 1024)];
@@ -45,5 +55,26 @@ describe('what can be decoded together', () => {
       },
       { code: 'VIDEO_FAILED' },
     );
+  });
+
+  it('has an end also where the pictures have next to no bytes', () => {
+    const run = runOf(keyAt(0));
+    assert.throws(
+      () => {
+        for (let count = 1; count < 100_000; count += 1) run.add(pictureAt(count));
+      },
+      { code: 'VIDEO_FAILED' },
+    );
+  });
+
+  it('looks at each picture once, however many come before those that are waited for', () => {
+    const run = runOf({ ...keyAt(0), format: MAIN }, { ...pictureAt(20), format: MAIN });
+    const before = process.cpuUsage();
+    for (let count = 1; count < 40_000; count += 1) {
+      run.add({ ...pictureAt(count / 40_000), format: MAIN });
+      assert.equal(run.has(10), false);
+    }
+    // Time of the processor: it was half a minute.
+    assert.ok(process.cpuUsage(before).user < 4_000_000);
   });
 });

@@ -8,7 +8,7 @@ import {
   type PictureDecoder,
   type Progress,
 } from '../../../lib/video/cloud-video';
-import type { MediaFrame } from '../../../lib/video/media';
+import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
@@ -67,6 +67,18 @@ function streamOf(...frames: MediaFrame[]): MadeStream {
   return stream;
 }
 
+const SOUND: AudioFormat = {
+  codec: 'aac',
+  description: Buffer.from([0x12, 0x10]),
+  sampleRate: 44_100,
+  channels: 2,
+  codecString: 'mp4a.40.2',
+};
+
+function soundAt(time: number): AudioFrame {
+  return { kind: 'audio', format: SOUND, data: Buffer.from([1]), time };
+}
+
 /** Ends by itself, with an error where one is given. */
 function ending(stream: MadeStream, error?: Error): MadeStream {
   stream.end(error);
@@ -82,9 +94,15 @@ describe('a video job', () => {
   let told: Progress[];
   let controller: AbortController;
   let source: VideoSource;
+  /** Milliseconds that a slow relay takes, beside those of the clock. */
+  let slowness: number;
+  /** Wall clock. */
+  let now: number;
 
   beforeEach(() => {
+    slowness = 0;
     decoder = new NotingDecoder();
+    now = ALARM + 60_000;
     steps = [];
     asked = [];
     told = [];
@@ -94,7 +112,8 @@ describe('a video job', () => {
       assert.ok(step);
       return step instanceof RvmError ? Promise.reject(step) : Promise.resolve(step);
     };
-    video = new CloudVideo({ sessions: 4, open, decoder });
+    const steady = (): number => performance.now() + slowness;
+    video = new CloudVideo({ sessions: 4, open, decoder, steady, now: () => now });
     const openRtsp: VideoSource['client']['openRtsp'] = (wanted) => {
       asked.push(wanted);
       const device = { id: 'gate', name: 'Gate', status: 'online' };
@@ -180,7 +199,7 @@ describe('a video job', () => {
     });
 
     it('opens nothing for a time in the future', async () => {
-      source = { ...source, wanted: { ...RECORDED, time: Date.now() + 60_000 } };
+      source = { ...source, wanted: { ...RECORDED, time: now + 60_000 } };
       await assert.rejects(pictures(), { code: 'BAD_INPUT', message: /future/ });
       assert.equal(asked.length, 0);
     });
@@ -204,6 +223,47 @@ describe('a video job', () => {
       ];
       const [, later] = await pictures([0, 3]);
       assert.deepEqual([later?.offset, asked.length], [3, 2]);
+    });
+  });
+
+  it('for pictures fails with TIMEOUT where the relay sends next to nothing for ever', async () => {
+    steps = [streamOf(keyAt(0), ...Array.from({ length: 50 }, (_, count) => pictureAt(count / 1000)))];
+    const onProgress = (): void => void (slowness += 9000);
+    await assert.rejects(pictures([0, 5], { onProgress }), { code: 'TIMEOUT' });
+  });
+
+  describe('that has begun', () => {
+    it('does not wait for pictures that an old recording does not have', async () => {
+      now = ALARM + 86_400_000;
+      steps = [ending(streamOf(keyAt(0), pictureAt(0.5)))];
+      await assert.rejects(pictures([0, 3]), { code: 'VIDEO_NOT_YET', message: /earlier/ });
+      assert.equal(asked.length, 1);
+    });
+
+    it('does not wait for the rest of an old recording', async () => {
+      now = ALARM + 86_400_000;
+      steps = [ending(streamOf(keyAt(0), pictureAt(1)))];
+      const { reason } = await clip(new NotingSink(), 10);
+      assert.deepEqual([reason, asked.length], ['recording ends', 1]);
+    });
+
+    it('does not wait for ever for a service that has gone', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1))), failure('NETWORK')];
+      const { reason } = await clip(new NotingSink(), 10, { waitForVideoMs: 1500 });
+      assert.deepEqual([reason, asked.length], ['recording ends', 2]);
+    });
+
+    it('waits no longer for the next session than for a recording', async () => {
+      steps = [streamOf(keyAt(0)), failure('NETWORK')];
+      await assert.rejects(pictures([0, 60], { waitForVideoMs: 500 }), { code: 'NETWORK' });
+    });
+
+    it('is cancelled while it waits for the rest', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1)))];
+      const recording = clip(new NotingSink(), 10);
+      await eventually(() => told.some(({ kind }) => kind === 'waiting'), 'the pause');
+      controller.abort();
+      await assert.rejects(recording, { code: 'CANCELLED' });
     });
   });
 
@@ -278,6 +338,18 @@ describe('a video job', () => {
     }
   });
 
+  describe('for somebody who looks on', () => {
+    it('ends at the wanted time, and is not ended by sound that is ahead', async () => {
+      const frames = [keyAt(0), soundAt(0.5), soundAt(5), pictureAt(1), keyAt(2), pictureAt(3)];
+      steps = [streamOf(...frames)];
+      const stream = await video.open(source, 2, options());
+      const times: number[] = [];
+      for await (const { time } of stream) times.push(time);
+      assert.deepEqual(times, [0, 0.5, 1]);
+      await eventually(() => video.sessions === 0, 'the end of the session');
+    });
+  });
+
   describe('for a clip', () => {
     it('ends it at the wanted time', async () => {
       const sink = new NotingSink();
@@ -288,6 +360,13 @@ describe('a video job', () => {
         sink.frames.map(({ time }) => time),
         [0, 1],
       );
+    });
+
+    it('is not ended by sound that is ahead of the pictures', async () => {
+      const sink = new NotingSink();
+      steps = [streamOf(keyAt(0), soundAt(0.5), soundAt(5), pictureAt(1), keyAt(2))];
+      const { reason } = await clip(sink, 2);
+      assert.deepEqual([reason, sink.frames.map(({ time }) => time)], [undefined, [0, 0.5, 1]]);
     });
 
     it('tells how far it is', async () => {
@@ -309,6 +388,13 @@ describe('a video job', () => {
       assert.equal(reason, 'stalled');
     });
 
+    it('fails with what keeps it from being written', async () => {
+      const sink = new NotingSink();
+      sink.add = () => Promise.reject(failure('STORE_FAILED'));
+      steps = [streamOf(keyAt(0), pictureAt(1))];
+      await assert.rejects(clip(sink, 10), { code: 'STORE_FAILED' });
+    });
+
     it('says so where it may not become longer', async () => {
       const sink = new NotingSink();
       sink.room = 1;
@@ -317,11 +403,26 @@ describe('a video job', () => {
       assert.equal(reason, 'too large');
     });
 
-    it('asks again from where the recording stopped, and goes on with the next key frame', async () => {
+    it('asks again from where the recording stopped, and goes on behind the same picture', async () => {
+      const nalsOf = (name: string): Partial<VideoFrame> => ({ nals: [Buffer.from(name)] });
+      const group = [keyAt(0, nalsOf('a')), pictureAt(1, nalsOf('b')), pictureAt(2, nalsOf('c'))];
+      const rest = [pictureAt(3, nalsOf('d')), keyAt(4, nalsOf('e'))];
       const sink = new NotingSink();
+      steps = [ending(streamOf(...group)), streamOf(...group, ...rest)];
+      const { to, reason } = await clip(sink, 4);
+      assert.deepEqual([to - ALARM, reason], [3000, undefined]);
+      assert.deepEqual(
+        sink.frames.map(({ time }) => time),
+        [0, 1, 2, 3],
+      );
+    });
+
+    it('goes on with the next key frame where the same was encoded anew', async () => {
+      const sink = new NotingSink();
+      const other = { nals: [Buffer.from('encoded anew')] };
       steps = [
         ending(streamOf(keyAt(0), pictureAt(1))),
-        streamOf(keyAt(0), keyAt(1), pictureAt(2), keyAt(3)),
+        streamOf(keyAt(0, other), keyAt(1, other), pictureAt(2), keyAt(3)),
       ];
       const { reason } = await clip(sink, 4);
       assert.equal(reason, undefined);
@@ -339,6 +440,21 @@ describe('a video job', () => {
       steps = [ending(streamOf(keyAt(0), pictureAt(1))), failure('VIDEO_FAILED', { status: 404 })];
       const { reason } = await clip(new NotingSink(), 10, { waitForVideoMs: 1500 });
       assert.equal(reason, 'recording ends');
+    });
+
+    it('gives what is there where the relay cannot be reached any more', async () => {
+      steps = [ending(streamOf(keyAt(0), pictureAt(1))), failure('NETWORK')];
+      const { reason } = await clip(new NotingSink(), 10, { waitForVideoMs: 1500 });
+      assert.equal(reason, 'recording ends');
+    });
+
+    it('gives what is there where the relay sends next to nothing for ever', async () => {
+      const sink = new NotingSink();
+      steps = [streamOf(...Array.from({ length: 50 }, (_, count) => keyAt(count / 1000)))];
+      const onProgress = (): void => void (slowness += 9000);
+      const { reason } = await clip(sink, 10, { onProgress });
+      assert.equal(reason, 'stalled');
+      assert.ok(sink.frames.length < 15);
     });
 
     it('is whole where the recording ends within a second of the wanted time', async () => {

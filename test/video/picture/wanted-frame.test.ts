@@ -20,6 +20,11 @@ describe('the frames for the picture of a time', () => {
     assert.equal(wanted('0K 1 2 3 4', 99), '0 1 2 3 4: 4');
   });
 
+  it('end with the one that is shown at it but for rounding', () => {
+    assert.equal(wanted('0K 1 2.001 3', 2), '0 1 2.001: 2');
+    assert.equal(wanted('0K 1 2.01 3', 2), '0 1: 1');
+  });
+
   it('are the first alone where all are later', () => {
     assert.equal(wanted('5K 6 7', 2), '5: 0');
   });

@@ -84,3 +84,19 @@ describe('the session in an answer', () => {
     it(`is ${JSON.stringify(session)} for ${header?.slice(0, 30)}`, () =>
       assert.deepEqual(sessionIn(header), session));
 });
+
+describe('what a relay sends to keep us busy', () => {
+  const BLANKS = ' '.repeat(60_000);
+  const HOSTILE: [what: string, read: () => unknown, expected: unknown][] = [
+    ['a range of blanks', () => lengthOfRange(`npt=${BLANKS}x`), undefined],
+    ['blanks before a URL', () => rtpInfoIn(`url=${BLANKS}"${BLANKS}x`), []],
+    ['parameters without end', () => rtpInfoIn(`url=a${';seq='.repeat(12_000)}\u2028x`), [{ url: 'a' }]],
+  ];
+  for (const [what, read, expected] of HOSTILE)
+    it(`is read in a moment: ${what}`, () => {
+      const before = process.cpuUsage();
+      assert.deepEqual(read(), expected);
+      // Time of the processor, for others may use it, too. It was half a minute.
+      assert.ok(process.cpuUsage(before).user < 1_000_000);
+    });
+});

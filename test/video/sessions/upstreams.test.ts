@@ -5,6 +5,7 @@ import { RvmError } from '../../../lib/error';
 import { Upstreams, type JoinOptions } from '../../../lib/video/sessions/upstreams';
 import { VideoPlaces } from '../../../lib/video/sessions/video-places';
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
+import { endOfTurn } from '../../support/time/end-of-turn';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
 
@@ -126,6 +127,22 @@ describe('RTSP sessions that several read', () => {
     assert.deepEqual([stream.closed, upstreams.count, places.taken], [true, 0, 0]);
   });
 
+  it('take nobody in, and keep their place, while they say good-bye to the relay', async () => {
+    const first = join(LIVE);
+    const stream = await streamNumber(0);
+    const farewell = stream.closeSlowly();
+    stream.send(keyAt(0));
+    const { reader } = await first;
+    const left = reader.close();
+    const second = join(LIVE);
+    (await streamNumber(1)).send(keyAt(0));
+    await second;
+    assert.deepEqual([asked.length, places.taken], [2, 2]);
+    farewell();
+    await left;
+    assert.deepEqual([upstreams.count, places.taken], [1, 1]);
+  });
+
   it('wait for a reader that is slow, so that nothing piles up', async () => {
     const first = join(recorded());
     const stream = await streamNumber(0);
@@ -155,6 +172,21 @@ describe('RTSP sessions that several read', () => {
     for await (const frame of reader) times.push(frame.time);
     assert.deepEqual(times.slice(-2), [1, 1.1]);
     assert.ok(times.length < 12);
+  });
+
+  it('give a viewer that comes later all that was kept for it', async () => {
+    const first = join(recorded());
+    const stream = await streamNumber(0);
+    const nals = [Buffer.alloc(1024 * 1024)];
+    stream.send(keyAt(0), ...[1, 2, 3, 4, 5, 6].map((time) => pictureAt(time, { nals })));
+    const { reader } = await first;
+    let seen = 0;
+    for await (const frame of reader) if (frame.time > 0 && ++seen === 6) break;
+    const { reader: late } = await join(recorded(), { slow: 'pictures are left out' });
+    stream.end();
+    const times: number[] = [];
+    for await (const frame of late) times.push(frame.time);
+    assert.deepEqual([asked.length, times], [1, [0, 1, 2, 3, 4, 5, 6]]);
   });
 
   it('say that there is no recording where the relay ends before the first picture', async () => {
@@ -200,6 +232,22 @@ describe('RTSP sessions that several read', () => {
     stream.send(keyAt(0));
     await eventually(() => stream.closed && places.taken === 0, 'the end of the session');
     assert.equal(upstreams.count, 0);
+  });
+
+  it('are waited for by who closes all, also where their last reader has just left', async () => {
+    const first = join(recorded());
+    const stream = await streamNumber(0);
+    const farewell = stream.closeSlowly();
+    stream.send(keyAt(0));
+    const { reader } = await first;
+    void reader.close();
+    let isClosed = false;
+    const closing = upstreams.close().then(() => (isClosed = true));
+    await endOfTurn();
+    assert.equal(isClosed, false);
+    farewell();
+    await closing;
+    assert.deepEqual([upstreams.count, places.taken], [0, 0]);
   });
 
   it('end with all that is closed', async () => {

@@ -1,6 +1,8 @@
 /** Hours, minutes and seconds, or seconds alone (RFC 2326, section 3.6). */
 const CLOCK = /^(\d{1,6}):([0-5]?\d):([0-5]?\d(?:\.\d{0,9})?)$/;
 const SECONDS = /^\d{1,9}(?:\.\d{0,9})?$/;
+/** No two parts of it take the same characters: else a relay that sends many blanks would keep the process busy for half a minute. */
+const RANGE = /^\s*npt\s*=([^-;]*)-([^;]*)/i;
 
 /** The value of a `Range` that begins there and has no end. */
 export function rangeFrom(seconds: number): string {
@@ -12,7 +14,7 @@ export function rangeFrom(seconds: number): string {
  * @returns undefined where it has no end, as live video has none, or cannot be read
  */
 export function lengthOfRange(range: string | undefined): number | undefined {
-  const [, from = '', to = ''] = /^\s*npt\s*=\s*([^-;]*)-([^;]*)/i.exec(range ?? '') ?? [];
+  const [, from = '', to = ''] = RANGE.exec(range ?? '') ?? [];
   const [start, end] = [from.trim() === '' ? 0 : seconds(from), seconds(to)];
   return start === undefined || end === undefined || end < start ? undefined : end - start;
 }

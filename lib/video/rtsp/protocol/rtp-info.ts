@@ -5,6 +5,9 @@ export interface RtpInfo {
   rtpTime?: number;
 }
 
+/** Where the URL of an entry ends. */
+const PARAMETERS = /;\s*(?:seq|rtptime|ssrc)\s*=/i;
+
 /**
  * What an answer to PLAY says of its media (RFC 2326, section 12.33). URLs in it may hold commas and semicolons.
  */
@@ -16,7 +19,7 @@ export function rtpInfoIn(header: string | undefined): RtpInfo[] {
 }
 
 function entryOf(text: string): RtpInfo | undefined {
-  const [, url] = /^\s*url\s*=\s*"?([^\s"]*?)"?(?:;\s*(?:seq|rtptime|ssrc)\s*=.*)?\s*$/i.exec(text) ?? [];
+  const url = urlIn(text);
   if (url === undefined) return undefined;
   const sequence = numberIn(text, /;\s*seq\s*=\s*(\d{1,5})(?!\d)/i, 2 ** 16);
   const rtpTime = numberIn(text, /;\s*rtptime\s*=\s*(\d{1,10})(?!\d)/i, 2 ** 32);
@@ -25,6 +28,15 @@ function entryOf(text: string): RtpInfo | undefined {
     ...(sequence === undefined ? {} : { sequence }),
     ...(rtpTime === undefined ? {} : { rtpTime }),
   };
+}
+
+/** In steps that each look at a character once: a header is as long, and as odd, as a relay likes. */
+function urlIn(text: string): string | undefined {
+  const start = /^\s*url\s*=/i.exec(text)?.[0];
+  if (start === undefined) return undefined;
+  const [value = ''] = text.slice(start.length).split(PARAMETERS, 1);
+  const url = value.trim().replace(/^"/, '').replace(/"$/, '');
+  return /[\s"]/.test(url) ? undefined : url;
 }
 
 function numberIn(text: string, pattern: RegExp, limit: number): number | undefined {

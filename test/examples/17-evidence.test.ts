@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { ExampleRun, eventOf, webhookOf } from '../support/examples/example-run';
+import { probe, type FlowNode } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { complaints, probed } from '../support/video/played-clip';
+
+const CAMERA = 'SANDBOX Gate 1';
+const TAB = 'rvm-example-17-tab';
+const BESIDE = {
+  'rvm-example-17-alarm': 'alarm',
+  'rvm-example-17-no-clip': 'no clip',
+  'rvm-example-17-table-failed-debug': 'not written',
+};
+
+describe('example 17, clips as evidence', () => {
+  let run: ExampleRun;
+  let folder: string;
+
+  before(async () => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'evidence-'));
+    run = await ExampleRun.start('17', { beside: BESIDE, changes: changes(folder), edit: withSettled });
+  });
+
+  after(async () => {
+    await run?.stop();
+    if (folder !== undefined) fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  const table = (): string => path.join(folder, 'evidence.csv');
+
+  function isSettled(alarmId: string): boolean {
+    return run.nodeRed.at('settled').some((msg) => eventOf(msg).alarmId === alarmId);
+  }
+
+  /** The cells of the line of an alarm. */
+  function cellsOf(alarmId: string): string[] {
+    const lines = fs.readFileSync(table(), 'utf8').trimEnd().split('\n');
+    const [line = '', ...others] = lines.filter((each) => each.includes(`"${alarmId}"`));
+    assert.deepEqual(others, []);
+    assert.match(lines[0] ?? '', /^"file","sha256","alarm",/);
+    return [...line.matchAll(/"((?:[^"]|"")*)"/g)].map(([, cell = '']) => cell);
+  }
+
+  it('keeps a clip to the end of the alarm, writes its hash into the table, and settles the alarm then', async function () {
+    needs(this, 'ffmpeg', 'ffprobe');
+    const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Fence climbed', seconds: 2 });
+    await run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
+    const [file = '', sha256, alarm, , , seconds, whole, site, camera, rule, , proof] = cellsOf(alarmId);
+    const bytes = fs.readFileSync(path.join(folder, file));
+    assert.equal(createHash('sha256').update(bytes).digest('hex'), sha256);
+    assert.deepEqual(
+      [alarm, whole, site, camera, rule, proof],
+      [alarmId, 'whole', 'SANDBOX Harbour Depot', CAMERA, 'Fence climbed', 'hmac'],
+    );
+    assert.equal(complaints(bytes), '');
+    assert.ok(Math.abs(Number(probed(bytes).format.duration) - Number(seconds)) < 0.1);
+    assert.ok(Number(seconds) > 3, 'the end of the alarm is in it');
+    assert.equal(fs.statSync(path.join(folder, file)).mode & 0o777, 0o600);
+  });
+
+  it('writes a name that would be a formula in a spreadsheet as text', async () => {
+    const { alarmId } = await run.raise({ camera: CAMERA, eventName: '=1+1,"\n@x', seconds: 0 });
+    await run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
+    assert.equal(cellsOf(alarmId)[9], `'=1+1,"" @x`);
+  });
+
+  it('lets an alarm come again whose clip could not be made, and sets nothing a second time', async () => {
+    const cameras = await fetch(`${run.sandboxUrl}/sandbox/state`);
+    const { cameras: all } = (await cameras.json()) as { cameras: { name: string; status: string }[] };
+    const offline = all.find(({ status }) => status !== 'online') ?? assert.fail('all are online');
+    const { alarmId } = await run.raise({ camera: offline.name, eventName: 'Without clip' });
+    const isIt = (msg: Record<string, unknown>): boolean => eventOf(msg).alarmId === alarmId;
+    await run.nodeRed.message('no clip', (msg) => isIt(msg) && webhookOf(msg).attempt === 2);
+    assert.equal(isSettled(alarmId), false);
+    assert.equal(run.nodeRed.at('alarm').filter(isIt).length, 1);
+  });
+
+  it('lets an alarm come again whose line could not be written', async () => {
+    const kept = `${table()}.kept`;
+    fs.renameSync(table(), kept);
+    fs.mkdirSync(table());
+    const { alarmId } = await run.raise({ camera: CAMERA, eventName: 'Without line', seconds: 0 });
+    await run.nodeRed.message('not written', (msg) => eventOf(msg).alarmId === alarmId);
+    assert.equal(isSettled(alarmId), false);
+    fs.rmdirSync(table());
+    fs.renameSync(kept, table());
+    await run.nodeRed.until(() => isSettled(alarmId), 'the settlement');
+    assert.equal(cellsOf(alarmId)[9], 'Without line');
+  });
+});
+
+function changes(folder: string): Record<string, Record<string, unknown>> {
+  return { 'rvm-example-17-clip': { folder, preRoll: 1, seconds: 1 } };
+}
+
+/** With a probe behind the settlement. */
+function withSettled(nodes: FlowNode[]): FlowNode[] {
+  const settled = nodes.map((node) =>
+    node.id === 'rvm-example-17-done'
+      ? { ...node, wires: [['settled'], ['rvm-example-17-not-settled']] }
+      : node,
+  );
+  return [...settled, probe('settled', TAB)];
+}
