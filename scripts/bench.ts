@@ -21,6 +21,7 @@ import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { fileSystemWarning } from '../lib/inbox/file-system';
+import { timeToPicture } from '../bench/video/alarm-picture';
 import { cpuOfClip } from '../bench/video/clip-cpu';
 import { memoryOfClip } from '../bench/video/clip-memory';
 import { manyClips } from '../bench/video/many-clips';
@@ -43,6 +44,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  V1: timeToPicture,
   V2: cpuOfClip,
   V3: manyClips,
   V5: memoryOfClip,
