@@ -24,6 +24,7 @@ import { fileSystemWarning } from '../lib/inbox/file-system';
 import { timeToPicture } from '../bench/video/alarm-picture';
 import { cpuOfClip } from '../bench/video/clip-cpu';
 import { memoryOfClip } from '../bench/video/clip-memory';
+import { liveView } from '../bench/video/live-view';
 import { manyClips } from '../bench/video/many-clips';
 import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
@@ -47,6 +48,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   V1: timeToPicture,
   V2: cpuOfClip,
   V3: manyClips,
+  V4: liveView,
   V5: memoryOfClip,
 };
 
