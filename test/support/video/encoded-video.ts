@@ -33,7 +33,7 @@ export async function encodedVideo(encoding: Encoding): Promise<VideoFrame[]> {
   try {
     const file = path.join(folder, 'video.mp4');
     await run('ffmpeg', [...source(encoding), ...encoding.encoder.split(' '), file], LIMIT);
-    const [units, shown] = await Promise.all([unitsIn(file, encoding.codec), shownIn(file)]);
+    const [units, shown] = await Promise.all([unitsByPicture(file, encoding.codec), shownIn(file)]);
     if (units.length !== shown.length) throw new Error(`${units.length} pictures, but ${shown.length} times`);
     return framesOf(units, shown, encoding);
   } finally {
@@ -101,7 +101,7 @@ function h265Type(nal: Buffer): number {
 }
 
 /** NAL units by picture: a delimiter stands before each. */
-async function unitsIn(file: string, codec: VideoFormat['codec']): Promise<Buffer[][]> {
+async function unitsByPicture(file: string, codec: VideoFormat['codec']): Promise<Buffer[][]> {
   const { format, filters, typeOf, delimiter } = CODECS[codec];
   const copy = ['-c', 'copy', '-bsf:v', filters, '-f', format, 'pipe:1'];
   const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', file, ...copy], {
