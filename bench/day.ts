@@ -52,7 +52,7 @@ async function requestsPerEvent(
   chance: () => number,
 ): Promise<number> {
   const lostAt = Array.from({ length: losses }, (_, loss) => Math.floor(((loss + 0.5) * events) / losses));
-  const service = await VideoService.start(CAMERAS, lostAt);
+  const service = await VideoService.start({ cameras: CAMERAS, lostAt });
   const server = await CountingNodeRed.start(events, videoFlow(service.url));
   try {
     for (let left = events; left > 0;) {
@@ -100,7 +100,7 @@ function videoFlow(url: string): FlowNode[] {
 
 /** The sequence as the specification has it (section 4), walked for each event from its beginning. */
 async function requestsWithoutCaching(): Promise<number> {
-  const service = await VideoService.start(CAMERAS);
+  const service = await VideoService.start({ cameras: CAMERAS });
   try {
     for (const camera of service.cameras.slice(0, WALKED)) await walkSequence(service.url, camera);
     return (await service.requests()) / WALKED;

@@ -56,7 +56,7 @@ export async function rateManyAtATime(scale: Scale): Promise<Row[]> {
 }
 
 async function compared(rounds: number, load: { count: number; width: number }): Promise<Comparison> {
-  const service = await VideoService.start(CAMERAS);
+  const service = await VideoService.start({ cameras: CAMERAS });
   const nodeRed = await NodeRed.start({ settings: SETTINGS });
   try {
     await nodeRed.deploy(flow(service));

@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { seededToken, seededUuid } from '../sandbox/world/seeded';
 
+const NOWHERE = 'rtsp://relay.example:8554';
+
 /** A camera of the service, as its events name it. */
 export interface BenchCamera {
   id: string;
@@ -14,6 +16,15 @@ interface Orders {
   cameras: number;
   /** The session is lost when so many RTSP sessions have been asked for. */
   lostAt: readonly number[];
+  relay: string;
+}
+
+export interface VideoServiceOptions {
+  cameras: number;
+  /** The session is lost when so many RTSP sessions have been asked for. */
+  lostAt?: readonly number[];
+  /** Where the video of all cameras is, each by its remote id; nowhere unless said. */
+  relay?: string;
 }
 
 /**
@@ -27,9 +38,8 @@ export class VideoService {
     private readonly child: ChildProcess,
   ) {}
 
-  /** @param lostAt the session is lost when so many RTSP sessions have been asked for */
-  static async start(cameras: number, lostAt: readonly number[] = []): Promise<VideoService> {
-    const orders: Orders = { cameras, lostAt };
+  static async start({ cameras, lostAt = [], relay = NOWHERE }: VideoServiceOptions): Promise<VideoService> {
+    const orders: Orders = { cameras, lostAt, relay };
     const child = fork(__filename, [JSON.stringify(orders)], { execArgv: ['--import=tsx'] });
     const [port] = (await once(child, 'message')) as [number];
     return new VideoService(`http://127.0.0.1:${port}`, camerasOf(cameras), child);
@@ -55,8 +65,8 @@ function camerasOf(count: number): BenchCamera[] {
   }));
 }
 
-function serve({ cameras, lostAt }: Orders): void {
-  const service = new Service(camerasOf(cameras), new Set(lostAt));
+function serve({ cameras, lostAt, relay }: Orders): void {
+  const service = new Service(camerasOf(cameras), new Set(lostAt), relay);
   const server = createServer((req, res) => service.hear(req, res));
   process.on('message', () => process.send?.(service.requests));
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
@@ -73,6 +83,7 @@ class Service {
   constructor(
     cameras: readonly BenchCamera[],
     private readonly lostAt: ReadonlySet<number>,
+    private readonly relay: string,
   ) {
     this.#devices = JSON.stringify({ devices: cameras.map(record) });
   }
@@ -100,7 +111,7 @@ class Service {
           ? send(res, 200, JSON.stringify({ _links: { 'rel/rtsp': `/rtsp/${id}` } }))
           : send(res, 401, '{}');
       case 'rtsp':
-        return isIn ? send(res, 200, relayed(pieces)) : send(res, 401, '{}');
+        return isIn ? send(res, 200, relayed(this.relay, pieces)) : send(res, 401, '{}');
       default:
         return send(res, 404, '{}');
     }
@@ -127,9 +138,9 @@ class Service {
 }
 
 /** The remote id comes back in the address, so that whoever asked can tell that it is the right one. */
-function relayed(pieces: readonly Buffer[]): string {
+function relayed(relay: string, pieces: readonly Buffer[]): string {
   const { cameraId } = JSON.parse(Buffer.concat(pieces).toString()) as { cameraId: string };
-  return JSON.stringify({ rtspRelayURL: `rtsp://relay.example:8554/${cameraId}` });
+  return JSON.stringify({ rtspRelayURL: `${relay}/${cameraId}` });
 }
 
 function send(res: ServerResponse, status: number, body: string, headers: Record<string, string> = {}): void {

@@ -21,6 +21,11 @@ import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { fileSystemWarning } from '../lib/inbox/file-system';
+import { timeToPicture } from '../bench/video/alarm-picture';
+import { cpuOfClip } from '../bench/video/clip-cpu';
+import { memoryOfClip } from '../bench/video/clip-memory';
+import { liveView } from '../bench/video/live-view';
+import { manyClips } from '../bench/video/many-clips';
 import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
@@ -40,6 +45,11 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  V1: timeToPicture,
+  V2: cpuOfClip,
+  V3: manyClips,
+  V4: liveView,
+  V5: memoryOfClip,
 };
 
 const RESULTS = path.join(ROOT, 'bench', 'results.json');

@@ -21,7 +21,10 @@ const FU_A = 28;
  */
 export function packetised(stream: Buffer, rate: number): PacketisedRecording {
   const nals = nalsIn(stream);
-  const [sps, pps] = [nals.find((nal) => typeOf(nal) === TYPES.sps), nals.find((nal) => typeOf(nal) === TYPES.pps)];
+  const [sps, pps] = [
+    nals.find((nal) => typeOf(nal) === TYPES.sps),
+    nals.find((nal) => typeOf(nal) === TYPES.pps),
+  ];
   if (sps === undefined || pps === undefined) throw new Error('the recording has no parameter sets');
   const slices = nals.filter((nal) => typeOf(nal) === TYPES.slice || typeOf(nal) === TYPES.key);
   let sequence = 0;
@@ -45,7 +48,8 @@ function typeOf(nal: Buffer): number {
 /** What stands between start codes (ITU-T H.264, annex B). */
 function nalsIn(stream: Buffer): Buffer[] {
   const starts: number[] = [];
-  for (let at = stream.indexOf('\0\0\u0001'); at >= 0; at = stream.indexOf('\0\0\u0001', at + 3)) starts.push(at);
+  for (let at = stream.indexOf('\0\0\u0001'); at >= 0; at = stream.indexOf('\0\0\u0001', at + 3))
+    starts.push(at);
   return starts.map((start, index) => {
     let end = starts[index + 1] ?? stream.length;
     // A start code may have one more zero in front.

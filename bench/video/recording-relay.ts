@@ -134,7 +134,8 @@ class Session {
     const send = (): void => {
       const due = (performance.now() - from) / interval;
       for (; sent <= due && sent < pictures.length; sent += 1) this.socket.write(pictures[sent] ?? '');
-      if (sent < pictures.length) this.#timer = setTimeout(send, Math.max(0, from + sent * interval - performance.now()));
+      if (sent < pictures.length)
+        this.#timer = setTimeout(send, Math.max(0, from + sent * interval - performance.now()));
     };
     send();
   }

@@ -5,8 +5,9 @@ import { Job, type JobOptions } from './jobs/job';
 import { findMoments, type Moment } from './jobs/pictures';
 import { SpanReader } from './jobs/span-reader';
 import { startOf } from './jobs/video-span';
+import type { MediaStream } from './media';
+import type { Decoder, PictureOptions } from './picture/decoder';
 import type { Jpeg } from './picture/jpeg';
-import type { MediaStream, VideoFrame } from './media';
 import { Upstreams, type OpenStream } from './sessions/upstreams';
 import { VideoPlaces } from './sessions/video-places';
 import type { VideoSource } from './sessions/video-source';
@@ -14,21 +15,8 @@ import type { VideoSource } from './sessions/video-source';
 export type { JobOptions } from './jobs/job';
 export type { Progress } from './jobs/progress';
 
-interface DecodingOptions {
-  /** Pixels at most; as wide as the video unless said. */
-  width?: number | undefined;
-  signal: AbortSignal;
-}
-
-/** Makes pictures of video. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
-export interface PictureDecoder {
-  /** @throws RvmError DECODER_MISSING where it cannot make any */
-  demand(): Promise<void>;
-  picture(frames: readonly VideoFrame[], time: number, options: DecodingOptions): Promise<Jpeg>;
-  /** One picture of all. */
-  sheet(pictures: readonly Jpeg[], options: DecodingOptions): Promise<Jpeg>;
-  close(): Promise<void>;
-}
+/** Makes pictures of video. */
+export type PictureDecoder = Pick<Decoder, 'demand' | 'picture' | 'sheet' | 'close'>;
 
 export interface CloudVideoOptions {
   /** RTSP sessions at once. */
@@ -100,7 +88,7 @@ export class CloudVideo {
   }
 
   /** One picture of several. @throws RvmError DECODER_MISSING, VIDEO_FAILED, CANCELLED */
-  sheet(pictures: readonly Jpeg[], options: DecodingOptions): Promise<Jpeg> {
+  sheet(pictures: readonly Jpeg[], options: PictureOptions): Promise<Jpeg> {
     return this.#decoder.sheet(pictures, options);
   }
 
@@ -148,7 +136,7 @@ export class CloudVideo {
     }
   }
 
-  async #decoded(moment: Moment, options: DecodingOptions): Promise<AlarmPicture> {
+  async #decoded(moment: Moment, options: PictureOptions): Promise<AlarmPicture> {
     const picture = await this.#decoder.picture(moment.frames, moment.time, options);
     return {
       offset: moment.offset,

@@ -16,7 +16,7 @@ export interface VideoCall {
   station: Station;
   client: StationClient;
   video: CloudVideo;
-  options: JobOptions & { signal: AbortSignal };
+  options: JobOptions;
 }
 
 /** What a video node does with one message: it changes that, or returns those that leave in its place. */

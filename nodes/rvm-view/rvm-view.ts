@@ -11,7 +11,7 @@ import { serviceNode, type ServiceWork } from '../rvm-central-station/service-no
 import { chosenServer } from '../rvm-webhook-in/chosen-server';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
-import { flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
+import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import { status } from '../support/status';
 import { videoOf } from '../support/video-input';
 import { rightFor } from './view-right';
@@ -37,7 +37,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const viewers = strictNumberOf(properties, 'viewers', 4, 1, MOST_VIEWERS);
     const choice = {
       quality: textOf(properties, 'quality').trim(),
-      whenOffline: textOf(properties, 'whenOffline') === 'try' ? ('try' as const) : ('fail' as const),
+      whenOffline: choiceOf(properties, 'whenOffline', ['fail', 'try']),
       deadlineMs: strictNumberOf(properties, 'deadline', VIDEO_DEADLINE_S, 1) * 1000,
       waitForVideoMs: strictNumberOf(properties, 'waitForVideo', VIDEO_WAIT_S) * 1000,
     };

@@ -45,7 +45,7 @@ describe('the video of the sidebar', () => {
   after(() => flow.stop());
   afterEach(async () => {
     await flow.endFaults();
-    await eventually(async () => (await flow.sessions()).open === 0, 'the end of all RTSP sessions');
+    await eventually(async () => (await flow.relay()).sessions === 0, 'the end of all RTSP sessions');
   });
 
   function nodes(): FlowNode[] {
@@ -109,16 +109,16 @@ describe('the video of the sidebar', () => {
   it('ends the RTSP session as soon as nobody looks on', async () => {
     const { response, end } = await begun(`stream?${ofCamera()}&part=live`);
     assert.equal(response.status, 200);
-    assert.equal((await flow.sessions()).open, 1);
+    assert.equal((await flow.relay()).sessions, 1);
     end();
-    await eventually(async () => (await flow.sessions()).open === 0, 'the end of the session');
+    await eventually(async () => (await flow.relay()).sessions === 0, 'the end of the session');
   });
 
   it('ends with a deploy that removes its Central Station', async () => {
     const { response } = await begun(`stream?${ofCamera()}&part=live`);
     await flow.station.nodeRed.deploy([{ id: 'tab', type: 'tab', label: 'empty' }]);
     await assert.rejects(response.arrayBuffer());
-    await eventually(async () => (await flow.sessions()).open === 0, 'the end of the session');
+    await eventually(async () => (await flow.relay()).sessions === 0, 'the end of the session');
     assert.deepEqual(await codeOf(`stream?${ofCamera()}&part=live`), [502, 'CONFIG_MISSING']);
     await flow.deploy(nodes());
   });
@@ -126,7 +126,7 @@ describe('the video of the sidebar', () => {
   it('lets four look on at a time, over one RTSP session, and a fifth once one of them has gone', async () => {
     const path = `stream?${ofCamera()}&part=live`;
     const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => begun(path)));
-    assert.equal((await flow.sessions()).open, 1);
+    assert.equal((await flow.relay()).sessions, 1);
     assert.deepEqual(await codeOf(path), [503, 'VIEWERS']);
     viewers[0]?.end();
     await eventually(async () => {

@@ -1,45 +1,13 @@
 import assert from 'node:assert/strict';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, type Message } from '../support/node-red/station-flow';
-import { clipIn, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
+import { LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
 
 function getClip(properties: Message = {}): FlowNode {
   return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
 }
-
-describe('a recording that comes late', () => {
-  let flow: VideoFlow;
-  before(async () => {
-    flow = await VideoFlow.start('5');
-  });
-  afterEach(() => flow.endFaults());
-  after(() => flow?.stop());
-
-  it('is waited for where the relay has none yet, and the status says so', async () => {
-    flow.fault({ kind: 'status', status: 404, count: 2 });
-    await flow.deploy([getClip()]);
-    const msg = await flow.station.through({ event: flow.event() });
-    assert.equal(clipIn(msg).partial, false);
-    await flow.station.shows(/connected/);
-    const shown = flow.station.statuses();
-    assert.ok(shown.includes('status.waitingForVideo'), shown.join(', '));
-  });
-
-  it('is given up at the end of the time to wait, with VIDEO_NOT_YET', async () => {
-    flow.fault({ kind: 'status', status: 404 });
-    await flow.deploy([getClip({ waitForVideo: 2 })]);
-    assert.equal(await flow.station.code({ event: flow.event() }), 'VIDEO_NOT_YET');
-    await flow.station.shows('status.videoNotYet');
-  });
-
-  it('is not waited for where there is no time to wait', async () => {
-    flow.fault({ kind: 'status', status: 404, count: 1 });
-    await flow.deploy([getClip({ waitForVideo: 0 })]);
-    assert.equal(await flow.station.code({ event: flow.event() }), 'VIDEO_NOT_YET');
-  });
-});
 
 describe('video of one cloud with one session at a time', () => {
   let flow: VideoFlow;
@@ -57,7 +25,7 @@ describe('video of one cloud with one session at a time', () => {
     let most = 0;
     const results = (): unknown[] => nodeRed.at('result').map(({ mark }) => mark);
     await eventually(async () => {
-      most = Math.max(most, (await flow.sessions()).open);
+      most = Math.max(most, (await flow.relay()).sessions);
       return results().length === marks.length;
     }, 'the clips');
     assert.deepEqual(results(), marks);

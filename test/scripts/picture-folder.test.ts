@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { PictureFolder, TOLERANCE } from '../../scripts/picture-folder';
+import { PictureFolder, TOLERANCE } from '../../scripts/pictures/picture-folder';
 import { chromiumPath, openBrowser } from '../support/editor/browser';
 
 const NAME = 'dialog.png';

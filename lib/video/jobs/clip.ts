@@ -1,7 +1,8 @@
 import { RvmError } from '../../error';
-import type { MediaFrame } from '../media';
+import type { MediaFrame, VideoFrame } from '../media';
 import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
+import { ClipSeam } from './clip-seam';
 import type { Job } from './job';
 import { later, startOf } from './video-span';
 
@@ -61,10 +62,19 @@ class Recording {
   #from: number | undefined;
   /** The moment of the newest. */
   #to = -Infinity;
+  /** That of the last one, in the order of decoding. */
+  #last = -Infinity;
   #camera: Recorded['camera'] = { id: '', name: '', status: '' };
   #leftOut: readonly string[] = [];
+  /** That of the sound. */
+  #heard = -Infinity;
   /** The session has not come to what is new. */
   #isBehind = true;
+  /** The sink has failed, not the video. */
+  #isLost = false;
+  /** Milliseconds that its times are too early by. */
+  #shift = 0;
+  readonly #seam = new ClipSeam();
 
   constructor(job: Job, source: VideoSource, span: ClipSpan, sink: ClipSink) {
     this.#job = job;
@@ -115,13 +125,16 @@ class Recording {
     this.#camera = session.device;
     this.#leftOut = reader.leftOut;
     this.#isBehind = true;
+    this.#shift = 0;
     try {
       for await (const frame of reader) {
-        const end = await this.#take(frame, joined.momentOf(frame.time));
+        if (this.#isOverdue) return 'stalled';
+        const moment = joined.momentOf(frame.time);
+        const end = this.#isNew(frame, moment) ? await this.#take(frame, moment + this.#shift) : 'goes on';
         if (end !== 'goes on') return end;
       }
     } catch (error) {
-      if (this.#job.hasEnded || this.#from === undefined) throw error;
+      if (this.#job.hasEnded || this.#isLost || this.#from === undefined) throw error;
       return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
     } finally {
       await reader.close();
@@ -145,23 +158,42 @@ class Recording {
     const isBeyond = this.#from !== undefined && moment >= this.#until();
     // Sound may be ahead: only the pictures tell how far it is.
     if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
-    if (this.#isOverdue) return 'stalled';
-    if (!this.#isNew(frame, moment)) return 'goes on';
     this.#from ??= moment;
-    const isTaken = await this.#sink.add({ ...frame, time: (moment - this.#from) / 1000 });
+    const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
     if (!isTaken) return this.#sink.ended ?? 'too large';
-    if (frame.kind === 'audio') return 'goes on';
-    this.#to = Math.max(this.#to, moment);
-    this.#job.tell({ kind: 'reading', ...this.#told() });
+    if (frame.kind === 'audio') this.#heard = moment;
+    else this.#took(frame, moment);
     return 'goes on';
   }
 
-  /** A session that goes on where another has stopped begins with what is known: the next key frame is the first new one. */
+  async #add(frame: MediaFrame): Promise<boolean> {
+    try {
+      return await this.#sink.add(frame);
+    } catch (error) {
+      this.#isLost = true;
+      throw error;
+    }
+  }
+
+  #took(frame: VideoFrame, moment: number): void {
+    this.#seam.took(frame);
+    this.#last = moment;
+    this.#to = Math.max(this.#to, moment);
+    this.#job.tell({ kind: 'reading', ...this.#told() });
+  }
+
+  /** A session that goes on where another has stopped begins with what is known. */
   #isNew(frame: MediaFrame, moment: number): boolean {
+    if (frame.kind === 'audio') return !this.#isBehind && moment + this.#shift > this.#heard;
     if (!this.#isBehind) return true;
-    if (frame.kind !== 'video' || !frame.key || moment <= this.#to) return false;
-    this.#isBehind = false;
-    return true;
+    if (this.#seam.isLast(frame)) {
+      this.#shift = this.#last - moment;
+      this.#isBehind = false;
+      return false;
+    }
+    // The same was encoded anew: the next key frame is the first new one.
+    if (frame.key && moment > this.#to) this.#isBehind = false;
+    return !this.#isBehind;
   }
 
   #told(): { seconds: number; of: number | undefined } {

@@ -12,8 +12,6 @@ const IN_ORDER = /^avc1\.42/i;
 interface Search {
   readonly time: number;
   looked: number;
-  /** One that is shown later is there. */
-  hasLater: boolean;
   highest: number;
   isBeyond: boolean;
   isSettled: boolean;
@@ -49,8 +47,7 @@ export class FrameRun {
     const [first] = this.#frames;
     if (first === undefined) return false;
     if (time <= first.time || IN_ORDER.test(first.format.codecString)) return this.#newest >= time - ROUNDING;
-    const { hasLater, isSettled } = this.#searched(time);
-    return hasLater && isSettled;
+    return this.#searched(time).isSettled;
   }
 
   #searched(time: number): Search {
@@ -63,17 +60,15 @@ export class FrameRun {
 }
 
 function searchFor(time: number): Search {
-  return { time, looked: 0, hasLater: false, highest: -Infinity, isBeyond: false, isSettled: false };
+  return { time, looked: 0, highest: -Infinity, isBeyond: false, isSettled: false };
 }
 
 /** B-frames come directly behind the picture that they refer to: one that is newer than it ends them. */
 function look(search: Search, frame: VideoFrame): void {
-  const isLater = frame.time > search.time + ROUNDING;
-  search.hasLater ||= isLater;
   if (frame.time <= search.highest) return;
   search.isSettled ||= search.isBeyond;
   search.highest = frame.time;
-  search.isBeyond = isLater;
+  search.isBeyond = frame.time > search.time + ROUNDING;
 }
 
 function endless(): RvmError {

@@ -44,9 +44,7 @@ export class Job {
   readonly #stopListening: readonly (() => void)[];
   #failure: RvmError | undefined;
 
-  /**
-   * @param closing ends it as well
-   */
+  /** @param closing ends it as well */
   constructor(upstreams: Upstreams, options: JobOptions, closing: Abort, clocks: JobClocks) {
     this.#upstreams = upstreams;
     this.#options = options;

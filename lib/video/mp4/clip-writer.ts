@@ -30,6 +30,12 @@ const SOUND_COMES = 2;
 /** What is held until then, whatever the times of a stream say. */
 const MOST_HELD = { frames: 256, bytes: 8 * 1024 * 1024 };
 
+/**
+ * Pictures and units of sound, of which the index keeps a kilobyte each until the end: far more than any camera sends. By those of a
+ * second, as it is the length of a clip that a user has chosen.
+ */
+const MOST_SAMPLES = { first: 1000, inSecond: 500, inAll: 400_000 };
+
 interface Placed {
   frame: MediaFrame;
   /** Seconds from the first picture on. */
@@ -52,6 +58,7 @@ export class ClipWriter {
   #audio: AudioFormat | undefined;
   #ended: ClipEnd | undefined;
   #media = 0;
+  #samples = 0;
   #frames = 0;
   #seconds = 0;
 
@@ -125,9 +132,11 @@ export class ClipWriter {
     if (bytes === 0 || !isPlayable(frame) || !this.#isOfFormat(frame)) return undefined;
     const time = frame.kind === 'video' ? this.#timeline.picture(frame) : this.#timeline.sound(frame);
     if (time === undefined) return undefined;
-    if (this.#media + bytes > this.#destination.most) this.#ended = 'too large';
+    if (this.#media + bytes > this.#destination.most || this.#samples >= mostSamples(time))
+      this.#ended = 'too large';
     if (this.#ended !== undefined) return undefined;
     this.#media += bytes;
+    this.#samples += 1;
     return time;
   }
 
@@ -184,4 +193,10 @@ export class ClipWriter {
     await muxer.addSound(data, { time, duration });
     this.#seconds = Math.max(this.#seconds, time + duration);
   }
+}
+
+/** @param seconds from the beginning of the clip */
+function mostSamples(seconds: number): number {
+  const { first, inSecond, inAll } = MOST_SAMPLES;
+  return Math.min(first + Math.max(0, seconds) * inSecond, inAll);
 }

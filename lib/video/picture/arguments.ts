@@ -11,6 +11,8 @@ const QUIET = ['-hide_banner', '-loglevel', 'error', '-protocol_whitelist', 'pip
  */
 const AT_ONCE = ['-probesize', '32', '-analyzeduration', '0', '-fpsprobesize', '0'];
 const IN_ORDER = ['-strict', '1', '-threads', '2'];
+/** What is larger is refused, before memory is taken for it: parameter sets are a relay's, and a decoder may read more into them. */
+const SMALL = ['-max_pixels', '40000000'];
 /**
  * Each picture that is given comes out, so that they can be counted: those right behind a key frame that is no IDR picture, too,
  * of which a decoder cannot know that they are whole.
@@ -31,7 +33,7 @@ const GAP = 4;
  * @param width pixels at most
  */
 export function pictureArguments(codec: VideoFormat['codec'], before: number, width = WIDEST): string[] {
-  const input = [...AT_ONCE, ...IN_ORDER, ...ALL, '-f', DEMUXERS[codec], '-i', 'pipe:0'];
+  const input = [...AT_ONCE, ...IN_ORDER, ...SMALL, ...ALL, '-f', DEMUXERS[codec], '-i', 'pipe:0'];
   // Its time is of no interest: ffmpeg would fill up what is missing before it.
   const filters = [`select=eq(n\\,${before})`, 'setpts=0', squarePixels(width), 'setsar=1'];
   return [...QUIET, ...input, '-vf', filters.join(','), ...OUTPUT];

@@ -1,11 +1,12 @@
 import os from 'node:os';
 import path from 'node:path';
 import { Abort } from '../../concurrency/abort';
+import { abortOf } from '../../concurrency/abort-of-signal';
 import { asError } from '../../concurrency/as-error';
 import { Places } from '../../concurrency/places';
 import { unless } from '../../concurrency/unless';
 import { RvmError } from '../../error';
-import { cancelled, cancelledBy } from '../cancelled';
+import { cancelled } from '../cancelled';
 import type { VideoFrame } from '../media';
 import { pictureArguments, sheetArguments } from './arguments';
 import { byteStream } from './byte-stream';
@@ -99,15 +100,13 @@ export class Decoder {
 
   async #make(args: readonly string[], input: () => Iterable<Buffer>, signal: AbortSignal): Promise<Jpeg> {
     const abort = new Abort();
-    const stopListening = this.#closing.onAbort((reason) => abort.abort(reason));
-    const cancel = (): void => abort.abort(cancelledBy(signal));
-    if (signal.aborted) cancel();
-    signal.addEventListener('abort', cancel, { once: true });
+    const listening = [this.#closing, abortOf(signal)].map((each) =>
+      each.onAbort((reason) => abort.abort(reason)),
+    );
     try {
       return await this.#inTurn(args, input, abort);
     } finally {
-      signal.removeEventListener('abort', cancel);
-      stopListening();
+      for (const stopListening of listening) stopListening();
     }
   }
 

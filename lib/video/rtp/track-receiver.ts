@@ -22,7 +22,7 @@ const STEADY = (): number => performance.now();
 
 /**
  * One medium of a stream: RTP and RTCP packets in, frames out. Whatever the bytes, nothing throws, and what is held of them is
- * bounded. Its frames are copies: they keep no packet alive.
+ * bounded. Packets are copied where they are kept, and into frames: the memory that they came in may be used again.
  */
 export class TrackReceiver {
   readonly #track: Track;

@@ -16,6 +16,7 @@ const EARLY_COST = 256;
 const SIGNS_OF_LIFE: readonly string[] = ['OPTIONS', 'GET_PARAMETER'];
 
 export interface Listener {
+  /** @param data good until it returns */
   packet: (channel: number, data: Buffer) => void;
   /** @param inOrder whether the server closed it, and nothing is cut off */
   ended: (fault: RvmError, inOrder: boolean) => void;

@@ -1,4 +1,5 @@
-import { Abort } from '../../concurrency/abort';
+import type { Abort } from '../../concurrency/abort';
+import { abortOf } from '../../concurrency/abort-of-signal';
 import { unless } from '../../concurrency/unless';
 import { within } from '../../concurrency/within';
 import { RvmError } from '../../error';
@@ -41,16 +42,10 @@ const NAME = 'the video relay';
  *   TIMEOUT; UNTRUSTED_LINK where the rules forbid a relay; CONFIG_MISSING for unusable TLS settings; CANCELLED or the reason of the signal
  */
 export async function openStream(options: StreamOptions): Promise<MediaStream> {
-  const ending = new Abort();
-  const stopFollowing = follow(options.signal, ending);
+  const ending = abortOf(options.signal);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  try {
-    const opened = await openFirst({ options, limits, ending });
-    return new RtspStream({ ...opened, limits, ending }, stopFollowing);
-  } catch (error) {
-    stopFollowing();
-    throw error;
-  }
+  const opened = await openFirst({ options, limits, ending });
+  return new RtspStream({ ...opened, limits, ending });
 }
 
 interface Opening {
@@ -102,21 +97,6 @@ async function sessionAt({ options, limits, ending }: Opening, target: Target): 
   const way = { host, port, isSecure, addresses, tls: options.tls, name: NAME, ms: limits.connectMs };
   const socket = await connect(way, ending);
   return new RtspSession(new Connection(socket, limits, STREAM_FAULTS), login);
-}
-
-/** @returns a function that ends the following */
-function follow(signal: AbortSignal, ending: Abort): () => void {
-  const onAbort = (): void => ending.abort(reasonOf(signal));
-  if (signal.aborted) onAbort();
-  signal.addEventListener('abort', onAbort, { once: true });
-  return () => signal.removeEventListener('abort', onAbort);
-}
-
-function reasonOf(signal: AbortSignal): RvmError {
-  const reason: unknown = signal.reason;
-  return reason instanceof RvmError
-    ? reason
-    : new RvmError('CANCELLED', 'The video was cancelled before it was complete.');
 }
 
 function noAddress(): RvmError {

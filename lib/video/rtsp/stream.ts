@@ -35,18 +35,15 @@ export class RtspStream implements MediaStream {
   readonly #keepAlive: KeepAlive;
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
-  readonly #whenClosed: () => void;
   #lastTime = 0;
   #isPaused = false;
   #closing: Promise<void> | undefined;
 
-  /** @param whenClosed called once, at its end */
-  constructor({ session, playing, limits, ending }: StreamParts, whenClosed: () => void) {
+  constructor({ session, playing, limits, ending }: StreamParts) {
     const { video, audio, isOneClock } = playing;
     this.#session = session;
     this.#playing = playing;
     this.#limits = limits;
-    this.#whenClosed = whenClosed;
     this.#queue = new FrameQueue(limits);
     this.#soundTime = audio && new SoundTime(video.receiver, audio.receiver, isOneClock);
     this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fail(silent()));
@@ -194,7 +191,6 @@ export class RtspStream implements MediaStream {
     clearInterval(this.#reports);
     this.#queue.end();
     await this.#session.end(this.#limits.farewellMs);
-    this.#whenClosed();
   }
 }
 

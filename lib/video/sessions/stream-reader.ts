@@ -27,16 +27,20 @@ export interface StreamEnd {
 export class StreamReader implements MediaStream {
   readonly #shared: SharedStream;
   readonly #slow: Slow;
-  #waiting: MediaFrame[] = [];
+  #waiting: MediaFrame[];
+  /** Of what has come since, and waits. */
   #bytes = 0;
   /** At the beginning, and where pictures were left out: nothing can be decoded before the next key frame. */
-  #needsKey = true;
+  #needsKey: boolean;
   #end: StreamEnd | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(shared: SharedStream, slow: Slow) {
+  /** @param kept what came before, from a key frame on: bounded by who keeps it, and not left out, for nobody was slow yet */
+  constructor(shared: SharedStream, slow: Slow, kept: readonly MediaFrame[]) {
     this.#shared = shared;
     this.#slow = slow;
+    this.#waiting = [...kept];
+    this.#needsKey = kept.length === 0;
   }
 
   get leftOut(): readonly string[] {

@@ -97,9 +97,8 @@ export class Upstream implements SharedStream {
 
   /** @param from moment that it is to begin at, or shortly before, with a key frame; the newest one there is for live video */
   join(slow: Slow, from?: number): StreamReader {
-    const reader = new StreamReader(this, slow);
+    const reader = new StreamReader(this, slow, this.#kept.slice(this.#keyAt(from)));
     this.#readers.add(reader);
-    for (const frame of this.#kept.slice(this.#keyAt(from))) reader.push(frame);
     if (this.#end !== undefined) reader.end(this.#end);
     return reader;
   }

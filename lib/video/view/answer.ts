@@ -21,6 +21,9 @@ const STATUS: { readonly [Fault in ViewFault]?: number } = {
 /** Seconds after which it may be worth another try. */
 const RETRY_AFTER = '5';
 
+/** A viewer that takes nothing for so long is gone, whatever its connection says. Milliseconds. */
+export const LONGEST_STANDSTILL = 20_000;
+
 /** Of every answer: a view is for the one who has its address, and for nobody whom the browser might tell of it. */
 const HEADERS = {
   'Cache-Control': 'no-store',
@@ -41,8 +44,14 @@ export function send(
   const { status = 200, type, body, headers } = content;
   if (res.headersSent || res.destroyed) return;
   begin(res, status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body), ...headers });
+  limitStandstill(res);
   if (method === 'HEAD') res.end();
   else res.end(body);
+}
+
+/** Whoever does not fetch the rest of an answer must not make us keep it, which may be a whole clip. */
+export function limitStandstill(res: ServerResponse): void {
+  res.setTimeout(LONGEST_STANDSTILL, () => res.destroy());
 }
 
 /** The head of an answer whose body is still to come. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { RvmError } from '../../error';
 import type { MediaFrame, MediaStream } from '../media';
-import { begin } from './answer';
+import { begin, limitStandstill, LONGEST_STANDSTILL } from './answer';
 import type { ViewPart } from './view-source';
 
 /** Makes fragmented MP4 of frames. */
@@ -16,8 +16,6 @@ export interface Fragments {
 
 /** Bytes that wait for a slow viewer: some seconds of video. */
 const MOST_WAITING = 2 * 1024 * 1024;
-/** A viewer that takes nothing for so long is gone, whatever its connection says. Milliseconds. */
-const LONGEST_STANDSTILL = 20_000;
 
 /** One viewer's answer: frames as they come, as fragmented MP4. */
 export class FragmentAnswer {
@@ -49,7 +47,10 @@ export class FragmentAnswer {
     if (signal.aborted) this.res.destroy();
     else if (!this.res.headersSent)
       throw new RvmError('VIDEO_FAILED', 'The relay ended the video before its first picture: try again.');
-    else this.res.end();
+    else {
+      limitStandstill(this.res);
+      this.res.end();
+    }
   }
 
   async #sendAll(stream: MediaStream, signal: AbortSignal): Promise<void> {
@@ -66,7 +67,7 @@ export class FragmentAnswer {
     return this.res.writableLength > MOST_WAITING;
   }
 
-  /** Of a recording nothing is left out: its sender waits. What is live goes on, and the viewer gets it from a key frame on. */
+  /** Of a recording nothing is left out here: the stream is not asked for more. What is live goes on, from a key frame on. */
   #isFit(frame: MediaFrame): boolean {
     if (this.part === 'recorded') return true;
     if (this.#isBehind) {

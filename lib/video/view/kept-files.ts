@@ -1,5 +1,6 @@
-import { asError } from '../../concurrency/as-error';
+import { abortOf } from '../../concurrency/abort-of-signal';
 import { lateTimeout } from '../../concurrency/late-timeout';
+import { unless } from '../../concurrency/unless';
 import { cancelled } from '../cancelled';
 
 type Make = (signal: AbortSignal) => Promise<Buffer>;
@@ -42,14 +43,14 @@ export class KeptFiles {
 
   /**
    * The file, made where it is not there, and not being made.
-   * @throws what the making throws; the reason of the signal
+   * @throws what the making throws; CANCELLED, or the `RvmError` that is the reason of the signal
    */
   async get(name: string, make: Make, signal: AbortSignal): Promise<Buffer> {
     const kept = this.#kept.get(name) ?? this.#make(name, make);
     this.#use(name, kept);
     kept.askers += 1;
     try {
-      return await unlessAborted(kept.file, signal);
+      return await unless(abortOf(signal), kept.file);
     } finally {
       kept.askers -= 1;
       if (kept.askers === 0 && kept.bytes === undefined) {
@@ -108,13 +109,4 @@ export class KeptFiles {
     clearTimeout(kept.timer);
     if (this.#kept.get(name) === kept) this.#kept.delete(name);
   }
-}
-
-function unlessAborted(file: Promise<Buffer>, signal: AbortSignal): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(asError(signal.reason));
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    file.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

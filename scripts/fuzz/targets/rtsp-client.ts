@@ -62,11 +62,18 @@ function heard(pieces: readonly Buffer[]): Heard {
   const incoming: Incoming[] = [];
   let kept = 0;
   for (const piece of pieces) {
-    incoming.push(...parser.push(piece));
+    const lent = Buffer.from(piece);
+    incoming.push(...parser.push(lent).map(copied));
+    // As a socket does with the next read.
+    lent.fill(0);
     kept = Math.max(kept, parser.keptBytes);
   }
   for (const each of incoming) if (each.kind === 'answer') read(each);
   return { incoming, isUnreadable: parser.isUnreadable, kept };
+}
+
+function copied(each: Incoming): Incoming {
+  return each.kind === 'packet' ? { ...each, data: Buffer.from(each.data) } : each;
 }
 
 /** All that the client reads of an answer. @throws Error where it would send a line of the relay's making */

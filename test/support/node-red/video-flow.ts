@@ -30,6 +30,12 @@ export interface ClipFacts {
   reason?: string;
 }
 
+interface RelayState {
+  connections: number;
+  sessions: number;
+  opened: number;
+}
+
 export function clipIn(msg: Message): ClipFacts {
   return msg.clip as ClipFacts;
 }
@@ -84,27 +90,24 @@ export class VideoFlow {
     await this.station.endFaults();
   }
 
-  /** RTSP sessions at the relay that are open now, all that were ever opened, and connections. */
-  async sessions(): Promise<{ open: number; opened: number; connections: number }> {
+  /** Connections and RTSP sessions at the relay that are open now, and all sessions that were ever opened. */
+  async relay(): Promise<RelayState> {
     const response = await fetch(`${this.station.sandbox.url}/sandbox/state`);
-    const { video } = (await response.json()) as {
-      video: Record<'connections' | 'sessions' | 'opened', number>;
-    };
-    return { open: video.sessions, opened: video.opened, connections: video.connections };
+    return ((await response.json()) as { video: RelayState }).video;
   }
 
   /** Waits until nothing is open at the relay. */
   async relayLeft(): Promise<void> {
     await eventually(async () => {
-      const { open, connections } = await this.sessions();
-      return open === 0 && connections === 0;
+      const { connections, sessions } = await this.relay();
+      return connections === 0 && sessions === 0;
     }, 'the end of all that was open at the relay');
   }
 
   /** How many RTSP sessions some work opened. */
   async openedBy(work: () => Promise<unknown>): Promise<number> {
-    const { opened: before } = await this.sessions();
+    const { opened: before } = await this.relay();
     await work();
-    return (await this.sessions()).opened - before;
+    return (await this.relay()).opened - before;
   }
 }

@@ -8,7 +8,7 @@ import {
   type PictureDecoder,
   type Progress,
 } from '../../../lib/video/cloud-video';
-import type { AudioFormat, AudioFrame, MediaFrame } from '../../../lib/video/media';
+import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
@@ -388,6 +388,13 @@ describe('a video job', () => {
       assert.equal(reason, 'stalled');
     });
 
+    it('fails with what keeps it from being written', async () => {
+      const sink = new NotingSink();
+      sink.add = () => Promise.reject(failure('STORE_FAILED'));
+      steps = [streamOf(keyAt(0), pictureAt(1))];
+      await assert.rejects(clip(sink, 10), { code: 'STORE_FAILED' });
+    });
+
     it('says so where it may not become longer', async () => {
       const sink = new NotingSink();
       sink.room = 1;
@@ -396,11 +403,26 @@ describe('a video job', () => {
       assert.equal(reason, 'too large');
     });
 
-    it('asks again from where the recording stopped, and goes on with the next key frame', async () => {
+    it('asks again from where the recording stopped, and goes on behind the same picture', async () => {
+      const nalsOf = (name: string): Partial<VideoFrame> => ({ nals: [Buffer.from(name)] });
+      const group = [keyAt(0, nalsOf('a')), pictureAt(1, nalsOf('b')), pictureAt(2, nalsOf('c'))];
+      const rest = [pictureAt(3, nalsOf('d')), keyAt(4, nalsOf('e'))];
       const sink = new NotingSink();
+      steps = [ending(streamOf(...group)), streamOf(...group, ...rest)];
+      const { to, reason } = await clip(sink, 4);
+      assert.deepEqual([to - ALARM, reason], [3000, undefined]);
+      assert.deepEqual(
+        sink.frames.map(({ time }) => time),
+        [0, 1, 2, 3],
+      );
+    });
+
+    it('goes on with the next key frame where the same was encoded anew', async () => {
+      const sink = new NotingSink();
+      const other = { nals: [Buffer.from('encoded anew')] };
       steps = [
         ending(streamOf(keyAt(0), pictureAt(1))),
-        streamOf(keyAt(0), keyAt(1), pictureAt(2), keyAt(3)),
+        streamOf(keyAt(0, other), keyAt(1, other), pictureAt(2), keyAt(3)),
       ];
       const { reason } = await clip(sink, 4);
       assert.equal(reason, undefined);

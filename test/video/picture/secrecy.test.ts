@@ -30,7 +30,7 @@ describe('what ffmpeg is told', () => {
       'select=eq(n\\,3),setpts=0,scale=w=max(2\\,trunc(min(640\\,iw*sar)/2)*2):h=max(2\\,round(ow/dar/2)*2),setsar=1';
     const expected = [
       '-hide_banner -loglevel error -protocol_whitelist pipe',
-      '-probesize 32 -analyzeduration 0 -fpsprobesize 0 -strict 1 -threads 2 -flags +output_corrupt',
+      '-probesize 32 -analyzeduration 0 -fpsprobesize 0 -strict 1 -threads 2 -max_pixels 40000000 -flags +output_corrupt',
       `-f h264 -i pipe:0 -vf ${filters}`,
       '-frames:v 1 -threads 1 -q:v 3 -f mjpeg pipe:1',
     ];

@@ -102,9 +102,16 @@ describe('the parameter sets of H.264', () => {
       { down: 1026 },
       { across: 2 ** 31 },
       { crop: [200, 0, 0, 0] },
+      { across: 513, down: 272 },
+      { across: 512, down: 274, isInterlaced: true },
     ] as SpsFields[])
       assert.equal(h264.sps(h264Sps(fields)), undefined);
-    assert.equal(sizeOf({ across: 1024, down: 1024 }), '16384x16384');
+    assert.equal(sizeOf({ across: 512, down: 272 }), '8192x4352');
+    assert.equal(sizeOf({ across: 1024, down: 136 }), '16384x2176');
+  });
+
+  it('are refused where little is shown of a picture that takes a decoder a gigabyte', () => {
+    assert.equal(h264.sps(h264Sps({ across: 1024, down: 1024, crop: [8000, 0, 8000, 0] })), undefined);
   });
 
   it('are refused where a number is out of its range', () => {
@@ -194,7 +201,9 @@ describe('the parameter sets of H.265', () => {
       { width: 16_385 },
       { height: 16_385 },
       { width: 0 },
+      { width: 8194, height: 4352 },
     ];
+    assert.ok(h265.sps(h265Sps({ width: 8192, height: 4352 })));
     for (const each of fields) assert.equal(h265.sps(h265Sps(each)), undefined, JSON.stringify(each));
     assert.equal(h265.pps(h265Pps({ id: 64 })), undefined);
     assert.equal(h265.pps(h265Pps({ sps: 16 })), undefined);

@@ -440,13 +440,14 @@ describe('the client of a relay', () => {
       assert.equal(relay.methods.at(-1), 'TEARDOWN');
     });
 
-    it('leaves no listener at the signal behind', async () => {
+    it('listens to a signal once, however many streams that ends', async () => {
       relay = await ScriptedRelay.start();
       const { signal } = new AbortController();
-      const stream = await streams.open(relay.url, { signal });
+      for (let count = 0; count < 3; count += 1) {
+        const stream = await streams.open(relay.url, { signal });
+        await stream.close();
+      }
       assert.equal(getEventListeners(signal, 'abort').length, 1);
-      await stream.close();
-      assert.equal(getEventListeners(signal, 'abort').length, 0);
     });
   });
 

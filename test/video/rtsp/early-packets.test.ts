@@ -17,10 +17,11 @@ describe('packets that come before somebody listens', () => {
 
   beforeEach(async () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as net.AddressInfo;
-    const accepted = once(server, 'connection');
-    const socket = net.connect(port, '127.0.0.1');
-    [relay] = (await accepted) as [net.Socket];
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const accepted = new Promise<net.Socket>((resolve) => server.once('connection', resolve));
+    const socket = net.connect(address.port, '127.0.0.1');
+    relay = await accepted;
     relay.on('error', () => undefined);
     connection = new Connection(socket, DEFAULT_LIMITS, STREAM_FAULTS);
   });

@@ -174,6 +174,21 @@ describe('RTSP sessions that several read', () => {
     assert.ok(times.length < 12);
   });
 
+  it('give a viewer that comes later all that was kept for it', async () => {
+    const first = join(recorded());
+    const stream = await streamNumber(0);
+    const nals = [Buffer.alloc(1024 * 1024)];
+    stream.send(keyAt(0), ...[1, 2, 3, 4, 5, 6].map((time) => pictureAt(time, { nals })));
+    const { reader } = await first;
+    let seen = 0;
+    for await (const frame of reader) if (frame.time > 0 && ++seen === 6) break;
+    const { reader: late } = await join(recorded(), { slow: 'pictures are left out' });
+    stream.end();
+    const times: number[] = [];
+    for await (const frame of late) times.push(frame.time);
+    assert.deepEqual([asked.length, times], [1, [0, 1, 2, 3, 4, 5, 6]]);
+  });
+
   it('say that there is no recording where the relay ends before the first picture', async () => {
     const first = join(recorded());
     const stream = await streamNumber(0);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { RvmError } from '../../../lib/error';
 import { KeptFiles } from '../../../lib/video/view/kept-files';
 import { MovableTimers } from '../../support/time/movable-timers';
 
@@ -40,10 +41,10 @@ describe('a finished file of a view', () => {
     const [one, other] = [new AbortController(), new AbortController()];
     const asked = [one, other].map(({ signal }) => files.get('clip', making.make, signal));
     const gone = Promise.allSettled(asked);
-    one.abort(new Error('gone'));
+    one.abort(new RvmError('CANCELLED', 'gone'));
     await assert.rejects(asked[0] ?? Promise.resolve(), /gone/);
     assert.equal(making.aborted, 0);
-    other.abort(new Error('gone'));
+    other.abort(new RvmError('CANCELLED', 'gone'));
     await gone;
     assert.equal(making.aborted, 1);
     const next = files.get('clip', making.make, NEVER);

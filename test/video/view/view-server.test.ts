@@ -453,6 +453,21 @@ describe('the server of views', () => {
   });
 
   describe('for a clip or a picture', () => {
+    it('lets go of a viewer that asks for a clip and does not take it', async () => {
+      await serve({ clip: Buffer.alloc(64 * 1024 * 1024) });
+      const connected = new Promise<net.Socket>((resolve) => view.server.once('connection', resolve));
+      const viewer = net.connect(Number(new URL(view.origin).port), '127.0.0.1');
+      viewer.on('error', () => undefined).pause();
+      const socket = await connected;
+      viewer.write(`GET ${new URL(view.page()).pathname}/clip.mp4 HTTP/1.1\r\nHost: h\r\n\r\n`);
+      await eventually(() => socket.writableLength > 0, 'the clip on its way');
+      assert.equal(socket.timeout, 20_000);
+      // As Node.js says it where nothing was taken in that time.
+      socket.emit('timeout');
+      await eventually(() => socket.destroyed, 'the end of the connection');
+      viewer.destroy();
+    });
+
     it('gives the clip whole, and in the parts that a player asks for', async () => {
       await serve({ clip: Buffer.from('0123456789') });
       const clip = `${view.page()}/clip.mp4`;

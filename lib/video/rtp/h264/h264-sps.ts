@@ -1,10 +1,9 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
+import { isPictureSize, type PictureSize } from '../nal/picture-size';
 import type { Sps } from '../nal/video-codec';
 import { avcRecord, type Sampling } from './avc-record';
 
-/** Pixels of a side. */
-const MOST_PIXELS = 16_384;
 /** Those whose sets say how colours are sampled (ITU-T H.264, section 7.3.2.1.1). */
 const HIGH_PROFILES: ReadonlySet<number> = new Set([
   44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244,
@@ -25,14 +24,13 @@ export function readSps(nal: Buffer): Sps | undefined {
   const isHigh = HIGH_PROFILES.has(profile);
   const sampling = isHigh ? samplingIn(reader) : BASELINE;
   skipOrder(reader);
-  const { width, height } = sizeIn(reader, sampling);
-  if (reader.exceeded || id > MOST_ID || !isKnown(sampling) || !isSize(width) || !isSize(height))
-    return undefined;
+  const size = sizeIn(reader, sampling);
+  if (reader.exceeded || id > MOST_ID || !isKnown(sampling) || !isPictureSize(size)) return undefined;
   return {
     id,
     vps: undefined,
-    width,
-    height,
+    width: size.width,
+    height: size.height,
     codecString: `avc1.${nal.toString('hex', 1, 4).toUpperCase()}`,
     record: ({ sps, pps }) => avcRecord(sps, pps, isHigh ? sampling : undefined),
   };
@@ -40,10 +38,6 @@ export function readSps(nal: Buffer): Sps | undefined {
 
 function isKnown({ chromaFormat, bitDepthLuma, bitDepthChroma }: Sampling): boolean {
   return chromaFormat <= 3 && bitDepthLuma <= MOST_DEPTH && bitDepthChroma <= MOST_DEPTH;
-}
-
-function isSize(pixels: number): boolean {
-  return pixels > 0 && pixels <= MOST_PIXELS;
 }
 
 function samplingIn(reader: BitReader): Sampling {
@@ -88,10 +82,7 @@ function skipOrder(reader: BitReader): void {
 }
 
 /** In macroblocks of 16 pixels, less what is cut off, in units of section 7.4.2.1.1. */
-function sizeIn(
-  reader: BitReader,
-  { chromaFormat, separatePlanes }: Sampling,
-): { width: number; height: number } {
+function sizeIn(reader: BitReader, { chromaFormat, separatePlanes }: Sampling): PictureSize {
   const across = reader.unsigned() + 1;
   const down = reader.unsigned() + 1;
   const fieldsPerFrame = reader.flag() ? 1 : 2;
@@ -106,5 +97,6 @@ function sizeIn(
   return {
     width: across * 16 - (left + right) * unitAcross,
     height: down * 16 * fieldsPerFrame - (top + bottom) * unitDown,
+    coded: across * 16 * down * 16 * fieldsPerFrame,
   };
 }

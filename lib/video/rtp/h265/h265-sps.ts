@@ -1,11 +1,10 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
+import { isPictureSize, type PictureSize } from '../nal/picture-size';
 import type { Sps } from '../nal/video-codec';
 import { codecStringOf } from './codec-string';
 import { hevcRecord } from './hevc-record';
 
-/** Pixels of a side. */
-const MOST_PIXELS = 16_384;
 /** What the standard allows. */
 const MOST_ID = 15;
 const MOST_DEPTH = 16;
@@ -25,26 +24,22 @@ export function readSps(nal: Buffer): Sps | undefined {
   const id = reader.unsigned();
   const chromaFormat = reader.unsigned();
   const separatePlanes = chromaFormat === 3 && reader.flag();
-  const { width, height } = sizeIn(reader, separatePlanes ? 0 : chromaFormat);
+  const size = sizeIn(reader, separatePlanes ? 0 : chromaFormat);
   const [bitDepthLuma, bitDepthChroma] = [reader.unsigned() + 8, reader.unsigned() + 8];
   const isDepth = Math.max(bitDepthLuma, bitDepthChroma) <= MOST_DEPTH;
   const isKnown = id <= MOST_ID && chromaFormat <= 3 && isDepth;
-  if (reader.exceeded || !isKnown || !isSize(width) || !isSize(height)) return undefined;
+  if (reader.exceeded || !isKnown || !isPictureSize(size)) return undefined;
   const profile = bytes.subarray(PROFILE_AT, PROFILE_AT + PROFILE_BYTES);
   const temporalLayers = subLayers + 1;
   const abilities = { profile, chromaFormat, bitDepthLuma, bitDepthChroma, temporalLayers, temporalIdNested };
   return {
     id,
     vps,
-    width,
-    height,
+    width: size.width,
+    height: size.height,
     codecString: codecStringOf(profile),
     record: (sets) => hevcRecord(abilities, sets),
   };
-}
-
-function isSize(pixels: number): boolean {
-  return pixels > 0 && pixels <= MOST_PIXELS;
 }
 
 /** Section 7.3.3, with what it says of each sub-layer. */
@@ -56,12 +51,13 @@ function skipProfile(reader: BitReader, subLayers: number): void {
 }
 
 /** Less what is cut off, in units of table 6-1. */
-function sizeIn(reader: BitReader, chromaFormat: number): { width: number; height: number } {
+function sizeIn(reader: BitReader, chromaFormat: number): PictureSize {
   const [across, down] = [reader.unsigned(), reader.unsigned()];
   const [left, right, top, bottom] = reader.flag()
     ? [reader.unsigned(), reader.unsigned(), reader.unsigned(), reader.unsigned()]
     : [0, 0, 0, 0];
   const unitAcross = chromaFormat === 1 || chromaFormat === 2 ? 2 : 1;
   const unitDown = chromaFormat === 1 ? 2 : 1;
-  return { width: across - (left + right) * unitAcross, height: down - (top + bottom) * unitDown };
+  const [width, height] = [across - (left + right) * unitAcross, down - (top + bottom) * unitDown];
+  return { width, height, coded: across * down };
 }

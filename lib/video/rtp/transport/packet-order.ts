@@ -44,7 +44,7 @@ export class PacketOrder {
     if (ahead < 0) return [];
     const number = this.#expected + ahead;
     this.highest = Math.max(this.highest, number);
-    this.#held.set(number, packet);
+    this.#held.set(number, ahead === 0 ? packet : kept(packet));
     return this.#released(MOST_HELD);
   }
 
@@ -75,7 +75,7 @@ export class PacketOrder {
   /** Two that follow each other tell of another numbering; a single one is a mistake. */
   #addStray(packet: RtpPacket): OrderedPacket[] {
     const before = this.#stray;
-    this.#stray = packet;
+    this.#stray = kept(packet);
     if (before === undefined || signed16(packet.sequence - before.sequence) !== 1) return [];
     this.#stray = undefined;
     return [...this.flush(), ...this.#begin([before, packet], true)];
@@ -107,6 +107,11 @@ export class PacketOrder {
     const next = this.#take();
     return next === undefined ? [] : [{ ...next, gap: true }];
   }
+}
+
+/** One that waits: the memory that it came in is soon that of others. */
+function kept(packet: RtpPacket): RtpPacket {
+  return { ...packet, payload: Buffer.from(packet.payload) };
 }
 
 /** A difference of numbers that wrap, to the nearer side. */

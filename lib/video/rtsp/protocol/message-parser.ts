@@ -1,3 +1,4 @@
+import { GrowingBuffer } from '../../../growing-buffer';
 import type { StreamLimits } from '../limits';
 import { HeaderFields, type Answer, type Incoming, type Packet, type ServerRequest } from './message';
 
@@ -5,6 +6,8 @@ const DOLLAR = 0x24;
 const LINE_FEED = 0x0a;
 const PACKET_HEAD = 4;
 const NOTHING = Buffer.alloc(0);
+/** Bytes that are set aside for what is not whole, at first: as much as is read at a time. */
+const FIRST_SIZE = 64 * 1024;
 
 const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})(?: |$)/;
 const REQUEST_LINE = /^([A-Z_]{1,32}) \S+ RTSP\/\d\.\d$/;
@@ -19,7 +22,10 @@ type Head = Omit<Answer, 'body'> | ServerRequest;
  */
 export class MessageParser {
   readonly #limits: StreamLimits;
+  /** What was not read yet: of the bytes that are taken, or of those that were kept. */
   #rest: Buffer = NOTHING;
+  /** Used again and again: a buffer for each read would be garbage by the megabyte. */
+  readonly #kept = new GrowingBuffer(FIRST_SIZE);
   #lines: string[] = [];
   #headBytes = 0;
   #head: { head: Head; bodyBytes: number } | undefined;
@@ -44,13 +50,18 @@ export class MessageParser {
     return this.#rest.length + this.#headBytes;
   }
 
-  /** Takes the next bytes and returns what is whole now. Never throws. */
+  /**
+   * Takes the next bytes and returns what is whole now. Never throws. The data of packets are not copied: they are good until the
+   * caller reads on into the same memory, or pushes more.
+   */
   push(chunk: Buffer): Incoming[] {
     if (this.#isUnreadable) return [];
-    this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const isAtStart = this.#rest.length === 0;
+    this.#rest = isAtStart ? chunk : this.#keep(this.#rest, chunk);
     const whole: Incoming[] = [];
     while (this.#readNext(whole));
     if (this.#isUnreadable) this.#forget();
+    else if (isAtStart && this.#rest.length > 0) this.#rest = this.#keep(this.#rest);
     return whole;
   }
 
@@ -113,6 +124,13 @@ export class MessageParser {
     this.#head = undefined;
     whole.push(head.kind === 'answer' ? { ...head, body } : head);
     return true;
+  }
+
+  /** Of what was kept before, only what is among these stays. */
+  #keep(...pieces: readonly Buffer[]): Buffer {
+    this.#kept.length = 0;
+    for (const piece of pieces) this.#kept.append(piece);
+    return this.#kept.content();
   }
 
   #giveUp(): false {

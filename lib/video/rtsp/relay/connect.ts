@@ -5,6 +5,7 @@ import { lateTimeout } from '../../../concurrency/late-timeout';
 import { RvmError } from '../../../error';
 import { tlsFault } from '../../../tls/tls-fault';
 import { tlsOptions, type TlsSettings } from '../../../tls/tls-settings';
+import { connectWithOneBuffer } from './one-buffer';
 import type { Address } from './resolve';
 
 /** Milliseconds for one address where there are others. */
@@ -34,11 +35,12 @@ export async function connect(way: Way, ending?: Abort): Promise<net.Socket> {
   return ready(encrypted(way, socket), 'secureConnect', { way, ms: left, ending });
 }
 
-function plainSocket({ host, port, addresses }: Way): net.Socket {
+function plainSocket({ host, port, addresses, isSecure }: Way): net.Socket {
   const [first, second] = addresses ?? [];
-  if (first === undefined) return net.connect({ host, port });
-  if (second === undefined) return net.connect({ host: first.address, port });
-  return net.connect({
+  const open = isSecure ? net.connect : connectWithOneBuffer;
+  if (first === undefined) return open({ host, port });
+  if (second === undefined) return open({ host: first.address, port });
+  return open({
     host,
     port,
     autoSelectFamily: true,

@@ -41,6 +41,18 @@ export class PictureFolder {
     return outcome;
   }
 
+  /** Takes what is new in every rendering, such as a recording. */
+  replace(name: string, bytes: Buffer): Outcome {
+    const outcome = this.has(name) ? 'changed' : 'new';
+    this.outcomes[outcome] += 1;
+    fs.writeFileSync(path.join(this.folder, name), bytes);
+    return outcome;
+  }
+
+  has(name: string): boolean {
+    return fs.existsSync(path.join(this.folder, name));
+  }
+
   async #outcome(file: string, png: Buffer, tolerance: number): Promise<Outcome> {
     if (!fs.existsSync(file)) return 'new';
     const difference = await this.#difference(fs.readFileSync(file), png);
