@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: how fast the package is, each figure measured side by side with what it is compared to. Prints a table
  * and writes bench/results.json. `-- B1 B4` measures those alone, `-- --quick` only shows that all of it works; neither of
- * them writes. Takes about half an hour; see bench/README.md.
+ * them writes. Takes about three quarters of an hour; see bench/README.md.
  */
 import fs from 'node:fs';
 import os from 'node:os';
