@@ -85,7 +85,7 @@ function installed(): Row {
     against: '-',
     figure: { median: megabytes, low: megabytes, high: megabytes },
     unit: 'MB',
-    target: { atMost: 12 },
+    target: { atMost: 28 },
     seen: { blocksMegabytes: blocks / 1e6 },
   };
 }

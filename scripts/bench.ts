@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: how fast the package is, each figure measured side by side with what it is compared to. Prints a table
  * and writes bench/results.json. `-- B1 B4` measures those alone, `-- --quick` only shows that all of it works; neither of
- * them writes. Takes about half an hour; see bench/README.md.
+ * them writes. Takes about three quarters of an hour; see bench/README.md.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -21,8 +21,10 @@ import { restartWithManyWaiting } from '../bench/restart';
 import { rateWithManyStored } from '../bench/stored-events';
 import { latencyOnNodeRed } from '../bench/webhook-latency';
 import { fileSystemWarning } from '../lib/inbox/file-system';
+import { timeToPicture } from '../bench/video/alarm-picture';
 import { cpuOfClip } from '../bench/video/clip-cpu';
 import { memoryOfClip } from '../bench/video/clip-memory';
+import { liveView } from '../bench/video/live-view';
 import { manyClips } from '../bench/video/many-clips';
 import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
@@ -43,8 +45,10 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  V1: timeToPicture,
   V2: cpuOfClip,
   V3: manyClips,
+  V4: liveView,
   V5: memoryOfClip,
 };
 

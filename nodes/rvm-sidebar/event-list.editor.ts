@@ -26,8 +26,8 @@ export class EventList {
   show(rows: readonly SidebarRow[], ...further: JQuery[]): void {
     const ids = new Set(rows.map(({ deliveryId }) => deliveryId));
     for (const id of this.#rows.keys()) if (!ids.has(id)) this.#rows.delete(id);
-    const elements = rows.map((row) => this.#rowOf(row).show(row));
-    arrange(this.list, [...(elements.length > 0 ? elements : [nothing()]), ...further]);
+    const shown = [...rows.map((row) => this.#rowOf(row).show(row)), ...further];
+    arrange(this.list, shown.length > 0 ? shown : [nothing()]);
   }
 
   #rowOf({ deliveryId }: SidebarRow): EventRow {

@@ -8,7 +8,7 @@ export interface Shoot {
   names: readonly string[];
   /** Packages of others that its flow needs. */
   palette?: readonly string[];
-  take(nodeRed: NodeRed, studio: Studio): Promise<void>;
+  take: (nodeRed: NodeRed, studio: Studio) => Promise<void>;
 }
 
 /** What pictures are made with, and which of them are wanted. */

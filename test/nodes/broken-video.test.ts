@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { bytesOf } from '../support/node-red/message-part';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, type Failure, type Message } from '../support/node-red/station-flow';
-import { clipIn, VideoFlow, type ClipFacts } from '../support/node-red/video-flow';
+import { clipIn, LONG_AGO, VideoFlow, type ClipFacts } from '../support/node-red/video-flow';
 import { needs } from '../support/suite/programs';
 import { complaints, probed } from '../support/video/played-clip';
 
@@ -62,7 +62,8 @@ describe('video that breaks', () => {
 
   it('still plays where packets were lost, or came twice or in another order', async () => {
     for (const kind of ['lose', 'repeat', 'reorder'] as const) {
-      flow.fault({ kind, every: 7 });
+      // So seldom that some key frames come whole.
+      flow.fault({ kind, every: 83 });
       const made = await clip({ seconds: 1 });
       assertPlays(made);
       assert.ok(made.facts.frames > 0, kind);
@@ -79,7 +80,8 @@ describe('video that breaks', () => {
     flow.fault({ kind: 'no-key-frame' });
     const made = await clip({ seconds: 3 });
     assertPlays(made);
-    assert.ok(made.facts.frames < 15);
+    const late = Date.parse(made.facts.from) - LONG_AGO;
+    assert.ok(late >= 800 && late <= 1000, `${late} ms behind the alarm`);
   });
 
   it('is tried again where it broke off before its first picture, and comes', async () => {
@@ -117,7 +119,7 @@ describe('video that breaks', () => {
   it('leads nowhere else: a relay that sends the viewer to another host is left alone', async () => {
     flow.fault({ kind: 'redirect', to: 'rtsp://192.0.2.1/video' });
     const { code, message } = await failure({ deadline: 5 });
-    assert.equal(code, 'VIDEO_FAILED');
+    assert.equal(code, 'UNTRUSTED_LINK');
     assert.doesNotMatch(message, /192\.0\.2\.1/);
   });
 

@@ -238,7 +238,7 @@ for (const version of NODE_RED_VERSIONS) {
     it('that is disabled leaves its webhook in without any server, and that says so', async () => {
       await nodeRed.deploy(listening({ port, d: true }));
       await nodeRed.until(() => status() === 'status.notConfigured', 'the status');
-      await nodeRed.logged(/listener of this webhook in node is missing/);
+      await nodeRed.logged(/listener of this node is missing/);
       assert.equal(await answerOf(() => post(url), 'refused'), 'refused');
     });
 

@@ -90,6 +90,7 @@ describe('the control calls of the sandbox', () => {
     assert.equal(state.at('url').text, sandbox.url);
     assert.equal(state.at('cameras').list.length, 26);
     assert.equal(state.at('sessions').number, 1);
+    assert.equal(state.at('video').at('opened').number, 0);
     assert.equal(state.at('stations').list.length, 2);
     const text = JSON.stringify(state.value);
     for (const planted of [username, password, secret, sandbox.apiKey]) assert.ok(!text.includes(planted));

@@ -128,6 +128,7 @@ class Recording {
     this.#shift = 0;
     try {
       for await (const frame of reader) {
+        if (this.#isOverdue) return 'stalled';
         const moment = joined.momentOf(frame.time);
         const end = this.#isNew(frame, moment) ? await this.#take(frame, moment + this.#shift) : 'goes on';
         if (end !== 'goes on') return end;
@@ -157,7 +158,6 @@ class Recording {
     const isBeyond = this.#from !== undefined && moment >= this.#until();
     // Sound may be ahead: only the pictures tell how far it is.
     if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
-    if (this.#isOverdue) return 'stalled';
     this.#from ??= moment;
     const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
     if (!isTaken) return this.#sink.ended ?? 'too large';

@@ -151,9 +151,10 @@ export class StationFlow {
 
   /** Sends a message in, and gives the mark by which it is known when it comes out. */
   async send(msg: Message): Promise<number> {
-    this.#sequence += 1;
-    await inject(this.nodeRed, 'in', { ...msg, mark: this.#sequence });
-    return this.#sequence;
+    // Several may be on their way in at once.
+    const mark = ++this.#sequence;
+    await inject(this.nodeRed, 'in', { ...msg, mark });
+    return mark;
   }
 
   async failure(msg: Message): Promise<Failure> {

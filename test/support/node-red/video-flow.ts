@@ -69,9 +69,8 @@ export class VideoFlow {
     return this.station.flows({ cloud: { localRelays: true, ...cloud } }, ...nodes);
   }
 
-  /** An event of the camera, as a webhook brings it. @param time epoch milliseconds */
-  event(time = LONG_AGO): Message {
-    const { id, remoteId, name } = this.camera;
+  /** An event of a camera, as a webhook brings it. @param time epoch milliseconds */
+  event(time = LONG_AGO, { id, remoteId, name } = this.camera): Message {
     return {
       alarmId: `alarm-${time}`,
       cameraId: id,

@@ -1,8 +1,8 @@
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 
-/** The NAL units of a file in the byte stream format (ITU-T H.264, annex B). */
-export function unitsOf(file: string): Buffer[] {
-  const bytes = fs.readFileSync(file);
+/** The NAL units of a byte stream (ITU-T H.264, annex B). */
+export function unitsIn(bytes: Buffer): Buffer[] {
   const starts: number[] = [];
   for (
     let at = bytes.indexOf('\0\0\x01', 0, 'latin1');
@@ -33,9 +33,9 @@ export function accessUnitsOf(file: string): Buffer[] {
   return units;
 }
 
-/** What stands in a box of an MP4, found by its name. */
-export function boxOf(file: string, name: string): Buffer {
-  const bytes = fs.readFileSync(file);
+/** What stands in the first box of an MP4 with this name. */
+export function boxIn(bytes: Buffer, name: string): Buffer {
   const at = bytes.indexOf(name, 0, 'latin1');
+  assert.ok(at > 0, `no ${name}`);
   return bytes.subarray(at + 4, at - 4 + bytes.readUInt32BE(at - 4));
 }

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../../../lib/video/media';
+import { boxIn } from '../rtp/elementary-stream';
 import { programPath } from '../suite/programs';
 
 export interface EncodedVideo {
@@ -163,11 +164,4 @@ function audioFormatIn(bytes: Buffer): AudioFormat | undefined {
   const at = esds.indexOf(Buffer.from([5, 0x80, 0x80, 0x80]));
   const description = Buffer.from(esds.subarray(at + 5, at + 5 + esds.readUInt8(at + 4)));
   return { codec: 'aac', description, sampleRate: 32_000, channels: 1, codecString: 'mp4a.40.2' };
-}
-
-/** The content of the first box of a type. */
-function boxIn(bytes: Buffer, type: string): Buffer {
-  const at = bytes.indexOf(type);
-  assert.ok(at > 0, `no ${type}`);
-  return Buffer.from(bytes.subarray(at + 4, at - 4 + bytes.readUInt32BE(at - 4)));
 }

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
+import { unitsIn } from '../rtp/elementary-stream';
 import { readBar } from '../rtsp/burnt-in-second';
 import { PATIENCE } from '../time/patience';
 
@@ -11,8 +12,6 @@ const run = promisify(execFile);
 const LIMIT = { timeout: PATIENCE, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
 /** As the fixture's, to be read by the same means. */
 const [WIDTH, HEIGHT] = [320, 180];
-
-const START_CODE = Buffer.from([0, 0, 1]);
 
 export const FRAMES_PER_SECOND = 5;
 
@@ -34,7 +33,7 @@ export async function encodedVideo(encoding: Encoding): Promise<VideoFrame[]> {
   try {
     const file = path.join(folder, 'video.mp4');
     await run('ffmpeg', [...source(encoding), ...encoding.encoder.split(' '), file], LIMIT);
-    const [units, shown] = await Promise.all([unitsIn(file, encoding.codec), shownIn(file)]);
+    const [units, shown] = await Promise.all([unitsByPicture(file, encoding.codec), shownIn(file)]);
     if (units.length !== shown.length) throw new Error(`${units.length} pictures, but ${shown.length} times`);
     return framesOf(units, shown, encoding);
   } finally {
@@ -102,7 +101,7 @@ function h265Type(nal: Buffer): number {
 }
 
 /** NAL units by picture: a delimiter stands before each. */
-async function unitsIn(file: string, codec: VideoFormat['codec']): Promise<Buffer[][]> {
+async function unitsByPicture(file: string, codec: VideoFormat['codec']): Promise<Buffer[][]> {
   const { format, filters, typeOf, delimiter } = CODECS[codec];
   const copy = ['-c', 'copy', '-bsf:v', filters, '-f', format, 'pipe:1'];
   const { stdout } = await run('ffmpeg', ['-v', 'error', '-i', file, ...copy], {
@@ -110,23 +109,11 @@ async function unitsIn(file: string, codec: VideoFormat['codec']): Promise<Buffe
     encoding: 'buffer',
   });
   const units: Buffer[][] = [];
-  for (const nal of nalsIn(stdout)) {
+  for (const nal of unitsIn(stdout)) {
     if (typeOf(nal) === delimiter) units.push([]);
     else units.at(-1)?.push(nal);
   }
   return units;
-}
-
-function nalsIn(stream: Buffer): Buffer[] {
-  const nals: Buffer[] = [];
-  for (let start = stream.indexOf(START_CODE); start >= 0;) {
-    const next = stream.indexOf(START_CODE, start + START_CODE.length);
-    let end = next < 0 ? stream.length : next;
-    while (stream[end - 1] === 0) end -= 1;
-    nals.push(stream.subarray(start + START_CODE.length, end));
-    start = next;
-  }
-  return nals;
 }
 
 interface Shown {

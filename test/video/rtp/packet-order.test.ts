@@ -108,4 +108,28 @@ describe('the order of packets', () => {
       assert.ok(held <= 17, `${held} packets`);
     }
   });
+
+  describe('keeps apart from the memory that it came in, which is soon that of others', () => {
+    const withByte = (sequence: number): RtpPacket => ({
+      ...packet(sequence),
+      payload: Buffer.from([sequence & 0xff]),
+    });
+    const bytes = (order: PacketOrder, added: RtpPacket): number[] => {
+      const all = order.add(added).map(({ packet }) => packet.payload.readUInt8(0));
+      added.payload.fill(0);
+      return all;
+    };
+
+    it('a packet that waits for one before it', () => {
+      const order = new PacketOrder();
+      const seen = [1, 3, 4, 2].map((sequence) => bytes(order, withByte(sequence)));
+      assert.deepEqual(seen, [[1], [], [], [2, 3, 4]]);
+    });
+
+    it('a packet of what may be another numbering', () => {
+      const order = new PacketOrder();
+      const seen = [1, 20_001, 20_002].map((sequence) => bytes(order, withByte(sequence)));
+      assert.deepEqual(seen, [[1], [], [20_001 & 0xff, 20_002 & 0xff]]);
+    });
+  });
 });

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { VideoFormat, VideoFrame } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { needs } from '../../support/suite/programs';
-import { boxOf, unitsOf } from '../../support/rtp/elementary-stream';
+import { boxIn, unitsIn } from '../../support/rtp/elementary-stream';
 import {
   assertSame,
   gstPackets,
@@ -131,7 +131,7 @@ describe('streams that others make', () => {
         const elementary = fileOf(`stream.${raw}`);
         await ended('ffmpeg', ['-v', 'error', '-y', ...SOURCE, ...args, mp4]);
         await ended('ffmpeg', ['-v', 'error', '-y', '-i', mp4, '-c', 'copy', '-f', raw, elementary]);
-        sent = unitsOf(elementary).filter((nal) => isDecoded(raw, nal));
+        sent = unitsIn(fs.readFileSync(elementary)).filter((nal) => isDecoded(raw, nal));
         const stream = await pushedStream(['-i', mp4, '-c', 'copy']);
         const receiver = receiverOf(sdpMedia(stream.sdp)[0]);
         frames = received(receiver, stream).filter(isVideo);
@@ -176,7 +176,7 @@ describe('streams that others make', () => {
       });
 
       it('has the description that an MP4 of ffmpeg has', () => {
-        const box = boxOf(mp4, raw === 'h264' ? 'avcC' : 'hvcC');
+        const box = boxIn(fs.readFileSync(mp4), raw === 'h264' ? 'avcC' : 'hvcC');
         const description = frames[0]?.format.description ?? Buffer.alloc(0);
         if (raw === 'h264') assert.deepEqual(description, box);
         else assertSameAbilities(description, box);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { RvmErrorCode } from '../../../lib/error';
 import type { RtspFault, RtspServer } from '../../../sandbox/rtsp/server';
+import { FRAMES_PER_SECOND } from '../../../sandbox/scene/frame-rate';
 import { ServerUnderTest, live, recorded } from '../../rtsp/server-under-test';
 import { eventually } from '../../support/time/patience';
 import { TimerWatch } from '../../support/time/timer-watch';
@@ -8,6 +9,8 @@ import { Streams, take, takePictures, takeUntilFailure } from './streams';
 
 /** Milliseconds: short where the relay shall be found silent, long where it is never to be. */
 const [SHORT, LONG] = [300, 60_000];
+/** Pictures of a recording. */
+const WHOLE = 60 * FRAMES_PER_SECOND;
 
 describe('a stream of a relay in trouble', () => {
   const under = new ServerUnderTest();
@@ -85,7 +88,7 @@ describe('a stream of a relay in trouble', () => {
     it(`is not harmed where ${method} is not answered`, async () => {
       const server = await troubled({ kind: 'silent', method });
       const stream = await streams.open(server.grant(recorded()), { limits: { farewellMs: SHORT } });
-      assert.equal((await take(stream, 1000)).length, 300);
+      assert.equal((await take(stream, 1000)).length, WHOLE);
       await assertNothingIsOpen(server);
     });
 
@@ -113,7 +116,7 @@ describe('a stream of a relay in trouble', () => {
     const stream = await streams.open(server.grant(recorded()));
     const pictures = await takePictures(stream, 1000);
     assert.ok(pictures[0]?.key);
-    assert.ok(pictures.length > 20 && pictures.length < 300, String(pictures.length));
+    assert.ok(pictures.length > 20 && pictures.length < WHOLE, String(pictures.length));
     assert.ok(stream.lost > 0);
   });
 
@@ -121,26 +124,26 @@ describe('a stream of a relay in trouble', () => {
     it(`has all pictures once, in their order, where packets come otherwise: ${kind}`, async () => {
       const server = await troubled({ kind, every: 10 });
       const pictures = await takePictures(await streams.open(server.grant(recorded())), 1000);
-      const times = pictures.map(({ time }) => Math.round(time * 5));
+      const times = pictures.map(({ time }) => Math.round(time * FRAMES_PER_SECOND));
       assert.deepEqual(
         times,
         times.map((_, place) => place),
       );
       // One that is to come behind the next one never comes where there is none.
-      assert.ok(times.length >= 299, String(times.length));
+      assert.ok(times.length >= WHOLE - 1, String(times.length));
     });
 
   it('begins with the first key frame, where another picture comes first', async () => {
     const server = await troubled({ kind: 'no-key-frame' });
     const [first] = await takePictures(await streams.open(server.grant(recorded())), 1);
     assert.ok(first?.key);
-    assert.equal(Math.round(first.time * 5), 4);
+    assert.equal(Math.round(first.time * FRAMES_PER_SECOND), FRAMES_PER_SECOND - 1);
   });
 
   for (const kind of ['no-parameter-sets', 'aggregate-parameter-sets', 'lone-bye'] as const)
     it(`is whole in spite of ${kind}`, async () => {
       const server = await troubled({ kind });
-      assert.equal((await take(await streams.open(server.grant(recorded())), 1000)).length, 300);
+      assert.equal((await take(await streams.open(server.grant(recorded())), 1000)).length, WHOLE);
       await assertNothingIsOpen(server);
     });
 

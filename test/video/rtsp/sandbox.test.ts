@@ -24,21 +24,21 @@ describe('a stream of the sandbox', () => {
     const pictures = await takePictures(await streams.open(server.grant(recorded())), 11);
     assert.deepEqual(
       pictures.map(({ time }) => Math.round(time * 1000)),
-      Array.from({ length: 11 }, (_, place) => place * 200),
+      Array.from({ length: 11 }, (_, place) => place * 100),
     );
   });
 
   it('tells how it is decoded', async () => {
     const server = await under.start();
     const [first] = await takePictures(await streams.open(server.grant(live())), 1);
-    assert.equal(first?.format.codecString, 'avc1.42C015');
-    assert.deepEqual([first.format.width, first.format.height], [320, 180]);
+    assert.equal(first?.format.codecString, 'avc1.42C016');
+    assert.deepEqual([first.format.width, first.format.height], [640, 360]);
   });
 
   it('ends behind the last picture, with the session', async () => {
     const server = await under.start({ pace: Infinity, recordingSeconds: 4 });
     const pictures = await take(await streams.open(server.grant(recorded())), 1000);
-    assert.equal(pictures.length, 20);
+    assert.equal(pictures.length, 40);
     await eventually(() => server.sessionCount === 0, 'the end of the session');
   });
 
