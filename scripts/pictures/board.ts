@@ -45,7 +45,7 @@ function withoutAlarms(flow: readonly FlowNode[]): FlowNode[] {
 async function fill(page: Page, nodeRed: NodeRed): Promise<void> {
   for (const [index, { camera }] of ALARMS.entries()) {
     if (index > 0) await raiseAlarm(nodeRed, ALARMS[index]);
-    await page.locator('.rvm-board tr.rvm-chosen', { hasText: camera }).waitFor();
+    await page.locator('.rvm-board tbody tr', { hasText: camera }).waitFor();
   }
   await page.locator('.rvm-picture', { hasText: FENCE.camera }).locator('img').waitFor();
   await boardIsFull(page, ALARMS.length);

@@ -16,6 +16,8 @@ export const TOLERANCE = {
   statuses: 4000,
   /** Times all over, and pictures of cameras (14,000). What is smaller needs the picture removed to be rendered. */
   alarms: 20_000,
+  /** A large video of a camera, whose clock and bar tell another second (25,000), and in which somebody moves. */
+  video: 45_000,
 };
 
 /** Pictures that are kept in git: one is replaced only where its new rendering shows something else. */

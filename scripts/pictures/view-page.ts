@@ -27,7 +27,7 @@ async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
   await page.goto(`${nodeRed.url}${String(payload)}`);
   await page.click('.rvm-start');
   await playTo(page, SHOWN_SECOND);
-  await studio.take(NAME, await page.screenshot(), TOLERANCE.alarms);
+  await studio.take(NAME, await page.screenshot(), TOLERANCE.video);
   await page.close();
 }
 
