@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { PictureFolder, TOLERANCE } from '../../scripts/pictures/picture-folder';
+import { Studio } from '../../scripts/pictures/studio';
 import { chromiumPath, openBrowser } from '../support/editor/browser';
 
 const NAME = 'dialog.png';
@@ -94,6 +95,41 @@ describe('the pictures of the documentation, rendered anew', function () {
   it('replaces one of another size', async () => {
     const result = await taken(await rendered(LABEL), await rendered(LABEL, '', 470), TOLERANCE.alarms);
     assert.deepEqual(result, { outcome: 'changed', holdsNewOne: true });
+  });
+
+  it('leaves one with a video whose bar of the second tells another', async () => {
+    const boxes = (left: number) =>
+      rendered(LABEL, `margin-left: ${left}px; width: 60px; height: 60px; background: blue`);
+    const result = await taken(await boxes(0), await boxes(200), TOLERANCE.video);
+    assert.deepEqual(result, { outcome: 'kept', holdsNewOne: false });
+  });
+
+  it('takes a recording in the place of the one that is there', () => {
+    const outcomes = ['one', 'other'].map((text) => pictures.replace('recording.webp', Buffer.from(text)));
+    assert.deepEqual(outcomes, ['new', 'changed']);
+    assert.equal(fs.readFileSync(path.join(folder, 'recording.webp'), 'utf8'), 'other');
+  });
+
+  it('are all made that no word leaves out, but for a recording that is there', () => {
+    const studio = new Studio(browser, pictures, []);
+    assert.deepEqual(
+      [NAME, 'recording.webp'].map((name) => studio.wants(name)),
+      [true, true],
+    );
+    pictures.replace('recording.webp', Buffer.from('one'));
+    assert.deepEqual(
+      [NAME, 'recording.webp'].map((name) => studio.wants(name)),
+      [true, false],
+    );
+  });
+
+  it('are those alone whose names begin with a word, a recording too', () => {
+    pictures.replace('recording.webp', Buffer.from('one'));
+    const studio = new Studio(browser, pictures, ['record', 'dialog']);
+    assert.deepEqual(
+      ['recording.webp', NAME, 'sidebar.png'].map((name) => studio.wants(name)),
+      [true, true, false],
+    );
   });
 
   it('counts what became of them', async () => {
