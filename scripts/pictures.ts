@@ -10,7 +10,7 @@ import { NodeRed } from '../test/support/node-red/node-red';
 import { programPath } from '../test/support/suite/programs';
 import { buildIfStale, ROOT } from './build';
 import { BOARDS } from './pictures/board';
-import { daylight } from './pictures/daylight';
+import { DAYLIGHT } from './pictures/daylight';
 import { DIALOGS } from './pictures/dialogs';
 import { EXAMPLE_FLOWS } from './pictures/examples';
 import { PictureFolder } from './pictures/picture-folder';
@@ -45,7 +45,7 @@ async function takeAll(studio: Studio): Promise<void> {
   const wanted = SHOOTS.filter(({ names }) => names.some((name) => studio.wants(name)));
   if (wanted.length === 0) throw new Error('No picture has a name that begins so: see docs/images.');
   for (const { palette = [], take } of wanted) {
-    const nodeRed = await NodeRed.start({ palette, settings: daylight() });
+    const nodeRed = await NodeRed.start({ palette, settings: `daylight: ${DAYLIGHT},` });
     try {
       await take(nodeRed, studio);
     } finally {

@@ -1,8 +1,19 @@
+import type { Page } from 'playwright-core';
 import { boardIsFull, inDark, openBoard } from '../../test/support/editor/alarm-board';
 import { example, packagesFor } from '../../test/support/examples/examples';
+import type { FlowNode, NodeRed } from '../../test/support/node-red/node-red';
+import { DAYLIGHT } from './daylight';
 import { TOLERANCE } from './picture-folder';
+import { FENCE, raiseAlarm, type SandboxAlarm } from './sandbox-alarm';
 import type { Shoot } from './studio';
 import { THEMES, type Theme } from './theme';
+
+/** In the order in which they come. */
+const ALARMS: readonly SandboxAlarm[] = [
+  { camera: 'SANDBOX Loading Bay 2', eventName: 'Loitering' },
+  { camera: 'SANDBOX Gate 1', eventName: 'Vehicle at the gate' },
+  FENCE,
+];
 
 /** The board of example 10, whose theme is a part of its flow. */
 export const BOARDS: readonly Shoot[] = THEMES.map(boardIn);
@@ -13,12 +24,29 @@ function boardIn(theme: Theme): Shoot {
     names: [name],
     palette: packagesFor('10'),
     take: async (nodeRed, studio) => {
-      const flow = example('10');
+      const flow = withoutAlarms(example('10'));
       await nodeRed.deploy(theme === 'dark' ? inDark(flow) : flow);
+      await raiseAlarm(nodeRed, ALARMS[0]);
       const page = await openBoard(studio.browser, nodeRed);
-      await boardIsFull(page);
+      await page.addInitScript(DAYLIGHT);
+      await page.reload();
+      await fill(page, nodeRed);
       await studio.take(name, await page.screenshot(), TOLERANCE.alarms);
       await page.close();
     },
   };
+}
+
+/** Of its own: one that comes amid the picture takes the picture of the last one off the board. */
+function withoutAlarms(flow: readonly FlowNode[]): FlowNode[] {
+  return flow.map((node) => (node.type === 'rvm-cloud' ? { ...node, sandboxEvents: 0 } : node));
+}
+
+async function fill(page: Page, nodeRed: NodeRed): Promise<void> {
+  for (const [index, { camera }] of ALARMS.entries()) {
+    if (index > 0) await raiseAlarm(nodeRed, ALARMS[index]);
+    await page.locator('.rvm-board tr.rvm-chosen', { hasText: camera }).waitFor();
+  }
+  await page.locator('.rvm-picture', { hasText: FENCE.camera }).locator('img').waitFor();
+  await boardIsFull(page, ALARMS.length);
 }

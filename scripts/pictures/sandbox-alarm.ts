@@ -1,14 +1,23 @@
 import type { NodeRed } from '../../test/support/node-red/node-red';
 
+/** Which camera tells what. */
+export interface SandboxAlarm {
+  camera: string;
+  eventName: string;
+}
+
 /** Where somebody climbs. Its recording is there at once, in H.264, which Chromium plays. */
-const CAMERA = 'SANDBOX North Fence 1';
+export const FENCE: SandboxAlarm = { camera: 'SANDBOX North Fence 1', eventName: 'Person at the fence' };
+
+/** Longer than a picture takes: nothing comes of its end. */
+const LASTS_SECONDS = 600;
 const STARTED = /sandbox started: service on ([^,\s]+)/;
 
-/** Raises an alarm of a camera in the sandbox of a Node-RED, once that runs. */
-export async function raiseAlarm(nodeRed: NodeRed): Promise<void> {
+/** Raises an alarm in the sandbox of a Node-RED, once that runs. */
+export async function raiseAlarm(nodeRed: NodeRed, alarm: SandboxAlarm = FENCE): Promise<void> {
   await nodeRed.logged(STARTED);
   const [, url = ''] = STARTED.exec(nodeRed.log) ?? [];
-  const body = JSON.stringify({ camera: CAMERA, eventName: 'Person at the fence', seconds: 120 });
+  const body = JSON.stringify({ ...alarm, seconds: LASTS_SECONDS });
   const response = await fetch(`${url}/sandbox/alarms`, { method: 'POST', body });
   if (!response.ok) throw new Error(`The sandbox raises no alarm: ${response.status}.`);
 }

@@ -2,7 +2,7 @@ import { openEditor } from '../../test/support/editor/browser';
 import { PATH, PHRASE, webhookFlow } from '../../test/support/node-red/flows';
 import type { FlowNode, NodeRed } from '../../test/support/node-red/node-red';
 import { alarmMessage, post } from '../../test/support/webhook/alarm-message';
-import { morning } from './daylight';
+import { timeInDaylight } from './daylight';
 import { TOLERANCE } from './picture-folder';
 import { raiseAlarm } from './sandbox-alarm';
 import { MARGIN, SCALE, type Box } from './frame';
@@ -35,7 +35,7 @@ async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
 }
 
 function messageNow(): Record<string, unknown> {
-  const time = morning();
+  const time = timeInDaylight();
   return alarmMessage({ eventStartTime: time.replace('Z', '') }, { transmitTime: time });
 }
 

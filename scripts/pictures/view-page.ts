@@ -20,7 +20,7 @@ async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
   await raiseAlarm(nodeRed);
   const { payload } = await nodeRed.message('link');
   const page = await studio.browser.newPage({
-    viewport: { width: 960, height: 732 },
+    viewport: { width: 960, height: 744 },
     deviceScaleFactor: SCALE,
   });
   page.setDefaultTimeout(PATIENCE);
