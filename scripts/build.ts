@@ -99,7 +99,7 @@ function writeTexts(type: string, lang: string): void {
   const own = readTexts(path.join(NODES, type, 'locales', `${lang}.json`));
   const further = type === 'rvm-sidebar' ? { view: playerTexts(lang) } : {};
   const texts = { ...shared, ...further, [type]: own };
-  write(`locales/${lang}/${type}.json`, `${JSON.stringify(texts, null, 2)}\n`);
+  write(`locales/${lang}/${type}.json`, `${JSON.stringify(texts)}\n`);
 
   const helpFile = path.join(NODES, type, 'locales', `${lang}.md`);
   // A plugin has none.

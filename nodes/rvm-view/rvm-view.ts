@@ -7,6 +7,7 @@ import {
   VIDEO_WAIT_S,
   VIEW_PRE_ROLL_S,
 } from '../../lib/video/choices';
+import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/chosen-server';
 import { onFlows } from '../support/flow-run';
@@ -22,6 +23,8 @@ type AddressModule = typeof import('../../lib/video/view/address');
 
 /** Where views are, below the root of a server; the receiver leaves this path alone. */
 const VIEW_PATH = 'remote-monitoring/view/';
+/** At most one line of a kind in this time, in milliseconds. */
+const QUIET_PERIOD = 60_000;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -30,6 +33,14 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   let attached: Promise<Views> | undefined;
   let detach: () => void = () => undefined;
   let isClosed = false;
+  const failures = new Throttle(QUIET_PERIOD, () => performance.now());
+
+  /** Whoever has an address could fill the log. The text of an error that is not ours may hold anything. */
+  const tellFailure = (error: Error): void => {
+    const isOurs = error instanceof RvmError;
+    if (failures.pass(isOurs ? error.code : error.name) === 0) return;
+    node.warn(isOurs ? error.message : `Unexpected ${error.name} in a view: please report it.`);
+  };
 
   /** @throws RvmError CONFIG_MISSING, BAD_INPUT, STORE_FAILED */
   const attach = async (): Promise<Views> => {
@@ -46,7 +57,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     detach = views.server.add(node.id, {
       viewers,
       source: (right) => new StationView(RED, right, choice),
-      failed: (error) => node.warn(error.message),
+      failed: tellFailure,
     });
     return views;
   };

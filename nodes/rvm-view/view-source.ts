@@ -11,6 +11,9 @@ import { allStations } from '../rvm-central-station/find-station';
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
 type MemoryModule = typeof import('../../lib/video/mp4/clip-memory');
 
+/** Bytes: some half a minute of the best video. Each viewer may ask for one. */
+const LARGEST_CLIP = 64 * 1024 * 1024;
+
 /** How the video of a view is asked for. */
 export interface ViewChoice {
   quality: string;
@@ -45,7 +48,7 @@ export class StationView implements ViewSource {
   async clip(signal: AbortSignal): Promise<Buffer> {
     const { ClipWriter } = require('../../lib/video/mp4/clip-writer') as WriterModule;
     const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;
-    const memory = new ClipMemory();
+    const memory = new ClipMemory(LARGEST_CLIP);
     const writer = new ClipWriter(memory);
     const until = this.right.recorded?.to ?? Date.now();
     try {

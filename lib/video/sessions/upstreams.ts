@@ -148,7 +148,8 @@ function isSame(a: VideoSource, b: VideoSource): boolean {
   return (
     a.client === b.client &&
     cameraOf(a.wanted) === cameraOf(b.wanted) &&
-    a.wanted.quality === b.wanted.quality
+    a.wanted.quality === b.wanted.quality &&
+    a.wanted.whenOffline === b.wanted.whenOffline
   );
 }
 

@@ -257,6 +257,7 @@ describe('an address of this machine or of a private network', () => {
     '::ffff:a9fe:a9fe',
     '::127.0.0.1',
     '::10.0.0.1',
+    '::ffff:0:127.0.0.1',
     '64:ff9b::127.0.0.1',
     '64:ff9b::10.0.0.1',
     '64:ff9b::a9fe:a9fe',

@@ -90,6 +90,7 @@ describe('RTSP sessions that several read', () => {
     ['another time', recorded(ALARM - 3000)],
     ['another quality', recorded(ALARM, 'Gate', 'low')],
     ['live video', LIVE],
+    ['a camera that is offline, too', { ...recorded(), whenOffline: 'try' }],
   ];
   for (const [what, wanted] of others) {
     it(`are two where the second wants ${what}`, async () => {

@@ -26,8 +26,8 @@ const LOCAL_IPV6: readonly [network: string, prefix: number][] = [
   // Teredo: the address within is hidden by a mask.
   ['2001::', 32],
 ];
-/** Before an IPv4 address these make it one of IPv6: as is, mapped, and translated (RFC 4291, section 2.5.5; RFC 6052). */
-const IPV4_WITHIN = ['::', '::ffff:', '64:ff9b::'];
+/** Before an IPv4 address these make it one of IPv6: as is, mapped, and translated (RFC 4291, section 2.5.5; RFC 2765; RFC 6052). */
+const IPV4_WITHIN = ['::', '::ffff:', '::ffff:0:', '64:ff9b::'];
 const LOCAL = localList();
 
 function localList(): BlockList {
