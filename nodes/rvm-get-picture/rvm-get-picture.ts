@@ -59,7 +59,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   };
   node.on(
     'close',
-    onFlows(RED, 'started', () => void lookForDecoder()),
+    // What keeps it from looking shows with the first picture.
+    onFlows(RED, 'started', () => void lookForDecoder().catch(() => undefined)),
   );
 }
 
