@@ -17,7 +17,7 @@ export interface ClipReport {
 
 /** A process of its own that records clips into files. */
 export class ClipRecorder {
-  readonly #child: ChildProcess = fork(path.join(__dirname, 'clip-driver.js'));
+  readonly #child: ChildProcess = fork(path.join(__dirname, 'clip-driver.js'), { execArgv: [] });
 
   /** The next clip, of so many seconds of the time of this machine. */
   async record(url: string, seconds: number): Promise<ClipReport> {
