@@ -53,7 +53,7 @@ export function build(): void {
   fs.cpSync(path.join(ROOT, 'sandbox', 'fixture'), path.join(DIST, 'sandbox', 'fixture'), {
     recursive: true,
   });
-  fs.chmodSync(path.join(DIST, 'sandbox', 'cli.js'), 0o755);
+  for (const program of programs()) fs.chmodSync(path.join(ROOT, program), 0o755);
   fs.writeFileSync(MARK, '');
 }
 
@@ -61,6 +61,14 @@ export function build(): void {
 export function buildIfStale(): void {
   const builtAt = fs.existsSync(DIST) && fs.existsSync(MARK) ? fs.statSync(MARK).mtimeMs : 0;
   if (SOURCES.some((source) => newest(path.join(ROOT, source)) > builtAt)) build();
+}
+
+/** The programs that package.json names. */
+function programs(): string[] {
+  const { bin } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
+    bin: Record<string, string>;
+  };
+  return Object.values(bin);
 }
 
 function compileServer(): void {

@@ -2,6 +2,9 @@
  * `npm run soak`: a thousand events through a Node-RED that is killed twenty times, at random moments and points on the
  * way of an alarm, for both values of `handledWhen`. `--stored 1000000` then stores that many events and shows that
  * neither memory nor latency grows. Takes minutes; the last line is the result.
+ *
+ * `--engine postgres`: an hour of several Node-RED on one PostgreSQL instead, of all that may happen to them, at random;
+ * `--minutes 10` for a part of it.
  */
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -12,12 +15,15 @@ import { parseArgs } from 'node:util';
 import { seededChance } from '../test/support/inbox/crash-images';
 import { POINT_NAMES, Victim } from '../test/support/inbox/victim';
 import { buildIfStale } from './build';
+import { soakCluster } from './soak-cluster';
 
 type InboxModule = typeof import('../lib/inbox/durable-inbox');
 type DurableInbox = InstanceType<InboxModule['DurableInbox']>;
 type ProvenMessage = Parameters<DurableInbox['accept']>[0];
 
 const OPTIONS = {
+  engine: { type: 'string', default: 'sqlite' },
+  minutes: { type: 'string', default: '60' },
   events: { type: 'string', default: '1000' },
   kills: { type: 'string', default: '20' },
   stored: { type: 'string', default: '0' },
@@ -154,6 +160,7 @@ function consumeAll(inbox: DurableInbox): void {
   inbox
     .consume({
       endpointId: 'webhook',
+      nodeId: 'webhook',
       handledWhen: 'sent',
       redeliverAfter: 120_000,
       maxAttempts: 12,
@@ -199,11 +206,16 @@ function megabytes(bytes: number): number {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: OPTIONS });
-  const [events, kills, stored, seed] = [values.events, values.kills, values.stored, values.seed].map(Number);
-  assert.ok(events !== undefined && kills !== undefined && stored !== undefined && seed !== undefined);
+  const [events, kills, stored] = [Number(values.events), Number(values.kills), Number(values.stored)];
+  const [seed, minutes] = [Number(values.seed), Number(values.minutes)];
   console.log(`seed ${seed}`);
   buildIfStale();
   const chance = seededChance(seed);
+  if (values.engine === 'postgres') {
+    await soakCluster(minutes, chance);
+    console.log(`Soak passed (seed ${seed}).`);
+    return;
+  }
   if (kills > 0)
     for (const mode of ['sent', 'settled'] as const) await killOften(mode, { events, kills }, chance);
   if (stored > 0) await storeMany(stored);

@@ -1,7 +1,8 @@
 import { within } from '../concurrency/within';
 import type { DeadLetter, ProvenMessage } from '../message/record';
+import { enter } from './entering';
 import type { Acceptance } from './inbox';
-import { Looks } from './looks';
+import { Looks } from './spill/looks';
 import type { EventQueues } from './queue/event-queues';
 import type { Spells } from './spill/spells';
 import type { AcceptedBeside } from './spill/spill-store';
@@ -26,12 +27,6 @@ export interface ArrivalsOptions {
   mayRepeat: () => boolean;
 }
 
-interface Entering {
-  storing: Promise<Accepted>;
-  /** It takes too long: the queue does not wait for it any more. */
-  giveUp: () => void;
-}
-
 /** What comes in, on its way into the store, or beside it. */
 export class Arrivals {
   readonly #looks: Looks;
@@ -51,7 +46,7 @@ export class Arrivals {
     const message = newMessage(record);
     if (isSpilled) return this.#spill(record, message);
     const begun = performance.now();
-    const { storing, giveUp } = this.#enter(record, message);
+    const { storing, giveUp } = enter(this.options, record, message);
     const accepted = await within(storing, spillAfter).catch((error: unknown) => this.#failed(error));
     if (accepted === 'failed') return this.#spill(record, message);
     if (accepted === undefined) {
@@ -92,26 +87,6 @@ export class Arrivals {
     return (await within(recovering, spillAfter)) === true;
   }
 
-  /** The queue of an event is told what the store did. */
-  #enter(record: ProvenMessage | DeadLetter, message: NewMessage): Entering {
-    const { store, queues } = this.options;
-    if (record.kind !== 'event')
-      return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
-    const queue = queues.of(record.endpointId);
-    const lease = queue.lease(record);
-    let isAwaited = true;
-    const storing = store.call('accept', { message, lease });
-    storing.then(
-      (accepted) => (isAwaited ? queue.stored(record, lease, accepted) : queue.storedLate(accepted)),
-      () => isAwaited && queue.stored(record, lease, undefined),
-    );
-    const giveUp = (): void => {
-      isAwaited = false;
-      queue.stored(record, lease, undefined);
-    };
-    return { storing, giveUp };
-  }
-
   /** @param storing where the store may take it after all */
   #spill(
     record: ProvenMessage | DeadLetter,
@@ -142,7 +117,7 @@ export class Arrivals {
     });
     if (spilled !== undefined) {
       this.options.health.spilled();
-      this.options.spells.spilled(record.endpointId);
+      this.options.spells.spilled(spilled.node);
     }
     return { outcome, deliveryId };
   }
@@ -153,12 +128,12 @@ export class Arrivals {
   ): Promise<AcceptedBeside> {
     const { spilling, queues, health } = this.options;
     const isEvent = record.kind === 'event';
-    const queue = queues.of(record.endpointId);
-    const lease = isEvent ? queue.leaseBeside(record) : 'no';
+    const { entrance } = queues.of(record.endpointId);
+    const lease = isEvent ? entrance.leaseBeside(record) : 'no';
     const told = (accepted: AcceptedBeside | undefined): void => {
       if (!isEvent) return;
       const warnings = accepted?.spilled === undefined ? [] : warningsOf(accepted.spilled);
-      queue.spilled(withWarnings(record, warnings), lease, accepted);
+      entrance.spilled(withWarnings(record, warnings), lease, accepted);
     };
     try {
       const accepted = await spilling.store.accept({ ...spill, lease });

@@ -1,29 +1,21 @@
 import path from 'node:path';
-import type {
-  Acceptance,
-  Consumer,
-  Consumption,
-  Inbox,
-  InboxState,
-  ListQuery,
-  MessageList,
-  QuarantinedMessage,
-  QuarantineSum,
-  Settlement,
-} from './inbox';
+import type { Acceptance, InboxState, InstanceRow, ListQuery, MessageList } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Watchers } from '../concurrency/watchers';
 import { counted } from '../counted';
 import { Arrivals } from './arrivals';
+import { Endpoints } from './endpoints';
 import { EventQueues } from './queue/event-queues';
-import { Listing } from './listing';
+import { Listing } from './spill/listing';
 import { PatientReading } from './patient-reading';
 import { Quarantine } from './quarantine';
 import { Settling } from './settling';
 import { BothStores } from './spill/both-stores';
 import { Bringing } from './spill/bringing';
 import { Spells } from './spill/spells';
+import { SPILL_REGISTER } from './spill/spill-register';
 import { Spilling } from './spill/spilling';
+import { StoreInbox, type InboxParts } from './store-inbox';
 import { StoreHealth, type InboxNews } from './store-health';
 import { fileSystemWarning } from './file-system';
 import type { Opened } from './store/protocol';
@@ -54,27 +46,28 @@ export interface DurableInboxOptions {
  * The durable inbox: one SQLite file in a thread of its own, files for what it cannot take, and the queues from which
  * events go to their consumers. After a crash each event that was not settled is delivered again, under the same id.
  */
-export class DurableInbox implements Inbox {
+export class DurableInbox extends StoreInbox {
+  protected readonly parts: InboxParts;
   readonly #store: StorePort;
   readonly #both: BothStores;
   readonly #spilling: Spilling;
   readonly #spells: Spells;
   readonly #bringing: Bringing;
   readonly #queues: EventQueues;
+  readonly #endpoints: Endpoints;
   readonly #watchers = new Watchers();
   readonly #log: (news: InboxNews) => void;
   readonly #health: StoreHealth;
   readonly #arrivals: Arrivals;
-  readonly #settling: Settling;
   readonly #reading: PatientReading;
   readonly #listing: Listing;
-  readonly #quarantine: Quarantine;
   readonly #tidying: Tidying;
   #closed = false;
   /** When ids were lost with a part of the file, as `performance.now()` has it. */
   #idsLostAt = -Infinity;
 
   constructor(options: DurableInboxOptions) {
+    super();
     this.#log = options.log ?? (() => undefined);
     const spillAfter = options.spillAfter ?? 2000;
     this.#health = new StoreHealth({
@@ -92,11 +85,19 @@ export class DurableInbox implements Inbox {
       patience: spillAfter,
     });
     this.#queues = this.#queuesOf();
-    this.#spells = new Spells((endpointId) => this.#queues.of(endpointId).reachable);
+    this.#endpoints = new Endpoints(this.#store, this.#queues, {
+      lookAgain: () => this.#health.lookLater(),
+      moved: (node, endpoint) => {
+        this.#spilling.moveAlong(node, endpoint);
+        this.#spells.adopt(endpoint, node);
+      },
+      assigned: (from, to) => this.#spilling.assign(from, to),
+    });
+    this.#spells = new Spells((node) => this.#queues.of(this.#endpoints.endpointOf(node) ?? node).reachable);
     this.#bringing = new Bringing(this.#store, this.#spilling, {
       patience: spillAfter,
       counts: (endpointId, change) => this.#queues.of(endpointId).count(change),
-      entered: (endpointId) => this.#spells.entered(endpointId),
+      entered: (nodeId) => this.#spells.entered(nodeId),
       refused: (count) =>
         this.#log({
           kind: 'line',
@@ -114,15 +115,21 @@ export class DurableInbox implements Inbox {
       isClosed: () => this.#closed,
       mayRepeat: () => performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
     });
-    this.#settling = new Settling(this.#both, this.#queues);
     this.#reading = new PatientReading(this.#store, {
       state: () => this.#health.state,
       hasMore: () => this.#spilling.store.messages.size > 0,
       patience: spillAfter,
     });
     this.#listing = new Listing(this.#reading, this.#spilling, spillAfter);
-    this.#quarantine = new Quarantine(this.#store, this.#reading, () => this.#health.state);
     this.#tidying = new Tidying(this.#store, options.keep);
+    this.parts = {
+      store: this.#both,
+      queues: this.#queues,
+      endpoints: this.#endpoints,
+      settling: new Settling(this.#both, this.#queues),
+      quarantine: new Quarantine(this.#store, this.#reading, () => this.#health.state),
+      watchers: this.#watchers,
+    };
   }
 
   /** Tells where the spill folder could not serve, before it has to. */
@@ -142,82 +149,15 @@ export class DurableInbox implements Inbox {
   }
 
   accept(record: ProvenMessage | DeadLetter): Promise<Acceptance> {
-    return this.#arrivals.accept(record);
-  }
-
-  consume(consumer: Consumer): Consumption {
-    const queue = this.#queues.of(consumer.endpointId);
-    queue.attach(consumer);
-    const own = (act: () => void) => (): void => {
-      if (queue.consumer === consumer) act();
-    };
-    return {
-      pause: own(() => queue.pause()),
-      resume: own(() => {
-        queue.resume();
-        this.#spells.tellOwed(consumer.endpointId);
-      }),
-      end: async () => {
-        if (queue.consumer === consumer) await queue.detach();
-      },
-    };
-  }
-
-  settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
-    return this.#settling.settle(deliveryId, settlement);
-  }
-
-  dismiss(deliveryId: string): Promise<boolean> {
-    return this.#both.call('dismiss', deliveryId);
+    return this.#arrivals.accept(this.#endpoints.atPresent(record));
   }
 
   list(query: ListQuery): Promise<MessageList> {
     return this.#listing.list(query);
   }
 
-  quarantine(message: QuarantinedMessage): void {
-    this.#quarantine.add(message);
-  }
-
-  quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
-    return this.#quarantine.of(endpointId);
-  }
-
-  quarantineSums(): Promise<QuarantineSum[]> {
-    return this.#quarantine.sums();
-  }
-
-  async releaseUpTo(endpointId: string, lastId: number): Promise<void> {
-    await this.#store.call('releaseUpTo', { endpoint: endpointId, id: lastId });
-  }
-
-  async release(ids: readonly number[]): Promise<void> {
-    await this.#store.call('release', [...ids]);
-  }
-
-  viewKey(): Promise<Uint8Array> {
-    return this.#store.call('viewKey', undefined);
-  }
-
-  quarantineKey(): Promise<Uint8Array> {
-    return this.#quarantine.key();
-  }
-
-  waiting(endpointId: string): number {
-    return this.#queues.waiting(endpointId);
-  }
-
-  hasConsumer(endpointId: string): boolean {
-    return this.#queues.hasConsumer(endpointId);
-  }
-
-  leaseOf(deliveryId: string): number | undefined {
-    return this.#queues.leaseOf(deliveryId);
-  }
-
-  /** Endpoints that have events waiting and no consumer. */
-  abandoned(): string[] {
-    return this.#queues.abandoned();
+  async instances(): Promise<InstanceRow[]> {
+    return [];
   }
 
   state(): InboxState {
@@ -226,8 +166,10 @@ export class DurableInbox implements Inbox {
     return { durable: false, fault: 'stored events cannot be read: see to the disk' };
   }
 
-  watch(changed: () => void): () => void {
-    return this.#watchers.add(changed);
+  async wouldKeep(): Promise<boolean> {
+    const { durable } = this.#health.state;
+    if (this.#closed || durable === undefined) return false;
+    return durable || this.#spilling.journal.wouldTake();
   }
 
   async close(): Promise<void> {
@@ -241,13 +183,17 @@ export class DurableInbox implements Inbox {
     this.#queues.close();
   }
 
+  protected override resumed(nodeId: string): void {
+    this.#spells.tellOwed(nodeId);
+  }
+
   #spillingOf(
     { spillFolder, file, lookAgain = LOOK_AGAIN }: DurableInboxOptions,
     patience: number,
   ): Spilling {
     return new Spilling({
       folder: spillFolder,
-      register: path.join(path.dirname(file), 'spill-folders.json'),
+      register: path.join(path.dirname(file), SPILL_REGISTER),
       onLeft: (left) => this.#log({ kind: 'left', file: left }),
       atWork: (endpointId) => this.#queues.of(endpointId).alarmsAtWork(),
       look: (likeness) => this.#store.call('look', likeness),
@@ -255,7 +201,9 @@ export class DurableInbox implements Inbox {
       lookAgain,
       onTaken: () => this.#health.lookLater(),
       waits: (endpointId) => this.#spilledWait(endpointId),
-      restored: (endpointId) => this.#spells.restored(endpointId),
+      restored: (nodeId) => this.#spells.restored(nodeId),
+      nodeOf: (endpointId) => this.#endpoints.nodeOf(endpointId),
+      endpointOf: (nodeId) => this.#endpoints.endpointOf(nodeId),
     });
   }
 
@@ -275,6 +223,8 @@ export class DurableInbox implements Inbox {
       spilled: this.#spilling.store,
       both: this.#both,
       canLease: () => this.#health.state.durable === true && !this.#spilling.mayHold,
+      mayHandOver: () => true,
+      isSettled: () => false,
     };
     return new EventQueues(
       stores,
@@ -297,6 +247,7 @@ export class DurableInbox implements Inbox {
   #opened({ waiting, restored, idsLostSince = Infinity }: Opened): void {
     this.#idsLostAt = performance.now() - idsLostSince;
     if (restored !== false) this.#log({ kind: restored === 'anew' ? 'made-anew' : 'restored' });
+    this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
     this.#health.recover().catch(() => undefined);
   }
@@ -304,6 +255,7 @@ export class DurableInbox implements Inbox {
   /** True when nothing that was spilled is left. @throws RvmError STORE_FAILED */
   async #tryToRecover(): Promise<boolean> {
     await this.#store.call('ping', undefined);
+    this.#endpoints.tellRest();
     if (this.#spilling.mayHold) await this.#bringing.all();
     if (this.#spilling.mayHold) return false;
     const count = this.#spells.over();

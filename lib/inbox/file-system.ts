@@ -36,6 +36,17 @@ export function freeOf(folder: string): number {
   return stat === undefined ? Infinity : stat.bavail * stat.bsize;
 }
 
+/** Makes names in a folder durable: without it one may be gone, or back, after a power loss. @throws Error of the disk */
+export function syncFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const handle = fs.openSync(folder, 'r');
+  try {
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
+}
+
 function statOf(folder: string): fs.StatsFs | undefined {
   try {
     return fs.statfsSync(folder);

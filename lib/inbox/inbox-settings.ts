@@ -1,3 +1,7 @@
+/** Names in the folder of an inbox that is a file: that of the file, and of what is spilled where nothing else is set. */
+export const INBOX_FILE = 'inbox.sqlite';
+export const SPILL_FOLDER = 'spill';
+
 /** How an inbox is kept. */
 export interface InboxSettings {
   /** '' = `spill` in the folder of the inbox. */

@@ -51,6 +51,8 @@ export interface DeliveryTerms {
 /** The one taker of the events of an endpoint. None of its functions may throw. */
 export interface Consumer extends DeliveryTerms {
   endpointId: string;
+  /** Id of the webhook node that has the endpoint: where it had another one before, what is left there comes along. */
+  nodeId: string;
   /** Hands an event to the flow. False where nothing waits for it there: it counts as handled. */
   deliver(delivery: Delivery): boolean;
   /** Told of an event that became a dead letter. `note` is what the flow gave as the reason of a rejection. */
@@ -69,8 +71,11 @@ export interface Consumption {
   /** Nothing is delivered from now on; leases of settled events go on. What may not have left comes again. */
   pause(): void;
   resume(): void;
-  /** Gives all unsettled events back: the next consumer gets them again. Resolves when that is durable, or failed. */
-  end(): Promise<void>;
+  /**
+   * Gives all unsettled events back: the next consumer gets them again. Resolves when that is durable, or failed.
+   * @param isForGood the webhook node is deleted or disabled: its endpoint is nobody's until a node has it
+   */
+  end(isForGood?: boolean): Promise<void>;
 }
 
 /** What a flow says of an event. */
@@ -153,6 +158,20 @@ export interface QuarantineSum {
   lastReason?: string;
 }
 
+/** An instance of Node-RED that shares an inbox. */
+export interface InstanceRow {
+  /** Of one life of its process, unlike its name: the fencing token of its leases. */
+  epoch: string;
+  /** For people. */
+  name: string;
+  /** Milliseconds since its last beat, by the clock of the database. */
+  sinceBeat: number;
+  /** Events that it has leased. */
+  held: number;
+  /** True for the one that asks. */
+  isSelf: boolean;
+}
+
 /** How an inbox fares. */
 export interface InboxState {
   /**
@@ -227,6 +246,24 @@ export interface Inbox {
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number;
 
+  /** By endpoint: events that are open, of whichever instance; also of endpoints that no webhook node has. @throws RvmError `STORE_FAILED` */
+  openByEndpoint(): Promise<Record<string, number>>;
+
+  /**
+   * Gives open events and dead letters of an endpoint that no webhook node has to another one.
+   * @returns how many events wait there then. @throws RvmError `STORE_FAILED`
+   */
+  assign(from: string, to: string): Promise<number>;
+
+  /** Whether a message of this id was accepted from a station, by whichever instance. @throws RvmError `STORE_FAILED` */
+  isKnown(station: string, messageId: string): Promise<boolean>;
+
+  /** The instances of Node-RED that share the inbox, oldest first; none where it belongs to one alone. @throws RvmError `STORE_FAILED` */
+  instances(): Promise<InstanceRow[]>;
+
+  /** Endpoints at which events wait, and whose events are not delivered from here. */
+  abandoned(): string[];
+
   /** True where the events of an endpoint are delivered from here. */
   hasConsumer(endpointId: string): boolean;
 
@@ -234,6 +271,9 @@ export interface Inbox {
   leaseOf(deliveryId: string): number | undefined;
 
   state(): InboxState;
+
+  /** Resolves with whether a message that comes now would be durable in time: in the store, or beside it while it fails. */
+  wouldKeep(): Promise<boolean>;
 
   /** Calls back when `state` or `waiting` has changed. Returns the way to end that. */
   watch(changed: () => void): () => void;

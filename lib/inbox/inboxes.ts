@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import type { Inbox } from './inbox';
-import { areSame, DEFAULT_SETTINGS, type InboxSettings } from './inbox-settings';
+import { areSame, DEFAULT_SETTINGS, SPILL_FOLDER, type InboxSettings } from './inbox-settings';
 import type { RetentionPeriods } from './tidying';
 
 /** Time between the start of the flows and the look for events that wait in vain, in milliseconds: a store opens meanwhile. */
@@ -12,6 +12,7 @@ const MOST_COUNTED = 1000;
 
 /** How an inbox is kept. */
 export interface Keeping {
+  /** Nothing is spilled beside an inbox that has no folder. */
   spillFolder: string;
   keep: RetentionPeriods;
 }
@@ -19,19 +20,31 @@ export interface Keeping {
 /** An inbox as the registry has to do with it. */
 export interface KeptInbox extends Inbox {
   configure(keeping: Keeping): void;
-  /** Tells where the spill folder could not serve, before it has to. */
-  checkSpillFolder(): void;
-  /** Endpoints that have events waiting and no consumer. */
-  abandoned(): string[];
+  /** Tells where the spill folder could not serve, before it has to. Absent where nothing is spilled. */
+  checkSpillFolder?(): void;
 }
 
+/** Where an inbox is, and the way to open it. */
+export interface InboxPlace {
+  /** Of all that decides how it is opened: one key, one inbox. A secret that is part of that cannot be read from it. */
+  readonly key: string;
+  /** What is opened: a folder, or a schema of a database. However many ways lead there, it has one inbox at a time. */
+  readonly store: string;
+  /** By which people know it; holds no secret. */
+  readonly title: string;
+  /** Its folder on this machine; absent where it has none, for several instances share it. */
+  readonly folder?: string;
+  open(keeping: Keeping): KeptInbox;
+}
+
+/** The place of an inbox that is open. */
+export type KnownPlace = Omit<InboxPlace, 'open'>;
+
 export interface InboxesOptions {
-  /** Opens the inbox of a folder. */
-  open: (folder: string, keeping: Keeping) => KeptInbox;
   /** Told of an inbox that is closed, for nobody uses it any more, while so many of its events are not settled. */
-  onLeftBehind: (folder: string, count: number) => void;
+  onLeftBehind: (place: KnownPlace, count: number) => void;
   /** Told of an inbox in which so many events wait for consumers that are gone. */
-  onAbandoned: (folder: string, count: number) => void;
+  onAbandoned: (place: KnownPlace, count: number) => void;
   /** Default 3,000. */
   abandonedAfter?: number;
 }
@@ -39,15 +52,15 @@ export interface InboxesOptions {
 /** The wish of one configuration for an inbox, until it is released. */
 export interface InboxClaim {
   readonly inbox: Inbox;
-  /** True where another configuration laid down otherwise for the same folder before: its settings count. */
+  /** True where another configuration laid down otherwise for the same store before: its settings count. */
   isOverruled(): boolean;
   release(): void;
 }
 
 export interface OpenInbox {
-  /** Of this opening: none that is opened later has it, not even of the same folder. */
+  /** Of this opening: none that is opened later has it, not even of the same place. */
   readonly id: string;
-  readonly folder: string;
+  readonly place: KnownPlace;
   readonly inbox: Inbox;
 }
 
@@ -57,16 +70,18 @@ interface Entry extends OpenInbox {
 
 interface Claim {
   entry: Entry;
+  /** Of the place that was asked for. */
+  key: string;
   /** Absent where it takes the inbox as it is. */
   settings?: InboxSettings;
 }
 
 /**
- * All inboxes of a process, one for each folder. They outlive a deploy: what arrives between two runs of the flows is stored
+ * All inboxes of a process, one for each store. They outlive a deploy: what arrives between two runs of the flows is stored
  * all the same. Only when the flows have started is it known which are wanted, and only then the others are closed.
  */
 export class Inboxes {
-  /** By folder. */
+  /** By key of the place. */
   readonly #entries = new Map<string, Entry>();
   /** Oldest first. */
   readonly #claims = new Set<Claim>();
@@ -74,13 +89,12 @@ export class Inboxes {
   constructor(private readonly options: InboxesOptions) {}
 
   /**
-   * The inbox of a folder, opened at its first claim.
-   * @param folder one name for one folder, whatever links lead to it
+   * The inbox of a place, opened at its first claim. Where its store is claimed in another way already, that way counts.
    * @param settings lays down how it is kept; of several that do, the first counts
    */
-  claim(folder: string, settings?: InboxSettings): InboxClaim {
-    const entry = this.#entryOf(folder);
-    const claim: Claim = { entry, ...(settings && { settings }) };
+  claim(place: InboxPlace, settings?: InboxSettings): InboxClaim {
+    const entry = this.#entryOf(place);
+    const claim: Claim = { entry, key: place.key, ...(settings && { settings }) };
     this.#claims.add(claim);
     if (settings !== undefined) this.#configure(entry);
     return {
@@ -101,21 +115,25 @@ export class Inboxes {
       if (!wanted.has(entry)) void this.#close(entry);
       else if (this.#settingsOf(entry) === undefined) this.#configure(entry);
     }
-    for (const { inbox } of this.#entries.values()) inbox.checkSpillFolder();
+    for (const { inbox } of this.#entries.values()) inbox.checkSpillFolder?.();
     setTimeout(() => this.#reportAbandoned(), this.options.abandonedAfter ?? ABANDONED_AFTER).unref();
   }
 
-  #entryOf(folder: string): Entry {
-    const known = this.#entries.get(folder);
+  #entryOf(place: InboxPlace): Entry {
+    const known = this.#claimedOf(place.store) ?? this.#entries.get(place.key);
     if (known !== undefined) return known;
-    const inbox = this.options.open(folder, keepingOf(folder, DEFAULT_SETTINGS));
-    const entry = { id: randomUUID(), folder, inbox };
-    this.#entries.set(folder, entry);
+    const inbox = place.open(keepingOf(place, DEFAULT_SETTINGS));
+    const entry = { id: randomUUID(), place, inbox };
+    this.#entries.set(place.key, entry);
     return entry;
   }
 
+  #claimedOf(store: string): Entry | undefined {
+    return [...this.#claims].find(({ entry }) => entry.place.store === store)?.entry;
+  }
+
   #configure(entry: Entry): void {
-    entry.inbox.configure(keepingOf(entry.folder, this.#settingsOf(entry) ?? DEFAULT_SETTINGS));
+    entry.inbox.configure(keepingOf(entry.place, this.#settingsOf(entry) ?? DEFAULT_SETTINGS));
   }
 
   #settingsOf(entry: Entry): InboxSettings | undefined {
@@ -124,7 +142,8 @@ export class Inboxes {
     return undefined;
   }
 
-  #isOverruled({ entry, settings }: Claim): boolean {
+  #isOverruled({ entry, key, settings }: Claim): boolean {
+    if (key !== entry.place.key) return true;
     const first = this.#settingsOf(entry);
     return settings !== undefined && first !== undefined && !areSame(settings, first);
   }
@@ -135,26 +154,31 @@ export class Inboxes {
     if (this.#settingsOf(claim.entry) !== undefined) this.#configure(claim.entry);
   }
 
-  /** What is still open there, nobody looks at any more: somebody should know. */
-  async #close({ folder, inbox }: Entry): Promise<void> {
-    this.#entries.delete(folder);
-    const { messages } = await inbox.list({ state: 'open', limit: MOST_COUNTED });
-    if (messages.length > 0) this.options.onLeftBehind(folder, messages.length);
+  /** What is still open there, nobody looks at any more: somebody should know, unless it is reached in another way now. */
+  async #close({ place, inbox }: Entry): Promise<void> {
+    this.#entries.delete(place.key);
+    if (this.#claimedOf(place.store) === undefined) {
+      const { messages } = await inbox.list({ state: 'open', limit: MOST_COUNTED });
+      if (messages.length > 0) this.options.onLeftBehind(place, messages.length);
+    }
     await inbox.close().catch(() => undefined);
   }
 
   /** Events whose consumer is gone for good wait in vain; somebody should know. */
   #reportAbandoned(): void {
-    for (const { inbox, folder } of this.#entries.values()) {
+    for (const { inbox, place } of this.#entries.values()) {
       const count = inbox.abandoned().reduce((sum, endpoint) => sum + inbox.waiting(endpoint), 0);
-      if (count > 0) this.options.onAbandoned(folder, count);
+      if (count > 0) this.options.onAbandoned(place, count);
     }
   }
 }
 
-function keepingOf(folder: string, { spillFolder, keyDays, bodyDays }: InboxSettings): Keeping {
+function keepingOf(
+  { folder }: Pick<InboxPlace, 'folder'>,
+  { spillFolder, keyDays, bodyDays }: InboxSettings,
+): Keeping {
   return {
-    spillFolder: spillFolder === '' ? path.join(folder, 'spill') : path.resolve(folder, spillFolder),
+    spillFolder: folder === undefined ? '' : path.resolve(folder, spillFolder || SPILL_FOLDER),
     keep: { keys: keyDays * DAY, bodies: bodyDays * DAY },
   };
 }

@@ -1,7 +1,7 @@
 import { within } from '../concurrency/within';
 import type { InboxState } from './inbox';
-import { storeFailed, type StorePort } from './store/port';
-import type { CallName, StoreCalls } from './store/protocol';
+import { storeFailed, type AnyStore } from './store/port';
+import type { AnyCall, StoreCalls } from './store/protocol';
 
 export interface PatientReadingOptions {
   state: () => InboxState;
@@ -17,12 +17,12 @@ export class PatientReading {
   #unanswered = 0;
 
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     private readonly options: PatientReadingOptions,
   ) {}
 
   /** @throws RvmError STORE_FAILED */
-  async read<Name extends CallName>(
+  async read<Name extends AnyCall>(
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {

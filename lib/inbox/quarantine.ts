@@ -1,6 +1,6 @@
 import type { InboxState, QuarantinedMessage, QuarantineSum } from './inbox';
 import type { PatientReading } from './patient-reading';
-import type { StorePort } from './store/port';
+import type { AnyStore } from './store/port';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';
 
 /** The messages that nothing proved, in the store. */
@@ -8,7 +8,7 @@ export class Quarantine {
   #key: Promise<Uint8Array> | undefined;
 
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     private readonly reading: PatientReading,
     private readonly state: () => InboxState,
   ) {}

@@ -8,6 +8,8 @@ export type InboxNews =
   | (StoreWarning & { folder?: string })
   | { kind: 'no-spill'; folder: string; reason: string }
   | { kind: 'fault'; reason: string }
+  /** It can store again, after a fault that was told. */
+  | { kind: 'back' }
   | { kind: 'restored' | 'made-anew' }
   | { kind: 'spilling' }
   /** So many messages, those of all endpoints, are no longer kept beside it. */
@@ -37,6 +39,8 @@ export class StoreHealth {
   #state: InboxState = { durable: undefined };
   #recovering: Promise<boolean> | undefined;
   #toldSpilling = false;
+  /** A fault was told, and not its end. */
+  #owesEnd = false;
   /** The fault that was told last: a disk that fails again and again is not a line each time. */
   #told: { reason: string; at: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -54,6 +58,8 @@ export class StoreHealth {
     if (this.#state.durable === true) return;
     if (this.#told !== undefined && performance.now() - this.#told.at > COMES_AGAIN) this.#told = undefined;
     this.#state = { durable: true };
+    if (this.#owesEnd) this.options.log({ kind: 'back' });
+    this.#owesEnd = false;
     this.slow.ends();
     this.options.changed();
   }
@@ -65,6 +71,7 @@ export class StoreHealth {
     if (isNews) {
       this.#told = { reason, at: performance.now() };
       this.options.log({ kind: 'fault', reason });
+      this.#owesEnd = true;
     }
     this.#cannotStore(reason);
   }

@@ -1,4 +1,4 @@
-import type { StorePort } from './store/port';
+import type { AnyStore } from './store/port';
 
 /** In milliseconds. */
 export interface RetentionPeriods {
@@ -18,7 +18,7 @@ export class Tidying {
   #closed = false;
 
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     /** Counts from the next step on. */
     public keep: RetentionPeriods,
   ) {

@@ -1,5 +1,5 @@
 /** Who stands at the other end of a TLS connection. */
-type Party = 'service' | 'proxy' | 'relay';
+type Party = 'service' | 'proxy' | 'relay' | 'database';
 
 /** What OpenSSL makes of an answer in clear. */
 const NO_TLS = /^(ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|ERR_SSL_HTTP_REQUEST|EPROTO)$/;
@@ -20,11 +20,21 @@ const OWN_AUTHORITY: Readonly<Record<Party, string>> = {
   service: OF_THE_CLOUD,
   relay: OF_THE_CLOUD,
   proxy: 'its certificate authority goes into NODE_EXTRA_CA_CERTS',
+  database:
+    'a certificate authority of your own goes into the TLS node of the inbox, or into NODE_EXTRA_CA_CERTS',
+};
+/** The node of which a TLS node is set. */
+const OWNER: Readonly<Record<Party, string>> = {
+  service: 'cloud',
+  relay: 'cloud',
+  proxy: 'cloud',
+  database: 'inbox',
 };
 const IN_CLEAR: Readonly<Record<Party, string>> = {
   service: 'http:// instead of https://',
   proxy: 'http:// instead of https://',
   relay: 'rtsp:// instead of rtsps://',
+  database: 'PostgreSQL',
 };
 
 /**
@@ -37,13 +47,13 @@ export function tlsFault(code: string, message: string, party: Party): string | 
     return `The proxy ends the TLS handshake (${code}): it may ask for a certificate of the client, which it does not get.`;
   }
   if (ASKED.test(said)) {
-    return `The ${party} asks for a certificate of the client (${code}): enter it in the TLS node of the cloud.`;
+    return `The ${party} asks for a certificate of the client (${code}): enter it in the TLS node of the ${OWNER[party]}.`;
   }
   if (REFUSED.test(said)) {
-    return `The ${party} does not accept the certificate of the client (${code}): check the one in the TLS node of the cloud.`;
+    return `The ${party} does not accept the certificate of the client (${code}): check the one in the TLS node of the ${OWNER[party]}.`;
   }
   if (ALERT.test(said)) {
-    return `The ${party} ends the TLS handshake (${code}): it may ask for a certificate of the client, which goes into the TLS node of the cloud, or for another version of TLS.`;
+    return `The ${party} ends the TLS handshake (${code}): it may ask for a certificate of the client, which goes into the TLS node of the ${OWNER[party]}, or for another version of TLS.`;
   }
   if (NO_TLS.test(code)) {
     return `What answers at the address of the ${party} does not speak TLS as expected (${code}): is it ${IN_CLEAR[party]}?`;
@@ -56,7 +66,8 @@ function cure(code: string, party: Party): string {
   if (UNKNOWN_AUTHORITY.test(code)) return `check its address; ${OWN_AUTHORITY[party]}`;
   if (OUT_OF_DATE.test(code)) return `check the clock of this machine, then tell who runs the ${party}`;
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const name = party === 'service' ? ', or enter the name in the TLS node of the cloud' : '';
+    const hasName = party === 'service' || party === 'database';
+    const name = hasName ? `, or enter the name in the TLS node of the ${OWNER[party]}` : '';
     return `it is for another name: check the address of the ${party}${name}`;
   }
   return `check its address; ${OWN_AUTHORITY[party]}`;

@@ -25,32 +25,41 @@ export interface TlsOptions {
 
 const PEM = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/;
 
-/** @throws RvmError CONFIG_MISSING for what is no certificate or key, and for a key that fits neither. */
-export function tlsOptions({ servername, rejectUnauthorized, ...files }: TlsSettings = {}): TlsOptions {
+/**
+ * @param owner the node that has them
+ * @throws RvmError CONFIG_MISSING for what is no certificate or key, and for a key that fits neither.
+ */
+export function tlsOptions(
+  { servername, rejectUnauthorized, ...files }: TlsSettings = {},
+  owner: 'cloud' | 'inbox' = 'cloud',
+): TlsOptions {
   return {
-    secureContext: contextOf(files),
+    secureContext: contextOf(files, owner),
     ...(servername === undefined || servername === '' ? {} : { servername }),
     // What is not said is not allowed.
     ...(rejectUnauthorized === false ? { rejectUnauthorized } : {}),
   };
 }
 
-function contextOf(files: Omit<TlsSettings, 'servername' | 'rejectUnauthorized'>): SecureContext {
+function contextOf(
+  files: Omit<TlsSettings, 'servername' | 'rejectUnauthorized'>,
+  owner: string,
+): SecureContext {
   // OpenSSL passes over what it cannot read here, and would then trust nobody.
   if (files.ca !== undefined && !PEM.test(files.ca.toString())) {
-    throw unusable('its CA file holds no certificate in PEM form');
+    throw unusable('its CA file holds no certificate in PEM form', owner);
   }
   try {
     return createSecureContext(files);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw unusable(`certificate, key and passphrase do not fit${code}`);
+    throw unusable(`certificate, key and passphrase do not fit${code}`, owner);
   }
 }
 
-function unusable(reason: string): RvmError {
+function unusable(reason: string, owner: string): RvmError {
   return new RvmError(
     'CONFIG_MISSING',
-    `The TLS node of the cloud cannot be used: ${reason}; correct it there.`,
+    `The TLS node of the ${owner} cannot be used: ${reason}; correct it there.`,
   );
 }

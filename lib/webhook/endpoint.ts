@@ -12,7 +12,7 @@ export type Middleware = (
 
 /** One live webhook address. */
 export interface Endpoint {
-  /** Consumer id in the inbox. */
+  /** Consumer id in the inbox: an `endpointKey`. */
   id: string;
   /** Full path, such as `/remote-monitoring/abc`. */
   path: string;

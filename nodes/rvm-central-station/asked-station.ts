@@ -15,7 +15,8 @@ import {
 import { SandboxHost } from '../rvm-cloud/sandbox-host';
 import { SANDBOX } from '../rvm-cloud/url-rule';
 import { DRAFT_CREDENTIALS, type StationDraft } from '../support/picker-data';
-import { textOf, unsetVariables, type UnsetVariables } from '../support/settings';
+import { draftVariableError, textOf, unsetVariables } from '../support/settings';
+import { storedSecret, withoutKey } from '../support/tls-node';
 import { stationById } from './find-station';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
@@ -46,7 +47,7 @@ export async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Re
 export async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Use<Result>): Promise<Result> {
   const draft = draftIn(asked);
   const unset = unsetVariables(draft.station, draft.cloud, draft.credentials);
-  if (unset !== undefined) throw variablesInDraft(unset);
+  if (unset !== undefined) throw draftVariableError(unset);
   if (baseUrlOf(draft.cloud) !== SANDBOX) {
     const { apiKey = '', username = '', password = '' } = draft.credentials;
     const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
@@ -103,17 +104,6 @@ async function withClient<Result>(connection: CloudConnection & Access, use: Use
   }
 }
 
-/** The certificates that are trusted are no secret; what proves who we are is. */
-function withoutKey(tls: CloudConnection['tls']): CloudConnection['tls'] {
-  if (tls === undefined) return undefined;
-  if (tls.key !== undefined || tls.pfx !== undefined) throw storedSecret('The key of the TLS node');
-  return tls;
-}
-
-function storedSecret(what: string): RvmError {
-  return new RvmError('CONFIG_MISSING', `${what} is used by deployed nodes only: deploy the flow first.`);
-}
-
 function draftIn({ station, cloud, credentials }: JsonRecord): StationDraft {
   if (!isRecord(station) || !isRecord(cloud)) {
     throw new RvmError('CONFIG_MISSING', 'This Central Station has no cloud: choose one in its settings.');
@@ -121,13 +111,4 @@ function draftIn({ station, cloud, credentials }: JsonRecord): StationDraft {
   const typed = isRecord(credentials) ? credentials : {};
   const texts = DRAFT_CREDENTIALS.map((name) => [name, textOf(typed, name)] as const);
   return { station, cloud, credentials: Object.fromEntries(texts) };
-}
-
-function variablesInDraft(variables: UnsetVariables): RvmError {
-  const isOne = variables.length === 1;
-  const names = variables.join(', ');
-  return new RvmError(
-    'CONFIG_MISSING',
-    `The environment ${isOne ? `variable ${names} is` : `variables ${names} are`} read by deployed nodes only: deploy the flow first.`,
-  );
 }

@@ -4,13 +4,10 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import type { TestResult } from '../../lib/station-test';
 import { RvmError } from '../../lib/error';
 import type { JsonRecord } from '../../lib/json/json-record';
-import { readRoute, writeRoute } from '../support/admin-route';
+import { readRoute, TO_DEPLOY, writeRoute } from '../support/admin-route';
 import type { PickedDevice, PickedTarget } from '../support/picker-data';
 import { textOf } from '../support/settings';
 import { withDraft, withStation } from './asked-station';
-
-/** The permission of Node-RED to deploy: who has it can have the runtime ask any address. */
-const TO_DEPLOY = 'flows.write';
 
 type TestModule = typeof import('../../lib/station-test');
 

@@ -2,9 +2,9 @@ import type { NodeAPI } from 'node-red';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import { RvmError } from '../../lib/error';
 import { textOf, type Properties } from '../support/settings';
+import { tlsOf } from '../support/tls-node';
 import type { CloudNode } from './cloud-node';
 import { newDecoder } from './ffmpeg';
-import { tlsOf } from './reach';
 import { videoSettingsOf } from './video-settings';
 
 type VideoModule = typeof import('../../lib/video/cloud-video');
@@ -43,7 +43,7 @@ export class VideoHost {
   async #made(): Promise<CloudVideo> {
     const { sessions, relayHosts, localRelays } = videoSettingsOf(this.#properties);
     const relays = { suffixes: relayHosts, localAllowed: localRelays, ...(await this.#ownRelay()) };
-    const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(this.#properties, 'tls'));
+    const tls = this.#node.isSandbox ? undefined : tlsOf(this.#RED, textOf(this.#properties, 'tls'), 'cloud');
 
     // Loaded here and not above: registering types must not cost the memory of a video client.
     const { CloudVideo } = require('../../lib/video/cloud-video') as VideoModule;

@@ -3,8 +3,9 @@ import { RvmError } from '../../lib/error';
 import { isRecord } from '../../lib/json/json-record';
 import { userAgent } from '../support/package-version';
 import { choiceOf, flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
+import { tlsOf } from '../support/tls-node';
 import type { CloudConnection, Sandbox, SandboxOptions } from './cloud-node';
-import { proxyOf, tlsOf } from './reach';
+import { proxyOf } from './reach';
 import { SANDBOX } from './url-rule';
 
 /** Where the sandbox listens, and how it gives live video; `false` where the settings forbid it. */
@@ -32,7 +33,7 @@ export function serviceConnection(
   properties: Properties,
   credentials: Pick<CloudConnection, 'apiKey' | 'loginExtra'>,
 ): CloudConnection {
-  const tls = tlsOf(RED, textOf(properties, 'tls'));
+  const tls = tlsOf(RED, textOf(properties, 'tls'), 'cloud');
   const proxy = proxyOf(RED, textOf(properties, 'proxy'));
   return { ...details(properties), ...credentials, tls, proxy, baseUrl: baseUrlOf(properties) };
 }

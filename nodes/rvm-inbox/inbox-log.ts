@@ -1,10 +1,12 @@
 import type { NodeAPI } from 'node-red';
+import type { KnownPlace } from '../../lib/inbox/inboxes';
 import type { SlowSpell } from '../../lib/inbox/slow-store';
 import type { Salvaged } from '../../lib/inbox/store/protocol';
 import type { InboxNews } from '../../lib/inbox/store-health';
 
 /** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
-const LOG = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox.log';
+export const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
+const LOG = `${INBOX_TEXTS}.log`;
 
 /** Logs what an operator should know of the inbox of a folder. */
 export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
@@ -42,6 +44,14 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
       return logSalvaged(RED, folder, news);
     case 'reserve-used':
       return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
+    case 'back':
+      // What it means for what was spilled is told as `read-back`.
+      return undefined;
+    case 'unsafe':
+    case 'epoch-lost':
+    case 'taken-over':
+      // Of one that is shared, which has lines of its own.
+      return undefined;
     default:
       return news satisfies never;
   }
@@ -59,15 +69,18 @@ function logSalvaged(RED: NodeAPI, folder: string, { file, open, ids, rest }: Sa
   RED.log.error(RED._(`${LOG}.salvaged`, { folder, file, open, ids, rest }));
 }
 
-function seconds(ms: number): string {
+/** A duration for people. @param ms milliseconds */
+export function seconds(ms: number): string {
   return (ms / 1000).toFixed(1);
 }
 
-/** Events that nobody looks at any more: `leftBehind` in a folder that is used no more, `abandoned` by their webhook node. */
+/** Events that nobody looks at any more: `leftBehind` in an inbox that is used no more, `abandoned` by their webhook node. */
 export function logForgotten(
   RED: NodeAPI,
   kind: 'leftBehind' | 'abandoned',
-  told: { folder: string; count: number },
+  { title, folder }: KnownPlace,
+  count: number,
 ): void {
-  RED.log.warn(RED._(`${LOG}.${kind}`, told));
+  const text = folder === undefined ? `${kind}Shared` : kind;
+  RED.log.warn(RED._(`${LOG}.${text}`, { folder: title, inbox: title, count }));
 }

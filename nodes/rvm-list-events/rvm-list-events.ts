@@ -5,7 +5,7 @@ import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { listAll } from '../../lib/inbox/read-all';
 import { readTime, timeOf } from '../../lib/time';
-import { allInboxes, claimInbox, DEFAULTS } from '../rvm-inbox/inboxes';
+import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus } from '../support/failure-status';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
@@ -57,7 +57,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   // Without a webhook node no inbox is open; what the default one holds is asked for all the same.
   let claim: InboxClaim | undefined;
   const inboxes = (): Inbox[] =>
-    allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED, DEFAULTS)).inbox];
+    allInboxes().length > 0 ? allInboxes() : [(claim ??= claimInbox(RED)).inbox];
   node.on('close', () => claim?.release());
   /** Why the last list was not all. */
   let missing: RvmError | undefined;

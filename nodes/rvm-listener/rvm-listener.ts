@@ -26,7 +26,10 @@ function listenersOf(RED: NodeAPI): Listeners {
   if (listeners !== undefined) return listeners;
   const all = new Listeners({
     log: (line) => RED.log.warn(line),
-    dispatcher: { unknownPaths: { begin: PATHS_BEGIN, paths: unknownPaths(RED) } },
+    dispatcher: {
+      unknownPaths: { begin: PATHS_BEGIN, paths: unknownPaths(RED) },
+      probesBelow: PATHS_BEGIN,
+    },
   });
   onFlows(RED, 'started', () => void all.flowsStarted());
   onFlows(RED, 'stopping', () => all.flowsStopping());
@@ -39,6 +42,7 @@ class OwnServer {
   readonly #properties: Properties;
   readonly #claim: ListenerClaim | undefined;
   readonly #end: (() => void)[] = [];
+  #setPort: string | undefined;
   #settingFault: RvmError | undefined;
   #reported: string | undefined;
 
@@ -55,6 +59,7 @@ class OwnServer {
     node.server = {
       dispatcher,
       pages: listener?.pages ?? new Pages(),
+      port: this.#setPort,
       fullPath: (path) => `/${path}`.replace(/\/{2,}/g, '/'),
       isReserved: () => false,
       loopbackOrigin: () => listener?.origin,
@@ -74,6 +79,7 @@ class OwnServer {
   #tryToClaim(): ListenerClaim | undefined {
     try {
       const place = { port: this.#port(), host: textOf(this.#properties, 'host').trim() };
+      this.#setPort = String(place.port);
       return listenersOf(this.RED).claim(place, this.#settings());
     } catch (error) {
       this.#settingFault = error as RvmError;

@@ -1,6 +1,6 @@
 import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
-import type { QuarantineSum } from '../../lib/inbox/inbox';
+import type { InstanceRow, QuarantineSum } from '../../lib/inbox/inbox';
 import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/unseen-problems';
 import type { PictureKind } from '../support/last-pictures';
@@ -23,14 +23,38 @@ export interface SidebarRow extends EventRow {
 export interface QuarantineRow extends QuarantineSum {
   /** Names the inbox in what is asked for; ids of messages count in it alone. */
   inbox: string;
-  /** Its folder; null where there is no other inbox. */
-  folder: string | null;
-  /** Of the *webhook in*; null where it is not deployed any more. */
-  path: string | null;
-  /** By which people know it; null as the path. */
+  /** By which people know that inbox; null where there is no other. */
+  inboxTitle: string | null;
+  /** At which they came; a node id where an earlier version of the package kept them. */
+  path: string;
+  /** By which people know the *webhook in* that has it; null where none has. */
   title: string | null;
   /** True where its *webhook in* can look at them: it uses this inbox. */
   canVerify: boolean;
+}
+
+/** A *webhook in* that can be given events. */
+export interface Taker {
+  endpointId: string;
+  path: string;
+  /** By which people know it. */
+  title: string;
+}
+
+/** Events that wait at a path that no *webhook in* of this Node-RED has. */
+export interface AbandonedRow {
+  /** Names the inbox in what is asked for. */
+  inbox: string;
+  /** By which people know it; null where there is no other inbox. */
+  inboxTitle: string | null;
+  endpointId: string;
+  /** A node id where an earlier version of the package kept them. */
+  path: string;
+  /** That of the listener; '' = the one of Node-RED itself. */
+  port: string;
+  count: number;
+  /** Those that use this inbox. */
+  takers: Taker[];
 }
 
 /** What went wrong at a *webhook in*, and nothing has cured since. */
@@ -51,6 +75,13 @@ export interface StationRow {
   status: NodeStatus;
 }
 
+/** The instances of Node-RED that share an inbox, oldest first. */
+export interface SharingRow {
+  /** By which people know the inbox. */
+  inbox: string;
+  instances: InstanceRow[];
+}
+
 /** A site of the sandbox that waits to be accepted, as the sidebar shows it. */
 export interface PendingRow {
   /** Id of the config node whose sandbox it is. */
@@ -69,6 +100,7 @@ export interface Overview {
   /** Of those, and of older ones, what no flow gets any more: dead letters, conflicts, and what came too late. */
   dead: SidebarRow[];
   quarantine: QuarantineRow[];
+  abandoned: AbandonedRow[];
   /** Refused messages of each *webhook in* of whose reason the quarantine does not tell. */
   refused: ProblemRow[];
   /** Problems that no flow took. */
@@ -81,8 +113,11 @@ export interface Overview {
   hasUnseen: boolean;
   stations: StationRow[];
   pending: PendingRow[];
+  sharing: SharingRow[];
   /** Why an inbox cannot store, or be read; null where all can. */
   fault: string | null;
+  /** True where alarms for an inbox that fails are left unanswered meanwhile, for nothing is kept beside one that is shared. */
+  isCut: boolean;
   /** True where an inbox cannot be read: what it holds is not among the events. */
   isPartial: boolean;
 }

@@ -4,11 +4,11 @@ import { own, present, rowOf, said } from './row.editor';
 
 /** What nothing proved at a *webhook in*. */
 export function quarantineRow(row: QuarantineRow): JQuery {
-  const { count, lastTime, lastReason, title, folder } = row;
+  const { count, lastTime, lastReason, title, path, inboxTitle } = row;
   const cure = lastReason === undefined ? null : said(`shared.problem.${lastReason}`);
-  const inbox = folder === null ? null : own('inbox', { folder });
+  const inbox = inboxTitle === null ? null : own('inbox', { folder: inboxTitle });
   const told = present([own('unproven', { count }), cure], '. ');
-  return rowOf(title ?? own('notDeployed'), told, lastOf(row, inbox)).attr('title', lastTime);
+  return rowOf(title ?? own('notDeployed', { path }), told, lastOf(row, inbox)).attr('title', lastTime);
 }
 
 /** What went wrong at a *webhook in*. */

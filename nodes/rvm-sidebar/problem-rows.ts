@@ -16,7 +16,10 @@ export function problemRows(RED: NodeAPI, quarantine: readonly QuarantineRow[]):
   const ids = webhookIds().filter((id) => findWebhook(RED, id) !== undefined);
   const rows = ids.flatMap((id) => rowsOf(RED, id));
   const isKept = ({ webhook, reason }: Row): boolean =>
-    quarantine.some(({ endpointId, lastReason }) => endpointId === webhook && lastReason === reason);
+    quarantine.some(
+      ({ endpointId, lastReason }) =>
+        lastReason === reason && endpointId === findWebhook(RED, webhook)?.endpointId,
+    );
   return {
     refused: rows.filter((row) => isRefusal(row.reason) && !isKept(row)).map(shown),
     problems: rows.filter(({ reason }) => !isRefusal(reason)).map(shown),

@@ -1,13 +1,16 @@
 import { ask, post } from '../support/editor/ask';
+import { AbandonedList } from './abandoned-list.editor';
 import { EventList, eventTexts, whyLine } from './event-list.editor';
 import {
   DEAD_ACTIONS,
   QUARANTINE_ACTIONS,
+  type AbandonedRow,
   type Overview,
   type PendingRow,
   type QuarantineRow,
   type SidebarRow,
 } from './overview';
+import { InstanceList } from './instance-list.editor';
 import { problemRow, quarantineRow, unknownPathRow } from './problem-row.editor';
 import { nothing, own, present, rowOf, said, textOf } from './row.editor';
 import { StationList, type OpenCamera } from './station-list.editor';
@@ -18,7 +21,17 @@ import { VideoPanel } from './video-panel.editor';
 const EVERY = 1000;
 
 /** What needs hands stands first, where there is any: the sidebar may be a few lines high. */
-const LISTS = ['problems', 'quarantine', 'unknownPaths', 'dead', 'stations', 'pending', 'events'] as const;
+const LISTS = [
+  'problems',
+  'abandoned',
+  'quarantine',
+  'unknownPaths',
+  'dead',
+  'stations',
+  'pending',
+  'instances',
+  'events',
+] as const;
 type List = (typeof LISTS)[number];
 
 /** Whether the first row of a list can be seen; true for one without rows, which is not shown. */
@@ -41,6 +54,8 @@ class Sidebar {
   readonly #stations: StationList;
   readonly #events: EventList;
   readonly #dead: EventList;
+  readonly #abandoned: AbandonedList;
+  readonly #instances: InstanceList;
   /** What is shown, so that nothing that is the same is drawn again under the pointer. */
   #shown = '';
   #asking = false;
@@ -55,6 +70,8 @@ class Sidebar {
     this.#events = new EventList(this.#lists.events, options);
     const below = (row: SidebarRow): JQuery => whyLine(row).add(this.#deadActions(row));
     this.#dead = new EventList(this.#lists.dead, { ...options, below });
+    this.#instances = new InstanceList(this.#lists.instances);
+    this.#abandoned = new AbandonedList(this.#lists.abandoned, (row, to) => void this.#assign(row, to));
     this.content.on('keydown', (event) => {
       if (event.key === 'Escape') this.#panel.close();
     });
@@ -94,18 +111,24 @@ class Sidebar {
     await post(said, 'problems-seen', { lastProblem });
   }
 
-  #show(overview: Overview): void {
+  /** What the instances tell is another each second. */
+  #show({ sharing, ...overview }: Overview): void {
+    this.#instances.show(sharing);
+    this.#toggle('instances', sharing.length > 0);
     const shown = JSON.stringify(overview);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const { stations, pending, events, dead, quarantine, refused, problems, fault, isPartial } = overview;
-    this.#fault.text(fault === null ? '' : own('notDurable', { reason: fault }));
+    const { stations, pending, events, dead, quarantine, refused, problems, fault, isCut, isPartial } =
+      overview;
+    this.#fault.text(fault === null ? '' : own(isCut ? 'cut' : 'notDurable', { reason: fault }));
     this.#alarm.toggle(stations.some(({ isSandbox }) => isSandbox));
     this.#stations.show(stations, events);
     this.#thumbnails.forgetAllBut([...events, ...dead]);
     this.#events.show(events, ...(isPartial ? [$('<div class="rvm-quiet">').text(own('partial'))] : []));
     this.#dead.show(dead);
     this.#toggle('dead', dead.length > 0);
+    this.#abandoned.show(overview.abandoned);
+    this.#toggle('abandoned', overview.abandoned.length > 0);
     this.#fillUrgent(
       'pending',
       pending.map((row) => pendingRow(row).append(this.#acceptButton(row))),
@@ -118,7 +141,10 @@ class Sidebar {
     this.#fillUrgent('unknownPaths', overview.unknownPaths.map(unknownPathRow));
   }
 
-  #fillUrgent(name: Exclude<List, 'stations' | 'events' | 'dead'>, rows: readonly JQuery[]): void {
+  #fillUrgent(
+    name: Exclude<List, 'stations' | 'events' | 'dead' | 'abandoned' | 'instances'>,
+    rows: readonly JQuery[],
+  ): void {
     this.#lists[name].empty().append(rows.length > 0 ? [...rows] : nothing());
     this.#toggle(name, rows.length > 0);
   }
@@ -158,6 +184,11 @@ class Sidebar {
         RED.notify(own('accepted', { count: answer.accepted }), { timeout: 4000 });
       }
     });
+  }
+
+  async #assign({ inbox, endpointId }: AbandonedRow, to: string): Promise<void> {
+    const answer = await this.#act<{ assigned: number }>('abandoned-events', { inbox, endpointId, to });
+    if (answer !== undefined) RED.notify(own('assigned', { count: answer.assigned }), { timeout: 4000 });
   }
 
   #acceptButton({ cloud, customer, site }: PendingRow): JQuery {

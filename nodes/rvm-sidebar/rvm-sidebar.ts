@@ -5,18 +5,21 @@ import { eventRow } from '../../lib/inbox/event-row';
 import type { DeadReason, Inbox, ListedMessage } from '../../lib/inbox/inbox';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import { listAll, readAll } from '../../lib/inbox/read-all';
-import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
-import { allInboxes, openInboxes, shownFolder } from '../rvm-inbox/inboxes';
+import { allInboxes, openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { pictureKindOf, pictureOf } from '../support/last-pictures';
 import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
-import { deployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
+import { notDeployed, webhookAt } from '../rvm-webhook-in/webhook-node';
+import { placeOfKey } from '../../lib/webhook/receive/endpoint-key';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { problemKey } from '../support/problem-text';
 import { unknownPaths } from '../support/unknown-paths';
 import { nodeIsNewEnough } from '../support/node-version';
+import { AbandonedEvents } from './abandoned-events';
 import { hasVideo } from './asked-video';
+import { inboxFaults } from './inbox-faults';
+import { sharingRows } from './instances';
 import { problemRows } from './problem-rows';
 import {
   DEAD_ACTIONS,
@@ -33,16 +36,18 @@ import { addVideoRoutes } from './video-routes';
 /** Rows of a list. */
 const MOST = 50;
 
-async function overview(RED: NodeAPI): Promise<Overview> {
-  const [events, dead, quarantine] = await Promise.all([
+async function overview(RED: NodeAPI, abandoned: AbandonedEvents): Promise<Overview> {
+  const [events, dead, quarantine, sharing] = await Promise.all([
     listAll(allInboxes(), { state: 'all', limit: MOST }),
     listAll(allInboxes(), { state: 'dead', limit: MOST }),
     quarantineOf(RED),
+    sharingRows(),
   ]);
   return {
     events: events.messages.map((message) => sidebarRow(RED, message)),
     dead: dead.messages.map((message) => sidebarRow(RED, message)),
     quarantine,
+    abandoned: abandoned.rows(),
     ...problemRows(RED, quarantine),
     unknownPaths: unknownPaths(RED).all(),
     stations: allStations(RED).map((station): StationRow => ({
@@ -53,17 +58,9 @@ async function overview(RED: NodeAPI): Promise<Overview> {
       status: station.status(),
     })),
     pending: pendingSites(RED),
-    fault: faultOf(events.faults),
-    isPartial: events.faults.length > 0,
+    sharing,
+    ...inboxFaults(events.faults),
   };
-}
-
-/** Why an inbox cannot store, or be read; null where all can. @param unread what was thrown where they were read */
-function faultOf(unread: readonly unknown[]): string | null {
-  const failing = allInboxes().map((inbox) => inbox.state());
-  const faults = failing.flatMap(({ durable, fault }) => (durable === false ? [fault ?? ''] : []));
-  const [first] = [...faults, ...unread.map((error) => reasonOf(error))];
-  return first ?? null;
 }
 
 function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
@@ -87,12 +84,12 @@ async function quarantineOf(RED: NodeAPI): Promise<QuarantineRow[]> {
 
 async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRow[]> {
   const sums = await open.inbox.quarantineSums();
-  const folder = openInboxes().length > 1 ? shownFolder(RED, open) : null;
+  const inboxTitle = openInboxes().length > 1 ? shownTitle(RED, open) : null;
   return sums.map((sum) => {
-    const webhook = findWebhook(RED, sum.endpointId);
-    const path = webhook?.path ?? null;
-    const canVerify = path !== null && open.inbox.hasConsumer(sum.endpointId);
-    return { ...sum, inbox: open.id, folder, path, title: webhook?.title ?? null, canVerify };
+    const webhook = webhookAt(RED, sum.endpointId)?.webhook;
+    const canVerify = webhook !== undefined && open.inbox.hasConsumer(sum.endpointId);
+    const { path } = placeOfKey(sum.endpointId);
+    return { ...sum, inbox: open.id, inboxTitle, path, title: webhook?.title ?? null, canVerify };
   });
 }
 
@@ -127,7 +124,8 @@ async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accep
   }
   if (action === 'verify') return { accepted: await judgeAgain(RED, endpointId, inbox) };
   await inbox.releaseUpTo(endpointId, lastId);
-  problemsOf(endpointId).forgetRefusals();
+  const id = webhookAt(RED, endpointId)?.id;
+  if (id !== undefined) problemsOf(id).forgetRefusals();
   return { accepted: 0 };
 }
 
@@ -137,7 +135,8 @@ function isId(value: unknown): value is number {
 
 /** A webhook looks into its own inbox alone. */
 async function judgeAgain(RED: NodeAPI, endpointId: string, inbox: Inbox): Promise<number> {
-  const webhook = deployedWebhook(RED, endpointId);
+  const webhook = webhookAt(RED, endpointId)?.webhook;
+  if (webhook === undefined) throw notDeployed();
   if (inbox.hasConsumer(endpointId)) return webhook.judgeAgain();
   throw new RvmError(
     'CONFIG_MISSING',
@@ -159,12 +158,14 @@ function picture({ deliveryId }: JsonRecord): Picture {
 /** What the sidebar "Remote monitoring" asks. */
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
-  readRoute(RED, 'overview', () => overview(RED));
+  const abandoned = new AbandonedEvents(RED);
+  readRoute(RED, 'overview', () => overview(RED, abandoned));
   readRoute(RED, 'picture', picture);
   // Not the question for the overview: that is asked by whatever polls, and changes nothing.
   writeRoute(RED, 'problems-seen', seen);
   writeRoute(RED, 'dead-letters', actOnDead);
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
+  writeRoute(RED, 'abandoned-events', (asked) => abandoned.assign(asked));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));
   writeRoute(RED, 'sandbox-sites', (asked) => acceptSite(RED, asked));
   addVideoRoutes(RED);

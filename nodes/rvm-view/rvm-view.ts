@@ -1,4 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
+import { within } from '../../lib/concurrency/within';
 import { RvmError } from '../../lib/error';
 import {
   LONGEST_VIEW_MIN,
@@ -16,7 +17,7 @@ import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../su
 import { status } from '../support/status';
 import { videoOf } from '../support/video-input';
 import { rightFor } from './view-right';
-import { viewsOf, type Views } from './view-servers';
+import { renewKey, viewsOf, type Views } from './view-servers';
 import { StationView } from './view-source';
 
 type AddressModule = typeof import('../../lib/video/view/address');
@@ -25,6 +26,10 @@ type AddressModule = typeof import('../../lib/video/view/address');
 const VIEW_PATH = 'remote-monitoring/view/';
 /** At most one line of a kind in this time, in milliseconds. */
 const QUIET_PERIOD = 60_000;
+/** Between two questions to an inbox that cannot give the key, in milliseconds. */
+const RETRY = 5000;
+/** For the inbox to say which key it is now, in milliseconds. */
+const RENEW_WITHIN = 1000;
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
@@ -82,7 +87,9 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const right = rightFor(grant, Date.now());
     const views = await attachedOnce();
     const { signAddress } = require('../../lib/video/view/address') as AddressModule;
-    const url = `${publicUrl}${views.prefix}${signAddress(views.key, right)}`;
+    // Where the inbox cannot be asked, the key that was good before is better than no link.
+    await within(renewKey(RED, views.server), RENEW_WITHIN).catch(() => undefined);
+    const url = `${publicUrl}${views.prefix}${signAddress(views.server.key, right)}`;
     msg.payload = url;
     msg.view = { url, expires: new Date(right.expires).toISOString() };
   };
@@ -91,10 +98,19 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   // A listener opens its port for pages alone, too.
   const unwant = server?.pages.want();
   const stopWatching = server?.watch(() => shown.show());
-  // Addresses that were given before a restart go on.
-  const stopListening = onFlows(RED, 'started', () => void attachedOnce().catch(() => undefined));
+  // Addresses that were given before a restart, or by another instance, open without a message; once the inbox can give their key.
+  let retry: NodeJS.Timeout | undefined;
+  const attachAlways = (): void => {
+    const renewed = attachedOnce().then((views) => renewKey(RED, views.server));
+    renewed.catch((error: unknown) => {
+      if (isClosed || !(error instanceof RvmError) || error.code !== 'STORE_FAILED') return;
+      retry = setTimeout(attachAlways, RETRY).unref();
+    });
+  };
+  const stopListening = onFlows(RED, 'started', attachAlways);
   node.on('close', () => {
     isClosed = true;
+    clearTimeout(retry);
     stopListening();
     stopWatching?.();
     unwant?.();

@@ -1,38 +1,45 @@
 import type { NodeAPI } from 'node-red';
 import type { ViewServer } from '../../lib/video/view/view-server';
-import { claimInbox, DEFAULTS, openInboxes } from '../rvm-inbox/inboxes';
+import { claimInbox, firstInbox } from '../rvm-inbox/inboxes';
 import type { WebhookServer } from '../support/webhook-server';
 
 type ServerModule = typeof import('../../lib/video/view/view-server');
 type FragmentsModule = typeof import('../../lib/video/mp4/fragments');
 
-/** Where the views of a server are, and what signs their addresses. */
+/** Where the views of a server are. */
 export interface Views {
   server: ViewServer;
   /** Path of them, from the root of the server: begins and ends with a slash. */
   prefix: string;
-  key: Uint8Array;
 }
 
 /** By the pages of a server; as long as that lives, so that a deploy cuts nobody who watches at another node. */
-const views = new WeakMap<WebhookServer['pages'], Promise<Views>>();
+const servers = new WeakMap<WebhookServer['pages'], ViewServer>();
 
 /**
- * The views of a server.
+ * The views of a server: at once where it had some before, for people who watch must not notice a deploy.
  * @param prefix where they are
- * @throws RvmError STORE_FAILED where the inbox cannot give the key
+ * @throws RvmError STORE_FAILED where no inbox has ever given the key
  */
-export function viewsOf(RED: NodeAPI, { pages }: WebhookServer, prefix: string): Promise<Views> {
-  const known = views.get(pages);
-  if (known !== undefined) return known;
-  const made = madeViews(RED, pages, prefix);
-  views.set(pages, made);
-  made.catch(() => views.delete(pages));
-  return made;
+export async function viewsOf(RED: NodeAPI, { pages }: WebhookServer, prefix: string): Promise<Views> {
+  const known = servers.get(pages);
+  if (known !== undefined) return { server: known, prefix };
+  const key = await viewKey(RED);
+  // Another node may have been faster.
+  const server = servers.get(pages) ?? madeServer(pages, prefix, key);
+  servers.set(pages, server);
+  return { server, prefix };
 }
 
-async function madeViews(RED: NodeAPI, pages: WebhookServer['pages'], prefix: string): Promise<Views> {
-  const key = await viewKey(RED);
+/**
+ * Lets a server sign with the key of now: a deploy may have given the flow another inbox.
+ * @throws RvmError STORE_FAILED where the inbox cannot give it; then the former one goes on
+ */
+export async function renewKey(RED: NodeAPI, server: ViewServer): Promise<void> {
+  server.useKey(await viewKey(RED));
+}
+
+function madeServer(pages: WebhookServer['pages'], prefix: string, key: Uint8Array): ViewServer {
   // Loaded here and not above: most flows show no views.
   const { ViewServer } = require('../../lib/video/view/view-server') as ServerModule;
   const { FragmentWriter } = require('../../lib/video/mp4/fragments') as FragmentsModule;
@@ -42,14 +49,14 @@ async function madeViews(RED: NodeAPI, pages: WebhookServer['pages'], prefix: st
     fragments: ({ audio }, seconds) => new FragmentWriter(audio, seconds),
   });
   pages.add((req, res) => server.handle(req, res));
-  return { server, prefix, key };
+  return server;
 }
 
-/** That of the first inbox by the names of their folders: the same one at each start. */
+/** That of the first inbox: of a shared one, so that an address opens at whichever instance it comes to. */
 async function viewKey(RED: NodeAPI): Promise<Uint8Array> {
-  const [first] = [...openInboxes()].sort((one, other) => one.folder.localeCompare(other.folder));
-  if (first !== undefined) return first.inbox.viewKey();
-  const claim = claimInbox(RED, DEFAULTS);
+  const first = firstInbox();
+  if (first !== undefined) return first.viewKey();
+  const claim = claimInbox(RED);
   try {
     return await claim.inbox.viewKey();
   } finally {

@@ -39,16 +39,19 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
     return server;
   }
   const remembered = new RememberedPaths(RED);
+  const begin = fullPath(RED, PATHS_BEGIN);
   const dispatcher = new Dispatcher({
     // At a start without flows, in safe mode for one, they stay: the editor must be there then above all.
     rememberedPaths: remembered.read().filter((path) => !isReservedPath(RED, path)),
     log: (line) => RED.log.warn(line),
-    unknownPaths: { begin: fullPath(RED, PATHS_BEGIN) ?? PATHS_BEGIN, paths: unknownPaths(RED) },
+    unknownPaths: { begin: begin ?? PATHS_BEGIN, paths: unknownPaths(RED) },
+    ...(begin !== undefined && { probesBelow: begin }),
   });
   onFlows(RED, 'started', () => {
     dispatcher.flowsStarted();
     remembered.write(dispatcher.paths());
   });
+  onFlows(RED, 'stopping', () => dispatcher.flowsStopping());
   if (RED.settings.get('httpNodeAuth') !== undefined) {
     RED.log.info(RED._('rvm-webhook-in.log.httpNodeAuth'));
   }
@@ -58,6 +61,7 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
   server = {
     dispatcher,
     pages,
+    port: '',
     fullPath: (path) => fullPath(RED, path),
     loopbackOrigin: () => loopbackOrigin(schemeOf(RED), RED.server.address()),
     middleware: () => middleware(RED),

@@ -8,12 +8,13 @@ import { readyStations, loneStation, type ReceivingStation } from '../../lib/web
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import { endpointKey } from '../../lib/webhook/receive/endpoint-key';
 import { within } from '../../lib/concurrency/within';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
-import { claimInbox, DEFAULTS } from '../rvm-inbox/inboxes';
+import { claimInbox } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../rvm-settle/settlers';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
@@ -37,6 +38,7 @@ import { ServedStations } from './served-stations';
 import { forgetProblemsOf, keepProblems, problemsKept, problemsOf } from './problem-registry';
 import { SamePhrase } from './same-phrase';
 import { ShownStatus } from './shown-status';
+import { loopbackUrl, webhookAddress } from './webhook-address';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
 import { webhookStatus, type WebhookState } from './webhook-status';
 
@@ -59,7 +61,8 @@ class WebhookIn implements DeployedWebhook {
   readonly #inboxNode: InboxNode | undefined;
   readonly #claim: InboxClaim;
   readonly #inbox: Inbox;
-  readonly #consumption: Consumption;
+  /** Undefined without an endpoint: what it had under a former one waits there, and goes along once it has one. */
+  readonly #consumption: Consumption | undefined;
   readonly #endpoint: Endpoint | undefined;
   readonly #sandboxEndpoints = new Map<string, Station>();
   readonly #selfTests = new PendingSelfTests();
@@ -82,10 +85,10 @@ class WebhookIn implements DeployedWebhook {
     this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
     this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
     this.#inboxNode = this.#findInboxNode();
-    this.#claim = claimInbox(RED, this.#inboxNode?.usableSettings() ?? DEFAULTS);
+    this.#claim = claimInbox(RED, this.#inboxNode?.place);
     this.#inbox = this.#claim.inbox;
-    this.#consumption = this.#consume();
     this.#endpoint = this.#open();
+    this.#consumption = this.#endpoint && this.#consume(this.#endpoint.id);
     if (!saysWhenHandled(this.#properties) && this.#unset() === undefined) this.#refuse('wrongSetting');
     this.#end = [
       onFlows(RED, 'started', () => this.#flowsStarted()),
@@ -101,6 +104,10 @@ class WebhookIn implements DeployedWebhook {
     return this.#endpoint?.path;
   }
 
+  get endpointId(): string | undefined {
+    return this.#endpoint?.id;
+  }
+
   get title(): string {
     const names = this.#stations.all.map(({ name }) => name).join(', ');
     return this.node.name || names || (this.path ?? this.node.id);
@@ -112,26 +119,40 @@ class WebhookIn implements DeployedWebhook {
 
   async selfTest(): Promise<SelfTestReport> {
     const [station] = readyStations(this.#receivingStations()).ready;
-    const url = this.#address();
+    const url = this.path && webhookAddress(this.server, this.#properties, this.path);
     if (station === undefined || url === undefined) {
       throw new RvmError(
         'CONFIG_MISSING',
         'This webhook cannot take messages yet: the status of the node says why. Deploy it first.',
       );
     }
-    const { scheme, secret: phrase } = station;
-    return selfTest({ url, scheme, phrase, pending: this.#selfTests, timeoutMs: SELF_TEST_TIMEOUT });
+    const { scheme, secret: phrase, key } = station;
+    return selfTest({
+      url,
+      scheme,
+      phrase,
+      pending: this.#selfTests,
+      isElsewhere: (messageId) => this.#isElsewhere(key, messageId),
+      timeoutMs: SELF_TEST_TIMEOUT,
+    });
   }
 
-  async close(): Promise<void> {
+  /** @param removed the node is deleted or disabled */
+  async close(removed: boolean): Promise<void> {
     for (const end of this.#end) end();
     this.#flowsStopping();
     this.#shown.close();
     if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
     for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
     // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
-    await within(Promise.all([this.#consumption.end(), problemsKept()]), END_WITHIN);
+    await within(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
     this.#claim.release();
+  }
+
+  /** In an inbox of this Node-RED alone, what did not come to this node came to another one of it. @throws RvmError STORE_FAILED */
+  async #isElsewhere(station: string, messageId: string): Promise<boolean> {
+    const instances = await this.#inbox.instances();
+    return instances.length > 1 && this.#inbox.isKnown(station, messageId);
   }
 
   #unset(): UnsetVariables | undefined {
@@ -152,9 +173,10 @@ class WebhookIn implements DeployedWebhook {
     return node ?? undefined;
   }
 
-  #consume(): Consumption {
+  #consume(endpointId: string): Consumption {
     return this.#inbox.consume({
-      endpointId: this.node.id,
+      endpointId,
+      nodeId: this.node.id,
       ...termsOf(this.#properties),
       deliver: (delivery) => this.#outputs.deliver(delivery),
       onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
@@ -165,11 +187,15 @@ class WebhookIn implements DeployedWebhook {
   }
 
   #open(): Endpoint | undefined {
+    const { port } = this.server;
     const reading = fullPath(this.server, textOf(this.#properties, 'path'));
-    if (reading === undefined) return undefined;
+    if (reading === undefined || port === undefined) return undefined;
     if ('fault' in reading) return this.#refuse(reading.fault);
+    const id = endpointKey(port, reading.path);
+    // On another address of this machine: the inbox could not tell their events apart.
+    if (this.#inbox.hasConsumer(id)) return this.#refuse('pathInUse');
     const endpoint: Endpoint = {
-      id: this.node.id,
+      id,
       path: reading.path,
       stations: () => this.#receivingStations(),
       watch: (changed) => this.#stations.watch(changed),
@@ -207,7 +233,7 @@ class WebhookIn implements DeployedWebhook {
     // They tell that they are there: the status is shown, and requests that are held go on. First of all, or whatever fails
     // below would let every alarm be cut.
     this.#stations.flowsStarted();
-    this.#consumption.resume();
+    this.#consumption?.resume();
     this.#tellSandbox();
     this.judgeAgain().catch(() => {
       // The store fails, which is shown already; the next deploy tries again.
@@ -217,7 +243,7 @@ class WebhookIn implements DeployedWebhook {
   /** From here on events wait: the nodes behind the wires may close before this one. */
   #flowsStopping(): void {
     this.#stations.flowsStopping();
-    this.#consumption.pause();
+    this.#consumption?.pause();
     this.#unwatchServer();
   }
 
@@ -227,21 +253,8 @@ class WebhookIn implements DeployedWebhook {
     for (const station of this.#stations.all) {
       const id = `${this.node.id}/${station.key}`;
       this.#sandboxEndpoints.set(id, station);
-      station.setSandboxEndpoint(id, () => this.#loopbackUrl(path));
+      station.setSandboxEndpoint(id, () => loopbackUrl(this.server, path));
     }
-  }
-
-  #loopbackUrl(path: string): string | undefined {
-    const origin = this.server.loopbackOrigin();
-    return origin === undefined ? undefined : `${origin}${path}`;
-  }
-
-  /** As the service sees it, where that is known; else as this machine does. */
-  #address(): string | undefined {
-    const { path } = this;
-    if (path === undefined) return undefined;
-    const base = textOf(this.#properties, 'publicUrl').trim().replace(/\/+$/, '');
-    return base === '' ? this.#loopbackUrl(path) : `${base}${path}`;
   }
 
   #state(): WebhookState {
@@ -262,7 +275,7 @@ class WebhookIn implements DeployedWebhook {
       samePhrase: this.#samePhrase.names,
       isUnproven: this.#problems.isUnproven,
       unseenProblems: this.#problems.count,
-      backlog: this.#inbox.waiting(this.node.id),
+      backlog: this.#endpoint === undefined ? 0 : this.#inbox.waiting(this.#endpoint.id),
       offlineSince: stations.map((station) => station.offlineSince).find((since) => since !== undefined),
       lastAt: this.#outputs.lastAt,
       isSandbox: stations.some((station) => station.isSandbox),
@@ -285,7 +298,7 @@ export = (RED: NodeAPI): void => {
     node.webhook = webhook;
     node.on('close', (removed: boolean, done: () => void) => {
       if (removed) forgetProblemsOf(node.id);
-      webhook.close().then(done, done);
+      webhook.close(removed).then(done, done);
     });
   };
   registerNode(RED, 'rvm-webhook-in', build, undefined, isNewEnough ? undefined : cutAlarms(RED));

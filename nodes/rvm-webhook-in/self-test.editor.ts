@@ -29,11 +29,11 @@ async function test(node: EditorNode): Promise<void> {
 
 type Said = (key: string, values?: Record<string, unknown>) => string;
 
-function stepsOf({ url, failed }: SelfTestReport, said: Said): Step[] {
+function stepsOf({ url, failed, elsewhere }: SelfTestReport, said: Said): Step[] {
   const steps = SELF_TEST_STEPS.filter((step) => step !== 'tls' || url.startsWith('https:'));
   const place = failed === undefined ? steps.length : steps.indexOf(failed.step);
   return steps.map((step, index) => {
-    const title = said(`step.${step}`);
+    const title = said(step === 'arrival' && elsewhere ? 'arrivedElsewhere' : `step.${step}`);
     if (index < place) return { outcome: 'ok', title, detail: '' };
     if (index > place || failed === undefined) return { outcome: 'open', title, detail: '' };
     return { outcome: 'failed', title, detail: said(`fault.${failed.fault}`, { seen: failed.seen }) };

@@ -3,11 +3,14 @@ import { RvmError } from '../../lib/error';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { writeRoute } from '../support/admin-route';
 import { textOf } from '../support/settings';
+import { webhookIds } from './problem-registry';
 
 /** What the editor asks of a *webhook in* that is deployed. */
 export interface DeployedWebhook {
   /** Undefined where it has none by which a request can come. */
   readonly path: string | undefined;
+  /** By which its inbox knows it; undefined as the path. */
+  readonly endpointId: string | undefined;
   /** By which people know it: its name, else those of its stations, else its path. */
   readonly title: string;
   /**
@@ -27,11 +30,27 @@ export function findWebhook(RED: NodeAPI, id: string): DeployedWebhook | undefin
   return (RED.nodes.getNode(id) as WebhookNode | null | undefined)?.webhook;
 }
 
+/** The one that has an endpoint: there is one at most. */
+export function webhookAt(
+  RED: NodeAPI,
+  endpointId: string,
+): { id: string; webhook: DeployedWebhook } | undefined {
+  for (const id of webhookIds()) {
+    const webhook = findWebhook(RED, id);
+    if (webhook?.endpointId === endpointId) return { id, webhook };
+  }
+  return undefined;
+}
+
 /** @throws RvmError CONFIG_MISSING */
 export function deployedWebhook(RED: NodeAPI, id: unknown): DeployedWebhook {
   const webhook = findWebhook(RED, textOf({ id }, 'id'));
   if (webhook !== undefined) return webhook;
-  throw new RvmError('CONFIG_MISSING', 'This webhook is not deployed yet: deploy the flow first.');
+  throw notDeployed();
+}
+
+export function notDeployed(): RvmError {
+  return new RvmError('CONFIG_MISSING', 'This webhook is not deployed yet: deploy the flow first.');
 }
 
 /** The editor's question whether alarms get through. The address is that of the deployed node, never one that is sent along. */

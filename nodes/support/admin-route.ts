@@ -6,6 +6,9 @@ import { faultOf } from './fault';
 /** With its namespace: the `RED` of the sidebar has none of these texts. */
 const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';
 
+/** The permission of Node-RED to deploy: who has it can have the runtime ask any address. */
+export const TO_DEPLOY = 'flows.write';
+
 /** As Express has them. */
 type Handler = ReturnType<NodeAPI['auth']['needsPermission']>;
 export type Request = Parameters<Handler>[0];

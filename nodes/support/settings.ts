@@ -36,6 +36,16 @@ export function unsetVariableError(variables: UnsetVariables): RvmError {
   );
 }
 
+/** An RvmError CONFIG_MISSING for a draft: nothing that the machine knows goes to an address that is not deployed. */
+export function draftVariableError(variables: UnsetVariables): RvmError {
+  const isOne = variables.length === 1;
+  const names = variables.join(', ');
+  return new RvmError(
+    'CONFIG_MISSING',
+    `The environment ${isOne ? `variable ${names} is` : `variables ${names} are`} read by deployed nodes only: deploy the flow first.`,
+  );
+}
+
 /** A text property, numbers included; the default where it is absent or no text. */
 export function textOf(properties: Properties, name: string, byDefault = ''): string {
   const value = properties[name];

@@ -8,6 +8,8 @@ export interface WebhookServer {
   dispatcher: Dispatcher;
   /** What it shows to people. */
   pages: Pages;
+  /** By which its endpoints are told from those of other servers: '' for Node-RED's own; undefined where it is set to none. */
+  readonly port: string | undefined;
   /** Full path of a webhook node; undefined where the server takes no paths (`httpNodeRoot: false`). */
   fullPath(path: string): string | undefined;
   /** True where something else answers on a full path that must not be taken away. */

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { ALONE, SLOW } from '../../test/support/suite/lanes';
+import { ALONE, isIn, SLOW } from '../../test/support/suite/lanes';
 import { ROOT } from '../build';
 
 /** What takes longest is begun first, or a last file would be waited for by idle processors. */
@@ -35,7 +35,7 @@ export interface Plan {
 /** @param lane what stands in files that are slow as a whole is left out of `quick` */
 export function everyFile(lane: 'quick' | 'all'): string[] {
   const found = testFilesBelow(path.join(ROOT, 'test'));
-  return lane === 'all' ? found : found.filter((file) => !SLOW.some((slow) => nameOf(file).startsWith(slow)));
+  return lane === 'all' ? found : found.filter((file) => !isIn(SLOW, nameOf(file)));
 }
 
 /**
@@ -57,7 +57,7 @@ export function planFor(files: readonly string[]): Plan {
     const place = LONGEST_FIRST.indexOf(nameOf(file));
     return place === -1 ? LONGEST_FIRST.length : place;
   };
-  const isAlone = (file: string): boolean => ALONE.includes(nameOf(file));
+  const isAlone = (file: string): boolean => isIn(ALONE, nameOf(file));
   return {
     together: files.filter((file) => !isAlone(file)).sort((one, other) => rank(one) - rank(other)),
     alone: files.filter(isAlone),

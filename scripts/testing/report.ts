@@ -1,3 +1,4 @@
+import { isIn, SHOWN } from '../../test/support/suite/lanes';
 import type { Failure } from './news';
 import { nameOf } from './plan';
 import type { CheckResult } from './static-checks';
@@ -39,7 +40,7 @@ export class Report {
     line(failures.length === 0, counts(passed, failures.length, skips), seconds, name);
     for (const { title } of failures) console.log(`         ${title}`);
     if (!this.inCi) for (const title of skipped) console.log(`         skipped: ${title}`);
-    if (failures.length > 0 && output !== '')
+    if ((failures.length > 0 || isIn(SHOWN, name)) && output !== '')
       console.log(indented(output.slice(-MOST_OUTPUT), '         | '));
     this.#passed += passed;
     this.#skipped += skips;

@@ -12,7 +12,7 @@ const DIALOGS: Record<string, string[]> = {
   inbox: ['#node-config-input-folder', '#node-config-input-spillFolder', '#node-config-input-keyDays'],
   settle: ['#node-input-name', '.red-ui-typedInput-container >> nth=0'],
   events: ['#node-input-state', '.red-ui-typedInput-container >> nth=0', '#node-input-limit'],
-  verify: ['#node-input-name', '#node-input-station'],
+  proof: ['#node-input-name', '#node-input-station'],
   picture: [
     '#node-input-mode',
     '#node-input-offsets',
@@ -78,7 +78,7 @@ function flow(): FlowNode[] {
     { id: 'inbox', type: 'rvm-inbox', name: '', folder: '', spillFolder: '', keyDays: 7, bodyDays: 30 },
     { id: 'settle', type: 'rvm-settle', z: 'tab', x: 300, y: 400, wires: [[], []] },
     { id: 'events', type: 'rvm-list-events', z: 'tab', x: 300, y: 500, wires: [[], []] },
-    { id: 'verify', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 300, wires: [[], []] },
+    { id: 'proof', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 300, wires: [[], []] },
     ...['get-picture', 'get-clip', 'view', 'get-rtsp'].map((name, index) => ({
       id: name.replace('get-', ''),
       type: `rvm-${name}`,

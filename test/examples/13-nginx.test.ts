@@ -5,7 +5,8 @@ import { example } from '../support/examples/examples';
 import { part } from '../support/node-red/message-part';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
-import { PROXY_NAME, ReverseProxy } from '../support/network/reverse-proxy';
+import { PROXY_NAME } from '../support/network/proxy-launch';
+import { ReverseProxy } from '../support/network/reverse-proxy';
 
 const PHRASE = 'six swans cross the weir';
 const PATH = '/remote-monitoring/example-13';

@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { PAGE } from '../../lib/inbox/sqlite/open';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';
@@ -46,6 +47,13 @@ function withLog(folder: string): void {
   fs.renameSync(copy, folder);
 }
 
+/** Half of its pages are left, and so many bytes of the next. */
+function truncate(folder: string, more: number): void {
+  fill(file(folder), STORED);
+  const pages = Math.floor(fs.statSync(file(folder)).size / PAGE / 2);
+  fs.truncateSync(file(folder), pages * PAGE + more);
+}
+
 /** Root may write what is read-only; not what is immutable. */
 function changeable(may: boolean, ...names: string[]): void {
   if (process.getuid?.() === 0) execFileSync('chattr', [may ? '-i' : '+i', ...names]);
@@ -72,10 +80,13 @@ const CASES: Case[] = [
   },
   {
     title: 'a truncated file',
-    spoil: (folder) => {
-      fill(file(folder), STORED);
-      fs.truncateSync(file(folder), Math.floor(fs.statSync(file(folder)).size / 2));
-    },
+    spoil: (folder) => truncate(folder, 0),
+    says: SET_ASIDE,
+    stored: 1,
+  },
+  {
+    title: 'a file truncated within a page',
+    spoil: (folder) => truncate(folder, PAGE / 2),
     says: SET_ASIDE,
     stored: 1,
   },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
-import { Inboxes } from '../../lib/inbox/inboxes';
+import { Inboxes, type InboxClaim, type InboxPlace } from '../../lib/inbox/inboxes';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 import { eventually } from '../support/time/patience';
@@ -50,27 +50,42 @@ describe('the inboxes of a process', () => {
     leftBehind = [];
     abandoned = [];
     inboxes = new Inboxes({
-      open: (folder, keeping) => {
-        const inbox = new ConfiguredInbox();
-        inbox.configure(keeping);
-        opened.set(folder, inbox);
-        return inbox;
-      },
-      onLeftBehind: (folder, count) => leftBehind.push([folder, count]),
-      onAbandoned: (folder, count) => abandoned.push([folder, count]),
+      onLeftBehind: ({ title }, count) => leftBehind.push([title, count]),
+      onAbandoned: ({ title }, count) => abandoned.push([title, count]),
       abandonedAfter: 1,
     });
   });
   afterEach(() => Promise.all([...opened.values()].map((inbox) => inbox.close())));
 
+  const place = (changes: Partial<InboxPlace> & { title: string }): InboxPlace => ({
+    key: changes.title,
+    store: changes.title,
+    open: (keeping) => {
+      const inbox = new ConfiguredInbox();
+      inbox.configure(keeping);
+      opened.set(changes.key ?? changes.title, inbox);
+      return inbox;
+    },
+    ...changes,
+  });
+  /** A folder of this machine. */
+  const claimed = (folder: string, wanted?: InboxSettings): InboxClaim =>
+    inboxes.claim(place({ title: folder, folder }), wanted);
+  /** A schema of a database, reached with one login or another. */
+  const claimedBy = (login: string): InboxClaim =>
+    inboxes.claim(
+      place({ key: login, store: 'host/database x', title: 'host/database, schema x' }),
+      settings(),
+    );
+
   const at = (folder: string): ConfiguredInbox => opened.get(folder) ?? assert.fail(`${folder} is not open`);
 
   it('are one for each folder, opened at the first claim', () => {
-    const [one, same, other] = [inboxes.claim('/a'), inboxes.claim('/a', settings()), inboxes.claim('/b')];
+    const [one, same, other] = [claimed('/a'), claimed('/a', settings()), claimed('/b')];
     assert.equal(one.inbox, same.inbox);
     assert.notEqual(one.inbox, other.inbox);
     assert.deepEqual(
-      inboxes.all().map(({ folder, inbox }) => [folder, inbox]),
+      inboxes.all().map((open) => [open.place.folder, open.inbox]),
       [
         ['/a', one.inbox],
         ['/b', other.inbox],
@@ -79,10 +94,10 @@ describe('the inboxes of a process', () => {
   });
 
   it('are kept as the first claim lays down, which overrules others that differ', () => {
-    const first = inboxes.claim('/a', settings({ keyDays: 9 }));
-    const same = inboxes.claim('/a', settings({ keyDays: 9 }));
-    const other = inboxes.claim('/a', settings({ keyDays: 8 }));
-    const user = inboxes.claim('/a');
+    const first = claimed('/a', settings({ keyDays: 9 }));
+    const same = claimed('/a', settings({ keyDays: 9 }));
+    const other = claimed('/a', settings({ keyDays: 8 }));
+    const user = claimed('/a');
     assert.deepEqual(
       [first, same, other, user].map((claim) => claim.isOverruled()),
       [false, false, true, false],
@@ -95,24 +110,24 @@ describe('the inboxes of a process', () => {
   });
 
   it('spill into their own folder, or where they are told, from there', () => {
-    inboxes.claim('/a');
-    inboxes.claim('/b', settings({ spillFolder: 'beside' }));
-    inboxes.claim('/c', settings({ spillFolder: '/elsewhere' }));
+    claimed('/a');
+    claimed('/b', settings({ spillFolder: 'beside' }));
+    claimed('/c', settings({ spillFolder: '/elsewhere' }));
     const folders = ['/a', '/b', '/c'].map((folder) => at(folder).configurations.at(-1)?.spillFolder);
     assert.deepEqual(folders, ['/a/spill', '/b/beside', '/elsewhere']);
   });
 
   it('keep their settings over a deploy, and lose them with the next start that claims none', () => {
-    const before = inboxes.claim('/a', settings({ keyDays: 9 }));
+    const before = claimed('/a', settings({ keyDays: 9 }));
     before.release();
     assert.equal(at('/a').keys, 9, 'while the flows are stopped');
-    inboxes.claim('/a');
+    claimed('/a');
     inboxes.flowsStarted();
     assert.equal(at('/a').keys, 7);
   });
 
   it('stay open while anybody claims them, and are closed at the next start of the flows', async () => {
-    const [one, other] = [inboxes.claim('/a'), inboxes.claim('/a')];
+    const [one, other] = [claimed('/a'), claimed('/a')];
     one.release();
     inboxes.flowsStarted();
     assert.equal(at('/a').isClosed, false);
@@ -125,18 +140,18 @@ describe('the inboxes of a process', () => {
   });
 
   it('have an id that is never that of a later one', async () => {
-    const claim = inboxes.claim('/a');
+    const claim = claimed('/a');
     const [first] = inboxes.all();
     const former = at('/a');
     claim.release();
     inboxes.flowsStarted();
-    inboxes.claim('/a');
+    claimed('/a');
     assert.notEqual(inboxes.all()[0]?.id, first?.id);
     await eventually(() => former.isClosed, 'the end of the former one');
   });
 
   it('tell how many events nobody settled, where one is closed', async () => {
-    const claim = inboxes.claim('/a');
+    const claim = claimed('/a');
     await claim.inbox.accept(proven());
     await claim.inbox.accept(proven());
     claim.release();
@@ -146,7 +161,7 @@ describe('the inboxes of a process', () => {
   });
 
   it('tell how many events wait for consumers that are gone', async () => {
-    const { inbox } = inboxes.claim('/a');
+    const { inbox } = claimed('/a');
     await inbox.accept(proven());
     await inbox.accept(proven({}, { endpointId: 'gone' }));
     const taker = new Taker(inbox);
@@ -159,9 +174,49 @@ describe('the inboxes of a process', () => {
   });
 
   it('are asked at each start of the flows whether they could spill', () => {
-    inboxes.claim('/a');
+    claimed('/a');
     inboxes.flowsStarted();
     inboxes.flowsStarted();
     assert.equal(at('/a').checks, 2);
+  });
+
+  describe('in a database', () => {
+    it('are one for each schema, opened as the first claim has it, which overrules others', () => {
+      const [first, same, other] = [claimedBy('one'), claimedBy('one'), claimedBy('other')];
+      assert.equal(same.inbox, first.inbox);
+      assert.equal(other.inbox, first.inbox);
+      assert.deepEqual(
+        [first, same, other].map((claim) => claim.isOverruled()),
+        [false, false, true],
+      );
+    });
+
+    it('are opened anew where a deploy changes the login, and the former one is closed', async () => {
+      claimedBy('former').release();
+      const claim = claimedBy('new');
+      assert.equal(claim.isOverruled(), false);
+      assert.notEqual(claim.inbox, at('former'));
+      inboxes.flowsStarted();
+      await eventually(() => at('former').isClosed, 'the end of the former one');
+      assert.equal(at('new').isClosed, false);
+    });
+
+    it('leave nothing behind while their schema is reached with another login', async () => {
+      const former = claimedBy('former');
+      await former.inbox.accept(proven());
+      former.release();
+      claimedBy('new');
+      inboxes.flowsStarted();
+      await eventually(() => at('former').isClosed, 'the end of the former one');
+      assert.deepEqual(leftBehind, []);
+    });
+
+    it('are kept as told, and spill nowhere', () => {
+      claimedBy('one');
+      assert.deepEqual(at('one').configurations.at(-1), {
+        spillFolder: '',
+        keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      });
+    });
   });
 });

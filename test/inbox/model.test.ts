@@ -2,80 +2,16 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { Consumer, Consumption, Delivery } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
-import type { CallName, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls, StoredMessage } from '../../lib/inbox/store/protocol';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
 import { failToReadBodies } from '../support/inbox/unread-bodies';
+import { realImmediate, turn, VirtualTime } from '../support/time/virtual-time';
 import { proven } from './samples';
-
-const realImmediate = setImmediate;
-
-/** One turn of the real event loop: promises and files have gone on. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    realImmediate(resolve);
-  });
-}
-
-interface Timer {
-  at: number;
-  act: () => void;
-  ref: () => Timer;
-  unref: () => Timer;
-}
-
-/** Time that stands still until it is told to go on. */
-class VirtualTime {
-  now = 1000;
-  #timers = new Set<Timer>();
-  #immediates: (() => void)[] = [];
-
-  install(): void {
-    mock.method(performance, 'now', () => this.now);
-    mock.method(globalThis, 'setTimeout', (act: () => void, pause = 1) => this.#add(act, pause));
-    mock.method(
-      globalThis,
-      'clearTimeout',
-      (timer: Timer | undefined) => timer && this.#timers.delete(timer),
-    );
-    mock.method(globalThis, 'setImmediate', (act: () => void) => this.#immediates.push(act));
-  }
-
-  /** One turn of the event loop. */
-  turn(): void {
-    const due = this.#immediates;
-    this.#immediates = [];
-    for (const act of due) act();
-  }
-
-  get hasTurns(): boolean {
-    return this.#immediates.length > 0;
-  }
-
-  /** Goes to the next timer, if it is not later than `end`. */
-  next(end: number): boolean {
-    const timer = [...this.#timers].sort((one, other) => one.at - other.at)[0];
-    if (timer === undefined || timer.at > end) {
-      this.now = Math.max(this.now, Number.isFinite(end) ? end : this.now);
-      return false;
-    }
-    this.now = Math.max(this.now, timer.at);
-    this.#timers.delete(timer);
-    timer.act();
-    return true;
-  }
-
-  #add(act: () => void, pause: number): Timer {
-    const timer: Timer = { at: this.now + Math.max(1, pause), act, ref: () => timer, unref: () => timer };
-    this.#timers.add(timer);
-    return timer;
-  }
-}
 
 interface Asked {
   /** Does it, and returns the way to answer. */
@@ -99,7 +35,10 @@ class SteppedStore implements StorePort {
     return this.#asked.length === 0;
   }
 
-  call<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']> {
+  call<Name extends LocalCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
     return new Promise((resolve, reject) => {
       const work = (store: Store) => {
         const give = store.work[name](take);
@@ -232,6 +171,7 @@ class Model {
     this.#running = false;
     this.#consumption = this.#inbox.consume({
       endpointId: this.#endpoint,
+      nodeId: 'node',
       ...this.terms,
       redeliverAfter: LEASE,
       deliver: (delivery) => {
@@ -537,7 +477,7 @@ describe('the inbox as a whole', () => {
               for (const one of deeds) await model.act(one);
               await model.finish();
             } finally {
-              mock.restoreAll();
+              VirtualTime.restore();
               store.close();
             }
           },

@@ -47,9 +47,10 @@ export class Taker {
   readonly spells: { count: number; isOver: boolean }[] = [];
   readonly consumption: Consumption;
 
-  constructor(inbox: Inbox, terms: Partial<Consumer> = {}) {
+  constructor(inbox: Inbox, terms: Partial<Consumer> = {}, begin: 'running' | 'paused' = 'running') {
     this.consumption = inbox.consume({
       endpointId: ENDPOINT,
+      nodeId: `node of ${terms.endpointId ?? ENDPOINT}`,
       handledWhen: 'sent',
       redeliverAfter: 120_000,
       maxAttempts: 12,
@@ -60,7 +61,7 @@ export class Taker {
       onSpilled: (spell) => this.spells.push(spell),
       ...terms,
     });
-    this.consumption.resume();
+    if (begin === 'running') this.consumption.resume();
   }
 
   /** Message ids in order of delivery. */

@@ -81,6 +81,8 @@ describe('what arrives while the store fails, and may know it', () => {
       atWork: () => new Set(),
       waits: () => undefined,
       restored: () => undefined,
+      nodeOf: () => undefined,
+      endpointOf: () => undefined,
     });
     const accepted = async (): Promise<unknown> => {
       const known = { outcome: 'new', first: true, ended: false } as const;

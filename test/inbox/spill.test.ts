@@ -43,7 +43,7 @@ describe('an inbox whose store fails', () => {
     inbox.fails = false;
     await eventually(() => inbox.state().durable === true && isEmpty(), 'the end of the fault');
     await eventually(() => kinds().includes('read-back'), 'the end of reading back');
-    assert.deepEqual(kinds(), ['fault', 'spilling', 'read-back']);
+    assert.deepEqual(kinds(), ['fault', 'spilling', 'read-back', 'back']);
     await eventually(() => rows().every(({ state }) => state === 'delivered'), 'the state that they have');
     assert.deepEqual(
       rows()

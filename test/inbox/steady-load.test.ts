@@ -5,7 +5,7 @@ import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import { StoreThread } from '../../lib/inbox/sqlite/store-thread';
 import type { StoreNews } from '../../lib/inbox/store/port';
-import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import { allSettled, proven, Taker } from './samples';
 
 const SENDERS = 32;
@@ -15,7 +15,7 @@ const EVENTS = 3000;
 class CountingThread extends StoreThread {
   read = 0;
 
-  override async call<Name extends CallName>(
+  override async call<Name extends LocalCall>(
     name: Name,
     take: StoreCalls[Name]['take'],
     hurry = true,

@@ -7,7 +7,6 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
-import type { DeadLetter } from '../../lib/message/record';
 import { makeFolder } from '../../lib/make-folder';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
@@ -18,7 +17,7 @@ import { ROOT } from '../support/node-red/node-red';
 import { otherNode } from '../support/node-red/other-node';
 import { cannotRun } from '../support/suite/programs';
 import { eventually, PATIENCE } from '../support/time/patience';
-import { allSettled, proven, Taker } from './samples';
+import { proven, Taker } from './samples';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -55,114 +54,6 @@ describe('the store of the inbox, in its thread', () => {
     fs.rmSync(folder, { recursive: true, force: true });
   });
 
-  it('C-75 knows a repeat and a conflict over a restart, and keeps both contents', async () => {
-    const message = proven();
-    const { messageId } = message.envelope;
-    const first = await inbox.accept(message);
-    await restart();
-    assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId: first.deliveryId });
-    const other = proven({}, { messageId });
-    const conflict = await inbox.accept(other);
-    assert.equal(conflict.outcome, 'conflict');
-    assert.notEqual(conflict.deliveryId, first.deliveryId);
-    await restart();
-    assert.deepEqual(await inbox.accept(other), { outcome: 'repeat', deliveryId: conflict.deliveryId });
-    const { messages: rows } = await inbox.list({ state: 'all', limit: 9 });
-    assert.deepEqual(
-      rows.map(({ state, messageId: id }) => [state, id]),
-      [
-        ['conflict', messageId],
-        ['received', messageId],
-      ],
-    );
-  });
-
-  it('lists a conflict as dead no more once it is dismissed, and knows it all the same', async () => {
-    const [first, other] = [proven({}, { messageId: 'one id' }), proven({}, { messageId: 'one id' })];
-    const { deliveryId: waiting } = await inbox.accept(first);
-    const { deliveryId } = await inbox.accept(other);
-    assert.deepEqual([await inbox.dismiss(deliveryId), await inbox.dismiss(waiting)], [true, false]);
-    await restart();
-    assert.deepEqual(await inbox.list({ state: 'dead', limit: 9 }), { messages: [] });
-    assert.equal((await inbox.list({ state: 'all', limit: 9 })).messages.length, 2);
-    assert.equal((await inbox.accept(other)).outcome, 'repeat');
-  });
-
-  it('sums up a quarantine, and lets go of what was seen of it', async () => {
-    const unproven = (receivedTime: string, endpointId = 'one') =>
-      inbox.quarantine({
-        endpointId,
-        receivedTime,
-        remoteAddress: '192.0.2.7',
-        authorization: [],
-        body: Buffer.from('{}'),
-      });
-    unproven('2026-03-04T05:06:07.000Z');
-    unproven('2026-03-04T05:06:08.000Z');
-    unproven('2026-03-04T05:06:09.000Z', 'other');
-    const [sum, other] = await inbox.quarantineSums();
-    const { lastId = 0, ...told } = sum ?? {};
-    assert.deepEqual(told, {
-      endpointId: 'one',
-      count: 2,
-      lastTime: '2026-03-04T05:06:08.000Z',
-      lastAddress: '192.0.2.7',
-    });
-    assert.equal(other?.count, 1);
-    unproven('2026-03-04T05:06:10.000Z');
-    await inbox.releaseUpTo('one', lastId);
-    assert.deepEqual(
-      (await inbox.quarantined('one')).map(({ receivedTime }) => receivedTime),
-      ['2026-03-04T05:06:10.000Z'],
-    );
-    assert.equal((await inbox.quarantined('other')).length, 1);
-  });
-
-  it('delivers after a restart what waited, and nothing twice', async () => {
-    const messages = [proven(), proven(), proven()];
-    await inbox.accept(messages[0] ?? proven());
-    const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 1, 'the first');
-    await allSettled(inbox);
-    void taker.consumption.end();
-    for (const message of messages.slice(1)) await inbox.accept(message);
-    await restart();
-    const next = new Taker(inbox);
-    await eventually(() => next.ids.length === 2, 'the others');
-    assert.deepEqual(
-      next.ids,
-      messages.slice(1).map(({ envelope }) => envelope.messageId),
-    );
-    assert.deepEqual(
-      next.deliveries.map(({ attempt }) => attempt),
-      [1, 1],
-    );
-  });
-
-  it('C-76 delivers again under the same id what was not settled at a restart', async () => {
-    const taker = new Taker(inbox, { handledWhen: 'settled' });
-    await inbox.accept(proven());
-    await eventually(() => taker.ids.length === 1, 'the delivery');
-    await restart();
-    const next = new Taker(inbox, { handledWhen: 'settled' });
-    await eventually(() => next.ids.length === 1, 'the delivery after the restart');
-    const [before, after] = [taker.deliveries[0], next.deliveries[0]];
-    assert.equal(after?.deliveryId, before?.deliveryId);
-    assert.equal(after?.sequence, before?.sequence);
-    assert.deepEqual([after?.attempt, after?.again], [2, 'restart']);
-  });
-
-  it('C-65 keeps stations apart, and has one sequence for all', async () => {
-    const messageId = 'the same';
-    const north = await inbox.accept(proven({}, { messageId }));
-    const south = await inbox.accept(proven({}, { messageId, stationKey: 'south' }));
-    assert.deepEqual([north.outcome, south.outcome], ['new', 'new']);
-    const taker = new Taker(inbox);
-    await eventually(() => taker.ids.length === 2, 'both');
-    const [first = 0, second = 0] = taker.deliveries.map(({ sequence }) => Number(sequence));
-    assert.ok(first < second);
-  });
-
   it('C-61 takes a conflict, too, whose first copy is kept no more', async () => {
     const messageId = 'one id';
     const copies = [proven({}, { messageId }), proven({}, { messageId }), proven({}, { messageId })];
@@ -173,39 +64,6 @@ describe('the store of the inbox, in its thread', () => {
     database.close();
     inbox = open();
     assert.equal((await inbox.accept(copies[2] ?? proven())).outcome, 'conflict');
-  });
-
-  it('C-73 takes ids literally, and takes none for what has none', async () => {
-    const { event: _event, envelope: _envelope, ...record } = proven();
-    const ids = [' a', 'a', 'A', ` ${record.fingerprint}`, record.fingerprint, "'; drop table message"];
-    for (const messageId of ids) assert.equal((await inbox.accept(proven({}, { messageId }))).outcome, 'new');
-    const letter = { ...record, kind: 'dead-letter', reason: 'no-message-id' } as const;
-    assert.equal((await inbox.accept(letter)).outcome, 'new');
-    const { messages: rows } = await inbox.list({ state: 'all', limit: 99 });
-    assert.deepEqual(new Set(rows.map(({ messageId }) => messageId)), new Set([...ids, null]));
-    assert.equal(rows.length, ids.length + 1);
-  });
-
-  it('keeps dead letters with their content, and knows their repeats', async () => {
-    const { event, envelope, body, ...record } = proven();
-    const letter: DeadLetter = { ...record, kind: 'dead-letter', reason: 'no-message-id', body };
-    assert.equal((await inbox.accept(letter)).outcome, 'new');
-    assert.equal((await inbox.accept(letter)).outcome, 'repeat');
-    const [row] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
-    assert.deepEqual([row?.state, row?.messageId, row?.event], ['dead', null, event]);
-    assert.ok(envelope.messageId);
-  });
-
-  it('lists newest first, from a time on, up to a limit', async () => {
-    const at = (hour: number) => ({ receivedTime: `2026-03-04T0${hour}:00:00.000Z` });
-    for (const hour of [1, 2, 3, 4]) await inbox.accept(proven({ eventName: `${hour}` }, at(hour)));
-    const names = async (since: string | undefined, limit: number) => {
-      const query = { state: 'all' as const, limit, ...(since && { since: Date.parse(since) }) };
-      return (await inbox.list(query)).messages.map(({ event }) => event.eventName);
-    };
-    assert.deepEqual(await names(undefined, 9), ['4', '3', '2', '1']);
-    assert.deepEqual(await names('2026-03-04T02:00:00Z', 2), ['4', '3']);
-    assert.deepEqual(await names('2026-03-04T03:30:00Z', 9), ['4']);
   });
 
   it('keeps its files to itself', async () => {

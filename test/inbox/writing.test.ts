@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { FromStore, Request } from '../../lib/inbox/sqlite/thread-protocol';
-import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { cannotRun } from '../support/suite/programs';
 import { ENDPOINT, proven } from './samples';
@@ -43,7 +43,7 @@ describe('what the store writes', () => {
       if (isObject(give) && typeof give.deliveryId === 'string') delivered.push(give.deliveryId);
   }
 
-  function request<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Request<Name> {
+  function request<Name extends LocalCall>(name: Name, take: StoreCalls[Name]['take']): Request<Name> {
     lastId += 1;
     return { id: lastId, name, take };
   }

@@ -21,6 +21,7 @@ const WRITE = [
   'problems-seen',
   'dead-letters',
   'quarantine',
+  'abandoned-events',
   'sandbox-alarms',
   'sandbox-sites',
 ];

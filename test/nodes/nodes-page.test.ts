@@ -128,6 +128,12 @@ describe('the page of the nodes', () => {
   it('names all that the sidebar shows', () => {
     const inPassing = [
       'notDurable',
+      'cut',
+      'beat',
+      'held',
+      'abandonedHint',
+      'assigned',
+      'notDeployed',
       'raised',
       'pendingHint',
       'siteAccepted',

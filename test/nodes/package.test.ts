@@ -25,6 +25,16 @@ function programs(): { sets: Record<string, string>; bin: Record<string, string>
   return { sets: nodeRed.nodes, bin };
 }
 
+/** Each shows its help where npm has put it. */
+function runPrograms(userDir: string, node: string): void {
+  for (const name of Object.keys(programs().bin)) {
+    const file = fs.realpathSync(path.join(userDir, 'node_modules', '.bin', name));
+    const { status, stdout, stderr } = spawnSync(node, [file, '--help'], { encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    assert.ok(stdout.startsWith(`${name}: `), stdout);
+  }
+}
+
 describe('the package that npm pack makes', function () {
   this.timeout(180_000);
   let folder: string;
@@ -121,7 +131,7 @@ describe('the package that npm pack makes', function () {
     ['5', '22.22.2'],
   ];
   for (const [version, nodeVersion] of places) {
-    it(`installs by upload in the palette manager of Node-RED ${version} on Node.js ${nodeVersion ?? process.version}, and an alarm gets through`, async function () {
+    it(`installs by upload in the palette manager of Node-RED ${version} on Node.js ${nodeVersion ?? process.version}, an alarm gets through, and its programs run`, async function () {
       const node = nodeVersion === undefined ? process.execPath : otherNode(this, nodeVersion);
       const nodeRed = await NodeRed.start({ version, node, withoutPackage: true });
       try {
@@ -142,6 +152,7 @@ describe('the package that npm pack makes', function () {
         await nodeRed.deploy(webhookFlow());
         assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
         await nodeRed.message('alarms');
+        runPrograms(nodeRed.userDir, node);
       } finally {
         await nodeRed.stopAndRemove();
       }

@@ -86,12 +86,12 @@ describe('a webhook in that was given another inbox', function () {
 
   const quarantine = async (): Promise<QuarantineRow[]> => (await overview(nodeRed)).quarantine;
   const row = async (folder: string): Promise<QuarantineRow> =>
-    (await quarantine()).find((each) => each.folder === folder) ?? assert.fail(`nothing of ${folder}`);
+    (await quarantine()).find((each) => each.inboxTitle === folder) ?? assert.fail(`nothing of ${folder}`);
 
   async function forge(folder: string, count: number): Promise<void> {
     for (let i = 0; i < count; i += 1)
       assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
-    const held = async () => (await quarantine()).find((each) => each.folder === folder)?.count;
+    const held = async () => (await quarantine()).find((each) => each.inboxTitle === folder)?.count;
     await eventually(async () => (await held()) === count, 'what nothing proved');
   }
 
@@ -117,8 +117,8 @@ describe('a webhook in that was given another inbox', function () {
     assert.deepEqual(
       rows.map(({ endpointId, path: at, count }) => [endpointId, at, count]),
       [
-        ['webhook', PATH, 1],
-        ['webhook', PATH, 3],
+        [`:${PATH}`, PATH, 1],
+        [`:${PATH}`, PATH, 3],
       ],
     );
     assert.notEqual(rows[0]?.inbox, rows[1]?.inbox);
@@ -145,7 +145,7 @@ describe('a webhook in that was given another inbox', function () {
   it('loses nothing in one where what was seen of the other is discarded', async () => {
     assert.equal((await ask('discard', await row('present'))).status, 200);
     assert.deepEqual(
-      (await quarantine()).map(({ folder, count }) => [folder, count]),
+      (await quarantine()).map(({ inboxTitle, count }) => [inboxTitle, count]),
       [['former', 1]],
     );
     assert.equal((await ask('discard', await row('former'))).status, 200);

@@ -6,7 +6,8 @@ import { Authority } from '../support/network/authority';
 import { cloud, station, webhookIn } from '../support/node-red/flows';
 import { freePort, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
 import { part } from '../support/node-red/message-part';
-import { PROXY_KINDS, PROXY_NAME, ReverseProxy, type ProxyKind } from '../support/network/reverse-proxy';
+import { PROXY_KINDS, PROXY_NAME, type ProxyKind } from '../support/network/proxy-launch';
+import { ReverseProxy } from '../support/network/reverse-proxy';
 
 type Message = Record<string, unknown>;
 

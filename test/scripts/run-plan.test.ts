@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { everyFile, nameOf, planFor } from '../../scripts/testing/plan';
 import { runFiles } from '../../scripts/testing/run-files';
 import { runPlan } from '../../scripts/testing/run-plan';
 
@@ -33,5 +34,14 @@ describe('a plan of test files', () => {
     await runPlan(plan, OPTIONS, check(), add);
     assert.deepEqual(ended.slice(0, 3).sort(), ['one', 'other', 'the check']);
     assert.deepEqual(ended.slice(3), ['alone', 'last']);
+  });
+
+  it('leaves a folder of slow files to the lane of all, where each of them runs alone', () => {
+    const ofCluster = (files: readonly string[]): string[] =>
+      files.map(nameOf).filter((name) => name.startsWith('test/cluster/'));
+    assert.deepEqual(ofCluster(everyFile('quick')), []);
+    const { together, alone } = planFor(everyFile('all'));
+    assert.deepEqual(ofCluster(together), []);
+    assert.ok(ofCluster(alone).length > 0);
   });
 });

@@ -130,7 +130,7 @@ describe('a request that is held', () => {
     socket.destroy();
     await receiver.until(() => receiver.seen.connections === 2, 'the end of its connection');
     inbox.commit();
-    await endOfTurn();
+    await receiver.until(() => inbox.asked.length > 1, 'the next');
     assert.deepEqual(inbox.asked, ['first', 'third']);
     inbox.commit();
     assert.deepEqual(await statuses(), [200, 200]);

@@ -176,6 +176,7 @@ export class ReceiverUnderTest {
     };
     const consumption = inbox.consume({
       endpointId: this.endpoint.id,
+      nodeId: this.endpoint.id,
       handledWhen: 'sent',
       redeliverAfter: 120_000,
       maxAttempts: 12,

@@ -1,4 +1,4 @@
-import type { StorePort } from '../store/port';
+import type { AnyStore } from '../store/port';
 import type { LeasedMessage } from '../store/protocol';
 import type { DeliveryWindow } from './delivery-window';
 
@@ -25,6 +25,8 @@ export class Backlog {
   /** True where the store may have some that can go. */
   #mayHoldMore = true;
   #waiting = 0;
+  /** True where other instances may have put some there that are not counted yet. */
+  #isStirred = false;
   #isLooking = false;
   /** Places that are kept for what the store is just leasing. */
   #kept = 0;
@@ -33,7 +35,7 @@ export class Backlog {
   #toldBlocked = false;
 
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     private readonly endpointId: string,
     private readonly window: DeliveryWindow,
     private readonly work: BacklogWork,
@@ -42,6 +44,23 @@ export class Backlog {
   /** Events that wait for their first delivery. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** True where some are known to wait, or may. */
+  get hasAny(): boolean {
+    return this.#waiting > 0 || this.#isStirred;
+  }
+
+  /** Another instance has put some there. */
+  stir(): void {
+    this.#isStirred = true;
+    this.lookAnew();
+  }
+
+  /** So many wait, as just counted. */
+  countIs(waiting: number): void {
+    this.#isStirred = false;
+    this.count(waiting - this.#waiting);
   }
 
   /** So many more wait, or fewer. */

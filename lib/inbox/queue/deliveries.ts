@@ -1,13 +1,13 @@
 import type { Consumer, Delivery } from '../inbox';
-import type { StorePort } from '../store/port';
 import type { DeliveryWindow } from './delivery-window';
 import { HandOver } from './hand-over';
 import type { Held } from './held';
 import type { Leases } from './leases';
+import type { QueueStores } from './queue-stores';
 
 export interface DeliveriesWork {
   consumer(): Consumer | undefined;
-  /** False while nothing may be handed over. */
+  /** False while nothing may be handed over: what is to be is given back. */
   isRunning(): boolean;
   /** They were to be handed over when nothing might be any more. */
   giveBack(held: readonly Held[]): void;
@@ -24,12 +24,13 @@ export interface DeliveriesWork {
 /** Leased events on their way to the consumer; where to be sent is all it takes, until they are marked as delivered. */
 export class Deliveries {
   readonly #handOver = new HandOver({
+    mayHand: () => this.stores.mayHandOver(),
     hand: (held) => this.#hand(held),
     haveLeft: (batch) => this.#markDelivered(batch),
   });
 
   constructor(
-    private readonly store: StorePort,
+    private readonly stores: Pick<QueueStores, 'both' | 'mayHandOver' | 'isSettled'>,
     private readonly window: DeliveryWindow,
     private readonly leases: Leases,
     private readonly work: DeliveriesWork,
@@ -37,14 +38,20 @@ export class Deliveries {
 
   /** It has been leased just now. */
   take(delivery: Delivery): void {
-    this.handSoon(this.window.add(delivery));
+    if (!this.stores.isSettled(delivery.deliveryId)) this.handSoon(this.window.add(delivery));
   }
 
   /** It comes, perhaps again. */
   handSoon(held: Held): void {
     held.phase = 'next';
+    held.isHandled = false;
     if (this.work.isRunning()) this.#handOver.add(held);
     else this.work.giveBack([held]);
+  }
+
+  /** `mayHandOver` is true again. */
+  goOn(): void {
+    this.#handOver.goOn();
   }
 
   /** Not handed over yet, or so lately that it may be lost if its flow goes now. */
@@ -68,6 +75,7 @@ export class Deliveries {
     // The consumer may have gone just then.
     if (isAwaited || !this.window.holds(held)) return false;
     this.leases.end(held);
+    held.isHandled = true;
     return true;
   }
 
@@ -84,7 +92,7 @@ export class Deliveries {
     const deliveryIds = left.map(({ delivery }) => delivery.deliveryId);
     // Best in the commit of the next event, which one of its own would keep waiting; unless others wait for their places.
     const hurry = this.work.hasWaiting() || this.window.room <= 0;
-    this.store.call('markDelivered', deliveryIds, hurry).then(
+    this.stores.both.call('markDelivered', deliveryIds, hurry).then(
       () => this.work.over(left),
       () => {
         // Not delivered again meanwhile, unless given back: then it is no longer for us to end.

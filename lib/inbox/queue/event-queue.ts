@@ -1,12 +1,12 @@
-import type { ProvenMessage } from '../../message/record';
 import type { Consumer, Delivery } from '../inbox';
-import type { AcceptedAnywhere, GivenBack, LeasedMessage } from '../store/protocol';
+import type { GivenBack, LeasedMessage } from '../store/protocol';
 import { ASK_AGAIN_AFTER } from './back-off';
 import { Backlog } from './backlog';
 import type { QueueStores } from './queue-stores';
 import { SpilledBacklog } from './spilled-backlog';
 import { Deliveries } from './deliveries';
-import { DeliveryWindow, type WishedLease } from './delivery-window';
+import { DeliveryWindow } from './delivery-window';
+import { Entrance } from './entrance';
 import type { Held } from './held';
 import { Leases } from './leases';
 import { Returns } from './returns';
@@ -15,6 +15,8 @@ import { UnreadEvents } from './unread-events';
 
 /** The events of one endpoint on their way to its consumer: which are leased when, and what becomes of them. */
 export class EventQueue {
+  /** What comes in. */
+  readonly entrance: Entrance;
   readonly #window = new DeliveryWindow();
   readonly #backlog: Backlog;
   readonly #spilled: SpilledBacklog;
@@ -61,7 +63,7 @@ export class EventQueue {
         this.look();
       },
     });
-    this.#deliveries = new Deliveries(store, this.#window, this.#leases, {
+    this.#deliveries = new Deliveries(stores, this.#window, this.#leases, {
       consumer: () => this.#consumer,
       isRunning: () => this.#running,
       giveBack: (held) => void this.#giveBack(held),
@@ -72,6 +74,13 @@ export class EventQueue {
       },
       later: (act) => this.#later(act),
       log,
+    });
+    this.entrance = new Entrance(this.#backlog, this.#window, {
+      mayLease: () => this.#mayLease,
+      isRunning: () => this.#running,
+      take: (delivery) => this.#deliveries.take(delivery),
+      look: () => this.look(),
+      lookBeside: () => this.#spilled.look(),
     });
     this.#returns = new Returns(store, endpointId, {
       isHeld: (deliveryId) => this.holds(deliveryId) || this.#unread.isPaused(deliveryId),
@@ -104,7 +113,7 @@ export class EventQueue {
 
   /** The store is open, perhaps once more, with so many events that wait. */
   storeOpened(waiting: number): void {
-    this.#backlog.count(waiting - this.#backlog.waiting);
+    this.#backlog.countIs(waiting);
     this.#returns.reconcile();
     this.lookAnew();
   }
@@ -178,39 +187,6 @@ export class EventQueue {
     void this.#giveBack(this.#deliveries.unsure());
   }
 
-  /** How the store should take the next event: leased at once where there is room. */
-  lease(message: ProvenMessage): WishedLease {
-    const lease = this.#mayLease ? this.#window.reserveFor(message) : 'no';
-    if (lease === 'no') this.#backlog.mayHoldMore();
-    return lease;
-  }
-
-  /** And how what is spilled. */
-  leaseBeside(message: ProvenMessage): WishedLease {
-    return this.#running ? this.#window.reserveFor(message) : 'no';
-  }
-
-  /** What became of an event that was stored. `lease` as it was asked for; undefined = it was not stored. */
-  stored(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
-    this.#takeAccepted(message, lease, accepted);
-    if (accepted?.leased === false && accepted.outcome === 'new') {
-      this.#backlog.mayHoldMore();
-      this.#backlog.count(1);
-    }
-    this.look();
-  }
-
-  /** And of one that was stored so late that it was spilled: it waits until it is known as the same. */
-  storedLate({ outcome, leased }: AcceptedAnywhere): void {
-    if (outcome === 'new' && !leased) this.#backlog.count(1);
-  }
-
-  /** And of one that was spilled. */
-  spilled(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
-    this.#takeAccepted(message, lease, accepted);
-    this.#spilled.look();
-  }
-
   /** Whether this is where an event is leased. */
   holds(deliveryId: string): boolean {
     return this.#window.find(deliveryId) !== undefined;
@@ -241,20 +217,39 @@ export class EventQueue {
     return held?.delivery;
   }
 
-  /** A dead letter waits again, in the store already. */
-  revived(): void {
-    this.#returned(1);
+  /** So many wait again, or wait here now, in the store already: dead letters, or events of another endpoint. */
+  cameBack(count: number): void {
+    this.#returned(count);
+  }
+
+  /** So many wait in the inbox, as just counted: also of what other instances have accepted and given back. */
+  waitingIs(count: number): void {
+    this.#backlog.countIs(count);
+    if (count > 0) this.lookAnew();
+  }
+
+  /** Another instance has put some into the inbox. */
+  stirred(): void {
+    this.#backlog.stir();
+  }
+
+  /** What is leased may go to the flow again. */
+  mayHandOver(): void {
+    this.#deliveries.goOn();
+  }
+
+  /**
+   * What was leased here is not any more: others have it, or may lease it, and the store need not be told. What is over for the
+   * flow is so all the same.
+   */
+  leasesLost(): void {
+    for (const held of this.#window.all()) if (held.isHandled !== true) this.#letGo(held);
+    this.#unread.letAllGo();
+    this.lookAnew();
   }
 
   get #mayLease(): boolean {
     return this.#running && !this.#returns.isUnsure && this.stores.canLease();
-  }
-
-  #takeAccepted(message: ProvenMessage, lease: WishedLease, accepted: AcceptedAnywhere | undefined): void {
-    if (lease !== 'no') this.#window.release(1);
-    if (accepted?.leased !== true) return;
-    const { deliveryId, sequence, first, ended } = accepted;
-    this.#deliveries.take({ deliveryId, sequence, attempt: 1, first, ended, message });
   }
 
   #stop(): void {
@@ -282,7 +277,7 @@ export class EventQueue {
     if (!this.#window.holds(held)) return;
     this.#letGo(held);
     // The next event of its alarm may go now.
-    if (this.#window.isOrdered && this.#backlog.waiting > 0) this.#backlog.mayHoldMore();
+    if (this.#window.isOrdered && this.#backlog.hasAny) this.#backlog.mayHoldMore();
   }
 
   #letGo(held: Held): void {

@@ -45,6 +45,38 @@ export class EventQueues {
     for (const [endpointId, queue] of this.#queues) queue.storeOpened(waiting[endpointId] ?? 0);
   }
 
+  /** So many events wait, by endpoint, as just counted. */
+  waitingAre(waiting: Readonly<Record<string, number>>): void {
+    this.#waiting = waiting;
+    for (const [endpointId, queue] of this.#queues) queue.waitingIs(waiting[endpointId] ?? 0);
+  }
+
+  /** Another instance has given something to an endpoint; undefined: to any. */
+  stirred(endpointId: string | undefined): void {
+    for (const queue of this.#queues.values())
+      if (endpointId === undefined || queue.endpointId === endpointId) queue.stirred();
+  }
+
+  /** What is leased may go to the flows again. */
+  mayHandOver(): void {
+    for (const queue of this.#queues.values()) queue.mayHandOver();
+  }
+
+  /** What was leased here is not any more. */
+  leasesLost(): void {
+    for (const queue of this.#queues.values()) queue.leasesLost();
+  }
+
+  /** So many events wait at an endpoint, those that came along from another one among them. */
+  waitingIs(endpointId: string, waiting: number): void {
+    this.of(endpointId).waitingIs(waiting);
+  }
+
+  /** Of those that came along some may be leased, and nobody holds them: they could not be given back where they were. */
+  cameAlong(endpointId: string, waiting: number): void {
+    this.of(endpointId).storeOpened(waiting);
+  }
+
   /** The inbox works, and nothing is spilled any more. */
   storeWorks(): void {
     for (const queue of this.#queues.values()) queue.lookAnew();
@@ -67,6 +99,10 @@ export class EventQueues {
 
   hasConsumer(endpointId: string): boolean {
     return this.#queues.get(endpointId)?.consumer !== undefined;
+  }
+
+  get haveConsumers(): boolean {
+    return [...this.#queues.values()].some((queue) => queue.consumer !== undefined);
   }
 
   /** Endpoints that have events waiting and no consumer. */

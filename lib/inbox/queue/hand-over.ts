@@ -6,6 +6,8 @@ const BATCH = 50;
 const TURNS_TO_LEAVE = 3;
 
 export interface HandOverWork {
+  /** False while nothing may be handed to a flow; asked before each event. */
+  mayHand(): boolean;
   /** Hands one event to the flow. True where that is all it takes: then it is `leaving` for a moment. */
   hand(held: Held): boolean;
   /** These have left. */
@@ -24,6 +26,11 @@ export class HandOver {
 
   add(held: Held): void {
     this.#later.push(held);
+    this.goOn();
+  }
+
+  /** Goes on where it had to stop. */
+  goOn(): void {
     if (!this.#isHanding) setImmediate(() => this.#handSome());
     this.#isHanding = true;
   }
@@ -40,14 +47,14 @@ export class HandOver {
 
   #handSome(): void {
     const leaving: Held[] = [];
-    for (let count = 0; count < BATCH; count += 1) {
+    for (let count = 0; count < BATCH && this.work.mayHand(); count += 1) {
       const held = this.#takeNext();
       if (held === undefined) break;
       if (!this.work.hand(held)) continue;
       this.#leaving.add(held);
       leaving.push(held);
     }
-    this.#isHanding = this.#next.length + this.#later.length > 0;
+    this.#isHanding = this.#next.length + this.#later.length > 0 && this.work.mayHand();
     if (this.#isHanding) setImmediate(() => this.#handSome());
     if (leaving.length > 0) afterTurns(TURNS_TO_LEAVE, () => this.#haveLeft(leaving));
   }

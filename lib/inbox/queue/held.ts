@@ -9,6 +9,8 @@ export interface Held {
    * after a pause. `asking`: the store is being told. `gone`: settled, or given back; held no more.
    */
   phase: 'next' | 'at-flow' | 'paused' | 'asking' | 'gone';
+  /** True once it is over for the flow, and the store has only to be told. */
+  isHandled?: boolean;
   /** True while the inbox cannot be told that its lease has ended: others need not wait for it. */
   isStuck?: boolean;
 }

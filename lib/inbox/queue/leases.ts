@@ -1,5 +1,5 @@
 import type { Consumer } from '../inbox';
-import type { StorePort } from '../store/port';
+import type { AnyStore } from '../store/port';
 import { ASK_AGAIN_AFTER, backOff } from './back-off';
 import { Deadlines } from './deadlines';
 import type { Held } from './held';
@@ -19,7 +19,7 @@ export class Leases {
   readonly #deadlines = new Deadlines<Held>((held) => this.#isDue(held));
 
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     private readonly work: LeasesWork,
   ) {}
 

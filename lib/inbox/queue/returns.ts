@@ -1,5 +1,5 @@
 import type { GivenBack } from '../store/protocol';
-import type { StorePort } from '../store/port';
+import type { AnyStore } from '../store/port';
 
 export interface ReturnsWork {
   /** Whether an event is leased here. */
@@ -19,7 +19,7 @@ export class Returns {
   #isUnsure = false;
 
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     private readonly endpointId: string,
     private readonly work: ReturnsWork,
   ) {}

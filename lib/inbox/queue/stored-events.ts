@@ -1,5 +1,5 @@
 import type { Delivery } from '../inbox';
-import type { StorePort } from '../store/port';
+import type { AnyStore } from '../store/port';
 import type { LeasedMessage } from '../store/protocol';
 import { deliveryOf } from '../store/stored-message';
 import type { UnreadEvents } from './unread-events';
@@ -18,7 +18,7 @@ export interface StoredEventsWork {
 /** Leased events as the store gives them: those that can be read go on. */
 export class StoredEvents {
   constructor(
-    private readonly store: StorePort,
+    private readonly store: AnyStore,
     private readonly unread: UnreadEvents,
     private readonly work: StoredEventsWork,
   ) {}

@@ -84,6 +84,11 @@ export class UnreadEvents {
     await this.#giveBack([...this.#paused.values()]);
   }
 
+  /** They are leased here no more. */
+  letAllGo(): void {
+    for (const deliveryId of this.#failures.keys()) this.forget(deliveryId);
+  }
+
   #pause({ deliveryId, rank }: LeasedMessage): void {
     this.#free(deliveryId);
     const failures = (this.#failures.get(deliveryId) ?? 0) + 1;

@@ -1,6 +1,6 @@
 import { within } from '../../concurrency/within';
 import type { StorePort } from '../store/port';
-import type { CallName, StoreCalls } from '../store/protocol';
+import type { CallName, LocalCall, StoreCalls } from '../store/protocol';
 import type { Spilling } from './spilling';
 
 type Take<Name extends CallName> = StoreCalls[Name]['take'];
@@ -72,7 +72,7 @@ export class BothStores implements StorePort {
     };
   }
 
-  call<Name extends CallName>(name: Name, take: Take<Name>, hurry?: boolean): Give<Name> {
+  call<Name extends LocalCall>(name: Name, take: Take<Name>, hurry?: boolean): Give<Name> {
     const route: Routes[Name] = this.#routes[name];
     return route === undefined ? this.main.call(name, take, hurry) : route(take, hurry);
   }

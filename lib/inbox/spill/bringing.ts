@@ -14,8 +14,8 @@ export interface BringingWork {
   patience: number;
   /** So many more of an endpoint wait in the inbox, or fewer. */
   counts(endpoint: string, change: number): void;
-  /** One more message of an endpoint is in the inbox, and nowhere else. */
-  entered(endpoint: string): void;
+  /** One more message of a node is in the inbox, and nowhere else. */
+  entered(node: string): void;
   /** The inbox works, and would not have so many: they stay where they are. */
   refused(count: number): void;
   /** It is to be looked whether they can enter. */
@@ -121,8 +121,7 @@ export class Bringing {
 
   /** What could not be read any more has gone from its place all the same. */
   #entered(batch: readonly ReadMessage[]): Promise<void> {
-    for (const { spilled, bytes } of batch)
-      if (bytes !== undefined) this.work.entered(spilled.columns.endpoint);
+    for (const { spilled, bytes } of batch) if (bytes !== undefined) this.work.entered(spilled.node);
     return this.spilling.entered(batch.map(({ spilled }) => spilled));
   }
 
@@ -144,7 +143,10 @@ export class Bringing {
     const brought = { ...broughtMessage(spilled, bytes), ...(lateId !== undefined && { lateId }) };
     spilled.wasBrought ||= spilled.progress.state !== 'received';
     const bring = async (): Promise<true> => {
-      this.work.counts(spilled.columns.endpoint, await this.main.call('bring', brought));
+      // Its endpoint may have become another one since it was refused.
+      const { endpoint } = spilled.columns;
+      const message = { ...brought.message, endpoint };
+      this.work.counts(endpoint, await this.main.call('bring', { ...brought, message }));
       return true;
     };
     try {

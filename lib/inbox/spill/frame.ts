@@ -9,10 +9,13 @@ export interface SpilledFacts {
   first: boolean | null;
   ended: boolean | null;
   mayRepeat: boolean;
+  /** The webhook node whose message it is, for its endpoint may be another one later; the endpoint, where that had no node. */
+  node: string;
 }
 
-/** A message that is spilled. */
-export type MessageFrame = Omit<Brought, 'lateId' | 'wasBrought'> & SpilledFacts & { kind: 'message' };
+/** A message that is spilled. In files of version 0.1 the endpoint is its node. */
+export type MessageFrame = Omit<Brought, 'lateId' | 'wasBrought'> &
+  Omit<SpilledFacts, 'node'> & { kind: 'message'; node?: string };
 
 /** One entry of a spill file. */
 export type Frame =

@@ -1,6 +1,6 @@
 import type { Consumer } from '../inbox';
 
-/** From the first message of an endpoint that was spilled until all are in the inbox. */
+/** From the first message of a webhook node that was spilled until all are in the inbox. */
 interface Spell {
   /** Messages that were spilled. */
   spilled: number;
@@ -12,43 +12,51 @@ interface Spell {
 }
 
 /**
- * Of each endpoint, how many messages were spilled since its inbox failed, and how many have entered it since; its consumer is told
- * of the begin and of the end, as soon as there is one.
+ * Of each webhook node, whose endpoint may change, how many messages were spilled since its inbox failed, and how many have entered it
+ * since; its consumer is told of the begin and of the end, as soon as there is one.
  */
 export class Spells {
   readonly #spells = new Map<string, Spell>();
-  /** Messages of all endpoints, since it was last asked for. */
+  /** Messages of all nodes, since it was last asked for. */
   #entered = 0;
 
   /** @param consumerOf undefined where nothing reaches a flow now */
-  constructor(private readonly consumerOf: (endpointId: string) => Consumer | undefined) {}
+  constructor(private readonly consumerOf: (nodeId: string) => Consumer | undefined) {}
 
-  spilled(endpointId: string): void {
-    const spell = this.#count(endpointId);
+  spilled(nodeId: string): void {
+    const spell = this.#count(nodeId);
     if (spell.begin === 'none') spell.begin = 'owed';
-    this.tellOwed(endpointId);
+    this.tellOwed(nodeId);
+  }
+
+  /** What was spilled when its endpoint had no node is of this one. */
+  adopt(endpoint: string, nodeId: string): void {
+    const spell = this.#spells.get(endpoint);
+    if (spell === undefined || this.#spells.has(nodeId)) return;
+    this.#spells.delete(endpoint);
+    this.#spells.set(nodeId, spell);
   }
 
   /** A former process had spilled it. */
-  restored(endpointId: string): void {
-    this.#count(endpointId);
+  restored(nodeId: string): void {
+    this.#count(nodeId);
   }
 
   /** One of those that were spilled is in the inbox. */
-  entered(endpointId: string): void {
+  entered(nodeId: string): void {
     this.#entered += 1;
-    const spell = this.#spells.get(endpointId);
+    const spell = this.#spells.get(nodeId);
     if (spell !== undefined) spell.entered += 1;
   }
 
   /**
    * All that the inbox would have are in it.
-   * @returns how many have entered since the last time, those of all endpoints
+   * @returns how many have entered since the last time, those of all nodes
    */
   over(): number {
-    for (const [endpointId, spell] of this.#spells) {
+    for (const [nodeId, spell] of this.#spells) {
       spell.isOver = true;
-      this.tellOwed(endpointId);
+      this.tellOwed(nodeId);
     }
     const entered = this.#entered;
     this.#entered = 0;
@@ -56,21 +64,21 @@ export class Spells {
   }
 
   /** Something reaches the flow again. */
-  tellOwed(endpointId: string): void {
-    const spell = this.#spells.get(endpointId);
+  tellOwed(nodeId: string): void {
+    const spell = this.#spells.get(nodeId);
     if (spell === undefined || (spell.begin !== 'owed' && !spell.isOver)) return;
-    const consumer = this.consumerOf(endpointId);
+    const consumer = this.consumerOf(nodeId);
     if (consumer === undefined) return;
     const { spilled, entered, isOver } = spell;
     spell.begin = 'told';
-    if (isOver) this.#spells.delete(endpointId);
+    if (isOver) this.#spells.delete(nodeId);
     consumer.onSpilled({ count: isOver ? entered : spilled, isOver });
   }
 
   /** One more, of a spell whose end nobody heard of perhaps: then it goes on. */
-  #count(endpointId: string): Spell {
-    const spell = this.#spells.get(endpointId) ?? { spilled: 0, entered: 0, begin: 'none', isOver: false };
-    this.#spells.set(endpointId, spell);
+  #count(nodeId: string): Spell {
+    const spell = this.#spells.get(nodeId) ?? { spilled: 0, entered: 0, begin: 'none', isOver: false };
+    this.#spells.set(nodeId, spell);
     spell.spilled += 1;
     spell.isOver = false;
     return spell;

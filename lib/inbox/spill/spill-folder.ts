@@ -160,6 +160,16 @@ export class SpillFolder {
   }
 }
 
+/** Whether messages wait in a spill folder, of whichever process. @throws Error where it cannot be read */
+export async function holdsMessages(folder: string): Promise<boolean> {
+  if (!syncFs.existsSync(folder)) return false;
+  if ((await segmentNames(folder)).length > 0) return true;
+  for (const name of await fs.readdir(folder)) {
+    if (OF_PROCESS.test(name) && (await segmentNames(path.join(folder, name))).length > 0) return true;
+  }
+  return false;
+}
+
 async function readFolder(folder: string): Promise<ReadSegment[]> {
   const found: ReadSegment[] = [];
   const ofProcess = path.basename(folder);

@@ -5,10 +5,13 @@ import type { Frame } from './frame';
 import { dropSegment, type Segment } from './segment';
 import { SpillFile, type Written } from './spill-file';
 import { SpillFolder, type ReadSegment } from './spill-folder';
+import { SpillProbe } from './spill-probe';
 import { SpillRegister } from './spill-register';
 
 /** What is spilled at most, in bytes; beyond it the senders keep their messages. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** More than the largest message needs with all that is kept of it, in bytes. */
+const LARGEST_FRAME = 4 * 1024 * 1024;
 
 export interface SpillJournalOptions {
   folder: string;
@@ -27,6 +30,7 @@ export class SpillJournal {
   /** Those that stay, and can be given no other name. */
   readonly #told = new WeakSet<Segment>();
   readonly #file: SpillFile;
+  readonly #probe = new SpillProbe();
   #current: SpillFolder;
   #isClosed = false;
 
@@ -36,7 +40,7 @@ export class SpillJournal {
     this.#current = this.#add(options.folder);
     this.#file = new SpillFile({
       folder: () => this.#current.own(),
-      room: () => MAX_BYTES - this.#segments.reduce((sum, { bytes }) => sum + bytes, 0),
+      room: () => this.#room,
       onSegment: (segment) => this.#begun(segment),
     });
   }
@@ -68,6 +72,11 @@ export class SpillJournal {
     } catch (error) {
       return error instanceof Error ? error.message : 'unknown fault';
     }
+  }
+
+  /** Resolves with whether a frame could be written now: the folder is tried, at most once a second. */
+  async wouldTake(): Promise<boolean> {
+    return !this.#isClosed && this.#room > LARGEST_FRAME && this.#probe.passes(this.folder);
   }
 
   /** Resolves when the frame is on the disk. @throws Error where it cannot be written */
@@ -116,6 +125,11 @@ export class SpillJournal {
       await folder.tidy(() => this.#file.isInUse);
       folder.release();
     }
+  }
+
+  /** In bytes. */
+  get #room(): number {
+    return MAX_BYTES - this.#segments.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   #add(folder: string): SpillFolder {

@@ -2,6 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { makeFolder } from '../../make-folder';
 
+/** Its file, beside that of the inbox. */
+export const SPILL_REGISTER = 'spill-folders.json';
+
 /** Names the folders in which messages may wait: a folder that is set otherwise now is not forgotten. */
 export class SpillRegister {
   constructor(private readonly file: string) {}

@@ -33,8 +33,12 @@ export interface SpillStoreWork {
   atWork(endpoint: string): ReadonlySet<string>;
   /** More of an endpoint wait, or may go now. */
   waits(endpoint: string): void;
-  /** One of an endpoint is known that a former process had spilled. */
-  restored(endpoint: string): void;
+  /** One of a node is known that a former process had spilled. */
+  restored(node: string): void;
+  /** The node that an endpoint has, or had last. */
+  nodeOf(endpoint: string): string | undefined;
+  /** The endpoint that a node has, or had last. */
+  endpointOf(node: string): string | undefined;
 }
 
 /** How a message is spilled. */
@@ -87,17 +91,19 @@ export class SpillStore {
     { change, segment: progressIn }: { change: number; segment?: Segment },
   ): void {
     if (this.messages.find(frame.deliveryId) !== undefined) return;
-    const { message, deliveryId, first, ended, mayRepeat } = frame;
-    const { bytes, ...columns } = message;
+    const { message, deliveryId, first, ended, mayRepeat, node = message.endpoint } = frame;
+    const { bytes, ...sent } = message;
+    const columns = { ...sent, endpoint: this.work.endpointOf(node) ?? sent.endpoint };
     const progress = cutOff(frame.progress);
     const order = this.#nextOrder();
-    const spilled = spilledMessage({ deliveryId, order, columns, bytes, progress, first, ended, mayRepeat });
+    const facts = { first, ended, mayRepeat, node };
+    const spilled = spilledMessage({ deliveryId, order, columns, bytes, progress, ...facts });
     // One that the flow has had says so when it comes again.
     const isDoubtful = progress.state === 'received' && progress.attempt === 0;
     Object.assign(spilled, { place, change, keptChange: change, progressIn, isDoubtful });
     freeBytes(spilled);
     this.messages.add(spilled);
-    this.work.restored(columns.endpoint);
+    this.work.restored(node);
   }
 
   has(deliveryId: string): boolean {
@@ -212,6 +218,7 @@ export class SpillStore {
       progress: { state, attempt: 0, cutOff: 0, atFlow: false },
       ...this.#alarmOrder.phaseOf(message, isAllKnown ? known : undefined),
       mayRepeat: !isAllKnown,
+      node: this.work.nodeOf(message.endpoint) ?? message.endpoint,
     });
   }
 

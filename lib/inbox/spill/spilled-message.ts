@@ -9,7 +9,8 @@ export interface SpilledMessage extends SpilledFacts {
   readonly deliveryId: string;
   /** Grows from message to message. */
   readonly order: number;
-  readonly columns: Omit<NewMessage, 'bytes'>;
+  /** Its endpoint changes with that of its node. */
+  columns: Omit<NewMessage, 'bytes'>;
   /** Absent once it is final: then it is read from the file where it is needed. */
   bytes: Uint8Array | undefined;
   progress: Progress;
@@ -104,8 +105,9 @@ export function warningsOf({ mayRepeat }: SpilledFacts): ('not-in-inbox' | 'may-
 }
 
 export function messageFrame(spilled: SpilledMessage, bytes: Uint8Array): MessageFrame {
-  const { deliveryId, columns, progress, first, ended, mayRepeat } = spilled;
-  return { kind: 'message', deliveryId, message: { ...columns, bytes }, progress, first, ended, mayRepeat };
+  const { deliveryId, columns, progress, first, ended, mayRepeat, node } = spilled;
+  const message = { ...columns, bytes };
+  return { kind: 'message', deliveryId, message, progress, first, ended, mayRepeat, node };
 }
 
 /** As it enters the inbox, which knows no more of where it was: what may come twice says so there, too. */

@@ -63,6 +63,14 @@ export class SpilledMessages {
     return [...this.#waiting.keys()];
   }
 
+  /** What was of one endpoint is of another. */
+  move(spilled: SpilledMessage, endpoint: string): void {
+    const waits = spilled.progress.state === 'received';
+    if (waits) take(this.#waiting, spilled.columns.endpoint, spilled);
+    spilled.columns = { ...spilled.columns, endpoint };
+    if (waits) insert(this.#waiting, endpoint, spilled);
+  }
+
   change(spilled: SpilledMessage, progress: Progress): void {
     const was = spilled.progress.state;
     spilled.progress = progress;

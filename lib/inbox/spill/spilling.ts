@@ -52,6 +52,24 @@ export class Spilling {
     this.#taking = this.#loading;
   }
 
+  /** A node has this endpoint now: what it has under another one goes along. */
+  moveAlong(node: string, endpoint: string): void {
+    const all = this.store.messages.all();
+    // What was spilled when its endpoint had no node.
+    for (const spilled of all) if (spilled.node === endpoint) spilled.node = node;
+    this.#move(
+      all.filter((spilled) => spilled.node === node),
+      endpoint,
+    );
+  }
+
+  /** What is of one endpoint goes to another, which a node has. */
+  assign(from: string, to: string): void {
+    const assigned = this.store.messages.all().filter(({ columns }) => columns.endpoint === from);
+    for (const spilled of assigned) spilled.node = this.options.nodeOf(to) ?? to;
+    this.#move(assigned, to);
+  }
+
   /** From now on messages are spilled there; what is elsewhere is known all the same. */
   moveTo(folder: string): void {
     if (folder === this.journal.folder) return;
@@ -140,6 +158,12 @@ export class Spilling {
     await this.#taking;
     if (!this.mayHold) await this.drop();
     await this.journal.close();
+  }
+
+  #move(some: readonly SpilledMessage[], endpoint: string): void {
+    const moved = some.filter(({ columns }) => columns.endpoint !== endpoint);
+    for (const spilled of moved) this.store.messages.move(spilled, endpoint);
+    if (moved.length > 0) this.options.waits(endpoint);
   }
 
   #hasPending(): boolean {

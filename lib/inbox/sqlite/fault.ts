@@ -11,6 +11,8 @@ const CANTOPEN = 14;
 const CONSTRAINT = 19;
 const MISMATCH = 20;
 const NOTADB = 26;
+/** Extended: the file ends within a page that it should have. A disk that fails says otherwise. */
+const SHORT_READ = 522;
 /** A table or a column is missing, or holds what none has written. */
 const MISREAD: ReadonlySet<number> = new Set([ERROR, CONSTRAINT, MISMATCH]);
 const BROKEN: ReadonlySet<number> = new Set([READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB]);
@@ -29,10 +31,14 @@ const CURES: Readonly<Record<number, string>> = {
   [NOTADB]: `inbox.sqlite is not a database: ${MOVE_AWAY}`,
 };
 
+function extendedCodeOf(error: unknown): number {
+  return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
+}
+
+/** Extended codes carry the primary one in their lowest byte. */
 function codeOf(error: unknown): number {
-  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
-  // Extended codes carry the primary one in their lowest byte.
-  return code & 0xff;
+  const code = extendedCodeOf(error);
+  return code === SHORT_READ ? CORRUPT : code & 0xff;
 }
 
 /** True after a fault of disk or file: nobody knows what of it can be relied on before it is opened and checked again. */

@@ -1,6 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
+/** The name of their count beside the file. */
+export const OPENINGS = 'inbox.openings';
+
 /**
  * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
  * was made is not known to it.
@@ -12,7 +15,7 @@ export class Openings {
   #count = 0;
 
   constructor(file: string) {
-    this.#file = path.join(path.dirname(file), 'inbox.openings');
+    this.#file = path.join(path.dirname(file), OPENINGS);
     this.seen = numberIn(this.#file);
   }
 

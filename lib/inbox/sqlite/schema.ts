@@ -128,6 +128,16 @@ export const MIGRATIONS: readonly string[] = [
   -- Delivery ids of earlier versions, in which no sequence stands.
   CREATE INDEX message_delivery ON message (delivery_id) WHERE substr(delivery_id, 15, 1) <> '8';
   `,
+  // An endpoint is known by port and path, and not by its node any more: copies of a flow have it in common.
+  `
+  CREATE TABLE endpoint (
+    endpoint TEXT NOT NULL,
+    node TEXT NOT NULL,
+    -- 0 where the node is deleted or disabled.
+    is_current INTEGER NOT NULL,
+    PRIMARY KEY (endpoint, node)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /**

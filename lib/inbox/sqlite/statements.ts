@@ -100,6 +100,24 @@ const SQL = {
   trimAddress: `DELETE FROM quarantine WHERE id IN
     (SELECT id FROM quarantine WHERE address = ? ORDER BY id DESC LIMIT -1 OFFSET ?)`,
 
+  // Which node has which endpoint.
+  claimEndpoint: `INSERT INTO endpoint (endpoint, node, is_current) VALUES (?, ?, 1)
+    ON CONFLICT (endpoint, node) DO UPDATE SET is_current = 1`,
+  formerEndpoints: 'UPDATE endpoint SET is_current = 0 WHERE node = ? AND endpoint <> ?',
+  // Of where it was before, it has nothing any more: whoever has that next keeps it.
+  forgetFormer: 'DELETE FROM endpoint WHERE node = ? AND endpoint <> ?',
+  leaveEndpoint: 'UPDATE endpoint SET is_current = 0 WHERE node = ?',
+  // Those that the node had, its own id among them, and that no node has now.
+  endpointsLeft: `SELECT endpoint FROM (SELECT endpoint FROM endpoint WHERE node = ? UNION SELECT ?) AS had
+    WHERE endpoint <> ? AND NOT EXISTS (SELECT 1 FROM endpoint AS current
+      WHERE current.endpoint = had.endpoint AND current.is_current = 1)`,
+  waitingAt: `SELECT count(*) AS count FROM message WHERE endpoint = ? AND state = 'received'`,
+  // Two statements: for either condition alone there is an index.
+  moveOpen: `UPDATE message SET endpoint = ? WHERE endpoint = ? AND ${OPEN}`,
+  moveDead: `UPDATE message SET endpoint = ? WHERE endpoint = ? AND ${DEAD}`,
+  moveQuarantined: 'UPDATE quarantine SET endpoint = ? WHERE endpoint = ?',
+  openByEndpoint: `SELECT endpoint, count(*) AS count FROM message WHERE ${OPEN} GROUP BY endpoint`,
+
   // What the file knows of itself.
   meta: 'SELECT value FROM meta WHERE name = ?',
   setMeta: 'INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',

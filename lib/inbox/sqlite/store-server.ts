@@ -6,7 +6,7 @@ import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
 import { DamagedError } from './open';
 import { isLogDamaged } from './salvage/log-frames';
 import { checkRoom, finishSalvage, salvage } from './salvage/salvage';
-import type { CallName, Salvaged, StoreWarning } from '../store/protocol';
+import type { LocalCall, Salvaged, StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
 
@@ -19,7 +19,7 @@ const SALVAGE_EVERY = 10 * 60 * 1000;
 /** Before one that has failed is tried again the first time, in milliseconds; then twice as long. */
 const SALVAGE_AGAIN = 10_000;
 /** What is asked only to know, or to show it. */
-const READS: ReadonlySet<CallName> = new Set(['look', 'list', 'quarantinedSums']);
+const READS: ReadonlySet<LocalCall> = new Set(['look', 'list', 'quarantinedSums']);
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { storeFailed, type StoreNews, type StorePort } from '../store/port';
-import type { CallName, StoreCalls } from '../store/protocol';
+import type { LocalCall, StoreCalls } from '../store/protocol';
 import { faultText } from './fault';
 import { BATCH, type FromStore, type Reply, type Request, type ToStore } from './thread-protocol';
 
@@ -37,7 +37,7 @@ export class StoreThread implements StorePort {
     this.#start();
   }
 
-  call<Name extends CallName>(
+  call<Name extends LocalCall>(
     name: Name,
     take: StoreCalls[Name]['take'],
     hurry = true,

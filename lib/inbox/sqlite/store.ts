@@ -3,16 +3,17 @@ import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
+import { EndpointTable } from './endpoint-table';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase, sizeOf } from './open';
 import { Openings } from './openings';
-import type { CallName, Opened, StoreCalls } from '../store/protocol';
+import type { LocalCall, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
 import { prepareStatements, type Statements } from './statements';
 import { rollBack } from './roll-back';
 
-type Work = { [Name in CallName]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
+type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
 /** Of the key to what is quarantined. */
 const KEY_BYTES = 32;
@@ -133,6 +134,7 @@ export class Store {
   #workOf(messages: Messages): Work {
     const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
     const retention = new Retention(this.#statements, this.#known);
+    const endpoints = new EndpointTable(this.#statements, (endpoint) => messages.waitsAt(endpoint));
     return {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
@@ -155,6 +157,11 @@ export class Store {
       releaseUpTo: ({ endpoint, id }) => quarantine.releaseUpTo(endpoint, id),
       quarantineKey: () => this.#key('quarantine-key'),
       viewKey: () => this.#key('view-key'),
+      claimEndpoint: (take) => endpoints.claim(take),
+      leaveEndpoint: (take) => endpoints.leave(take),
+      openByEndpoint: () => endpoints.open(),
+      assign: (take) => endpoints.assign(take),
+      isKnown: ({ station, id }) => this.#known.copiesOf({ station, id, named: true }).length > 0,
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
         // The newest message may go with the others, and its sequence must not be given away once more.

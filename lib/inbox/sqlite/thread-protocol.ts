@@ -1,7 +1,7 @@
-import type { CallName, Opened, SlowBatch, StoreCalls, StoreWarning } from '../store/protocol';
+import type { LocalCall, Opened, SlowBatch, StoreCalls, StoreWarning } from '../store/protocol';
 
 /** One call, on its way to the thread of a store. */
-export interface Request<Name extends CallName = CallName> {
+export interface Request<Name extends LocalCall = LocalCall> {
   id: number;
   name: Name;
   take: StoreCalls[Name]['take'];

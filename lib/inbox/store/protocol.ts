@@ -1,5 +1,5 @@
 import type { Warning } from '../../message/warnings';
-import type { ListQuery, MessageState } from '../inbox';
+import type { InstanceRow, ListQuery, MessageState } from '../inbox';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
@@ -146,7 +146,12 @@ export interface QuarantinedSum {
   facts: string;
 }
 
-/** What the main thread asks of the thread of the store. Those of one batch are one transaction. */
+/** What the flow of one instance wants of an event that another one holds. */
+export type FlowWish = 'retry' | 'extend';
+/** What the holder of an event is to be told. */
+export type Wish = 'settled' | FlowWish;
+
+/** What is asked of a store. Those of one batch are one transaction. */
 export interface StoreCalls {
   /** Leased only where the last lease left none waiting; `ordered`: and where no other event of its alarm is open. */
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
@@ -190,6 +195,23 @@ export interface StoreCalls {
   releaseUpTo: { take: { endpoint: string; id: number }; give: void };
   quarantineKey: { take: undefined; give: Uint8Array };
   viewKey: { take: undefined; give: Uint8Array };
+  /**
+   * An endpoint has its webhook node: what this node had under another endpoint, which no node has any more, goes along (open events,
+   * dead letters, what is quarantined). How many events wait at `endpoint` then.
+   */
+  claimEndpoint: { take: { endpoint: string; node: string }; give: number };
+  /** A webhook node is deleted or disabled: its endpoint is its own no more, and what waits there waits for whoever has it next. */
+  leaveEndpoint: { take: { node: string }; give: void };
+  /** Endpoints that have open events, and by how many; for those that no webhook node has. */
+  openByEndpoint: { take: undefined; give: Record<string, number> };
+  /** Open events and dead letters of an endpoint go to another, and what is quarantined. How many events wait there then. */
+  assign: { take: { from: string; to: string }; give: number };
+  /** Whether a message of this id was accepted, of whatever state, by whichever instance. */
+  isKnown: { take: { station: string; id: string }; give: boolean };
+  /** Tells the instance that holds an event what the flow of another one wants. False where no other instance holds it. */
+  tellHolder: { take: { deliveryId: string; wish: FlowWish }; give: boolean };
+  /** The instances that share the inbox, oldest first. */
+  instances: { take: undefined; give: InstanceRow[] };
   /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
   tidy: { take: { keys: number; bodies: number }; give: boolean };
   /** Asks whether the store can write. */
@@ -197,6 +219,12 @@ export interface StoreCalls {
 }
 
 export type CallName = keyof StoreCalls;
+/** What a store is asked that belongs to one instance, beside which messages may be spilled. */
+export type LocalCall = Exclude<CallName, 'tellHolder' | 'instances'>;
+/** And one that several instances share: nothing is spilled then. */
+export type SharedCall = Exclude<CallName, 'bring' | 'look'>;
+/** And whichever it is. */
+export type AnyCall = LocalCall & SharedCall;
 
 /** What is known of a store once it is open. */
 export interface Opened {
@@ -223,8 +251,26 @@ export interface SlowBatch {
   sync: number;
 }
 
+/** Settings of a database with which it is less durable than an inbox should be. */
+export type UnsafeSetting =
+  /** Commits are not on its disk when they are answered; the inbox asks for that all the same. */
+  | 'synchronous-commit-off'
+  /** When data reaches the disk is left to the system: a loss of power can lose or damage all of it. */
+  | 'fsync-off'
+  /** A loss of power can damage what is written at that moment. */
+  | 'full-page-writes-off'
+  /** Several servers are named, and commits wait for none of the standbys: the death of the primary loses the latest of them. */
+  | 'standby-not-waited-for';
+
+/**
+ * `epoch-lost`: others took this instance for dead, after `stood` milliseconds without a beat that was answered. `taken-over`: an
+ * instance of this name is dead, and so many events that it had leased wait again.
+ */
 export type StoreWarning =
   | { kind: 'volatile' | 'network'; fileSystem: string }
   | { kind: 'disk-low'; freeBytes: number }
   | { kind: 'reserve-used' }
+  | { kind: 'unsafe'; what: UnsafeSetting }
+  | { kind: 'epoch-lost'; stood: number }
+  | { kind: 'taken-over'; name: string; count: number }
   | ({ kind: 'salvaged' } & Salvaged);

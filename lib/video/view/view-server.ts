@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readAddress } from './address';
+import { readAddress, type ReadAddress } from './address';
 import { send, sendFault, type Headers } from './answer';
 import { readAssets, type ViewAssets } from './assets';
 import { languageFor } from './language';
@@ -28,14 +28,27 @@ export class ViewServer {
   readonly #viewings = new Map<string, Viewing<ViewNode>>();
   readonly #now: () => number;
   readonly #answers: ViewAnswers;
+  /** Newest first. */
+  #keys: readonly Uint8Array[];
   readonly #policy: string;
   #assets: ViewAssets | undefined;
 
   constructor(private readonly options: ViewServerOptions) {
     this.#now = options.now ?? Date.now;
     this.#answers = new ViewAnswers(options);
+    this.#keys = [options.key];
     this.#policy = contentPolicy(options.frameAncestors ?? '*');
     this.#assets = options.assets;
+  }
+
+  /** What signs addresses now. */
+  get key(): Uint8Array {
+    return this.#keys[0] ?? this.options.key;
+  }
+
+  /** From now on this key signs addresses; those of former ones go on until their time is up. */
+  useKey(key: Uint8Array): void {
+    this.#keys = [key, ...this.#keys.filter((other) => !Buffer.from(key).equals(other))];
   }
 
   /**
@@ -84,12 +97,20 @@ export class ViewServer {
   }
 
   #open(address: string): Opened | 'invalid' | 'expired' {
-    const read = readAddress(this.options.key, address, this.#now());
+    const read = this.#read(address);
     if ('refused' in read) return read.refused;
     const { right } = read;
     const viewing = this.#viewings.get(right.node);
     if (viewing === undefined) return 'invalid';
     return { right, viewing, source: viewing.host.source(right), name: address };
+  }
+
+  #read(address: string): ReadAddress {
+    for (const key of this.#keys) {
+      const read = readAddress(key, address, this.#now());
+      if ('right' in read || read.refused === 'expired') return read;
+    }
+    return { refused: 'invalid' };
   }
 
   #sendAsset(req: IncomingMessage, res: ServerResponse, name: string): void {

@@ -57,6 +57,7 @@ export class Listeners {
   flowsStopping(): void {
     clearTimeout(this.#stopped);
     this.#areRunning = false;
+    for (const { dispatcher } of this.#listeners.values()) dispatcher.flowsStopping();
     this.#stopped = setTimeout(() => void this.#closeAll(), this.options.stoppedMs ?? STOPPED_FOR_GOOD);
     this.#stopped.unref();
   }

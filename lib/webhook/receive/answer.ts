@@ -23,6 +23,9 @@ const ANSWERS = {
   compressed: { status: 415, body: '{"error":"compressed body"}' },
   malformed: { status: 400, body: '{"error":"malformed request"}', headers: { Connection: 'close' } },
   unknown: { status: 404, body: '{"error":"not found"}' },
+  works: { status: 200, body: '{"ok":true}', headers: { 'Cache-Control': 'no-store' } },
+  'works-not': { status: 503, body: '{"ok":false}', headers: { 'Cache-Control': 'no-store' } },
+  'not-get': { status: 405, body: '{"error":"only GET"}', headers: { Allow: 'GET, HEAD' } },
   head: { status: 431, body: '{"error":"too many headers"}', headers: { Connection: 'close' } },
 } satisfies Record<string, Answer>;
 

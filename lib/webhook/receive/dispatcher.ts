@@ -8,6 +8,8 @@ import { Quarantine } from '../quarantine/quarantine';
 import { Reporter } from '../reporter';
 import { matchingPath } from './path';
 import { PathWatchers } from './path-watchers';
+import { Probes } from './probes';
+import { Readiness } from './readiness';
 import { Receiver } from './receiver';
 import type { UnknownPaths } from './unknown-paths';
 
@@ -22,6 +24,8 @@ export interface DispatcherOptions {
   log?: (line: string) => void;
   /** Told of posts to paths that begin like those of webhooks, and that nobody has. */
   unknownPaths?: { begin: string; paths: UnknownPaths };
+  /** Path, with a slash at its end, below which `live` and `ready` are answered. Default: nowhere. */
+  probesBelow?: string;
   /** Who sent a request. Default: the peers of the connections. */
   senders?: Senders;
   /** Longest wait for what is needed to judge a request, in milliseconds. Default 3,000. */
@@ -63,6 +67,8 @@ export class Dispatcher {
   readonly #quarantine: Quarantine;
   readonly #senders: Senders;
   readonly #unknown: DispatcherOptions['unknownPaths'];
+  readonly #readiness: Readiness;
+  readonly #probes: Probes | undefined;
   #hasStarted = false;
   #closed = false;
 
@@ -73,6 +79,9 @@ export class Dispatcher {
     this.#senders = options.senders ?? new Senders();
     this.#unknown = options.unknownPaths;
     this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    this.#readiness = new Readiness(() => [...this.#live.values()].map(({ endpoint }) => endpoint));
+    if (options.probesBelow !== undefined)
+      this.#probes = new Probes(options.probesBelow, () => this.#readiness.isReady());
     const clockGuard = new ClockGuard(now, this.#steady);
     const reporter = new Reporter(this.#steady, options.log ?? (() => undefined));
     this.#quarantine = new Quarantine({ steady: this.#steady, clockGuard, reporter });
@@ -93,11 +102,12 @@ export class Dispatcher {
   }
 
   /**
-   * Deals with the request where its path is one of ours: configured, remembered from the last run, or removed a moment
-   * ago. False = not ours, and untouched.
+   * Deals with the request where its path is one of ours: configured, remembered from the last run, removed a moment ago, or
+   * that of a probe. False = not ours, and untouched.
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
+    if (this.#probes?.handle(path, req, res) === true) return true;
     if (!this.#isOurs(path)) {
       this.#watchUnknown(path, req, res);
       return false;
@@ -142,8 +152,14 @@ export class Dispatcher {
   /** From now on only configured paths count, and those removed a moment ago. */
   flowsStarted(): void {
     this.#hasStarted = true;
+    this.#readiness.flowsRun = true;
     this.#remembered.clear();
     for (const [path, until] of this.#removed) if (until <= this.#steady()) this.#removed.delete(path);
+  }
+
+  /** What comes is held, and `ready` says that another should be asked. */
+  flowsStopping(): void {
+    this.#readiness.flowsRun = false;
   }
 
   /** The configured paths, to be remembered for the next start. */
@@ -163,6 +179,7 @@ export class Dispatcher {
   /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
   close(): void {
     this.#closed = true;
+    this.#readiness.flowsRun = false;
     this.#receiver.close();
     this.#quarantine.close();
   }

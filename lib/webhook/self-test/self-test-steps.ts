@@ -16,6 +16,8 @@ export type SelfTestFault =
 
 export interface SelfTestReport {
   url: string;
+  /** It did not come to this node, but to a copy of it: another instance of Node-RED that shares the inbox. */
+  elsewhere?: true;
   /** All steps before the one that failed have worked. */
   failed?: { step: SelfTestStep; fault: SelfTestFault; seen: string };
 }

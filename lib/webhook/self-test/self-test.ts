@@ -33,12 +33,16 @@ export interface SelfTest {
   /** Phrase of the station; it signs the message and is never sent. */
   phrase: string;
   pending: PendingSelfTests;
+  /** Whether another instance that shares the inbox has taken the message of this id. */
+  isElsewhere: (messageId: string) => Promise<boolean>;
   /** Milliseconds for connection and answer. */
   timeoutMs: number;
 }
 
 /** Milliseconds: what was answered with 200 is stored already. */
 const ARRIVAL_TIMEOUT = 2000;
+/** Between two questions whether it is elsewhere, in milliseconds. */
+const ASK_EVERY = 250;
 
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
@@ -67,8 +71,9 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
     await lookUp(target);
     const status = await post(target, body, test);
     if (status !== 200) throw refused(status);
-    if ((await within(arrival, ARRIVAL_TIMEOUT)) !== true) throw new Failed('arrival', 'not-arrived', '');
-    return { url };
+    const place = await placeOf(arrival, () => test.isElsewhere(messageId));
+    if (place === undefined) throw new Failed('arrival', 'not-arrived', '');
+    return { url, ...(place === 'elsewhere' && { elsewhere: true }) };
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     const { step, fault, seen } = error;
@@ -76,6 +81,21 @@ export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   } finally {
     pending.forget(messageId);
   }
+}
+
+/** Where it is; undefined where it is nowhere in time. */
+async function placeOf(
+  arrival: Promise<true>,
+  isElsewhere: () => Promise<boolean>,
+): Promise<'here' | 'elsewhere' | undefined> {
+  const until = performance.now() + ARRIVAL_TIMEOUT;
+  do {
+    if ((await within(arrival, ASK_EVERY)) === true) return 'here';
+    // A store that cannot say it now may in a moment.
+    const asked = isElsewhere().catch(() => false);
+    if ((await within(asked, ARRIVAL_TIMEOUT)) === true) return 'elsewhere';
+  } while (performance.now() < until);
+  return undefined;
 }
 
 function targetOf({ url, scheme }: SelfTest): URL {

@@ -4,7 +4,7 @@ import { closeDialog, openBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from './editor-questions';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
-import { needs } from '../suite/programs';
+import { needs, type Program } from '../suite/programs';
 
 /** A Node-RED and its editor in a browser, from the first test of a group to the last. */
 export interface EditorOfTests {
@@ -19,6 +19,8 @@ export interface EditorOfTests {
 export interface InEditor {
   /** The flow to begin with. */
   flow: () => FlowNode[] | Promise<FlowNode[]>;
+  /** What the flow needs, beside a browser. */
+  programs?: Program[];
   /** Called after the last test. */
   end?: () => unknown;
   /** Node-RED has users, one of whom is logged in, and another `httpAdminRoot`. */
@@ -37,7 +39,7 @@ const LIGHT = `editorTheme: { tours: false, codeEditor: { lib: 'ace' } },`;
  */
 export function describeInEditor(
   title: string,
-  { flow, end, secured = false, user = 'admin' }: InEditor,
+  { flow, programs = [], end, secured = false, user = 'admin' }: InEditor,
   tests: (editor: EditorOfTests) => void,
 ): void {
   for (const version of NODE_RED_VERSIONS) {
@@ -45,7 +47,7 @@ export function describeInEditor(
       const editor = { version } as EditorOfTests;
 
       before(async function () {
-        needs(this, 'chromium');
+        needs(this, 'chromium', ...programs);
         const settings = secured ? `${LIGHT} ${USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });

@@ -3,14 +3,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox } from '../../../lib/inbox/durable-inbox';
 import { Store } from '../../../lib/inbox/sqlite/store';
-import type { CallName, StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls } from '../../../lib/inbox/store/protocol';
 import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
 import type { InboxNews } from '../../../lib/inbox/store-health';
 
 const DAY = 24 * 60 * 60 * 1000;
 
 /** What becomes of a call: `pass` does what was asked. */
-export type Hook = (name: CallName, pass: () => unknown) => unknown;
+export type Hook = (name: LocalCall, pass: () => unknown) => unknown;
 
 export function fail(): never {
   throw storeFailed('the disk is gone');
@@ -25,7 +25,7 @@ class HookedStore implements StorePort {
     queueMicrotask(() => news.onOpened(this.#store.opened));
   }
 
-  async call<Name extends CallName>(
+  async call<Name extends LocalCall>(
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {

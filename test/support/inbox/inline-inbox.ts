@@ -3,14 +3,15 @@ import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox, type DurableInboxOptions } from '../../../lib/inbox/durable-inbox';
 import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
-import type { CallName, StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls } from '../../../lib/inbox/store/protocol';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
+import type { RetentionPeriods } from '../../../lib/inbox/tidying';
 import { PATIENCE } from '../time/patience';
 import { acceptedMessage } from '../../../lib/inbox/store/stored-message';
 
 /** What a store answers of which the disk can be read, but not written. */
-const READS: readonly CallName[] = ['look', 'list'];
+const READS: readonly LocalCall[] = ['look', 'list'];
 const DAY = 24 * 60 * 60 * 1000;
 
 /** The store in the thread of the test, because a thread takes long to start. Each call is a transaction of its own. */
@@ -24,19 +25,15 @@ class InlineStore implements StorePort {
   answersLate = false;
   #late: (() => void)[] = [];
   /** What it was asked, in order. */
-  readonly questions: CallName[] = [];
+  readonly questions: LocalCall[] = [];
 
-  constructor(
-    private readonly folder: string,
-    news: StoreNews,
-    steady?: () => number,
-  ) {
+  constructor(folder: string, news: StoreNews, steady?: () => number) {
     const file = path.join(folder, 'inbox.sqlite');
     this.store = new Store({ file, resumed: false, ...(steady && { steady }) });
     queueMicrotask(() => news.onOpened(this.store.opened));
   }
 
-  async call<Name extends CallName>(
+  async call<Name extends LocalCall>(
     name: Name,
     take: StoreCalls[Name]['take'],
   ): Promise<StoreCalls[Name]['give']> {
@@ -54,7 +51,6 @@ class InlineStore implements StorePort {
 
   async close(): Promise<void> {
     this.store.close();
-    fs.rmSync(this.folder, { recursive: true });
   }
 }
 
@@ -70,12 +66,17 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** The inbox with its store in a folder that is gone when it is closed. */
+/** The inbox with its store in a folder that is gone when it is closed, unless it is that of the test. */
 export class InlineInbox extends DurableInbox {
   readonly #port: InlineStore;
+  readonly #ownFolder: string | undefined;
+  #closing: Promise<void> | undefined;
 
-  constructor(options: Partial<DurableInboxOptions> & { steady?: () => number } = {}) {
-    const folder = temporaryFolder();
+  constructor({
+    folder: given,
+    ...options
+  }: Partial<DurableInboxOptions> & { steady?: () => number; folder?: string } = {}) {
+    const folder = given ?? temporaryFolder();
     let port: InlineStore | undefined;
     super({
       file: path.join(folder, 'inbox.sqlite'),
@@ -87,6 +88,7 @@ export class InlineInbox extends DurableInbox {
     });
     if (port === undefined) throw new Error('The store was not opened.');
     this.#port = port;
+    if (given === undefined) this.#ownFolder = folder;
   }
 
   get store(): Store {
@@ -94,8 +96,12 @@ export class InlineInbox extends DurableInbox {
   }
 
   /** What the store was asked, in order. */
-  get questions(): readonly CallName[] {
+  get questions(): readonly LocalCall[] {
     return this.#port.questions;
+  }
+
+  get fails(): boolean {
+    return this.#port.fails;
   }
 
   set fails(fails: boolean) {
@@ -112,10 +118,25 @@ export class InlineInbox extends DurableInbox {
     return { answer: () => this.#port.answer() };
   }
 
+  /** Removes what is older, all at once. */
+  async tidy(ages: RetentionPeriods): Promise<void> {
+    while (await this.#port.call('tidy', ages));
+  }
+
+  override close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
   /** Dead letters, stale messages and conflicts, oldest first. */
   deadLetters(): (ProvenMessage | DeadLetter)[] {
     const { store } = this;
     const rows = store.transaction(() => store.work.list({ state: 'dead', limit: 10_000 })).reverse();
     return rows.map(acceptedMessage).filter((message) => message !== undefined);
+  }
+
+  async #close(): Promise<void> {
+    await super.close();
+    if (this.#ownFolder !== undefined) fs.rmSync(this.#ownFolder, { recursive: true });
   }
 }

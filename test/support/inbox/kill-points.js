@@ -1,13 +1,11 @@
 'use strict';
 // Loaded before Node-RED (NODE_OPTIONS=--require), also by its threads: kills the process, as kill -9 does, at the n-th
 // passing of a point on the way of an alarm. Which one stands in the file named by KILL_FILE, as `point n`; it may be
-// written at any time, and is gone after the kill. Patches the built modules, so that those need no hooks.
+// written at any time, and is gone after the kill. Patches the built modules.
 const fs = require('node:fs');
-const Module = require('node:module');
-const path = require('node:path');
+const { patch, patchModules } = require('./patched-modules');
 
 const FILE = process.env.KILL_FILE;
-const DIST = path.join(__dirname, '..', '..', '..', 'dist', 'lib');
 const passings = new Map();
 
 function pass(point) {
@@ -26,16 +24,10 @@ function pass(point) {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** Replaces a function; `made` gets the former one. */
-function patch(holder, name, made) {
-  const former = holder[name];
-  holder[name] = made(former);
-}
-
 /** What each transaction of the store did, as far as it matters here. */
 let done = new Set();
 
-const PATCHES = {
+patchModules({
   'webhook/receive/raw-body.js': (exports) =>
     patch(exports, 'readRawBody', (former) => async (...args) => {
       const reading = await former(...args);
@@ -100,19 +92,4 @@ const PATCHES = {
       };
     });
   },
-};
-
-const patched = new WeakSet();
-patch(Module, '_load', (former) => {
-  return function (request, parent, isMain) {
-    const exports = former.call(this, request, parent, isMain);
-    if (exports === null || typeof exports !== 'object' || patched.has(exports)) return exports;
-    for (const [file, apply] of Object.entries(PATCHES)) {
-      const loaded = require.cache[path.join(DIST, file)];
-      if (loaded?.exports !== exports || !loaded.loaded) continue;
-      patched.add(exports);
-      apply(exports);
-    }
-    return exports;
-  };
 });

@@ -1,7 +1,7 @@
 import { StoreServer } from '../../../lib/inbox/sqlite/store-server';
 import type { FromStore, Request } from '../../../lib/inbox/sqlite/thread-protocol';
 import { storeFailed, type StoreNews, type StorePort } from '../../../lib/inbox/store/port';
-import type { CallName, StoreCalls } from '../../../lib/inbox/store/protocol';
+import type { LocalCall, StoreCalls } from '../../../lib/inbox/store/protocol';
 
 interface Pending {
   resolve: (give: unknown) => void;
@@ -22,7 +22,10 @@ export class ServedStore implements StorePort {
     this.#server = new StoreServer(file, false, (told) => queueMicrotask(() => this.#hear(told)));
   }
 
-  call<Name extends CallName>(name: Name, take: StoreCalls[Name]['take']): Promise<StoreCalls[Name]['give']> {
+  call<Name extends LocalCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+  ): Promise<StoreCalls[Name]['give']> {
     if (this.#batch.length === 0) setImmediate(() => this.#server.run(this.#batch.splice(0)));
     this.#lastId += 1;
     const id = this.#lastId;

@@ -1,48 +1,34 @@
-import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import http2 from 'node:http2';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
-import type { Authority, Issued } from './authority';
+import { within } from '../../../lib/concurrency/within';
+import type { Authority } from './authority';
 import { untilListening } from './listening';
-import { freePort, ROOT } from '../node-red/node-red';
-import { programPath } from '../suite/programs';
-
-/** The name that the configurations in docs/proxies are for. */
-export const PROXY_NAME = 'alarms.example.com';
-
-/** Node-RED, as the configurations have it. */
-const UPSTREAM = '127.0.0.1:1880';
-
-export const PROXY_KINDS = ['nginx', 'caddy'] as const;
-export type ProxyKind = (typeof PROXY_KINDS)[number];
+import { launch, PROXY_NAME, saveCertificate, type Kind } from './proxy-launch';
+import { freePort } from '../node-red/node-red';
 
 export interface ReverseProxyOptions {
-  /** Port of Node-RED, or of a listener. */
-  upstream: number;
+  /** Port of Node-RED, or of a listener; of each instance before which it balances. */
+  upstream: number | readonly number[];
   authority: Authority;
   /** Speaks HTTP/2 too, which the configurations do not. */
   http2?: boolean;
 }
 
-/** The text of a configuration in docs/proxies. */
-export function proxyConfiguration(file: string): string {
-  return readFileSync(path.join(ROOT, 'docs', 'proxies', file), 'utf8');
-}
-
 /**
- * A real reverse proxy on the loopback interface, with the configuration of docs/proxies. Only ports, the place of the
+ * A real reverse proxy, or balancer, on the loopback interface, with the configuration of docs/proxies. Only ports, the place of the
  * certificate and what belongs to the machine are others.
  */
 export class ReverseProxy {
   log = '';
 
   private constructor(
-    readonly kind: ProxyKind,
+    readonly kind: Kind,
     readonly port: number,
     readonly httpPort: number,
     private readonly folder: string,
@@ -54,13 +40,14 @@ export class ReverseProxy {
     }
   }
 
-  static async start(kind: ProxyKind, options: ReverseProxyOptions): Promise<ReverseProxy> {
+  static async start(kind: Kind, options: ReverseProxyOptions): Promise<ReverseProxy> {
     const ports = { https: await freePort(), http: await freePort() };
-    const folder = mkdtempSync(path.join(tmpdir(), `${kind}-`));
+    const folder = mkdtempSync(path.join(tmpdir(), 'reverse-proxy-'));
     // As root nginx works as another user, who has to get at its folders.
     chmodSync(folder, 0o755);
     saveCertificate(folder, options.authority.issueForServer(`DNS:${PROXY_NAME}`));
-    const child = LAUNCH[kind](folder, ports, options);
+    const { upstream, http2 = false } = options;
+    const child = launch(kind, { folder, ports, upstreams: [upstream].flat(), http2 });
     const proxy = new ReverseProxy(kind, ports.https, ports.http, folder, options.authority, child);
     try {
       await proxy.#listening();
@@ -74,10 +61,11 @@ export class ReverseProxy {
   /**
    * What a sender gets who writes these bytes: all of it, until the connection ends. Empty = no answer at all.
    * @param how.ends the sender ends its side of the connection behind them
+   * @param how.patience milliseconds after which the sender gives up; by default it waits for the end
    */
   async exchange(
     request: string | Buffer,
-    { plain = false, from = '127.0.0.1', ends = false } = {},
+    { plain = false, from = '127.0.0.1', ends = false, patience = Infinity } = {},
   ): Promise<string> {
     const place = { host: '127.0.0.1', localAddress: from, allowHalfOpen: true };
     const socket = net.connect({ ...place, port: plain ? this.httpPort : this.port });
@@ -87,7 +75,8 @@ export class ReverseProxy {
     try {
       await once(stream, plain ? 'connect' : 'secureConnect');
       stream[ends ? 'end' : 'write'](request);
-      await once(stream, 'end');
+      const end = once(stream, 'end');
+      await (patience === Infinity ? end : within(end, patience));
     } catch (error) {
       // A reset is one way to cut; a certificate that does not hold is none.
       if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
@@ -164,69 +153,4 @@ export class ReverseProxy {
   #listening(): Promise<void> {
     return untilListening(this.child, [this.port, this.httpPort], () => this.log);
   }
-}
-
-interface Ports {
-  https: number;
-  http: number;
-}
-
-const LAUNCH: Record<
-  ProxyKind,
-  (folder: string, ports: Ports, options: ReverseProxyOptions) => ChildProcess
-> = {
-  nginx(folder, ports, options) {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${folder}/${name};`,
-    );
-    const file = write(folder, 'nginx.conf', options.upstream, [
-      [`http {`, `http {\naccess_log ${folder}/access.log;\n${temporary.join('\n')}`],
-      ['listen 443 ssl;', `listen 127.0.0.1:${ports.https} ssl${options.http2 ? ' http2' : ''};`],
-      ['listen 80;', `listen 127.0.0.1:${ports.http};`],
-      [`/etc/letsencrypt/live/${PROXY_NAME}/fullchain.pem`, `${folder}/cert.pem`],
-      [`/etc/letsencrypt/live/${PROXY_NAME}/privkey.pem`, `${folder}/key.pem`],
-    ]);
-    const global = `daemon off; pid ${folder}/nginx.pid; lock_file ${folder}/nginx.lock;`;
-    return run('nginx', folder, ['-p', folder, '-c', file, '-e', 'stderr', '-g', global]);
-  },
-  caddy(folder, ports, options) {
-    const own = `admin off\nauto_https off\ndefault_bind 127.0.0.1\nhttps_port ${ports.https}\nhttp_port ${ports.http}`;
-    const certificate = `tls ${folder}/cert.pem ${folder}/key.pem`;
-    const file = write(folder, 'Caddyfile', options.upstream, [
-      ['{\n', `{\n${own}\n`],
-      [`\n${PROXY_NAME} {\n`, `\n${PROXY_NAME} {\n${certificate}\n`],
-      ['protocols h1\n', `protocols h1${options.http2 ? ' h2' : ''}\n`],
-    ]);
-    return run('caddy', folder, ['run', '--config', file, '--adapter', 'caddyfile']);
-  },
-};
-
-/** Writes the configuration of docs/proxies for another upstream and with these places changed; each of them has to be there. */
-function write(
-  folder: string,
-  name: string,
-  upstream: number,
-  changes: [from: string, to: string][],
-): string {
-  const text = changes.reduce((changed, [from, to]) => {
-    assert.ok(changed.includes(from), `docs/proxies/${name} has "${from}"`);
-    return changed.replace(from, () => to);
-  }, proxyConfiguration(name));
-  assert.ok(text.includes(UPSTREAM), `docs/proxies/${name} has "${UPSTREAM}"`);
-  const file = path.join(folder, name);
-  writeFileSync(file, text.replaceAll(UPSTREAM, `127.0.0.1:${upstream}`));
-  return file;
-}
-
-function run(kind: ProxyKind, folder: string, options: string[]): ChildProcess {
-  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-  return spawn(programPath(kind) ?? kind, options, {
-    env: { ...process.env, ...home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-}
-
-function saveCertificate(folder: string, { cert, key }: Issued): void {
-  writeFileSync(path.join(folder, 'cert.pem'), cert);
-  writeFileSync(path.join(folder, 'key.pem'), key);
 }

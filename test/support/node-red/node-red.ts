@@ -104,10 +104,16 @@ export class NodeRed {
     });
     const nodeRed = new NodeRed(userDir, port, child);
     const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
-    await nodeRed.until(
-      () => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
-      'its start',
-    );
+    try {
+      await nodeRed.until(
+        () => started.test(nodeRed.log) && /Server now running/.test(nodeRed.log),
+        'its start',
+      );
+    } catch (error) {
+      // Nobody else has a hold on it.
+      await nodeRed.stop('SIGKILL');
+      throw error;
+    }
     return nodeRed;
   }
 
@@ -323,9 +329,14 @@ export async function inject(nodeRed: NodeRed, id: string, msg: Record<string, u
   assert.equal(response.status, 200);
 }
 
+/** Given away by this process: whoever got one may not listen on it yet. */
+const givenPorts = new Set<number>();
+
 /** A port that nothing listens on, of those that no system gives to a server of another test that asks for any. */
 export async function freePort(): Promise<number> {
   const port = 10_000 + randomInt(20_000);
+  if (givenPorts.has(port)) return freePort();
+  givenPorts.add(port);
   const server = net.createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

@@ -39,9 +39,11 @@ export const SLOW: readonly string[] = [
   'test/nodes/node-versions.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
+  // Several Node-RED on one database.
+  'test/cluster/',
 ];
 
-/** Files that measure the machine, and are run while nothing else is. */
+/** Files, or folders, that measure the machine, and are run while nothing else is. */
 export const ALONE: readonly string[] = [
   // CPU time, memory, and how long the event loop stands still.
   'test/cloud/large-directory-cost.test.ts',
@@ -50,4 +52,14 @@ export const ALONE: readonly string[] = [
   'test/nodes/long-device-list.test.ts',
   // Times of answers, one against the other.
   'test/webhook/timing.test.ts',
+  // How soon an instance is taken for dead, while several Node-RED have much to do.
+  'test/cluster/',
 ];
+
+/** Files, or folders, whose output is shown where they pass, too: what they have counted. */
+export const SHOWN: readonly string[] = ['test/cluster/'];
+
+/** @param name of a file, from the root of the project */
+export function isIn(list: readonly string[], name: string): boolean {
+  return list.some((place) => (place.endsWith('/') ? name.startsWith(place) : name === place));
+}

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, globSync } from 'node:fs';
 import path from 'node:path';
 
 /** What the tests need beyond npm, each installed by `.ci/run`; with the names that it has where it is called otherwise. */
@@ -10,7 +10,13 @@ const PROGRAMS = {
   ffprobe: [],
   'gst-launch-1.0': [],
   nginx: [],
+  haproxy: [],
   openssl: [],
+  pgbouncer: [],
+  postgres: [],
+  psql: [],
+  initdb: [],
+  pg_basebackup: [],
   strace: [],
   tinyproxy: [],
 } satisfies Record<string, string[]>;
@@ -20,7 +26,14 @@ export const PROGRAM_NAMES = Object.keys(PROGRAMS) as Program[];
 
 /** Where a program of the system is: those of administrators are not on the PATH of everybody. */
 export function programPath(program: Program): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin', '/usr/local/sbin'];
+  // Debian has the programs of each version of PostgreSQL in a folder of its own.
+  const databases = globSync('/usr/lib/postgresql/*/bin').toSorted().toReversed();
+  const folders = [
+    ...(process.env.PATH ?? '').split(path.delimiter),
+    '/usr/sbin',
+    '/usr/local/sbin',
+    ...databases,
+  ];
   const ending = process.platform === 'win32' ? '.exe' : '';
   const names = [program, ...PROGRAMS[program]].map((name) => `${name}${ending}`);
   return names.flatMap((name) => folders.map((folder) => path.join(folder, name))).find(isExecutable);

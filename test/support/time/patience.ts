@@ -7,12 +7,19 @@ import { setTimeout as delay } from 'node:timers/promises';
  */
 export const PATIENCE = 50_000;
 
-/** Waits until something is so that no event tells of, looking often. */
-export async function eventually(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+/**
+ * Waits until something is so that no event tells of, looking often.
+ * @param every milliseconds between two looks, for one that costs something
+ */
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  every = 5,
+): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`waited ${PATIENCE / 1000} s in vain for ${what}`);
-    await delay(5);
+    await delay(every);
   }
 }
 

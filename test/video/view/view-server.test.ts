@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
@@ -117,6 +118,17 @@ describe('the server of views', () => {
       const response = await fetch(view.page(rightFor({ expires: Date.now() - 1 })));
       assert.equal(response.status, 410);
       assert.match(await response.text(), /This link has expired/);
+    });
+
+    it('opens addresses of a former key beside those of the one that signs now', async () => {
+      const former = view.page();
+      view.views.useKey(randomBytes(32));
+      assert.equal((await fetch(former)).status, 200);
+      const now = `${view.origin}${PREFIX}${signAddress(view.views.key, rightFor())}`;
+      assert.notEqual(now, former);
+      assert.equal((await fetch(now)).status, 200);
+      const expired = view.page(rightFor({ expires: Date.now() - 1 }));
+      assert.equal((await fetch(expired)).status, 410);
     });
 
     it('says that an address does not work which is wrong, cut, or of a node that is gone', async () => {

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { isJson } from '../../../json/is-json';
-import { freeOf } from '../../file-system';
+import { freeOf, syncFolder } from '../../file-system';
 import { isBusy } from '../../folder-lock';
 import type { MessageState } from '../../inbox';
 import type { Salvaged } from '../../store/protocol';
@@ -83,8 +83,13 @@ export function finishSalvage(file: string, now: Date): Salvaged | undefined {
   return alone(file, () => finishAlone(file, now));
 }
 
+/** Whether a file was salvaged that is not in its place yet. */
+export function isSalvaging(file: string): boolean {
+  return fs.existsSync(wholeOf(file));
+}
+
 function finishAlone(file: string, now: Date): Salvaged | undefined {
-  if (!fs.existsSync(wholeOf(file))) return undefined;
+  if (!isSalvaging(file)) return undefined;
   const counts = countsIn(wholeOf(file));
   const kept = `${file}.damaged-${now.toISOString().replace(/[:.]/g, '-')}`;
   // The log first: it must not lie beside the new file.
@@ -126,7 +131,7 @@ function emptyLog(database: DatabaseSync): void {
 }
 
 /** Read only, for nothing may change: with the damage found while it was open, another may have opened it since. */
-function isInUse(file: string): boolean {
+export function isInUse(file: string): boolean {
   // SQLite would delete the log of an empty one.
   if (sizeOf(file) === 0) return false;
   try {
@@ -141,17 +146,6 @@ function isInUse(file: string): boolean {
     return isBusy(error);
   }
   return false;
-}
-
-/** Without it a name may be gone after a power loss. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = fs.openSync(folder, 'r');
-  try {
-    fs.fsyncSync(handle);
-  } finally {
-    fs.closeSync(handle);
-  }
 }
 
 type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;

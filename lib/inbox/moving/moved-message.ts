@@ -1,0 +1,37 @@
+import type { MessageState } from '../inbox';
+import type { LeasedMessage, NewMessage } from '../store/protocol';
+
+/** A message of a file on its way into PostgreSQL. */
+export interface MovedMessage {
+  /** In the file: the order in which they came. */
+  sequence: number;
+  deliveryId: string;
+  station: string;
+  id: string;
+  named: boolean;
+  copy: number;
+  fingerprint: string;
+  endpoint: string;
+  /** Never `leased`: a flow that had it has ended with its process. */
+  state: Exclude<MessageState, 'leased'>;
+  rank: NewMessage['rank'];
+  attempt: number;
+  cutOff: number;
+  again: LeasedMessage['again'] | null;
+  first: boolean;
+  ended: boolean;
+  alarm: string | null;
+  isEnd: boolean;
+  /** Milliseconds since 1970. */
+  received: number;
+  /** How long it is kept already, in milliseconds. */
+  age: number;
+  /** Null where they are kept no more. */
+  facts: string | null;
+  bytes: Uint8Array | null;
+}
+
+/** True while something can become of it: it waits, or is a dead letter that can be had again. */
+export function isUnfinished({ state, again }: Pick<MovedMessage, 'state' | 'again'>): boolean {
+  return state === 'received' || (state === 'dead' && again === 'attempts');
+}

@@ -1,0 +1,194 @@
+import { booleans, byteStrings, integers, texts, uuids } from '../postgres/calls/binary-array';
+import { alarmKey, messageKey } from '../postgres/calls/keys';
+import type { Row, Session } from '../postgres/session';
+import { storable, storedText } from '../postgres/calls/stored-text';
+import { tablesOf } from '../postgres/calls/tables';
+import { digestOf, type ComparedMessage } from './digest';
+import { isUnfinished, type MovedMessage } from './moved-message';
+import { progressIn, progressName, type MoveProgress } from './move-progress';
+import type { MessageThere } from './new-there';
+import type { MovedEndpoint, MovedQuarantined } from './source-file';
+import { targetStatements, type TargetStatements } from './target-statements';
+import { TargetSession } from './target-session';
+
+/** A message there, to be compared. */
+export interface FoundMessage extends ComparedMessage {
+  sequence: number;
+}
+
+/** The tables of an inbox in PostgreSQL, as far as messages are moved to them. Each call is to be made within a transaction of `session`. */
+export class Target {
+  readonly session: TargetSession;
+  readonly #statements: TargetStatements;
+
+  constructor(session: Session, schema: string) {
+    this.session = new TargetSession(session);
+    this.#statements = targetStatements(tablesOf(schema));
+  }
+
+  /** Undefined where the move of this file has not begun. */
+  async progress(id: string): Promise<MoveProgress | undefined> {
+    const [row] = await this.session.run(this.#statements.progress, [progressName(id)]);
+    return progressIn(row?.['value']);
+  }
+
+  async setProgress(id: string, progress: MoveProgress): Promise<void> {
+    await this.session.run(this.#statements.setProgress, [progressName(id), JSON.stringify(progress)]);
+  }
+
+  /** The clock of the inbox, in milliseconds, and the newest sequence that was given away. */
+  async state(): Promise<{ clock: number; newest: number; isInUse: boolean }> {
+    const [row = {}] = await this.session.run(this.#statements.state);
+    return { clock: Number(row['clock']), newest: Number(row['newest']), isInUse: row['is_in_use'] === true };
+  }
+
+  /** Keeps out, until the end of the transaction, who accepts messages with these ids. */
+  async lock(batch: readonly MovedMessage[]): Promise<void> {
+    await this.session.run(this.#statements.lock, [uuids(batch.map(keyOf))]);
+  }
+
+  /** All that have an id in common with one of the batch. */
+  async there(batch: readonly MovedMessage[]): Promise<MessageThere[]> {
+    const rows = await this.session.run(this.#statements.there, [
+      uuids(batch.map(keyOf)),
+      deliveryIds(batch),
+    ]);
+    return rows.map((row) => ({ ...identityOf(row), copy: Number(row['copy']) }));
+  }
+
+  /** Removes what an earlier run has brought of a batch. @param before the newest sequence that was there before the move */
+  async drop(batch: readonly MovedMessage[], before: number): Promise<void> {
+    await this.session.run(this.#statements.drop, [deliveryIds(batch), before]);
+  }
+
+  /** And what of it is open. @param id of the file */
+  async dropUnfinished(id: string): Promise<void> {
+    await this.session.run(this.#statements.dropUnfinished, [id]);
+  }
+
+  /**
+   * @param id of the file
+   * @param clock of the inbox, in milliseconds
+   */
+  async add(id: string, messages: readonly MovedMessage[], clock: number): Promise<void> {
+    if (messages.length === 0) return;
+    const contents = messages.flatMap(({ facts, bytes }, index) =>
+      facts === null || bytes === null ? [] : [{ n: index + 1, facts: storable(facts), bytes }],
+    );
+    await this.session.run(this.#statements.add, [
+      deliveryIds(messages),
+      uuids(messages.map(keyOf)),
+      texts(messages.map(({ station }) => storable(station))),
+      texts(messages.map(({ id }) => storable(id))),
+      booleans(messages.map(({ named }) => named)),
+      integers(messages.map(({ copy }) => copy)),
+      texts(messages.map(({ fingerprint }) => storable(fingerprint))),
+      texts(messages.map(({ endpoint }) => storable(endpoint))),
+      texts(messages.map(({ state }) => state)),
+      integers(messages.map(({ attempt }) => attempt)),
+      integers(messages.map(({ cutOff }) => cutOff)),
+      texts(messages.map(({ again }) => again ?? null)),
+      booleans(messages.map(isUnfinished)),
+      booleans(messages.map(({ first }) => first)),
+      booleans(messages.map(({ ended }) => ended)),
+      texts(messages.map(({ alarm }) => (alarm === null ? null : storable(alarm)))),
+      uuids(messages.map(({ station, alarm }) => (alarm === null ? null : alarmKey(station, alarm)))),
+      booleans(messages.map(({ isEnd }) => isEnd)),
+      integers(messages.map(({ rank }) => rank)),
+      integers(messages.map(({ received }) => received)),
+      integers(messages.map(({ age }) => clock - age)),
+      id,
+      integers(contents.map(({ n }) => n)),
+      texts(contents.map(({ facts }) => facts)),
+      byteStrings(contents.map(({ bytes }) => bytes)),
+    ]);
+  }
+
+  /** Those of a batch that are there under their delivery ids, by these. */
+  async found(batch: readonly MovedMessage[]): Promise<Map<string, FoundMessage>> {
+    const rows = await this.session.run(this.#statements.compare, [deliveryIds(batch)]);
+    return new Map(rows.map((row) => [String(row['delivery_id']), foundMessage(row)]));
+  }
+
+  /** Those of a batch that are there in content and id, under whichever delivery id. */
+  async sentAgain(batch: readonly MovedMessage[]): Promise<MovedMessage[]> {
+    const rows = await this.session.run(this.#statements.sentAgain, [uuids(batch.map(keyOf))]);
+    const contents = new Set(rows.map((row) => `${String(row['key'])}${storedText(row['fingerprint'])}`));
+    return batch.filter((message) => contents.has(`${keyOf(message)}${message.fingerprint}`));
+  }
+
+  /**
+   * From the end of the transaction on what was brought of a file is delivered, or can be had again; the instances are told.
+   * @param id of the file
+   */
+  async handOver(id: string): Promise<{ waiting: number; dead: number }> {
+    const rows = await this.session.run(this.#statements.handOver, [id]);
+    const sum = (name: string): number => rows.reduce((count, row) => count + Number(row[name]), 0);
+    return { waiting: sum('waiting'), dead: sum('dead') };
+  }
+
+  async addEndpoints(endpoints: readonly MovedEndpoint[]): Promise<void> {
+    await this.session.run(this.#statements.addEndpoints, [
+      texts(endpoints.map(({ endpoint }) => storable(endpoint))),
+      texts(endpoints.map(({ node }) => storable(node))),
+      booleans(endpoints.map(({ isCurrent }) => isCurrent)),
+    ]);
+  }
+
+  /** @param clock of the inbox, in milliseconds */
+  async addQuarantine(messages: readonly MovedQuarantined[], clock: number): Promise<void> {
+    await this.session.run(this.#statements.lockQuarantine);
+    await this.session.run(this.#statements.addQuarantine, [
+      texts(messages.map(({ endpoint }) => storable(endpoint))),
+      texts(messages.map(({ address }) => storable(address))),
+      texts(messages.map(({ facts }) => storable(facts))),
+      byteStrings(messages.map(({ bytes }) => bytes)),
+      integers(messages.map(({ age }) => clock - age)),
+    ]);
+  }
+
+  /** A key of an inbox. False where there is another one. */
+  async addKey(name: string, value: string): Promise<boolean> {
+    const [row] = await this.session.run(this.#statements.addKey, [name, value]);
+    return row?.['value'] === value;
+  }
+}
+
+function deliveryIds(batch: readonly MovedMessage[]): Buffer {
+  return uuids(batch.map(({ deliveryId }) => deliveryId));
+}
+
+function keyOf({ station, named, id }: MovedMessage): string {
+  return messageKey(station, named, id);
+}
+
+function identityOf(row: Row): Pick<MovedMessage, 'deliveryId' | 'station' | 'id' | 'named' | 'fingerprint'> {
+  return {
+    deliveryId: String(row['delivery_id']),
+    station: storedText(row['station']),
+    id: storedText(row['id']),
+    named: row['named'] === true,
+    fingerprint: storedText(row['fingerprint']),
+  };
+}
+
+function foundMessage(row: Row): FoundMessage {
+  const { alarm = null, facts = null, bytes_digest: bytesDigest = null } = row;
+  return {
+    ...identityOf(row),
+    sequence: Number(row['sequence']),
+    endpoint: storedText(row['endpoint']),
+    state: String(row['state']),
+    rank: row['rank'] === 1 ? 1 : 0,
+    attempt: Number(row['attempt']),
+    cutOff: Number(row['cut_off']),
+    again: (row['again'] ?? null) as FoundMessage['again'],
+    first: row['first'] === true,
+    ended: row['ended'] === true,
+    alarm: alarm === null ? null : storedText(alarm),
+    isEnd: row['is_end'] === true,
+    received: Number(row['received']),
+    factsDigest: facts === null ? null : digestOf(storedText(facts)),
+    bytesDigest: typeof bytesDigest === 'string' ? bytesDigest : null,
+  };
+}

@@ -1,0 +1,171 @@
+import type { SharedCall } from '../../store/protocol';
+import { MAX_LISTED } from '../../store/stored-message';
+import { Acceptances } from './acceptance';
+import { SETTINGS_STEP } from './batch-settings';
+import { EndpointCalls } from './endpoint-calls';
+import { Endings } from './endings';
+import { InboxCalls } from './inbox-calls';
+import { InboxClock } from './inbox-clock';
+import { Leases } from './leases';
+import { Listing } from './listing';
+import { Locks } from './locks';
+import { QuarantineCalls } from './quarantine-calls';
+import { Rescheduling } from './rescheduling';
+import { Retention } from './retention';
+import type { Request, Step } from './step';
+import { tablesOf } from './tables';
+import { turnsOf } from './turns';
+
+/** Calls that change something of events that are there. */
+type OfEvents =
+  'finish' | 'markDelivered' | 'giveBack' | 'lapse' | 'again' | 'revive' | 'dismiss' | 'tellHolder';
+/** Calls that say which node has which endpoint. */
+type OfEndpoints = 'claimEndpoint' | 'leaveEndpoint' | 'assign';
+/** Calls of which nothing else of a batch depends; in this order, behind all others. */
+type Alone = Exclude<SharedCall, OfEvents | OfEndpoints | 'accept' | 'lease'>;
+
+type StepsOf<Name extends SharedCall> = {
+  [One in Name]: (request: Request<One>, epoch: string) => Step[];
+};
+
+/** What is asked of the tables of an inbox, as statements. */
+export class Calls {
+  readonly #locks: Locks;
+  readonly #acceptances: Acceptances;
+  readonly #leases: Leases;
+  readonly #endings: Endings;
+  readonly #rescheduling: Rescheduling;
+  readonly #endpoints: EndpointCalls;
+  readonly #alone: StepsOf<Alone>;
+
+  /** @param steady milliseconds of a clock that never jumps */
+  constructor(schema: string, steady: () => number) {
+    const tables = tablesOf(schema);
+    const clock = new InboxClock(steady);
+    this.#locks = new Locks(tables);
+    this.#acceptances = new Acceptances(tables, clock);
+    this.#leases = new Leases(tables);
+    this.#endings = new Endings(tables);
+    this.#rescheduling = new Rescheduling(tables);
+    this.#endpoints = new EndpointCalls(tables);
+    const listing = new Listing(tables, MAX_LISTED);
+    const quarantine = new QuarantineCalls(tables, clock);
+    const retention = new Retention(tables, clock);
+    const inbox = new InboxCalls(tables);
+    this.#alone = {
+      leased: (request, epoch) => [this.#leases.leased(request, epoch)],
+      stateOf: (request) => [this.#endings.stateOf(request)],
+      isKnown: (request) => [inbox.isKnown(request)],
+      list: (request) => [listing.list(request)],
+      openByEndpoint: (request) => [this.#endpoints.open(request)],
+      instances: (request, epoch) => [inbox.instances(request, epoch)],
+      quarantine: (request) => quarantine.add(request),
+      quarantined: (request) => [quarantine.ofEndpoint(request)],
+      quarantinedSums: (request) => [quarantine.sums(request)],
+      release: (request) => [quarantine.release(request)],
+      releaseUpTo: (request) => [quarantine.releaseUpTo(request)],
+      quarantineKey: (request) => inbox.key(request),
+      viewKey: (request) => inbox.key(request),
+      tidy: (request) => retention.tidy(request),
+      ping: (request) => [inbox.ping(request)],
+    };
+  }
+
+  /**
+   * The statements of a batch, of which many serve several calls. In a fixed order, so that those of two instances do not wait for
+   * each other: locks first, and what comes behind what ends. Calls of one event keep the order in which they were made.
+   * @param epoch of this instance
+   */
+  steps(batch: readonly Request[], epoch: string): Step[] {
+    const { keys, accepts } = this.#acceptances.steps(allOf(batch, 'accept'), epoch);
+    const ofEvents = batch.filter(isOfEvents);
+    return [
+      batch.some(isOfQueue) ? this.#locks.step(keys, epoch) : SETTINGS_STEP,
+      ...this.#stepsOfEndpoints(batch),
+      ...turnsOf(ofEvents, eventsOf).flatMap((turn) => this.#stepsOfEvents(turn, epoch)),
+      ...accepts,
+      ...allOf(batch, 'lease').map((request) => this.#leases.lease(request, epoch)),
+      ...NAMES_ALONE.flatMap((name) => this.#stepsAlone(batch, name, epoch)),
+    ];
+  }
+
+  /** In the order in which they were made: a node may leave what it has just claimed. */
+  #stepsOfEndpoints(batch: readonly Request[]): Step[] {
+    return batch.flatMap((request) => {
+      if (isOf(request, 'claimEndpoint')) return this.#endpoints.claim(request);
+      if (isOf(request, 'leaveEndpoint')) return [this.#endpoints.leave(request)];
+      return isOf(request, 'assign') ? [this.#endpoints.assign(request)] : [];
+    });
+  }
+
+  #stepsOfEvents(turn: readonly Request<OfEvents>[], epoch: string): Step[] {
+    return [
+      ...this.#endings.finish(allOf(turn, 'finish'), epoch),
+      ...this.#endings.markDelivered(allOf(turn, 'markDelivered'), epoch),
+      ...allOf(turn, 'giveBack').flatMap((request) => this.#rescheduling.giveBack(request, epoch)),
+      ...allOf(turn, 'lapse').map((request) => this.#rescheduling.lapse(request, epoch)),
+      ...allOf(turn, 'again').map((request) => this.#rescheduling.again(request, epoch)),
+      ...allOf(turn, 'revive').map((request) => this.#rescheduling.revive(request)),
+      ...allOf(turn, 'dismiss').map((request) => this.#endings.dismiss(request)),
+      ...allOf(turn, 'tellHolder').map((request) => this.#rescheduling.tellHolder(request, epoch)),
+    ];
+  }
+
+  #stepsAlone<Name extends Alone>(batch: readonly Request[], name: Name, epoch: string): Step[] {
+    const stepsOf: StepsOf<Alone>[Name] = this.#alone[name];
+    return allOf(batch, name).flatMap((request) => stepsOf(request, epoch));
+  }
+}
+
+/** What was leased is told after it was leased. */
+const NAMES_ALONE: readonly Alone[] = [
+  'leased',
+  'stateOf',
+  'isKnown',
+  'list',
+  'openByEndpoint',
+  'instances',
+  'quarantine',
+  'quarantined',
+  'quarantinedSums',
+  'release',
+  'releaseUpTo',
+  'quarantineKey',
+  'viewKey',
+  'tidy',
+  'ping',
+];
+
+const OF_EVENTS: ReadonlySet<SharedCall> = new Set<OfEvents>([
+  'finish',
+  'markDelivered',
+  'giveBack',
+  'lapse',
+  'again',
+  'revive',
+  'dismiss',
+  'tellHolder',
+]);
+
+function isOfEvents(request: Request): request is Request<OfEvents> {
+  return OF_EVENTS.has(request.name);
+}
+
+/** What is asked elsewhere, a list say, waits for nothing that is asked for a queue. */
+function isOfQueue(request: Request): boolean {
+  return isOfEvents(request) || isOf(request, 'accept') || isOf(request, 'lease') || isOf(request, 'leased');
+}
+
+function isOf<Name extends SharedCall>(request: Request, name: Name): request is Request<Name> {
+  return request.name === name;
+}
+
+function allOf<Name extends SharedCall>(batch: readonly Request[], name: Name): Request<Name>[] {
+  return batch.filter((request): request is Request<Name> => isOf(request, name));
+}
+
+function eventsOf({ take }: Request<OfEvents>): readonly string[] {
+  if (typeof take === 'string') return [take];
+  if ('deliveryId' in take) return [take.deliveryId];
+  return 'unsent' in take ? [...take.unsent, ...take.cutOff] : take;
+}

@@ -1,0 +1,95 @@
+import type { ListQuery } from '../../inbox';
+import { askedId } from './delivery-id';
+import { alarmKey } from './keys';
+import { MESSAGE_WITH_BODY, messageWithBody, storedMessage } from './message-rows';
+import type { Row, Statement } from './statement';
+import type { Request, Step } from './step';
+import type { Tables } from './tables';
+
+/** What a list is asked for, each with the rows that it is of. */
+type Kind = ListQuery['state'] | 'alarm' | 'one';
+
+/** Lists messages, newest first. */
+export class Listing {
+  readonly #list: Readonly<Record<Kind, Statement>>;
+
+  /** @param maxBytes of the bodies that a list reads: those beyond come without */
+  constructor(tables: Tables, maxBytes: number) {
+    const statement = (kind: Kind, page: string): Statement => ({
+      name: `rvm_list_${kind}`,
+      text: listSql(tables, page, maxBytes),
+    });
+    const { work, message } = tables;
+    const all = `${message} AS message WHERE message.received >= $1::bigint`;
+    this.#list = {
+      open: statement(
+        'open',
+        pageOf(`${message} AS message JOIN ${work} AS work USING (sequence)
+        WHERE message.received >= $1::bigint AND work.state IN ('received', 'leased')`),
+      ),
+      settled: statement(
+        'settled',
+        pageOf(`${all} AND message.state = 'delivered'
+        AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
+      ),
+      dead: statement('dead', pageOf(`(${deadPage(tables)}) AS message`)),
+      all: statement('all', pageOf(all)),
+      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $3::uuid`)),
+      one: statement('one', pageOf(`${all} AND message.delivery_id = $3::uuid`)),
+    };
+  }
+
+  list({ id, take }: Request<'list'>): Step {
+    const { state, since = 0, alarm, deliveryId, limit } = take;
+    const read: Step['read'] = (rows) => [{ id, give: rows.map(listedMessage) }];
+    if (deliveryId !== undefined)
+      return { statement: this.#list.one, values: [FIRST, 1, askedId(deliveryId)], read };
+    const page = [whole(since), Math.max(0, whole(limit))];
+    if (alarm === undefined) return { statement: this.#list[state], values: page, read };
+    return {
+      statement: this.#list.alarm,
+      values: [...page, alarmKey(alarm.station, alarm.alarmId)],
+      read,
+    };
+  }
+}
+
+const FIRST = Number.MIN_SAFE_INTEGER;
+
+/** The next whole number that a column can be compared with. */
+function whole(number: number): number {
+  return Math.ceil(Math.min(Math.max(number, FIRST), Number.MAX_SAFE_INTEGER));
+}
+
+function listedMessage(row: Row): ReturnType<typeof storedMessage> {
+  return row['has_room'] === true ? messageWithBody(row) : storedMessage(row);
+}
+
+function pageOf(from: string): string {
+  return `SELECT message.sequence, message.received FROM ${from}
+    ORDER BY message.received DESC, message.sequence DESC LIMIT $2::bigint`;
+}
+
+/** Those that can be had again are in "work" alone. */
+function deadPage({ work, message }: Tables): string {
+  return `
+    (${pageOf(`${message} AS message WHERE message.received >= $1::bigint
+      AND message.state IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`)})
+    UNION ALL
+    (${pageOf(`${message} AS message JOIN ${work} AS work USING (sequence)
+      WHERE message.received >= $1::bigint AND work.state = 'dead'`)})`;
+}
+
+function listSql({ work, message, body }: Tables, page: string, maxBytes: number): string {
+  return `
+WITH page AS MATERIALIZED (${page}),
+measured AS (
+  SELECT page.sequence, coalesce(sum(octet_length(body.bytes)) OVER (ORDER BY page.received DESC, page.sequence DESC
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${maxBytes} AS has_room
+  FROM page LEFT JOIN ${body} AS body USING (sequence)
+)
+SELECT measured.has_room, ${MESSAGE_WITH_BODY}
+FROM measured JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
+  LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room
+ORDER BY message.received DESC, message.sequence DESC`;
+}

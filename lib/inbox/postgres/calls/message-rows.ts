@@ -1,0 +1,44 @@
+import type { MessageState } from '../../inbox';
+import type { StoredMessage } from '../../store/protocol';
+import type { Row } from './statement';
+import { storedText } from './stored-text';
+import { MOVING } from './tables';
+
+/** What of a message is given, of `message` and its row of `work`, where it has one. */
+export const STORED_COLUMNS = `message.sequence, message.delivery_id, message.station, message.id, message.named, message.fingerprint,
+  message.endpoint, message.rank, message.first, message.ended, message.received, coalesce(work.state, message.state) AS state,
+  coalesce(work.attempt, message.attempt) AS attempt, CASE WHEN work.sequence IS NULL THEN message.again ELSE work.again END AS again`;
+
+/** The same, with what is in `body`. */
+export const MESSAGE_WITH_BODY = `${STORED_COLUMNS}, body.facts, body.bytes`;
+
+/** A message as `STORED_COLUMNS` give it. */
+export function storedMessage(row: Row): StoredMessage {
+  return {
+    sequence: Number(row['sequence']),
+    deliveryId: String(row['delivery_id']),
+    station: storedText(row['station']),
+    id: storedText(row['id']),
+    named: row['named'] === true,
+    fingerprint: storedText(row['fingerprint']),
+    endpoint: storedText(row['endpoint']),
+    // It will wait here once all of its inbox has come.
+    state: row['state'] === MOVING ? 'received' : (row['state'] as MessageState),
+    rank: row['rank'] === 1 ? 1 : 0,
+    attempt: Number(row['attempt']),
+    again: (row['again'] ?? undefined) as StoredMessage['again'],
+    first: row['first'] === true,
+    ended: row['ended'] === true,
+    received: Number(row['received']),
+  };
+}
+
+/** And as `MESSAGE_WITH_BODY` give it. */
+export function messageWithBody(row: Row): StoredMessage {
+  const message = storedMessage(row);
+  const { facts, bytes } = row;
+  if (typeof facts !== 'string' || !(bytes instanceof Uint8Array)) return { ...message, isIncomplete: true };
+  message.facts = storedText(facts);
+  message.bytes = bytes;
+  return message;
+}

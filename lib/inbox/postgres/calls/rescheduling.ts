@@ -1,0 +1,137 @@
+import { uuids } from './binary-array';
+import { askedId } from './delivery-id';
+import type { Row, Statement } from './statement';
+import type { Request, Step } from './step';
+import { storedText } from './stored-text';
+import type { Tables } from './tables';
+
+/** When events come again. Fenced by the epoch that has leased them, but for a dead letter, which nobody has. */
+export class Rescheduling {
+  readonly #unsend: Statement;
+  readonly #cutOff: Statement;
+  readonly #lapse: Statement;
+  readonly #again: Statement;
+  readonly #revive: Statement;
+  readonly #tell: Statement;
+
+  constructor(tables: Tables) {
+    this.#unsend = { name: 'rvm_unsend', text: backSql(tables, `${WAITS}, ${UNSEND}`, 'AND work.at_flow') };
+    this.#cutOff = { name: 'rvm_cut_off', text: backSql(tables, WAITS_AGAIN) };
+    this.#lapse = { name: 'rvm_lapse', text: lapseSql(tables) };
+    this.#again = { name: 'rvm_again', text: againSql(tables) };
+    this.#revive = { name: 'rvm_revive', text: reviveSql(tables) };
+    this.#tell = { name: 'rvm_tell', text: tellSql(tables) };
+  }
+
+  giveBack({ id, take }: Request<'giveBack'>, epoch: string): Step[] {
+    let count = 0;
+    const counted = (rows: readonly Row[]): number => (count += Number(rows[0]?.['count'] ?? 0));
+    return [
+      {
+        statement: this.#unsend,
+        values: [uuids(take.unsent.map(askedId)), epoch],
+        read: (rows) => (counted(rows), []),
+      },
+      {
+        statement: this.#cutOff,
+        values: [uuids(take.cutOff.map(askedId)), epoch],
+        read: (rows) => [{ id, give: counted(rows) }],
+      },
+    ];
+  }
+
+  lapse({ id, take: { deliveryId, again, maxAttempts } }: Request<'lapse'>, epoch: string): Step {
+    return {
+      statement: this.#lapse,
+      values: [askedId(deliveryId), epoch, again, maxAttempts],
+      read: ([row]) => [{ id, give: row && { dead: row['dead'] === true, counted: Number(row['counted']) } }],
+    };
+  }
+
+  again({ id, take }: Request<'again'>, epoch: string): Step {
+    return {
+      statement: this.#again,
+      values: [askedId(take), epoch],
+      read: ([row]) => [{ id, give: row && Number(row['attempt']) }],
+    };
+  }
+
+  revive({ id, take }: Request<'revive'>): Step {
+    return {
+      statement: this.#revive,
+      values: [askedId(take)],
+      read: ([row]) => [{ id, give: row && storedText(row['endpoint']) }],
+    };
+  }
+
+  tellHolder({ id, take: { deliveryId, wish } }: Request<'tellHolder'>, epoch: string): Step {
+    return {
+      statement: this.#tell,
+      values: [askedId(deliveryId), epoch, wish],
+      read: (rows) => [{ id, give: rows.length > 0 }],
+    };
+  }
+}
+
+const UNSEND = 'attempt = work.attempt - 1';
+/** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
+const CUT_OFF = `cut_off = work.cut_off + work.at_flow::integer, again = CASE WHEN work.at_flow THEN 'restart' ELSE work.again END`;
+const WAITS = `state = 'received', holder = NULL, at_flow = false`;
+
+/** What becomes, in `work`, of an event whose holder has it no more. */
+export const WAITS_AGAIN = `${WAITS}, ${CUT_OFF}`;
+
+function backSql({ work, message, stir }: Tables, change: string, condition = ''): string {
+  return `
+WITH back AS (
+  UPDATE ${work} AS work SET ${change}
+  WHERE work.sequence = ANY (ARRAY(SELECT message.sequence FROM ${message} AS message WHERE message.delivery_id = ANY ($1::uuid[])))
+    AND work.state = 'leased' AND work.holder = $2::uuid ${condition}
+  RETURNING work.endpoint
+)
+SELECT (SELECT count(*) FROM back) AS count,
+  (SELECT count(${stir('endpoint')}) FROM (SELECT DISTINCT endpoint FROM back) AS stirred) AS noted`;
+}
+
+function lapseSql({ work, message }: Tables): string {
+  return `
+UPDATE ${work} AS work SET at_flow = false,
+  state = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'dead' ELSE 'leased' END,
+  again = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'attempts' ELSE $3 END,
+  holder = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN NULL ELSE work.holder END
+FROM ${message} AS message
+WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
+RETURNING work.state = 'dead' AS dead, work.attempt - work.cut_off AS counted`;
+}
+
+function againSql({ work, message }: Tables): string {
+  return `
+UPDATE ${work} AS work SET at_flow = true, attempt = work.attempt + 1
+FROM ${message} AS message
+WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
+RETURNING work.attempt`;
+}
+
+/** With all its attempts. */
+function reviveSql({ work, message, stir }: Tables): string {
+  return `
+WITH revived AS (
+  UPDATE ${work} AS work SET state = 'received', cut_off = work.attempt, again = 'retry'
+  FROM ${message} AS message
+  WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'dead'
+  RETURNING work.endpoint
+)
+SELECT endpoint, ${stir('endpoint')} AS noted FROM revived`;
+}
+
+function tellSql({ work, message, instance, wish, callHolder }: Tables): string {
+  return `
+WITH told AS (
+  INSERT INTO ${wish} (holder, delivery_id, wish)
+  SELECT work.holder, message.delivery_id, $3 FROM ${message} AS message JOIN ${work} AS work USING (sequence)
+  WHERE message.delivery_id = $1::uuid AND work.state = 'leased' AND work.holder <> $2::uuid
+    AND EXISTS (SELECT FROM ${instance} WHERE epoch = work.holder)
+  RETURNING holder
+)
+SELECT ${callHolder('holder')} AS noted FROM told`;
+}

@@ -1,0 +1,8 @@
+/** A statement, planned once for each connection. */
+export interface Statement {
+  /** Unique among all; names its plan on the connection. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Row = Record<string, unknown>;

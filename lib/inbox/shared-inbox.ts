@@ -1,0 +1,247 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Watchers } from '../concurrency/watchers';
+import { within } from '../concurrency/within';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import { Endpoints } from './endpoints';
+import { enter } from './entering';
+import type {
+  Acceptance,
+  Consumer,
+  Consumption,
+  InboxState,
+  InstanceRow,
+  ListQuery,
+  MessageList,
+  Settlement,
+} from './inbox';
+import { listedOf, rowsOf } from './inbox-rows';
+import type { Keeping, KeptInbox } from './inboxes';
+import { PatientReading } from './patient-reading';
+import { Quarantine } from './quarantine';
+import { EventQueues } from './queue/event-queues';
+import { SettledElsewhere } from './queue/settled-elsewhere';
+import type { SpilledSource } from './queue/spilled-backlog';
+import { Settling } from './settling';
+import { StoreHealth, type InboxNews } from './store-health';
+import { StoreInbox, type InboxParts } from './store-inbox';
+import { reasonOf, storeFailed, type SharedStore, type SharedStoreNews } from './store/port';
+import type { Opened, Wish } from './store/protocol';
+import { newMessage } from './store/stored-message';
+import { Tidying, type RetentionPeriods } from './tidying';
+
+/** In milliseconds. */
+const PATIENCE = 3000;
+const LOOK_AGAIN = 1000;
+
+export interface SharedInboxOptions {
+  /** Opens the store behind it. */
+  open: (news: SharedStoreNews) => SharedStore;
+  keep: RetentionPeriods;
+  /** Told what an operator should know; nothing of an event. */
+  log?: (news: InboxNews) => void;
+  /** Time for the store to take a message, and to answer what somebody wants to see, in milliseconds. Default 3,000. */
+  patience?: number;
+  /** Between two looks at a store that fails, in milliseconds. Default 1,000. */
+  lookAgain?: number;
+}
+
+/** Nothing is kept beside a store that several instances share: what it cannot take, another instance may. */
+const NOTHING_SPILLED: SpilledSource = { lease: async () => [], waiting: () => 0 };
+
+/**
+ * An inbox that several instances of Node-RED share: the store behind it keeps them apart, and each has queues of its own, from
+ * which events go to its consumers. What the store does not take in time is refused: its sender comes again, perhaps to another
+ * instance.
+ */
+export class SharedInbox extends StoreInbox implements KeptInbox {
+  protected readonly parts: InboxParts;
+  readonly #store: SharedStore;
+  readonly #queues: EventQueues;
+  readonly #endpoints: Endpoints;
+  readonly #watchers = new Watchers();
+  readonly #settledElsewhere = new SettledElsewhere();
+  readonly #health: StoreHealth;
+  readonly #reading: PatientReading;
+  readonly #tidying: Tidying;
+  readonly #patience: number;
+  readonly #lookAgain: number;
+  #closed = false;
+
+  constructor({
+    open,
+    keep,
+    log = () => undefined,
+    patience = PATIENCE,
+    lookAgain = LOOK_AGAIN,
+  }: SharedInboxOptions) {
+    super();
+    this.#patience = patience;
+    this.#lookAgain = lookAgain;
+    this.#health = new StoreHealth({
+      lookAgain,
+      recover: () => this.#recover(),
+      changed: () => this.#healthChanged(),
+      log,
+    });
+    this.#store = open(this.#news(log));
+    this.#queues = this.#queuesOf((line) => log({ kind: 'line', line }));
+    this.#endpoints = new Endpoints(this.#store, this.#queues, {
+      lookAgain: () => this.#health.lookLater(),
+    });
+    const state = (): InboxState => this.#health.state;
+    this.#reading = new PatientReading(this.#store, { state, hasMore: () => false, patience });
+    this.#tidying = new Tidying(this.#store, keep);
+    this.parts = {
+      store: this.#store,
+      queues: this.#queues,
+      endpoints: this.#endpoints,
+      settling: new Settling(this.#store, this.#queues, (deliveryId, wish) =>
+        this.#store.call('tellHolder', { deliveryId, wish }),
+      ),
+      quarantine: new Quarantine(this.#store, this.#reading, state),
+      watchers: this.#watchers,
+    };
+  }
+
+  /** Changes how long messages are kept. */
+  configure({ keep }: Pick<Keeping, 'keep'>): void {
+    this.#tidying.keep = keep;
+  }
+
+  /** A message that the store takes after all, too late for its sender, goes to the flow all the same: its resend is a repeat. */
+  async accept(arrived: ProvenMessage | DeadLetter): Promise<Acceptance> {
+    const record = this.#endpoints.atPresent(arrived);
+    if (this.#closed) throw storeFailed('it is closed');
+    const begun = performance.now();
+    const { storing } = enter(this.parts, record, newMessage(record));
+    const accepted = await within(storing, this.#patience).catch((error: unknown) => this.#failed(error));
+    if (accepted === undefined) {
+      this.#health.tooSlow();
+      storing.then(
+        () => this.#health.slow.answered(performance.now() - begun),
+        () => undefined,
+      );
+      throw storeFailed(this.#health.state.fault ?? 'it is not open yet');
+    }
+    this.#health.works();
+    return { outcome: accepted.outcome, deliveryId: accepted.deliveryId };
+  }
+
+  /** An instance without any consumer is none: at the end of Node-RED nothing else would tell the others. */
+  override consume(consumer: Consumer): Consumption {
+    const consumption = super.consume(consumer);
+    this.#store.takePart();
+    const end: Consumption['end'] = async (isForGood) => {
+      await consumption.end(isForGood);
+      if (!this.#queues.haveConsumers) await this.#store.standAside();
+    };
+    return { ...consumption, end };
+  }
+
+  /**
+   * The end of an event that a flow of this instance has is told to a store that fails until it knows, or the inbox is closed: what was
+   * done would come again else.
+   */
+  override async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
+    const isEnd = settlement.action === 'done' || settlement.action === 'reject';
+    const mustBeTold = isEnd && this.#queues.holding(deliveryId) !== undefined;
+    for (;;) {
+      try {
+        return await super.settle(deliveryId, settlement);
+      } catch (error) {
+        if (!mustBeTold || this.#closed) throw error;
+        await pause(this.#lookAgain, undefined, { ref: false });
+      }
+    }
+  }
+
+  async list(query: ListQuery): Promise<MessageList> {
+    const { rows, fault } = await rowsOf(this.#reading, query);
+    return { messages: await listedOf(rows, query.limit), ...(fault && { fault }) };
+  }
+
+  instances(): Promise<InstanceRow[]> {
+    return this.#store.call('instances', undefined);
+  }
+
+  state(): InboxState {
+    return this.#health.state;
+  }
+
+  async wouldKeep(): Promise<boolean> {
+    return !this.#closed && this.#health.state.durable === true;
+  }
+
+  /** Of a store that does not answer, others find out what was leased here. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#tidying.close();
+    await within(Promise.all([this.#queues.detach(), this.#health.close()]), this.#patience);
+    await this.#store.close();
+    this.#queues.close();
+  }
+
+  #queuesOf(log: (line: string) => void): EventQueues {
+    const stores = {
+      main: this.#store,
+      spilled: NOTHING_SPILLED,
+      both: this.#store,
+      canLease: () => this.#health.state.durable === true,
+      mayHandOver: () => this.#store.mayHandOver(),
+      isSettled: (deliveryId: string) => this.#settledElsewhere.has(deliveryId),
+    };
+    return new EventQueues(stores, () => this.#watchers.tell(), log);
+  }
+
+  #news(log: (news: InboxNews) => void): SharedStoreNews {
+    return {
+      onOpened: (opened) => this.#opened(opened),
+      onFault: (reason) => this.#health.failed(reason),
+      onWarning: (warning) => log(warning),
+      onSlow: (batch) => this.#health.slow.measured(batch),
+      onEpochLost: () => this.#queues.leasesLost(),
+      onMayHandOver: () => this.#queues.mayHandOver(),
+      onStirred: (endpoint) => this.#queues.stirred(endpoint),
+      onWaiting: (waiting) => this.#waitingAre(waiting),
+      onWish: (deliveryId, wish) => this.#wished(deliveryId, wish),
+    };
+  }
+
+  #opened({ waiting }: Opened): void {
+    this.#endpoints.storeOpened();
+    this.#queues.storeOpened(waiting);
+    this.#health.recover().catch(() => undefined);
+  }
+
+  #waitingAre(waiting: Record<string, number>): void {
+    this.#queues.waitingAre(waiting);
+    this.#watchers.tell();
+  }
+
+  /** What the store was told at another instance, the queue that has the event is told here. */
+  #wished(deliveryId: string, wish: Wish): void {
+    const queue = this.#queues.holding(deliveryId);
+    if (wish === 'settled' && queue === undefined) this.#settledElsewhere.add(deliveryId);
+    if (wish === 'settled') queue?.settled(deliveryId, false);
+    if (wish === 'extend') queue?.extend(deliveryId);
+    // A lease that cannot be ended now ends by itself.
+    if (wish === 'retry') queue?.retry(deliveryId).catch(() => undefined);
+  }
+
+  #healthChanged(): void {
+    if (this.#health.state.durable === true) this.#queues.storeWorks();
+    this.#watchers.tell();
+  }
+
+  /** @throws RvmError STORE_FAILED */
+  async #recover(): Promise<true> {
+    await this.#store.call('ping', undefined);
+    this.#endpoints.tellRest();
+    return true;
+  }
+
+  #failed(error: unknown): never {
+    if (!this.#closed) this.#health.failed(reasonOf(error));
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+import type { StoreCalls } from '../store/protocol';
+import type { Statements } from './statements';
+
+/**
+ * Which webhook node has which endpoint; or had, where it is deleted or disabled. An endpoint is known by port and path; before
+ * version 0.2 it was known by the id of its node, which therefore counts as one that the node had.
+ */
+export class EndpointTable {
+  /** @param moved told of an endpoint at which events wait now that were elsewhere */
+  constructor(
+    private readonly statements: Statements,
+    private readonly moved: (endpoint: string) => void,
+  ) {}
+
+  claim({ endpoint, node }: StoreCalls['claimEndpoint']['take']): number {
+    this.statements.formerEndpoints.run(node, endpoint);
+    this.statements.claimEndpoint.run(endpoint, node);
+    const left = this.statements.endpointsLeft.all(node, node, endpoint);
+    for (const row of left) this.#move(String(row['endpoint']), endpoint);
+    this.statements.forgetFormer.run(node, endpoint);
+    return this.#waitingAt(endpoint);
+  }
+
+  leave({ node }: StoreCalls['leaveEndpoint']['take']): void {
+    this.statements.leaveEndpoint.run(node);
+  }
+
+  assign({ from, to }: StoreCalls['assign']['take']): number {
+    this.#move(from, to);
+    return this.#waitingAt(to);
+  }
+
+  open(): Record<string, number> {
+    const rows = this.statements.openByEndpoint.all();
+    return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
+  }
+
+  #move(from: string, to: string): void {
+    this.statements.moveOpen.run(to, from);
+    this.statements.moveDead.run(to, from);
+    this.statements.moveQuarantined.run(to, from);
+    this.moved(to);
+  }
+
+  #waitingAt(endpoint: string): number {
+    return Number(this.statements.waitingAt.get(endpoint)?.['count'] ?? 0);
+  }
+}

@@ -1,0 +1,143 @@
+import type { Watchers } from '../concurrency/watchers';
+import type { Endpoints } from './endpoints';
+import type {
+  Acceptance,
+  Consumer,
+  Consumption,
+  Inbox,
+  InboxState,
+  InstanceRow,
+  ListQuery,
+  MessageList,
+  QuarantinedMessage,
+  QuarantineSum,
+  Settlement,
+} from './inbox';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import type { Quarantine } from './quarantine';
+import type { EventQueues } from './queue/event-queues';
+import type { Settling } from './settling';
+import type { AnyStore } from './store/port';
+
+/** What an inbox consists of, whichever store is behind it. */
+export interface InboxParts {
+  store: AnyStore;
+  queues: EventQueues;
+  endpoints: Endpoints;
+  settling: Settling;
+  quarantine: Quarantine;
+  watchers: Watchers;
+}
+
+/** An inbox as far as all stores have it in common: each question goes to the part that answers it. */
+export abstract class StoreInbox implements Inbox {
+  protected abstract readonly parts: InboxParts;
+
+  abstract accept(record: ProvenMessage | DeadLetter): Promise<Acceptance>;
+  abstract list(query: ListQuery): Promise<MessageList>;
+  abstract instances(): Promise<InstanceRow[]>;
+  abstract state(): InboxState;
+  abstract wouldKeep(): Promise<boolean>;
+  abstract close(): Promise<void>;
+
+  consume(consumer: Consumer): Consumption {
+    const { queues, endpoints } = this.parts;
+    const { endpointId, nodeId } = consumer;
+    const queue = queues.of(endpointId);
+    queue.attach(consumer);
+    endpoints.claim(endpointId, nodeId);
+    const own = (act: () => void) => (): void => {
+      if (queue.consumer === consumer) act();
+    };
+    return {
+      pause: own(() => queue.pause()),
+      resume: own(() => {
+        endpoints.arrived(nodeId);
+        queue.resume();
+        this.resumed(nodeId);
+      }),
+      end: async (isForGood = false) => {
+        if (queue.consumer !== consumer) return;
+        const detached = queue.detach();
+        if (isForGood) endpoints.leave(nodeId);
+        await detached;
+      },
+    };
+  }
+
+  settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
+    return this.parts.settling.settle(deliveryId, settlement);
+  }
+
+  dismiss(deliveryId: string): Promise<boolean> {
+    return this.parts.store.call('dismiss', deliveryId);
+  }
+
+  quarantine(message: QuarantinedMessage): void {
+    this.parts.quarantine.add(this.parts.endpoints.atPresent(message));
+  }
+
+  async quarantined(endpointId: string): Promise<(QuarantinedMessage & { id: number })[]> {
+    // Some of them may be just coming along from another endpoint.
+    await this.parts.endpoints.told();
+    return this.parts.quarantine.of(endpointId);
+  }
+
+  quarantineSums(): Promise<QuarantineSum[]> {
+    return this.parts.quarantine.sums();
+  }
+
+  async releaseUpTo(endpointId: string, lastId: number): Promise<void> {
+    await this.parts.store.call('releaseUpTo', { endpoint: endpointId, id: lastId });
+  }
+
+  async release(ids: readonly number[]): Promise<void> {
+    await this.parts.store.call('release', [...ids]);
+  }
+
+  viewKey(): Promise<Uint8Array> {
+    return this.parts.store.call('viewKey', undefined);
+  }
+
+  quarantineKey(): Promise<Uint8Array> {
+    return this.parts.quarantine.key();
+  }
+
+  openByEndpoint(): Promise<Record<string, number>> {
+    return this.parts.endpoints.open();
+  }
+
+  assign(from: string, to: string): Promise<number> {
+    return this.parts.endpoints.assign(from, to);
+  }
+
+  isKnown(station: string, messageId: string): Promise<boolean> {
+    return this.parts.store.call('isKnown', { station, id: messageId });
+  }
+
+  waiting(endpointId: string): number {
+    return this.parts.queues.waiting(endpointId);
+  }
+
+  hasConsumer(endpointId: string): boolean {
+    return this.parts.queues.hasConsumer(endpointId);
+  }
+
+  leaseOf(deliveryId: string): number | undefined {
+    return this.parts.queues.leaseOf(deliveryId);
+  }
+
+  /** Endpoints that have events waiting and no consumer. */
+  abandoned(): string[] {
+    return this.parts.queues.abandoned();
+  }
+
+  watch(changed: () => void): () => void {
+    return this.parts.watchers.add(changed);
+  }
+
+  /** The consumer of a webhook node can be told again. */
+  protected resumed(_nodeId: string): void {
+    // Nothing is owed to it.
+  }
+}

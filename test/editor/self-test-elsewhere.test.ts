@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { openDialog } from '../support/editor/browser';
+import { describeInEditor } from '../support/editor/in-editor';
+import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { sharedFlow } from '../support/node-red/shared-flow';
+import { PostgresServer } from '../support/postgres/postgres-server';
+import { eventually } from '../support/time/patience';
+
+let database: PostgresServer;
+let other: NodeRed;
+
+async function flow(): Promise<FlowNode[]> {
+  database = await PostgresServer.start();
+  other = await NodeRed.start();
+  const flows = sharedFlow(database.url(), { webhook: { publicUrl: other.url } });
+  await other.deploy(flows);
+  return flows;
+}
+
+async function end(): Promise<void> {
+  await other?.stopAndRemove();
+  await database?.remove();
+}
+
+describeInEditor('the dialog of a webhook whose copy has an instance of its own', { flow, end }, (editor) => {
+  it('says that the self-test has arrived at the other instance', async () => {
+    await openDialog(editor.page, 'webhook');
+    const last = editor.page.locator('#rvm-webhook-steps li >> nth=4');
+    await eventually(async () => {
+      await editor.page.click('#rvm-webhook-test');
+      await last.waitFor();
+      return (await last.getAttribute('data-outcome')) === 'ok';
+    }, 'both inboxes to be open');
+    assert.match(await last.innerText(), /Arrived at another instance, which shares the inbox/);
+  });
+});

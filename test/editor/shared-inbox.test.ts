@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { closeDialog, openDialog } from '../support/editor/browser';
+import { describeInEditor, type InEditor } from '../support/editor/in-editor';
+import type { FlowNode } from '../support/node-red/node-red';
+import { sharedFlow, sharedInbox } from '../support/node-red/shared-flow';
+import { PostgresServer } from '../support/postgres/postgres-server';
+
+const PASSWORD = 'planted-database-password';
+const FIELD = '#node-config-input-';
+const STEPS = '#rvm-inbox-steps > li';
+
+let server: PostgresServer;
+
+/** With a password, which a server of the tests does not ask for. */
+function connection(role = 'admin'): string {
+  return server.url('postgres', `${role}:${PASSWORD}`);
+}
+
+async function flow(): Promise<FlowNode[]> {
+  server = await PostgresServer.start();
+  const file = { id: 'file', type: 'rvm-inbox', name: '', folder: '', keyDays: 7, bodyDays: 30 };
+  const tls = { id: 'tls', type: 'tls-config', name: 'of the database', cert: '', key: '', ca: '' };
+  const other = sharedInbox(connection(), { id: 'other', schema: 'other' });
+  return [...sharedFlow(connection()), file, tls, other];
+}
+
+const group: InEditor = { flow, programs: ['postgres'], end: () => server.remove() };
+
+describeInEditor('an inbox in PostgreSQL', group, (editor) => {
+  const isVisible = (name: string): Promise<boolean> => editor.page.locator(`${FIELD}${name}`).isVisible();
+  const choose = (engine: string): Promise<void> =>
+    editor.page.check(`[name="rvm-inbox-engine"][value="${engine}"]`);
+  const kept = (id: string, property: string): Promise<unknown> =>
+    editor.page.evaluate(`RED.nodes.node(${JSON.stringify(id)})[${JSON.stringify(property)}]`);
+  const tested = async (): Promise<string> => {
+    await editor.page.click('#rvm-inbox-test');
+    // It is out of order until the test has ended.
+    await editor.page.waitForSelector('#rvm-inbox-test:enabled');
+    return editor.page.locator('#rvm-inbox-steps').innerText();
+  };
+  const failed = (): Promise<number> => editor.page.locator(`${STEPS}[data-outcome="failed"]`).count();
+
+  it('is chosen beside a file, and asks for what it needs instead of folders', async () => {
+    await openDialog(editor.page, 'file');
+    assert.deepEqual([await isVisible('folder'), await isVisible('connection')], [true, false]);
+    await choose('postgres');
+    assert.deepEqual([await isVisible('folder'), await isVisible('connection')], [false, true]);
+    const tip = editor.page.locator('#rvm-inbox-connection-tip');
+    assert.match(await tip.innerText(), /postgres:\/\/user/);
+    await editor.page.fill(`${FIELD}connection`, connection());
+    assert.equal(await tip.isVisible(), false);
+    await closeDialog(editor.page, 'ok');
+    assert.deepEqual([await kept('file', 'engine'), await kept('file', 'tls')], ['postgres', 'verify']);
+    await openDialog(editor.page, 'file');
+    await choose('sqlite');
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await kept('file', 'engine'), 'sqlite');
+  });
+
+  it('keeps what encrypts it: nothing, a verified certificate, or a TLS node', async () => {
+    await openDialog(editor.page, 'other');
+    assert.equal(await editor.page.locator('#rvm-inbox-tls').inputValue(), 'off');
+    assert.equal(await editor.page.locator('.rvm-inbox-no-tls').isVisible(), true);
+    await editor.page.selectOption('#rvm-inbox-tls', '');
+    await editor.page.selectOption(`${FIELD}tls`, 'tls');
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await kept('other', 'tls'), 'tls');
+    await openDialog(editor.page, 'other');
+    assert.equal(await editor.page.locator(`${FIELD}tls`).inputValue(), 'tls');
+    await editor.page.selectOption('#rvm-inbox-tls', 'verify');
+    assert.equal(await isVisible('tls'), false);
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await kept('other', 'tls'), 'verify');
+  });
+
+  it('is tried out as it is deployed, without its password in the browser', async () => {
+    await openDialog(editor.page, 'inbox');
+    const told = await tested();
+    assert.match(told, /answers: PostgreSQL 1\d[^]*It can be written[^]*rights[^]*version 1[^]*ms/);
+    assert.match(told, /on one machine alone[^]*at once/);
+    assert.equal(await failed(), 0);
+    assert.doesNotMatch(await editor.page.content(), new RegExp(PASSWORD));
+  });
+
+  it('is tried out with a connection that was typed only now, and says what to do where it fails', async () => {
+    await openDialog(editor.page, 'inbox');
+    await editor.page.fill(`${FIELD}connection`, connection('nobody'));
+    assert.match(await tested(), /cannot use this connection[^]*check the user/);
+    assert.equal(await failed(), 1);
+    assert.doesNotMatch(await editor.page.locator('#rvm-inbox-steps').innerText(), new RegExp(PASSWORD));
+  });
+
+  it('is tried out whatever its instance name, which may be a variable of the deployed node', async () => {
+    await openDialog(editor.page, 'inbox');
+    await editor.page.fill(`${FIELD}connection`, connection('nobody'));
+    await editor.page.fill(`${FIELD}instanceName`, '${RVM_INSTANCE}');
+    assert.match(await tested(), /cannot use this connection[^]*check the user/);
+  });
+
+  it('lets a stored password go nowhere that is not deployed', async () => {
+    await openDialog(editor.page, 'inbox');
+    await editor.page.selectOption('#rvm-inbox-tls', 'verify');
+    assert.match(await tested(), /deploy the flow first/);
+  });
+
+  it('fits into the window of a small notebook', async () => {
+    await editor.page.setViewportSize({ width: 1366, height: 768 });
+    await openDialog(editor.page, 'inbox');
+    const button = await editor.page.locator('#rvm-inbox-test').boundingBox();
+    assert.ok(button !== null && button.y + button.height < 768, 'the button is in sight');
+  });
+
+  it('is listed in the sidebar with the instances that share it', async () => {
+    await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+    const row = editor.page.locator('.rvm-instances .rvm-row');
+    await row.waitFor();
+    assert.match(await row.innerText(), /this one\nsign of life \d+ s ago · events at its flow: 0$/);
+    const list = await editor.page.locator('.rvm-instances').innerText();
+    assert.match(list, /^127\.0\.0\.1:\d+\/postgres, schema rvm\n/);
+  });
+});
+
+describeInEditor(
+  'an inbox in PostgreSQL, for one who may not deploy',
+  { ...group, secured: true, user: 'operator' },
+  (editor) => {
+    it('is tried out as it is deployed, and in no other way', async () => {
+      await openDialog(editor.page, 'inbox');
+      await editor.page.click('#rvm-inbox-test');
+      await editor.page.waitForSelector(`${STEPS} >> nth=6`);
+      await editor.page.fill(`${FIELD}connection`, connection('nobody'));
+      await editor.page.click('#rvm-inbox-test');
+      await editor.page.waitForSelector(`${STEPS}[data-outcome="failed"]`);
+      assert.match(await editor.page.locator('#rvm-inbox-steps').innerText(), /right to deploy/);
+    });
+  },
+);

@@ -1,0 +1,446 @@
+import assert from 'node:assert/strict';
+import { backOff } from '../../../lib/inbox/queue/back-off';
+import type { ProvenMessage } from '../../../lib/message/record';
+import { uncertainProblem } from '../../../lib/webhook/problem';
+import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
+import { MovableTimers } from '../../support/time/movable-timers';
+import { assertPause, eventually, PATIENCE } from '../../support/time/patience';
+import { allSettled, ENDPOINT, proven, Taker } from '../samples';
+
+inEachStore('deliveries of the inbox', (open) => {
+  let inbox: TestedInbox;
+  beforeEach(async () => {
+    inbox = await open();
+  });
+
+  async function accept(...messages: ProvenMessage[]): Promise<string[]> {
+    const ids: string[] = [];
+    for (const message of messages) ids.push((await inbox.accept(message)).deliveryId ?? '');
+    return ids;
+  }
+
+  /** One further event, to know that all before it has been dealt with. */
+  async function one(taker: Taker): Promise<void> {
+    const last = proven();
+    await accept(last);
+    await eventually(() => taker.ids.includes(last.envelope.messageId), 'one more delivery');
+  }
+
+  it('keep events for a consumer that comes afterwards, in order of acceptance', async () => {
+    const messages = [proven(), proven(), proven()];
+    await accept(...messages);
+    assert.equal(inbox.waiting(ENDPOINT), 3);
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === 3, 'three deliveries');
+    assert.deepEqual(
+      taker.ids,
+      messages.map(({ envelope }) => envelope.messageId),
+    );
+    assert.equal(inbox.waiting(ENDPOINT), 0);
+    await allSettled(inbox);
+  });
+
+  it('bring security before health, whichever came first', async () => {
+    const health = proven({ eventClass: 'health' });
+    const security = proven({ eventClass: 'security' });
+    const unknown = proven({ eventClass: 'weather' });
+    await accept(health, security, unknown);
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === 3, 'three deliveries');
+    assert.deepEqual(
+      taker.ids,
+      [security, unknown, health].map(({ envelope }) => envelope.messageId),
+    );
+  });
+
+  it('keep endpoints apart', async () => {
+    const taker = new Taker(inbox);
+    await accept(proven({}, { endpointId: 'another' }));
+    await one(taker);
+    assert.equal(taker.ids.length, 1);
+    assert.equal(inbox.waiting('another'), 1);
+  });
+
+  it('go to the consumer of now', async () => {
+    const former = new Taker(inbox);
+    const later = new Taker(inbox);
+    await one(later);
+    assert.deepEqual(former.ids, []);
+    void former.consumption.end();
+    await one(later);
+  });
+
+  it('hold the exact content of the event, over the store too', async () => {
+    const message = proven({ eventName: 'Ærø 港', extra: { nested: [1, '1e400'] } });
+    await accept(message);
+    const taker = new Taker(inbox);
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const { body, ...rest } = taker.deliveries[0]?.message ?? assert.fail();
+    const { body: sent, ...accepted } = message;
+    assert.deepEqual(rest, accepted);
+    assert.deepEqual(Buffer.from(body), sent);
+  });
+
+  it('count as handled a moment after they were sent, and only then', async () => {
+    const taker: Taker = new Taker(inbox, {
+      deliver: () => {
+        void taker.consumption.end();
+        return true;
+      },
+    });
+    const [deliveryId] = await accept(proven());
+    await eventually(() => inbox.waiting(ENDPOINT) === 1, 'the event to be given back');
+    const next = new Taker(inbox);
+    await eventually(() => next.ids.length === 1, 'the delivery to the next');
+    assert.equal(next.deliveries[0]?.deliveryId, deliveryId);
+    assert.equal(next.deliveries[0]?.attempt, 2);
+    assert.equal(next.deliveries[0]?.again, 'restart');
+    await allSettled(inbox);
+  });
+
+  it('come all again, of those sent in one go, where the consumer ended with the last of them', async () => {
+    await accept(proven(), proven());
+    const sent: string[] = [];
+    const taker: Taker = new Taker(inbox, {
+      deliver: ({ deliveryId }) => {
+        if (sent.push(deliveryId) === 2) void taker.consumption.end();
+        return true;
+      },
+    });
+    await eventually(() => sent.length === 2 && inbox.waiting(ENDPOINT) === 2, 'both to be given back');
+    // Time enough for what has left to be marked.
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    const next = new Taker(inbox);
+    await eventually(() => next.ids.length === 2, 'both deliveries to the next');
+    assert.deepEqual(
+      next.deliveries.map(({ deliveryId, again }) => [deliveryId, again]),
+      sent.map((deliveryId) => [deliveryId, 'restart']),
+    );
+    await allSettled(inbox);
+  });
+
+  it('wait while the consumer is paused, and are not further attempts', async () => {
+    const taker = new Taker(inbox);
+    taker.consumption.pause();
+    await accept(proven(), proven());
+    assert.equal(inbox.waiting(ENDPOINT), 2);
+    assert.deepEqual(taker.ids, []);
+    taker.consumption.resume();
+    await eventually(() => taker.ids.length === 2, 'both deliveries');
+    assert.deepEqual(
+      taker.deliveries.map(({ attempt }) => attempt),
+      [1, 1],
+    );
+  });
+
+  it('count as handled where nothing waits for them in the flow', async () => {
+    const taker = new Taker(inbox, { handledWhen: 'settled', deliver: () => false });
+    await accept(proven());
+    await allSettled(inbox);
+    assert.deepEqual(taker.dead, []);
+  });
+
+  it('go on after a consumer that threw', async () => {
+    let calls = 0;
+    const lines: unknown[] = [];
+    await inbox.close();
+    inbox = await open({ log: (news) => lines.push(news) });
+    const taker = new Taker(inbox, {
+      deliver: () => {
+        calls += 1;
+        throw new Error('secret content');
+      },
+    });
+    const ids = await accept(proven(), proven());
+    await allSettled(inbox);
+    assert.equal(calls, 2);
+    assert.deepEqual(taker.dead, []);
+    assert.match(JSON.stringify(lines), new RegExp(ids[0] ?? ''));
+    assert.doesNotMatch(JSON.stringify(lines), /secret content/);
+  });
+
+  it('C-66 know the first event of an alarm, and what comes after its end', async () => {
+    const taker = new Taker(inbox);
+    const end = { eventEndTime: '2026-03-04T05:06:07' };
+    await accept(
+      proven({ alarmId: 'a' }),
+      proven({ alarmId: 'a', ...end }),
+      proven({ alarmId: 'a' }),
+      proven({ alarmId: 'b' }),
+      proven({ alarmId: 'a' }, { stationKey: 'south' }),
+      proven({ alarmId: '' }),
+    );
+    await eventually(() => taker.ids.length === 6, 'all deliveries');
+    assert.deepEqual(
+      taker.deliveries.map(({ first, ended }) => [first, ended]),
+      [
+        [true, false],
+        [false, false],
+        [false, true],
+        [true, false],
+        [true, false],
+        [true, false],
+      ],
+    );
+  });
+
+  it('leave nothing behind that seems to wait, when the consumer changes while they are marked', async () => {
+    for (let change = 0; change < 20; change += 1) {
+      const taker = new Taker(inbox);
+      await accept(proven(), proven());
+      await eventually(() => taker.ids.length >= 2, 'the deliveries');
+      for (let turn = 0; turn < change % 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      await taker.consumption.end();
+    }
+    const last = new Taker(inbox);
+    await one(last);
+    await allSettled(inbox);
+    assert.equal(inbox.waiting(ENDPOINT), 0);
+  });
+
+  it('C-78 are one for each of many messages, though each comes three times', async () => {
+    const taker = new Taker(inbox);
+    const messages = Array.from({ length: 500 }, () => proven());
+    const sent = [...messages, ...messages.toReversed(), ...messages];
+    const outcomes = await Promise.all(sent.map(async (message) => (await inbox.accept(message)).outcome));
+    assert.equal(outcomes.filter((outcome) => outcome === 'new').length, 500);
+    await eventually(() => taker.ids.length >= 500, 'all deliveries');
+    await allSettled(inbox);
+    assert.equal(new Set(taker.ids).size, 500);
+    assert.equal(taker.ids.length, 500);
+  });
+});
+
+inEachStore('events that have to be settled', (open) => {
+  const LEASE = 60;
+  let inbox: TestedInbox;
+  beforeEach(async () => {
+    inbox = await open();
+  });
+
+  const settled = { handledWhen: 'settled', redeliverAfter: LEASE } as const;
+  const patient = { handledWhen: 'settled' } as const;
+
+  it('are done when the flow says so, once and for all', async () => {
+    const taker = new Taker(inbox, settled);
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    assert.deepEqual((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
+    for (const action of ['done', 'reject', 'retry', 'extend'] as const) {
+      assert.equal(await inbox.settle(deliveryId, { action }), true, 'a second settlement');
+    }
+    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
+    assert.deepEqual(taker.dead, []);
+  });
+
+  it('are unknown by an id that is none of theirs', async () => {
+    for (const action of ['done', 'reject', 'retry', 'extend'] as const) {
+      assert.equal(await inbox.settle('no such id', { action }), false);
+    }
+  });
+
+  it('C-132 come again a second after their lease has ended, under the same id, as uncertain', async () => {
+    const taker = new Taker(inbox, settled);
+    await inbox.accept(proven());
+    const from = performance.now();
+    await eventually(() => taker.ids.length === 2, 'the second delivery');
+    assertPause(performance.now() - from, LEASE + 1000);
+    const [first, second] = taker.deliveries;
+    assert.ok(first && second);
+    assert.deepEqual([second.deliveryId, second.sequence], [first.deliveryId, first.sequence]);
+    assert.deepEqual([first.attempt, second.attempt, second.again], [1, 2, 'lease']);
+    assert.equal(uncertainProblem(first), undefined);
+    const { kind, reason, deliveryId, messageId, event } = uncertainProblem(second) ?? assert.fail();
+    assert.deepEqual([kind, reason, deliveryId], ['uncertain', 'lease', first.deliveryId]);
+    assert.equal(messageId, taker.ids[0]);
+    assert.deepEqual(event, first.message.event);
+  });
+
+  it('C-132 wait longer and longer: 1 s, 5 s, 30 s, 2 min, then every 10 min', () => {
+    assert.deepEqual(
+      [1, 2, 3, 4, 5, 6, 60].map((attempts) => backOff(attempts) / 1000),
+      [1, 5, 30, 120, 600, 600, 600],
+    );
+  });
+
+  it('come again a second after the flow asked for it, and that is not uncertain', async () => {
+    const taker = new Taker(inbox, patient);
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
+    await eventually(() => taker.ids.length === 2, 'the second delivery');
+    const [, second] = taker.deliveries;
+    assert.ok(second);
+    assert.deepEqual([second.attempt, second.again], [2, 'retry']);
+    assert.equal(uncertainProblem(second), undefined);
+  });
+
+  it('C-132 are dead letters after so many attempts', async () => {
+    const taker = new Taker(inbox, { ...settled, maxAttempts: 2 });
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
+    assert.equal(taker.ids.length, 2);
+    assert.deepEqual(taker.dead, [{ deliveryId, reason: 'attempts', note: undefined }]);
+    const [row] = (await inbox.list({ state: 'dead', limit: 9 })).messages;
+    assert.deepEqual([row?.deliveryId, row?.attempts, row?.state], [deliveryId, 2, 'dead']);
+  });
+
+  it('that are dead letters for want of attempts can be had again, and ended; rejected ones not', async () => {
+    const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
+    assert.equal(await inbox.settle(deliveryId, { action: 'retry' }), true);
+    await eventually(() => taker.ids.length === 2, 'the delivery out of the dead letters');
+    assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
+    await eventually(() => taker.dead.length === 2, 'the next death');
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    assert.equal((await inbox.list({ state: 'settled', limit: 9 })).messages.length, 1);
+
+    const { deliveryId: other } = await inbox.accept(proven());
+    await eventually(() => taker.dead.length === 3, 'one more death');
+    await inbox.settle(other, { action: 'reject' });
+    for (const action of ['retry', 'done'] as const) await inbox.settle(other, { action });
+    assert.deepEqual(
+      (await inbox.list({ state: 'dead', limit: 9 })).messages.map((row) => row.deliveryId),
+      [other],
+    );
+  });
+
+  it('are dead letters where the flow rejects them, with its reason', async () => {
+    const taker = new Taker(inbox, patient);
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    await inbox.settle(deliveryId, { action: 'reject', note: 'no such zone' });
+    assert.deepEqual(taker.dead, [{ deliveryId, reason: 'rejected', note: 'no such zone' }]);
+    assert.equal((await inbox.list({ state: 'dead', limit: 9 })).messages.length, 1);
+  });
+
+  it('have more time where the flow wants it', async () => {
+    const timers = new MovableTimers();
+    timers.start();
+    try {
+      const taker = new Taker(inbox, { ...settled, redeliverAfter: 60_000 });
+      const { deliveryId } = await inbox.accept(proven());
+      const other = proven();
+      await inbox.accept(other);
+      await eventually(() => taker.ids.length === 2, 'both deliveries');
+      for (let turn = 0; turn < 2; turn += 1) {
+        timers.advance(40);
+        assert.equal(await inbox.settle(deliveryId, { action: 'extend' }), true);
+      }
+      await eventually(() => taker.ids.length === 3, 'the other event once more');
+      assert.equal(taker.ids[2], other.envelope.messageId);
+      assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    } finally {
+      timers.stop();
+    }
+  });
+
+  it('of one alarm come one after the other, each when the former is settled', async () => {
+    const taker = new Taker(inbox, patient);
+    const of = (alarmId: string) => proven({ alarmId });
+    const [a1, a2, a3, b1] = [of('a'), of('a'), of('a'), of('b')];
+    const ids: string[] = [];
+    for (const message of [a1, a2, a3, b1]) ids.push((await inbox.accept(message)).deliveryId ?? '');
+    const names = () => taker.ids.map((id) => [a1, a2, a3, b1].findIndex((m) => m.envelope.messageId === id));
+    await eventually(() => taker.ids.length === 2, 'the first of each alarm');
+    assert.deepEqual(names(), [0, 3]);
+    await inbox.settle(ids[0] ?? '', { action: 'done' });
+    await eventually(() => taker.ids.length === 3, 'the second of the first alarm');
+    await inbox.settle(ids[1] ?? '', { action: 'reject' });
+    await eventually(() => taker.ids.length === 4, 'the third of the first alarm');
+    assert.deepEqual(names(), [0, 3, 1, 2]);
+    assert.equal(inbox.waiting(ENDPOINT), 0);
+  });
+
+  it('of one alarm that share it by the hundred do not stop others', async () => {
+    const taker = new Taker(inbox, patient);
+    await Promise.all(Array.from({ length: 300 }, () => inbox.accept(proven({ alarmId: 'shared' }))));
+    const other = proven({ alarmId: 'other' });
+    await inbox.accept(other);
+    await eventually(() => taker.ids.includes(other.envelope.messageId), 'the other alarm');
+    assert.equal(taker.ids.length, 2);
+  });
+
+  it('fill the window, which is told once, and the rest waits in the inbox', async () => {
+    const taker = new Taker(inbox, { ...patient, maxInFlight: 2 });
+    const ids: string[] = [];
+    for (let i = 0; i < 5; i += 1) ids.push((await inbox.accept(proven())).deliveryId ?? '');
+    await eventually(() => taker.ids.length === 2, 'a full window');
+    assert.equal(taker.blocked.length, 1);
+    assert.equal(inbox.waiting(ENDPOINT), 3);
+    await inbox.settle(ids[0] ?? '', { action: 'done' });
+    await eventually(() => taker.ids.length === 3, 'the third');
+    for (const id of ids) await inbox.settle(id, { action: 'done' });
+    await allSettled(inbox);
+    assert.equal(inbox.waiting(ENDPOINT), 0);
+    assert.equal(taker.blocked.length, 1);
+    for (let i = 0; i < 3; i += 1) await inbox.accept(proven());
+    await eventually(() => taker.blocked.length === 2, 'the next time that it is full');
+  });
+
+  it('of class health leave room for an alarm, however many of them are unsettled', async () => {
+    const taker = new Taker(inbox, { ...patient, maxInFlight: 20 });
+    for (let i = 0; i < 30; i += 1) await inbox.accept(proven({ eventClass: 'health' }));
+    await eventually(() => taker.ids.length === 18, 'what health may take');
+    await eventually(() => taker.blocked.length === 1, 'the word about it');
+    const alarm = proven();
+    await inbox.accept(alarm);
+    await eventually(() => taker.ids.includes(alarm.envelope.messageId), 'the alarm');
+    assert.equal(taker.ids.length, 19);
+    for (const { deliveryId } of taker.deliveries) await inbox.settle(deliveryId, { action: 'done' });
+    await eventually(() => taker.ids.length === 31, 'the rest');
+  });
+
+  it('stay with the flow while only the consumer pauses, and can be settled there', async () => {
+    const taker = new Taker(inbox, patient);
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    taker.consumption.pause();
+    taker.consumption.resume();
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    await allSettled(inbox);
+    assert.equal(taker.ids.length, 1);
+  });
+
+  it('C-76 come to the next consumer again; what a restart cut off does not count as an attempt', async () => {
+    const { deliveryId } = await inbox.accept(proven());
+    for (let restart = 1; restart <= 3; restart += 1) {
+      const taker = new Taker(inbox, { ...settled, maxAttempts: 1 });
+      await eventually(() => taker.ids.length === 1, 'the delivery');
+      assert.equal(taker.deliveries[0]?.attempt, restart);
+      assert.equal(taker.deliveries[0]?.again, restart === 1 ? undefined : 'restart');
+      void taker.consumption.end();
+    }
+    const last = new Taker(inbox, { ...settled, maxAttempts: 1 });
+    await eventually(() => last.dead.length === 1, 'the dead letter');
+    assert.deepEqual(last.dead[0]?.deliveryId, deliveryId);
+  });
+
+  it('go first to the next consumer although the store failed to take them back', async () => {
+    const first = await inbox.accept(proven());
+    await inbox.accept(proven());
+    const narrow = { ...settled, redeliverAfter: PATIENCE, maxInFlight: 1 };
+    const taker = new Taker(inbox, narrow);
+    await eventually(() => taker.ids.length === 1, 'the first delivery');
+    inbox.fails = true;
+    await taker.consumption.end();
+    inbox.fails = false;
+    const next = new Taker(inbox, narrow);
+    await inbox.accept(proven());
+    await eventually(() => next.ids.length === 1, 'a delivery');
+    assert.equal(next.deliveries[0]?.deliveryId, first.deliveryId);
+  });
+
+  it('can be settled while no consumer has them', async () => {
+    const { deliveryId } = await inbox.accept(proven());
+    assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
+    assert.equal(inbox.waiting(ENDPOINT), 0);
+    const taker = new Taker(inbox, patient);
+    const next = proven();
+    await inbox.accept(next);
+    await eventually(() => taker.ids.length > 0, 'the next one');
+    assert.deepEqual(taker.ids, [next.envelope.messageId]);
+  });
+});

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
+import { eventually } from '../../support/time/patience';
+import { proven, Taker } from '../samples';
+
+inEachStore('the lease of an event', (open) => {
+  let inbox: TestedInbox;
+  beforeEach(async () => {
+    inbox = await open();
+  });
+
+  async function delivered(handledWhen: 'sent' | 'settled'): Promise<string> {
+    const taker = new Taker(inbox, { handledWhen, redeliverAfter: 7000 });
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.deliveries.length === 1, 'the event');
+    return deliveryId;
+  }
+
+  it('is as long as its endpoint says, while the flow has the event', async () => {
+    const deliveryId = await delivered('settled');
+    assert.equal(inbox.leaseOf(deliveryId), 7000);
+    await inbox.settle(deliveryId, { action: 'done' });
+    assert.equal(inbox.leaseOf(deliveryId), undefined);
+  });
+
+  it('is none where nothing has to be settled, or nothing is known of the event', async () => {
+    assert.equal(inbox.leaseOf(await delivered('sent')), undefined);
+    assert.equal(inbox.leaseOf('unknown'), undefined);
+  });
+});

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
+import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import { newMessage } from '../../../lib/inbox/store/stored-message';
+import { writeFormerFile } from '../../support/inbox/former-file';
+import { messagesIn, MovingStand } from '../../support/inbox/moving';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { needs } from '../../support/suite/programs';
+import { ENDPOINT, proven } from '../samples';
+
+const DAY = 24 * 60 * 60 * 1000;
+const LEASE = { endpoint: ENDPOINT, limit: 100, health: 100, ordered: true };
+
+/** An event of an alarm of its own. */
+function event(changes: Partial<NewMessage> = {}): NewMessage {
+  return { ...newMessage(proven()), alarm: randomUUID(), ...changes };
+}
+
+describe('an inbox that was moved', function () {
+  this.timeout(60_000);
+  let server: PostgresServer;
+  let stand: MovingStand;
+  let count = 0;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+  });
+  after(() => server?.remove());
+  beforeEach(async () => {
+    count += 1;
+    stand = await MovingStand.make(server, `moved${count}`);
+  });
+  afterEach(() => stand.remove());
+
+  /** One message of each kind and state that a file may hold, none leased. */
+  function fillWithAll(): void {
+    const { file } = stand;
+    const [, leased = '', settled = '', rejected = '', exhausted = '', dismissed = ''] = file.accept(
+      Array.from({ length: 6 }, () => event()),
+    );
+    const taken = file.ask('lease', { ...LEASE, limit: 6 });
+    assert.equal(taken.length, 6);
+    file.ask('giveBack', { unsent: [], cutOff: [leased] });
+    file.ask('finish', { deliveryId: settled, state: 'delivered', give: false });
+    file.ask('finish', { deliveryId: rejected, state: 'dead', give: false });
+    for (const deliveryId of [exhausted, dismissed])
+      file.ask('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
+    file.ask('dismiss', dismissed);
+    file.ask('giveBack', { unsent: taken.map(({ deliveryId }) => deliveryId), cutOff: [] });
+    const first = event({ id: 'same' });
+    file.accept([first, { ...first, fingerprint: 'other content' }, { ...first, fingerprint: 'once more' }]);
+    const alarm = 'of several';
+    file.accept([
+      event({ alarm }),
+      event({ alarm, isEnd: true }),
+      event({ alarm, rank: 1 }),
+      event({ state: 'stale' }),
+      event({ state: 'dead', named: false }),
+      event({ state: 'other' }),
+    ]);
+  }
+
+  it('has each message as it was, in the same order', async () => {
+    fillWithAll();
+    const { aside, different } = await stand.moved();
+    assert.equal(different, 0);
+    const former = messagesIn(aside);
+    assert.equal(new Set(former.map(({ state }) => state)).size, 6);
+    assert.deepEqual(await stand.there(), former);
+  });
+
+  it('says how much there is of what', async () => {
+    fillWithAll();
+    const { same, waiting, dead, known, quarantined, ownKeys } = await stand.moved();
+    assert.deepEqual(
+      { same, waiting, dead, known, quarantined, ownKeys },
+      { same: 15, waiting: 6, dead: 1, known: 0, quarantined: 0, ownKeys: [] },
+    );
+  });
+
+  it('delivers what waited, in its order and under its ids, and knows when it is settled', async () => {
+    const ids = stand.file.accept([
+      event({ rank: 1 }),
+      event({ alarm: 'a' }),
+      event({ alarm: 'a' }),
+      event(),
+    ]);
+    await stand.moved();
+    const instance = await stand.instance();
+    const taken = await instance.call('lease', LEASE);
+    assert.deepEqual(
+      taken.map(({ deliveryId }) => deliveryId),
+      [ids[1], ids[3], ids[0]],
+    );
+    await instance.call('finish', { deliveryId: ids[1] ?? '', state: 'delivered', give: false });
+    const [next] = await instance.call('lease', LEASE);
+    assert.equal(next?.deliveryId, ids[2]);
+    assert.equal(await instance.call('stateOf', ids[1] ?? ''), 'delivered');
+  });
+
+  it('delivers once more what a flow had, which says so and counts no attempt for it', async () => {
+    const [cutOff = '', counted = ''] = stand.file.accept([event(), event()]);
+    stand.file.ask('lease', LEASE);
+    stand.file.ask('lapse', { deliveryId: counted, again: 'retry', maxAttempts: 3 });
+    await stand.moved();
+    const instance = await stand.instance();
+    const taken = await instance.call('lease', LEASE);
+    assert.deepEqual(
+      taken.map(({ deliveryId, attempt, again }) => [deliveryId, attempt, again]),
+      [
+        [cutOff, 2, 'restart'],
+        [counted, 2, 'retry'],
+      ],
+    );
+    const lapsed = { again: 'lease', maxAttempts: 3 } as const;
+    assert.equal((await instance.call('lapse', { deliveryId: cutOff, ...lapsed }))?.counted, 1);
+    assert.equal((await instance.call('lapse', { deliveryId: counted, ...lapsed }))?.counted, 2);
+  });
+
+  it('knows a repeat, a conflict, and what was before in an alarm', async () => {
+    const settled = event();
+    const waiting = event({ alarm: 'a', isEnd: true });
+    const [settledId = '', waitingId] = stand.file.accept([settled, waiting]);
+    stand.file.ask('markDelivered', [settledId]);
+    await stand.moved();
+    const instance = await stand.instance();
+    const accept = (message: NewMessage) => instance.call('accept', { message, lease: 'no' });
+    const repeats = [await accept(settled), await accept(waiting)];
+    assert.deepEqual(
+      repeats.map(({ outcome, deliveryId }) => [outcome, deliveryId]),
+      [
+        ['repeat', settledId],
+        ['repeat', waitingId],
+      ],
+    );
+    assert.equal((await accept({ ...settled, fingerprint: 'other content' })).outcome, 'conflict');
+    const { first, ended } = await accept(event({ alarm: 'a' }));
+    assert.deepEqual({ first, ended }, { first: false, ended: true });
+  });
+
+  it('can have a dead letter again that was given up, with all its attempts', async () => {
+    const [deliveryId = ''] = stand.file.accept([event()]);
+    stand.file.ask('lease', LEASE);
+    stand.file.ask('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
+    await stand.moved();
+    const instance = await stand.instance();
+    assert.deepEqual(await instance.call('lease', LEASE), []);
+    assert.equal(await instance.call('revive', deliveryId), ENDPOINT);
+    const [{ attempt, again } = assert.fail()] = await instance.call('lease', LEASE);
+    assert.deepEqual([attempt, again], [2, 'retry']);
+  });
+
+  it('has the ids and alarms that no text of PostgreSQL may hold', async () => {
+    const odd = ['\0', '\u0001', '\u00010', 'a\0b', 'half \ud83d', ''];
+    const messages = odd.map((text) => event({ id: text, alarm: `${text}!`, station: `north${text}` }));
+    stand.file.accept(messages);
+    const { aside } = await stand.moved();
+    assert.deepEqual(await stand.there(), messagesIn(aside));
+    const instance = await stand.instance();
+    for (const message of messages) {
+      const { outcome } = await instance.call('accept', { message, lease: 'no' });
+      assert.equal(outcome, 'repeat', JSON.stringify(message.id));
+    }
+  });
+
+  it('has the messages of a file that version 0.1 has written, under their ids', async () => {
+    const messages = [event(), event()];
+    const rows = messages.map(({ station, id, fingerprint, facts, bytes }, index) => ({
+      station,
+      id,
+      fingerprint,
+      facts,
+      bytes,
+      endpoint: ENDPOINT,
+      sequence: index + 1,
+      deliveryId: randomUUID(),
+      copy: 0,
+      state: index === 0 ? ('leased' as const) : ('delivered' as const),
+      alarm: `alarm ${index}`,
+      isEnd: false,
+    }));
+    writeFormerFile(stand.file.file, rows);
+    const { same, waiting } = await stand.moved();
+    assert.deepEqual([same, waiting], [2, 1]);
+    const instance = await stand.instance();
+    const [{ deliveryId } = assert.fail()] = await instance.call('lease', LEASE);
+    assert.equal(deliveryId, rows[0]?.deliveryId);
+  });
+
+  it('has bodies as large as they come, byte by byte', async () => {
+    const bodies = Array.from({ length: 12 }, (_, index) => randomBytes(1024 * 1024 - index));
+    stand.file.accept(bodies.map((bytes) => event({ bytes })));
+    const { aside } = await stand.moved();
+    assert.deepEqual(await stand.there(), messagesIn(aside));
+  });
+
+  it('has messages of which the bodies are kept no more', async () => {
+    const [deliveryId = ''] = stand.file.accept([event()]);
+    stand.file.ask('markDelivered', [deliveryId]);
+    stand.file.now += DAY;
+    stand.file.ask('tidy', { keys: 7 * DAY, bodies: DAY / 2 });
+    const { aside, same } = await stand.moved();
+    assert.equal(same, 1);
+    assert.equal(messagesIn(aside)[0]?.['bytes'], null);
+    assert.deepEqual(await stand.there(), messagesIn(aside));
+  });
+
+  it('ages on where the file had come to', async () => {
+    const old = stand.file.accept([event()]);
+    stand.file.now += 5 * DAY;
+    const young = stand.file.accept([event()]);
+    stand.file.ask('markDelivered', [...old, ...young]);
+    stand.file.ask('tidy', { keys: 30 * DAY, bodies: 30 * DAY });
+    await stand.moved();
+    let now = 0;
+    const instance = await stand.instance(() => now);
+    const kept = async (): Promise<unknown[]> => {
+      while (await instance.call('tidy', { keys: 7 * DAY, bodies: 7 * DAY }));
+      const rows = await stand.sql('SELECT delivery_id FROM rvm.message ORDER BY sequence');
+      return rows.map((row) => row['delivery_id']);
+    };
+    assert.deepEqual(await kept(), [...old, ...young]);
+    now += 1.5 * DAY;
+    assert.deepEqual(await kept(), [...old, ...young]);
+    now += DAY;
+    assert.deepEqual(await kept(), young);
+  });
+
+  it('says of events that may have been delivered already that they may repeat', async () => {
+    stand.file.accept([event()]);
+    stand.file.close();
+    const database = new DatabaseSync(stand.file.file);
+    database.exec(`INSERT INTO meta VALUES ('doubtful-up-to', '1')`);
+    database.close();
+    stand.file.accept([event()]);
+    await stand.moved();
+    const instance = await stand.instance();
+    const taken = await instance.call('lease', LEASE);
+    assert.deepEqual(
+      taken.map(({ facts = '' }) => facts.includes('may-repeat')),
+      [true, false],
+    );
+  });
+
+  it('has the endpoints with their nodes, what is quarantined, and the keys', async () => {
+    const { file } = stand;
+    const endpoint = ':/remote-monitoring/north';
+    file.ask('claimEndpoint', { endpoint: ':/former', node: 'gone' });
+    file.ask('leaveEndpoint', { node: 'gone' });
+    file.ask('claimEndpoint', { endpoint, node: 'node' });
+    const unproven = {
+      endpoint,
+      address: '192.0.2.1',
+      facts: '{"reason":"\\u0000"}',
+      bytes: Buffer.from('{}'),
+    };
+    file.ask('quarantine', unproven);
+    file.ask('quarantine', { ...unproven, address: '192.0.2.2' });
+    const keys = [file.ask('viewKey', undefined), file.ask('quarantineKey', undefined)];
+    const { quarantined, ownKeys } = await stand.moved();
+    assert.deepEqual([quarantined, ownKeys], [2, []]);
+    const instance = await stand.instance();
+    assert.deepEqual(
+      (await instance.call('quarantined', endpoint)).map(({ address, facts }) => [address, facts]),
+      [
+        ['192.0.2.1', unproven.facts],
+        ['192.0.2.2', unproven.facts],
+      ],
+    );
+    const there = [
+      await instance.call('viewKey', undefined),
+      await instance.call('quarantineKey', undefined),
+    ];
+    assert.deepEqual(
+      there.map((key) => Buffer.from(key)),
+      keys.map((key) => Buffer.from(key)),
+    );
+    assert.deepEqual(await stand.sql('SELECT endpoint, node, is_current FROM rvm.endpoint ORDER BY 1'), [
+      { endpoint: ':/former', node: 'gone', is_current: false },
+      { endpoint, node: 'node', is_current: true },
+    ]);
+  });
+
+  it('may be empty', async () => {
+    stand.file.ask('ping', undefined);
+    const { same, waiting } = await stand.moved();
+    assert.deepEqual([same, waiting], [0, 0]);
+  });
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { newMessage } from '../../../lib/inbox/store/stored-message';
+import { MovingStand } from '../../support/inbox/moving';
+import { PgBouncer } from '../../support/postgres/pgbouncer';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { needs } from '../../support/suite/programs';
+import { proven } from '../samples';
+
+const MANY = 450;
+
+describe('moving an inbox through a pooler that gives each transaction another connection', function () {
+  this.timeout(60_000);
+  let server: PostgresServer;
+  let pooler: PgBouncer;
+  let stand: MovingStand;
+
+  before(async function () {
+    needs(this, 'postgres', 'pgbouncer');
+    server = await PostgresServer.start();
+    pooler = await PgBouncer.start(server);
+    stand = await MovingStand.make(server, 'beside');
+  });
+  after(async () => {
+    await stand?.remove();
+    await pooler?.remove();
+    await server?.remove();
+  });
+
+  it('brings all of it', async () => {
+    stand.file.accept(Array.from({ length: MANY }, () => newMessage(proven())));
+    const moved = await stand.move(undefined, pooler.url);
+    assert.ok(moved !== 'already');
+    assert.deepEqual([moved.same, moved.waiting], [MANY, MANY]);
+    const [row] = await server.sql(`SELECT count(*)::int AS count FROM rvm.work WHERE state = 'received'`);
+    assert.equal(row?.['count'], MANY);
+  });
+});

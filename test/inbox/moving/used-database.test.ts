@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { renameSync } from 'node:fs';
+import { messageKey } from '../../../lib/inbox/postgres/calls/keys';
+import { lockSql } from '../../../lib/inbox/postgres/calls/locks';
+import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
+import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import { newMessage } from '../../../lib/inbox/store/stored-message';
+import { messagesIn, MovingStand } from '../../support/inbox/moving';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { connected, type StoreSession } from '../../support/postgres/store-session';
+import { needs } from '../../support/suite/programs';
+import { eventually } from '../../support/time/patience';
+import { ENDPOINT, proven } from '../samples';
+
+const LEASE = { endpoint: ENDPOINT, limit: 100, health: 100, ordered: true };
+
+function event(changes: Partial<NewMessage> = {}): NewMessage {
+  return { ...newMessage(proven()), alarm: randomUUID(), ...changes };
+}
+
+describe('moving an inbox to where another one is', function () {
+  this.timeout(60_000);
+  let server: PostgresServer;
+  let stand: MovingStand;
+  let instance: StoreSession;
+  let count = 0;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+  });
+  after(() => server?.remove());
+  beforeEach(async () => {
+    count += 1;
+    stand = await MovingStand.make(server, `used${count}`);
+    instance = await stand.instance();
+  });
+  afterEach(() => stand.remove());
+
+  async function acceptThere(message: NewMessage): Promise<string> {
+    const { deliveryId } = await instance.call('accept', { message, lease: 'no' });
+    return deliveryId;
+  }
+
+  async function waitingForLocks(): Promise<number> {
+    const rows = await stand.sql(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`);
+    return rows.length;
+  }
+
+  it('adds its messages behind those that are there, and changes none of these', async () => {
+    for (let index = 0; index < 3; index += 1) await acceptThere(event());
+    const before = await stand.there();
+    stand.file.accept([event(), event()]);
+    const { same, known, aside } = await stand.moved();
+    assert.deepEqual([same, known], [2, 0]);
+    assert.deepEqual(await stand.there(), [...before, ...messagesIn(aside)]);
+  });
+
+  it('adds no message that is just being accepted there, however the database isolates transactions by default', async () => {
+    await server.sql(
+      `ALTER DATABASE ${stand.database} SET default_transaction_isolation = 'repeatable read'`,
+    );
+    const message = event();
+    stand.file.accept([message]);
+    const other = await connected(stand.url);
+    await other.client.query('BEGIN');
+    await other.client.query(lockSql(tablesOf('rvm')), [
+      [messageKey(message.station, message.named, message.id)],
+    ]);
+    const accepted = acceptThere(message);
+    await eventually(async () => (await waitingForLocks()) === 1, 'the acceptance waits');
+    const moved = stand.moved();
+    await eventually(async () => (await waitingForLocks()) === 2, 'the move waits behind it');
+    await other.client.end();
+    await accepted;
+    const { same, known } = await moved;
+    assert.deepEqual([same, known], [0, 1]);
+  });
+
+  it('adds no message that was sent there, too', async () => {
+    const message = event();
+    const deliveryId = await acceptThere(message);
+    stand.file.accept([message, event()]);
+    const { same, known, waiting } = await stand.moved();
+    assert.deepEqual([same, known, waiting], [1, 1, 1]);
+    const taken = await instance.call('lease', LEASE);
+    assert.equal(taken.length, 2);
+    assert.equal(taken[0]?.deliveryId, deliveryId);
+  });
+
+  it('keeps a message of an id that has other content there beside it, and delivers both', async () => {
+    const message = event();
+    await acceptThere(message);
+    const other = { ...message, fingerprint: 'other content' };
+    const [deliveryId] = stand.file.accept([other, { ...message, fingerprint: 'a third' }]);
+    const { same, waiting } = await stand.moved();
+    assert.deepEqual([same, waiting], [2, 1]);
+    assert.deepEqual(
+      (await stand.there()).map((there) => [there['copy'], there['state']]),
+      [
+        [0, 'received'],
+        [1, 'received'],
+        [2, 'conflict'],
+      ],
+    );
+    const repeat = await instance.call('accept', { message: other, lease: 'no' });
+    assert.deepEqual([repeat.outcome, repeat.deliveryId], ['repeat', deliveryId]);
+  });
+
+  it('keeps a message that came there while it was moved as the only one', async () => {
+    const message = event();
+    stand.file.accept([message]);
+    let accepting: Promise<string> | undefined;
+    const moved = await stand.move((step) => {
+      if (step === 'copied') accepting ??= acceptThere(message);
+    });
+    assert.ok(moved !== 'already' && moved.same === 1);
+    const [{ deliveryId } = assert.fail(), ...others] = await instance.call('lease', LEASE);
+    assert.deepEqual([await accepting, others], [deliveryId, []]);
+  });
+
+  it('tells the instances there what waits', async () => {
+    const heard = new Set<unknown>();
+    const { client } = instance.session;
+    client.on('notification', ({ payload }) => heard.add(payload));
+    await client.query('LISTEN "rvm rvm"');
+    stand.file.accept([event(), event({ endpoint: ':/other' }), event()]);
+    await stand.moved();
+    await client.query('SELECT 1');
+    assert.deepEqual(heard, new Set([':/other', ENDPOINT]));
+  });
+
+  it('takes the keys that are there, and says so', async () => {
+    const there = Buffer.from(await instance.call('viewKey', undefined));
+    stand.file.ask('viewKey', undefined);
+    const quarantineKey = Buffer.from(stand.file.ask('quarantineKey', undefined));
+    const { ownKeys } = await stand.moved();
+    assert.deepEqual(ownKeys, ['view-key']);
+    assert.deepEqual(Buffer.from(await instance.call('viewKey', undefined)), there);
+    assert.deepEqual(Buffer.from(await instance.call('quarantineKey', undefined)), quarantineKey);
+  });
+
+  it('leaves a node the endpoint that it has there', async () => {
+    await instance.call('claimEndpoint', { endpoint: ':/new', node: 'moved' });
+    stand.file.ask('claimEndpoint', { endpoint: ':/former', node: 'moved' });
+    stand.file.ask('claimEndpoint', { endpoint: ':/same', node: 'stayed' });
+    await stand.moved();
+    assert.deepEqual(await stand.sql('SELECT node, endpoint, is_current FROM rvm.endpoint ORDER BY 1, 2'), [
+      { node: 'moved', endpoint: ':/former', is_current: false },
+      { node: 'moved', endpoint: ':/new', is_current: true },
+      { node: 'stayed', endpoint: ':/same', is_current: true },
+    ]);
+  });
+
+  it('does not mistake for a difference what an inbox there has made of messages of the past', async () => {
+    const [letter = ''] = stand.file.accept([event({ state: 'dead' }), event(), event()]);
+    let dismissing: Promise<boolean> | undefined;
+    const moved = await stand.move((step) => {
+      if (step === 'copied') dismissing ??= instance.call('dismiss', letter);
+    });
+    assert.equal(await dismissing, true);
+    assert.ok(moved !== 'already');
+    assert.deepEqual([moved.same + moved.overtaken, moved.waiting], [3, 2]);
+  });
+
+  it('moves what came to a new file, and leaves what was moved before as it is', async () => {
+    const [first = ''] = stand.file.accept([event()]);
+    const { aside } = await stand.moved();
+    await instance.call('lease', LEASE);
+    await instance.call('finish', { deliveryId: first, state: 'delivered', give: false });
+    const [second] = stand.file.accept([event()]);
+    const again = await stand.moved();
+    assert.deepEqual([again.same, again.known, again.waiting], [1, 0, 1]);
+    assert.notEqual(again.aside, aside);
+    const taken = await instance.call('lease', LEASE);
+    assert.deepEqual(
+      taken.map(({ deliveryId }) => deliveryId),
+      [second],
+    );
+  });
+
+  it('adds only what is new of a file that was put back and used once more', async () => {
+    const [first = ''] = stand.file.accept([event()]);
+    const { aside } = await stand.moved();
+    await instance.call('lease', LEASE);
+    await instance.call('finish', { deliveryId: first, state: 'delivered', give: false });
+    renameSync(aside, stand.file.file);
+    stand.file.accept([event()]);
+    const { same, known, waiting } = await stand.moved();
+    assert.deepEqual([same, known, waiting], [1, 1, 1]);
+    assert.equal(await instance.call('stateOf', first), 'delivered');
+  });
+});

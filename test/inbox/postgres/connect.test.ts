@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { connect, type Connected } from '../../../lib/inbox/postgres/connection/connect';
+import { goodbye } from '../../../lib/inbox/postgres/connection/link';
+import { readConnection, type ConnectionChoices } from '../../../lib/inbox/postgres/connection-settings';
+import { testConnection } from '../../../lib/inbox/postgres/test-connection';
+import { Authority } from '../../support/network/authority';
+import { MuteServer } from '../../support/network/mute-server';
+import { freePort } from '../../support/node-red/node-red';
+import { OldServer } from '../../support/postgres/old-server';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { ServerFiles } from '../../support/postgres/server-files';
+import { needs } from '../../support/suite/programs';
+
+const PASSWORD = `hunter-${randomUUID()}`;
+
+describe('a connection to PostgreSQL', () => {
+  let server: PostgresServer;
+  let files: ServerFiles;
+  let authority: Authority;
+
+  before(async function () {
+    needs(this, 'postgres', 'openssl');
+    files = new ServerFiles();
+    authority = new Authority();
+    const { key, cert } = authority.issueForServer('DNS:localhost');
+    const rules = [
+      'host all admin 127.0.0.1/32 trust',
+      'host all ada 127.0.0.1/32 scram-sha-256',
+      'host all plain 127.0.0.1/32 password',
+      'hostssl all secure 127.0.0.1/32 trust',
+      'host all readonly 127.0.0.1/32 trust',
+      'host all least 127.0.0.1/32 trust',
+      'host all foreign 127.0.0.1/32 gss',
+    ];
+    server = await PostgresServer.start({
+      settings: {
+        hba_file: files.save('pg_hba.conf', `${rules.join('\n')}\n`),
+        ssl: 'on',
+        ssl_key_file: files.save('server.key', key),
+        ssl_cert_file: files.save('server.pem', cert),
+        superuser_reserved_connections: '0',
+        max_connections: '10',
+      },
+    });
+    await server.sql(`CREATE ROLE ada LOGIN PASSWORD '${PASSWORD}'`);
+    await server.sql(`CREATE ROLE plain LOGIN PASSWORD '${PASSWORD}'`);
+    await server.sql('CREATE ROLE secure LOGIN');
+    await server.sql('CREATE ROLE least LOGIN');
+    await server.sql('CREATE ROLE readonly LOGIN');
+    await server.sql('ALTER ROLE readonly SET default_transaction_read_only = on');
+  });
+  after(async () => {
+    await server?.remove();
+    files?.remove();
+    authority?.remove();
+  });
+
+  function url(
+    login: string,
+    { host = '127.0.0.1', port = server.port, database = 'postgres' } = {},
+  ): string {
+    return `postgres://${login}@${host}:${port}/${database}`;
+  }
+
+  async function connected(text: string, changes: Partial<ConnectionChoices> = {}): Promise<Connected> {
+    const choices = { schema: 'rvm', tls: 'off', instanceName: 'north', ...changes } as const;
+    return connect(readConnection(text, choices), 'work');
+  }
+
+  /** Fails in one sentence that says what to do, and holds no password. */
+  async function assertRefused(
+    text: string,
+    reason: RegExp,
+    changes: Partial<ConnectionChoices> = {},
+  ): Promise<void> {
+    await assert.rejects(connected(text, changes), (error: unknown) => {
+      assert.ok(error instanceof Error);
+      assert.match(error.message, reason);
+      assert.doesNotMatch(error.message, /hunter/);
+      assert.match(error.message, /^[A-Z][^\n]*\.$/);
+      return true;
+    });
+  }
+
+  it('logs in with the password, in the ways that servers ask for it', async () => {
+    for (const user of ['ada', 'plain']) {
+      const { session, facts } = await connected(url(`${user}:${PASSWORD}`));
+      assert.match(facts.version, /^\d+\.\d+$/);
+      await goodbye(session);
+    }
+  });
+
+  it('is shown with its purpose and the name of the instance', async () => {
+    const { session } = await connected(url('admin'), { instanceName: 'Nörd' });
+    const { rows } = await session.client.query(`SELECT current_setting('application_name') AS name`);
+    await goodbye(session);
+    assert.deepEqual(rows, [{ name: 'rvm work N?rd' }]);
+  });
+
+  it('is refused with a wrong password', () =>
+    assertRefused(url('ada:hunter-wrong'), /refuses the login: check user and password/));
+
+  it('is refused without a password where one is asked for', async () => {
+    process.env['PGPASSWORD'] = PASSWORD;
+    try {
+      await assertRefused(url('ada'), /asks for a password/);
+    } finally {
+      delete process.env['PGPASSWORD'];
+    }
+  });
+
+  it('is refused for a user who is not let in from here', () =>
+    assertRefused(url(`nobody:${PASSWORD}`), /does not let this user in/));
+
+  it('is refused where the server asks for a login that is none by password', () =>
+    assertRefused(url(`foreign:${PASSWORD}`), /login other than by password: let pg_hba\.conf/));
+
+  it('is refused for a database that is not there', () =>
+    assertRefused(url('admin', { database: 'absent' }), /no database of this name: create it/));
+
+  it('is refused where nothing listens', async () =>
+    assertRefused(url(`ada:${PASSWORD}`, { port: await freePort() }), /nothing answers there/));
+
+  it('is refused where nothing listens at any address of the host', async () =>
+    assertRefused(
+      url(`ada:${PASSWORD}`, { host: 'localhost', port: await freePort() }),
+      /nothing answers there/,
+    ));
+
+  it('is refused for a host that is not known', () =>
+    assertRefused(url(`ada:${PASSWORD}`, { host: 'absent.invalid' }), /name of its host/));
+
+  it('is refused where the server says nothing', async () => {
+    const mute = await MuteServer.start();
+    await assertRefused(
+      url(`ada:${PASSWORD}`, { port: Number(new URL(mute.url).port) }),
+      /does not answer in time/,
+    );
+    await mute.close();
+  });
+
+  it('is refused where the server can only be read', () => assertRefused(url('readonly'), /set read-only/));
+
+  it('is refused for a database that cannot hold all texts', async () => {
+    await server.sql(`CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0`);
+    await assertRefused(url('admin', { database: 'latin' }), /encoding LATIN1.*ENCODING 'UTF8'/);
+  });
+
+  it('is refused where no place is left', async () => {
+    const taken: Connected[] = [];
+    const takeAll = async (): Promise<never> => {
+      for (;;) taken.push(await connected(url('admin')));
+    };
+    await assert.rejects(takeAll(), /no connection left: raise max_connections/);
+    await Promise.all(taken.map(({ session }) => goodbye(session)));
+    assert.ok(taken.length > 5);
+  });
+
+  describe('with several hosts', () => {
+    const hosts = (...ports: number[]): string =>
+      `postgres://admin@${ports.map((port) => `127.0.0.1:${port}`).join()}/postgres`;
+
+    it('goes to the first that can be written', async () => {
+      const { session, host } = await connected(hosts(await freePort(), server.port));
+      assert.equal(host.port, server.port);
+      await goodbye(session);
+    });
+
+    it('does not wait for one that says nothing', async () => {
+      const mute = await MuteServer.start();
+      const { session, host } = await connected(hosts(Number(new URL(mute.url).port), server.port));
+      assert.equal(host.port, server.port);
+      assert.equal(mute.connections, 1, 'the other is still asked');
+      await goodbye(session);
+      await mute.close();
+    });
+
+    it('says of each why it is not that', async () => {
+      const old = await OldServer.start({ version: '140012', name: '14.12' });
+      const reason =
+        /none of its databases can be written: \S+: nothing answers there.*; \S+: it is PostgreSQL 14\.12/;
+      await assertRefused(hosts(await freePort(), old.port), reason);
+      await old.close();
+    });
+  });
+
+  it('is refused by a server that is older than 15', async () => {
+    const old = await OldServer.start({ version: '140012', name: '14.12 (Debian 14.12-1)' });
+    await assertRefused(
+      url('ada', { port: old.port }),
+      /is PostgreSQL 14\.12: version 15 or newer is needed/,
+    );
+    await old.close();
+  });
+
+  describe('with TLS', () => {
+    const secure = (): string => url('secure', { host: 'localhost' });
+
+    it('is taken where the certificate is of a known authority and for the name of the host', async () => {
+      const { session } = await connected(secure(), { tls: { ca: authority.cert } });
+      const { rows } = await session.client.query('SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()');
+      assert.deepEqual(rows, [{ ssl: true }]);
+      await goodbye(session);
+    });
+
+    it('is refused where nobody knows the authority', () =>
+      assertRefused(secure(), /certificate of the database is not accepted .* TLS node of the inbox/, {
+        tls: 'verify',
+      }));
+
+    it('is refused where the certificate is for another name', () =>
+      assertRefused(url('secure'), /it is for another name/, { tls: { ca: authority.cert } }));
+
+    it('is taken where the name of the certificate is entered', async () => {
+      const tls = { ca: authority.cert, servername: 'localhost' };
+      await goodbye((await connected(url('secure'), { tls })).session);
+    });
+
+    it('is refused where the server asks for a login that is none by password', () =>
+      assertRefused(url(`foreign:${PASSWORD}`, { host: 'localhost' }), /login other than by password/, {
+        tls: { ca: authority.cert },
+      }));
+
+    it('is refused with a TLS node that cannot be used', () =>
+      assertRefused(secure(), /TLS node of the inbox cannot be used/, { tls: { ca: 'none' } }));
+
+    it('is refused without it where the server asks for it', () =>
+      assertRefused(secure(), /does not let this user in from here/));
+
+    it('is refused where the server has none', async () => {
+      const plain = await PostgresServer.start();
+      await assertRefused(url('admin', { port: plain.port }), /it has no TLS/, { tls: 'verify' });
+      await plain.remove();
+    });
+  });
+
+  describe('that is tried out', () => {
+    const tryOut = (
+      text: string,
+      changes: Partial<ConnectionChoices> = {},
+    ): ReturnType<typeof testConnection> =>
+      testConnection(readConnection(text, { schema: 'rvm', tls: 'off', instanceName: '', ...changes }));
+
+    it('shows what the inbox will find there', async () => {
+      const { roundTrip, version, ...report } = await tryOut(url('admin'));
+      assert.ok(roundTrip !== undefined && roundTrip > 0);
+      assert.match(version ?? '', /^\d+\.\d+$/);
+      assert.deepEqual(report, {
+        host: `127.0.0.1:${server.port}`,
+        isWritable: true,
+        synchronousCommit: 'on',
+        hasRights: true,
+        schemaVersion: 'absent',
+        standbys: [],
+        listens: true,
+        warnings: [],
+      });
+    });
+
+    it('shows the version of TLS', async () => {
+      const { tls } = await tryOut(url('secure', { host: 'localhost' }), { tls: { ca: authority.cert } });
+      assert.equal(tls, 'TLSv1.3');
+    });
+
+    it('shows how far it came where the role lacks rights', async () => {
+      const { host, hasRights, fault = '' } = await tryOut(url('least'));
+      assert.deepEqual([host, hasRights], [`127.0.0.1:${server.port}`, false]);
+      assert.match(fault, /^Its role may not make or change the tables.*rvm-inbox sql.*\.$/);
+    });
+
+    it('shows why there is none, and no password', async () => {
+      const report = await tryOut(url('ada:hunter-wrong'));
+      assert.match(report.fault ?? '', /^No connection to the database at .* refuses the login/);
+      assert.doesNotMatch(JSON.stringify(report), /hunter/);
+    });
+
+    it('shows where it answers no more before all is tried', async () => {
+      const facts = { version: '150000', name: '15.0', encoding: 'UTF8', synchronous_commit: 'on' };
+      const silent = await OldServer.start(facts, 3);
+      const settings = readConnection(url('ada', { port: silent.port }), {
+        schema: 'rvm',
+        tls: 'off',
+        instanceName: '',
+      });
+      const { version, fault = '' } = await testConnection(settings, 200);
+      assert.equal(version, '15.0');
+      assert.match(fault, /^It does not answer in time: .*\.$/);
+      await silent.close();
+    });
+
+    it('leaves nothing behind', async () => {
+      await tryOut(url('admin'));
+      const [schemas] = await server.sql(`SELECT count(*)::int FROM pg_namespace WHERE nspname = 'rvm'`);
+      assert.deepEqual(schemas, { count: 0 });
+    });
+  });
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { TcpGate } from '../../support/network/tcp-gate';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
+import { incoming } from '../../support/postgres/store-session';
+import { needs } from '../../support/suite/programs';
+import { eventually } from '../../support/time/patience';
+
+const ENDPOINT = incoming().endpoint;
+const NEXT = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: false };
+
+describe('a store that is cut off from its database', () => {
+  let server: PostgresServer;
+  let gate: TcpGate;
+  let schema: string;
+  let one: OpenStore;
+  const others: OpenStore[] = [];
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+  });
+  after(() => server?.remove());
+  beforeEach(async () => {
+    schema = newSchema();
+    gate = await TcpGate.start(server.port);
+    one = await openStore(`postgres://admin@127.0.0.1:${gate.port}/postgres`, schema, {
+      instanceName: 'one',
+    });
+    await eventually(() => one.told.waiting.length > 0, 'its pulse');
+  });
+  afterEach(async () => {
+    await Promise.all([one, ...others.splice(0)].map(({ store }) => store.close()));
+    await gate.close();
+  });
+
+  it('hands nothing over after a while, and goes on with its epoch where nobody else was there', async () => {
+    const { deliveryId } = await one.store.call('accept', { message: incoming(), lease: 'any' });
+    gate.cut();
+    await eventually(() => !one.store.mayHandOver(), 'it to hand nothing over');
+    gate.mend();
+    await eventually(() => one.store.mayHandOver(), 'it to hand over again');
+    assert.equal(one.told.epochsLost, 0);
+    assert.equal(one.told.mayHandOver, 2);
+    assert.deepEqual(await one.store.call('leased', ENDPOINT), [deliveryId]);
+  });
+
+  it('loses its events to the others, and leases nothing under the epoch that it had', async () => {
+    const { deliveryId } = await one.store.call('accept', { message: incoming(), lease: 'any' });
+    const other = await openStore(server.url(), schema, { instanceName: 'other' });
+    others.push(other);
+    await eventually(() => other.told.waiting.length > 0, 'the pulse of the other');
+    gate.cut();
+    const late = one.store.call('accept', { message: incoming(), lease: 'any' }).catch(() => undefined);
+    await eventually(() => other.told.warnings.length > 0, 'the other to take over');
+    assert.ok(!one.store.mayHandOver());
+    assert.deepEqual(other.told.warnings, [{ kind: 'taken-over', name: 'one', count: 1 }]);
+    const [taken] = await other.store.call('lease', NEXT);
+    assert.deepEqual([taken?.deliveryId, taken?.again], [deliveryId, 'restart']);
+    gate.mend();
+    await eventually(() => one.told.epochsLost === 1, 'it to find out');
+    assert.notEqual((await late)?.leased, true);
+    const [warning] = one.told.warnings;
+    assert.ok(warning?.kind === 'epoch-lost' && warning.stood > 8000, JSON.stringify(warning));
+    await eventually(() => one.store.mayHandOver(), 'it to hand over again');
+    assert.deepEqual(await one.store.call('leased', ENDPOINT), []);
+  });
+
+  it('makes another connection where its own was ended meanwhile', async () => {
+    gate.cut();
+    const failing = assert.rejects(one.store.call('lease', NEXT), { code: 'STORE_FAILED' });
+    await eventually(() => one.told.faults.length > 0, 'it to say that there is no answer');
+    await server.sql(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rvm %'`,
+    );
+    gate.mend();
+    await failing;
+    await eventually(() => one.told.opened.length === 2, 'it to be open again');
+    await one.store.call('ping', undefined);
+  });
+
+  it('gives up a connection for which nobody is at work', async () => {
+    gate.strand();
+    await assert.rejects(one.store.call('lease', NEXT), {
+      code: 'STORE_FAILED',
+      message: /the connection to it was lost/,
+    });
+    await eventually(() => one.told.opened.length === 2, 'it to be open again');
+    await one.store.call('ping', undefined);
+    await eventually(() => one.store.mayHandOver(), 'its pulse to beat again');
+    assert.equal(one.told.epochsLost, 0);
+  });
+});

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import type { Consumer } from '../../lib/inbox/inbox';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import { writeFormerSpill } from '../support/inbox/former-spill';
+import { InlineInbox } from '../support/inbox/inline-inbox';
+import { eventually } from '../support/time/patience';
+import { allSettled, proven, Taker } from './samples';
+
+const NODE = 'node';
+const FORMER = ':/north';
+const LATTER = ':/south';
+
+describe('what is spilled of a webhook node whose path changes', () => {
+  let folder: string;
+  let inbox: InlineInbox;
+
+  beforeEach(() => {
+    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-spill-'));
+    begin('spill');
+  });
+  afterEach(async () => {
+    await end();
+    fs.rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** The store fails from the beginning. */
+  function begin(spill: string): void {
+    inbox = new InlineInbox({ spillFolder: path.join(folder, spill), lookAgain: 10 });
+    inbox.fails = true;
+  }
+
+  async function end(): Promise<void> {
+    inbox.fails = false;
+    await inbox.close();
+  }
+
+  /** What the disk has of its spill folder is what a kill leaves there, at this moment; the store has nothing. */
+  async function kill(): Promise<void> {
+    fs.cpSync(path.join(folder, 'spill'), path.join(folder, 'after'), { recursive: true });
+    await end();
+    begin('after');
+  }
+
+  const arrive = async (endpointId: string): Promise<string> =>
+    (await inbox.accept(proven({}, { endpointId }))).deliveryId;
+  const taker = (endpointId: string, more: Partial<Consumer> = {}): Taker =>
+    new Taker(inbox, { endpointId, nodeId: NODE, ...more });
+  const idsOf = ({ deliveries }: Taker): string[] => deliveries.map(({ deliveryId }) => deliveryId);
+  const delivered = (to: Taker, ids: readonly string[]): Promise<void> =>
+    eventually(() => to.deliveries.length >= ids.length, 'the deliveries').then(() =>
+      assert.deepEqual(idsOf(to), ids),
+    );
+  const worksAgain = (): Promise<void> => {
+    inbox.fails = false;
+    return eventually(() => inbox.state().durable === true, 'the store');
+  };
+  /** A node that was there and is being built anew. */
+  const leave = async (endpointId: string, nodeId = NODE): Promise<void> =>
+    taker(endpointId, { nodeId }).consumption.end();
+
+  it('comes to where the node is now, while the store fails', async () => {
+    await leave(FORMER);
+    const ids = [await arrive(FORMER), await arrive(FORMER)];
+    const after = taker(LATTER);
+    await delivered(after, ids);
+    assert.deepEqual([inbox.waiting(FORMER), inbox.abandoned()], [0, []]);
+  });
+
+  it('comes to where the node is now once the store works, and once', async () => {
+    await leave(FORMER);
+    const ids = [await arrive(FORMER), await arrive(FORMER)];
+    const after = new Taker(inbox, { endpointId: LATTER, nodeId: NODE }, 'paused');
+    await worksAgain();
+    await eventually(
+      () => inbox.store.work.openByEndpoint(undefined)[LATTER] === 2,
+      'the events in the inbox',
+    );
+    after.consumption.resume();
+    await delivered(after, ids);
+    await allSettled(inbox);
+    assert.deepEqual([inbox.waiting(FORMER), inbox.waiting(LATTER)], [0, 0]);
+  });
+
+  it('comes where the path was changed before the next start, too, though the store fails then', async () => {
+    await leave(FORMER);
+    const id = await arrive(FORMER);
+    await kill();
+    await delivered(taker(LATTER), [id]);
+  });
+
+  it('comes to the node that had the path where two have exchanged theirs', async () => {
+    await leave(FORMER, 'one');
+    await leave(LATTER, 'two');
+    const [first, second] = [await arrive(FORMER), await arrive(LATTER)];
+    await kill();
+    const one = taker(LATTER, { nodeId: 'one' });
+    const two = taker(FORMER, { nodeId: 'two' });
+    await Promise.all([delivered(one, [first]), delivered(two, [second])]);
+  });
+
+  it('comes to the node by whose id version 0.1 knew it', async () => {
+    await end();
+    const messages = [proven({}, { endpointId: NODE }), proven({}, { endpointId: NODE })];
+    writeFormerSpill(path.join(folder, 'former'), messages.map(newMessage));
+    begin('former');
+    const after = taker(LATTER);
+    await eventually(() => after.ids.length === 2, 'the events');
+    assert.deepEqual(
+      after.ids,
+      messages.map(({ envelope }) => envelope.messageId),
+    );
+    await worksAgain();
+    await allSettled(inbox);
+    assert.equal(after.ids.length, 2);
+  });
+
+  it('comes again where the flow has not settled it, and is settled there', async () => {
+    const settled = { handledWhen: 'settled' as const };
+    const before = taker(FORMER, settled);
+    const id = await arrive(FORMER);
+    await delivered(before, [id]);
+    await before.consumption.end();
+    const after = taker(LATTER, settled);
+    await delivered(after, [id]);
+    assert.equal(after.deliveries[0]?.again, 'restart');
+    await worksAgain();
+    assert.equal(await inbox.settle(id, { action: 'done' }), true);
+    await allSettled(inbox);
+    assert.deepEqual(idsOf(after), [id]);
+  });
+
+  it('is told of to the node, begin and end, wherever it is', async () => {
+    const before = taker(FORMER);
+    await arrive(FORMER);
+    assert.deepEqual(before.spells, [{ count: 1, isOver: false }]);
+    await before.consumption.end();
+    const after = taker(LATTER);
+    await worksAgain();
+    await eventually(() => after.spells.length > 0, 'the end');
+    assert.deepEqual(after.spells, [{ count: 1, isOver: true }]);
+  });
+
+  it('is counted as waiting where no node has its path, and can be assigned', async () => {
+    await leave(FORMER);
+    const id = await arrive(FORMER);
+    const other = taker(LATTER, { nodeId: 'other' });
+    assert.deepEqual([inbox.abandoned(), inbox.waiting(FORMER)], [[FORMER], 1]);
+    await assert.rejects(inbox.assign(FORMER, LATTER), { code: 'STORE_FAILED' });
+    await worksAgain();
+    await inbox.assign(FORMER, LATTER);
+    await delivered(other, [id]);
+    assert.deepEqual([inbox.abandoned(), inbox.waiting(FORMER)], [[], 0]);
+  });
+});

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { act, look } from '../support/editor/editor-questions';
+import { PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
+import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+
+type Properties = Record<string, unknown>;
+
+const SETTLED = { handledWhen: 'settled', redeliverAfter: 600 };
+const settle = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
+
+/** Two webhooks whose events nobody settles, with what is changed of them. */
+function flow(north: Properties = {}, south: Properties = {}, ...further: FlowNode[]): FlowNode[] {
+  const wires = [['of-south'], ['health'], ['problems']];
+  const other = webhookIn({ ...SETTLED, id: 'south', path: '/south', wires, ...south });
+  const webhook = { ...SETTLED, path: '/north', ...north };
+  return webhookFlow({ webhook }, other, probe('of-south'), settle, ...further);
+}
+
+const factsOf = (msg: Properties): Properties => msg['webhook'] as Properties;
+
+for (const version of NODE_RED_VERSIONS) {
+  describe(`a webhook in whose path changes, on Node-RED ${version}`, () => {
+    let nodeRed: NodeRed;
+    /** How much had been seen at the last deploy. */
+    let from = 0;
+
+    before(async () => {
+      nodeRed = await NodeRed.start({ version });
+      await deploy(flow());
+      await inboxesOpen(nodeRed);
+    });
+    after(() => nodeRed.stopAndRemove());
+
+    beforeEach(() => deploy(flow()));
+    afterEach(async () => {
+      // Nothing is left for the next test.
+      await deploy(flow({ handledWhen: 'sent' }, { handledWhen: 'sent' }));
+      await nothingOpen(nodeRed);
+    });
+
+    async function deploy(flows: FlowNode[]): Promise<void> {
+      from = nodeRed.seen.length;
+      await nodeRed.deploy(flows);
+    }
+
+    /** The message id of an alarm that was accepted. */
+    async function raise(path: string, origin = nodeRed.url): Promise<string> {
+      const message = alarmMessage();
+      assert.equal((await post(origin + path, message, PHRASE)).status, 200);
+      return String(message['messageId']);
+    }
+
+    const idsAt = (output: string): unknown[] =>
+      nodeRed.at(output, from).map((msg) => factsOf(msg)['messageId']);
+    const come = (output: string, ...ids: string[]): Promise<void> =>
+      nodeRed.until(() => ids.every((id) => idsAt(output).includes(id)), `the events at ${output}`);
+    const shows = (node: string, status: string): Promise<void> =>
+      nodeRed.until(() => nodeRed.statuses(node, from).at(-1) === status, status);
+    const waiting = async (): Promise<unknown[]> => {
+      const { body } = await look(nodeRed, 'overview');
+      return (body['abandoned'] as Properties[]).map(({ port, path, count }) => [port, path, count]);
+    };
+
+    it('takes along what its flow has not settled, which says so', async () => {
+      const id = await raise('/north');
+      await come('alarms', id);
+      await deploy(flow({ path: '/north-2' }));
+      await come('alarms', id);
+      assert.deepEqual(idsAt('of-south'), []);
+      assert.deepEqual(
+        nodeRed.at('problems', from).map(({ payload }) => (payload as Properties)['reason']),
+        ['restart'],
+      );
+      assert.deepEqual(await waiting(), []);
+    });
+
+    it('keeps what it had, and no more, where another has exchanged its path with it', async () => {
+      const [north, south] = [await raise('/north'), await raise('/south')];
+      await come('alarms', north);
+      await come('of-south', south);
+      await deploy(flow({ path: '/south' }, { path: '/north' }));
+      await come('alarms', north);
+      await come('of-south', south);
+      assert.deepEqual([idsAt('alarms'), idsAt('of-south')], [[north], [south]]);
+      await come('of-south', await raise('/north'));
+    });
+
+    it('takes along what nothing had proved, and is proven now', async () => {
+      const message = alarmMessage();
+      assert.equal((await post(`${nodeRed.url}/north`, message, 'the phrase of tomorrow')).status, 401);
+      const flows = flow({ path: '/north-2' });
+      const secret = {
+        username: 'agent',
+        password: 'password-of-the-test',
+        secret: 'the phrase of tomorrow',
+      };
+      await deploy(flows.map((node) => (node.id === 'station' ? { ...node, credentials: secret } : node)));
+      await come('alarms', String(message['messageId']));
+    });
+
+    it('loses nothing, and gives nothing away, while it has no path', async () => {
+      const id = await raise('/north');
+      await come('alarms', id);
+      await deploy(flow({ path: '${RVM_NO_PATH}' }));
+      await nodeRed.until(
+        () => /RVM_NO_PATH is not set/.test(nodeRed.statuses('webhook', from).at(-1) ?? ''),
+        'the status',
+      );
+      assert.deepEqual([idsAt('alarms'), idsAt('of-south')], [[], []]);
+      assert.deepEqual(await waiting(), [['', '/north', 1]]);
+      await deploy(flow({ path: '/north-2' }));
+      await come('alarms', id);
+      assert.deepEqual(await waiting(), []);
+    });
+
+    it('loses nothing, and gets nothing of the other, while that has its path', async () => {
+      const [north, south] = [await raise('/north'), await raise('/south')];
+      await come('alarms', north);
+      await come('of-south', south);
+      await deploy(flow({}, { path: '/north' }));
+      await shows('south', 'status.pathInUse');
+      await come('alarms', north);
+      assert.deepEqual(idsAt('of-south'), []);
+      assert.deepEqual(await waiting(), [['', '/south', 1]]);
+      await deploy(flow());
+      await come('of-south', south);
+      assert.deepEqual(idsAt('of-south'), [south]);
+    });
+
+    it('has its events where it is imported anew, with another id', async () => {
+      const id = await raise('/south');
+      await come('of-south', id);
+      await deploy(flow({}, { id: 'imported' }));
+      await come('of-south', id);
+    });
+
+    it('takes them along to a listener, where another path of the same name is another one', async () => {
+      const port = String(await freePort());
+      const listener = { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', port };
+      const id = await raise('/south');
+      await come('of-south', id);
+      await deploy(flow({ path: '/south' }, { listener: 'listener' }, listener));
+      await come('of-south', id);
+      await nodeRed.logged(new RegExp(`127.0.0.1:${port}`));
+      await come('of-south', await raise('/south', `http://127.0.0.1:${port}`));
+      await come('alarms', await raise('/south'));
+      assert.deepEqual([idsAt('alarms').length, idsAt('of-south').length], [1, 2]);
+    });
+
+    it('cannot have a path twice at one port, whatever addresses the listeners have', async () => {
+      const port = String(await freePort());
+      const rest = { type: 'rvm-listener', name: '', tls: '', port };
+      const listener = (id: string, host: string): FlowNode => ({ id, host, ...rest });
+      await deploy(
+        flow(
+          { path: '/one', listener: 'first' },
+          { path: '/one', listener: 'second' },
+          listener('first', '127.0.0.1'),
+          listener('second', '127.0.0.2'),
+        ),
+      );
+      await shows('south', 'status.pathInUse');
+    });
+
+    it('leaves behind what can be given to another, and to no other than that has the inbox', async () => {
+      const id = await raise('/south');
+      await come('of-south', id);
+      await deploy(flow().filter((node) => node.id !== 'south'));
+      const { body } = await look(nodeRed, 'overview');
+      const [row] = body['abandoned'] as Properties[];
+      const { inbox, endpointId } = row ?? assert.fail('no row');
+      const assign = async (asked: Properties): Promise<number> =>
+        (await act(nodeRed, 'abandoned-events', { inbox, endpointId, to: ':/north', ...asked })).status;
+      for (const wrong of [
+        { inbox: 'none' },
+        { endpointId: ':/north' },
+        { endpointId: 7 },
+        { to: ':/nowhere' },
+      ])
+        assert.equal(await assign(wrong), 422, JSON.stringify(wrong));
+      assert.equal(await assign({}), 200);
+      await come('alarms', id);
+      assert.equal(await assign({}), 422);
+      assert.deepEqual(await waiting(), []);
+    });
+  });
+}

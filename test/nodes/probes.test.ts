@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { eventually } from '../support/time/patience';
+
+const SETTINGS = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },
+  runtimeState: { enabled: true, ui: false },`;
+
+/** A type of nodes that do not come to their end, as one that waits for a device. */
+const STAYING = `module.exports = (RED) => {
+  RED.nodes.registerType('staying', function (config) {
+    RED.nodes.createNode(this, config);
+    this.on('close', (done) => undefined);
+  });
+};`;
+
+for (const version of NODE_RED_VERSIONS) {
+  describe(`live and ready of Node-RED ${version}`, () => {
+    let folder: string;
+    let nodeRed: NodeRed;
+    let listening: number;
+    /** Of Node-RED's own server, and of a listener. */
+    let servers: string[];
+
+    before(async () => {
+      const missing = { id: 'missing', type: 'of-no-package', z: 'tab', x: 0, y: 0, wires: [] };
+      folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-staying-node-'));
+      fs.writeFileSync(path.join(folder, 'nodes.js'), STAYING);
+      fs.writeFileSync(path.join(folder, 'nodes.html'), '');
+      listening = await freePort();
+      nodeRed = await NodeRed.start({
+        version,
+        settings: `${SETTINGS} nodesDir: ${JSON.stringify(folder)},`,
+        flows: [...flows(), missing],
+        waitsForTypes: true,
+      });
+      servers = [`${nodeRed.url}/api`, `http://127.0.0.1:${listening}`];
+    });
+    after(async () => {
+      await nodeRed?.stopAndRemove();
+      fs.rmSync(folder, { recursive: true, force: true });
+    });
+
+    function flows(inbox: Record<string, unknown> = {}, ...further: FlowNode[]): FlowNode[] {
+      const own = { id: 'own', inbox: 'inbox' };
+      return webhookFlow(
+        { webhook: own },
+        {
+          ...(webhookFlow().find(({ type }) => type === 'rvm-webhook-in') ?? assert.fail()),
+          inbox: 'inbox',
+          listener: 'listener',
+        },
+        { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port: listening, tls: '' },
+        { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'store', ...inbox },
+        ...further,
+      );
+    }
+
+    /** 'refused' where nobody listens. */
+    async function probe(server: string, name: 'live' | 'ready'): Promise<number | 'refused'> {
+      try {
+        return (await fetch(`${server}/remote-monitoring/${name}`)).status;
+      } catch {
+        return 'refused';
+      }
+    }
+
+    async function becomes(wanted: 200 | 503, ...asked: string[]): Promise<void> {
+      for (const server of asked)
+        await eventually(async () => (await probe(server, 'ready')) === wanted, `${wanted} of ${server}`);
+    }
+
+    async function run(state: 'start' | 'stop'): Promise<void> {
+      const response = await fetch(`${nodeRed.url}/flows/state`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ state }),
+      });
+      assert.ok(response.ok);
+    }
+
+    it('before the flows run: it lives, and is not ready; a listener does not listen yet', async () => {
+      const [own = '', listener = ''] = servers;
+      assert.deepEqual([await probe(own, 'live'), await probe(own, 'ready')], [200, 503]);
+      assert.equal(await probe(listener, 'ready'), 'refused');
+    });
+
+    it('while they run: both servers are ready, below httpNodeRoot and without its password', async () => {
+      await nodeRed.deploy(flows());
+      await becomes(200, ...servers);
+      for (const server of servers) assert.equal(await probe(server, 'live'), 200);
+      assert.notEqual(await probe(nodeRed.url, 'ready'), 200);
+    });
+
+    it('after they were stopped: neither is ready, until they run again', async () => {
+      await run('stop');
+      await becomes(503, ...servers);
+      for (const server of servers) assert.equal(await probe(server, 'live'), 200);
+      await run('start');
+      await becomes(200, ...servers);
+    });
+
+    it('while the store fails and alarms are spilled: ready', async () => {
+      await nodeRed.deploy(
+        flows({ folder: folderInFile('a'), spillFolder: path.join(nodeRed.userDir, 'spill') }),
+      );
+      await becomes(200, ...servers);
+      assert.equal(await answerTo(`${servers[1]}${PATH}`, alarmMessage(), PHRASE), 200);
+    });
+
+    it('while neither store nor spill folder takes them: not ready', async () => {
+      await nodeRed.deploy(flows({ folder: folderInFile('b'), spillFolder: folderInFile('c') }));
+      await nodeRed.until(() => nodeRed.statuses('webhook').at(-1) === 'status.notDurable', 'the status');
+      for (const server of servers) assert.equal(await probe(server, 'ready'), 503);
+      for (const server of servers) assert.equal(await probe(server, 'live'), 200);
+    });
+
+    it('while Node-RED shuts down: not ready, as long as it answers at all', async () => {
+      await nodeRed.deploy(flows({}, { id: 'staying', type: 'staying', z: 'tab', x: 0, y: 0, wires: [] }));
+      await becomes(200, ...servers);
+      process.kill(nodeRed.pid, 'SIGTERM');
+      await becomes(503, ...servers);
+      await nodeRed.stop('SIGKILL');
+    });
+
+    /** One that cannot be made, for a file is in its way. */
+    function folderInFile(name: string): string {
+      const file = path.join(nodeRed.userDir, `file-${name}`);
+      fs.writeFileSync(file, '');
+      return path.join(file, 'folder');
+    }
+  });
+}

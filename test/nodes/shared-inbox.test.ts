@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import type { WebhookFacts } from '../../lib/message/event-message';
+import type { Overview, SidebarRow } from '../../nodes/rvm-sidebar/overview';
+import { act, look } from '../support/editor/editor-questions';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { sharedFlow } from '../support/node-red/shared-flow';
+import { PostgresServer } from '../support/postgres/postgres-server';
+import { needs } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
+import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
+
+type Message = Record<string, unknown>;
+
+/** Tells which modules the process has loaded. */
+const LOADED = `httpAdminMiddleware: (req, res, next) =>
+    req.path === '/loaded' ? res.json(Object.keys(require.cache)) : next(),`;
+
+function factsOf(msg: Message): Partial<WebhookFacts> {
+  return msg.webhook ?? {};
+}
+
+/** Sends an alarm until it is answered. @returns what the flow has got of it */
+async function through(nodeRed: NodeRed): Promise<Partial<WebhookFacts>> {
+  const message = alarmMessage();
+  assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
+  return factsOf(await nodeRed.message('alarms', (msg) => factsOf(msg).messageId === message.messageId));
+}
+
+async function overview(nodeRed: NodeRed): Promise<Overview> {
+  return (await look(nodeRed, 'overview')).body as unknown as Overview;
+}
+
+describe('a webhook in with an inbox in PostgreSQL', function () {
+  this.timeout(60_000);
+  let server: PostgresServer;
+  let nodeRed: NodeRed;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+    nodeRed = await NodeRed.start();
+    await nodeRed.deploy(sharedFlow(server.url()));
+  });
+  after(async () => {
+    await nodeRed?.stopAndRemove();
+    await server?.remove();
+  });
+
+  const status = (wanted: RegExp): Promise<void> =>
+    nodeRed.until(() => wanted.test(nodeRed.statuses('webhook').at(-1) ?? ''), `the status ${wanted.source}`);
+
+  it('hands an alarm to the flow once it is in the database', async () => {
+    await through(nodeRed);
+    const rows = await server.sql('SELECT count(*)::int AS count FROM rvm.message');
+    assert.deepEqual(rows, [{ count: 1 }]);
+  });
+
+  it('leaves alarms unanswered while the database is away, says so, and takes them when it is back', async () => {
+    const from = nodeRed.log.length;
+    await server.end('fast');
+    await nodeRed.logged(/\/postgres, schema rvm cannot store: .*Alarms are left unanswered meanwhile/, from);
+    await status(/^status\.notDurable$/);
+    const message = alarmMessage();
+    assert.equal(await answerTo(nodeRed.url + PATH, message, PHRASE), 'cut');
+    await server.run();
+    assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
+    await nodeRed.message('alarms', (msg) => factsOf(msg).messageId === message.messageId);
+    await nodeRed.logged(/\/postgres, schema rvm can store again/, from);
+    await status(/^last /);
+  });
+
+  it('uses another schema once one is deployed, and tells what it has left in the former one', async () => {
+    await nodeRed.deploy(
+      sharedFlow(server.url(), { webhook: { handledWhen: 'settled', redeliverAfter: 60 } }),
+    );
+    await through(nodeRed);
+    const from = nodeRed.log.length;
+    await nodeRed.deploy(sharedFlow(server.url(), { inbox: { schema: 'further' } }));
+    await nodeRed.logged(
+      /1 event in .*schema rvm is not settled, and no webhook in node of this Node-RED/,
+      from,
+    );
+    await through(nodeRed);
+    const rows = await server.sql('SELECT count(*)::int AS count FROM further.message');
+    assert.deepEqual(rows, [{ count: 1 }]);
+  });
+});
+
+describe('what speaks to PostgreSQL', function () {
+  this.timeout(60_000);
+  let nodeRed: NodeRed;
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: LOADED });
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  it('is loaded once a node needs it, and not with the types', async () => {
+    const isLoaded = async (): Promise<boolean> => {
+      const files = (await (await fetch(`${nodeRed.url}/loaded`)).json()) as string[];
+      return files.some((file) => /\/node_modules\/pg\/lib\//.test(file));
+    };
+    await nodeRed.deploy(webhookFlow());
+    assert.equal(await isLoaded(), false);
+    await nodeRed.deploy(sharedFlow('postgres://nobody@127.0.0.1:1/nothing'));
+    assert.equal(await isLoaded(), true);
+  });
+});
+
+describe('an inbox in PostgreSQL whose settings are variables', function () {
+  this.timeout(60_000);
+  const env = {
+    RVM_TEST_DATABASE: '',
+    RVM_TEST_SCHEMA: 'of variables',
+    RVM_TEST_NAME: 'from the environment',
+  };
+  let server: PostgresServer;
+  let nodeRed: NodeRed;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start({ settings: { synchronous_commit: 'off' } });
+    nodeRed = await NodeRed.start({ env: { ...env, RVM_TEST_DATABASE: server.url() } });
+    const inbox = { schema: '${RVM_TEST_SCHEMA}', instanceName: '${RVM_TEST_NAME}' };
+    await nodeRed.deploy(sharedFlow('${RVM_TEST_DATABASE}', { inbox }));
+  });
+  after(async () => {
+    await nodeRed?.stopAndRemove();
+    await server?.remove();
+  });
+
+  it('has their values', async () => {
+    await through(nodeRed);
+    const rows = await server.sql('SELECT name FROM "of variables".instance');
+    assert.deepEqual(rows, [{ name: 'from the environment' }]);
+  });
+
+  it('is warned of where its server is not set up to keep what it acknowledges', async () => {
+    await nodeRed.logged(/schema of variables: synchronous_commit is off at the server/);
+  });
+});
+
+describe('two Node-RED with one inbox in PostgreSQL', function () {
+  this.timeout(90_000);
+  const settle = {
+    id: 'settle',
+    type: 'rvm-settle',
+    z: 'tab',
+    x: 0,
+    y: 0,
+    delivery: 'id',
+    deliveryType: 'msg',
+    wires: [['settled'], []],
+  };
+  let server: PostgresServer;
+  let one: NodeRed;
+  let other: NodeRed;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+    [one, other] = await Promise.all([NodeRed.start(), NodeRed.start()]);
+    await one.deploy(flow('north'));
+    await eventually(async () => (await instances()).length === 1, 'the first instance');
+    await other.deploy(flow('south'));
+    await eventually(async () => (await instances()).length === 2, 'both instances');
+  });
+  after(async () => {
+    await one?.stopAndRemove();
+    await other?.stopAndRemove();
+    await server?.remove();
+  });
+
+  /** One attempt, so that what nobody settles is a dead letter after a few seconds. */
+  function flow(instanceName: string): FlowNode[] {
+    const webhook = { handledWhen: 'settled', redeliverAfter: 3, maxAttempts: 1 };
+    const further = [settle, ...entrance('order', 'settle'), probe('settled')];
+    return sharedFlow(server.url(), { inbox: { instanceName }, webhook }, ...further);
+  }
+
+  async function instances(nodeRed = one): Promise<Overview['sharing'][number]['instances']> {
+    return (await overview(nodeRed)).sharing.flatMap((sharing) => sharing.instances);
+  }
+
+  async function deadLetter(nodeRed: NodeRed, deliveryId: unknown): Promise<SidebarRow | undefined> {
+    return (await overview(nodeRed)).dead.find((row) => row.deliveryId === deliveryId);
+  }
+
+  it('are listed in the sidebar of each, with their names, their beats and what they hold', async () => {
+    const { sharing } = await overview(other);
+    assert.match(sharing[0]?.inbox ?? '', /^127\.0\.0\.1:\d+\/postgres, schema rvm$/);
+    const rows = await instances(other);
+    assert.deepEqual(
+      rows.map(({ name, isSelf }) => [name, isSelf]),
+      [
+        ['north', false],
+        ['south', true],
+      ],
+    );
+    assert.ok(rows.every(({ sinceBeat }) => sinceBeat < 10_000));
+    await through(one);
+    const held = async (): Promise<number | undefined> =>
+      (await instances(other)).find(({ isSelf }) => !isSelf)?.held;
+    await eventually(async () => (await held()) === 1, 'what the first one holds');
+  });
+
+  it('settle what the other one has', async () => {
+    const { deliveryId } = await through(one);
+    await inject(other, 'order', { id: deliveryId });
+    await other.message('settled', (msg) => msg.id === deliveryId);
+    const isSettled = async (): Promise<boolean> =>
+      (await overview(one)).events.some((row) => row.deliveryId === deliveryId && row.state === 'delivered');
+    await eventually(isSettled, 'the end of the event at the first one');
+  });
+
+  it('deliver again, and discard, what is a dead letter of the other one', async () => {
+    const { deliveryId } = await through(one);
+    await eventually(async () => (await deadLetter(other, deliveryId)) !== undefined, 'the dead letter');
+    const count = (): number =>
+      [...one.at('alarms'), ...other.at('alarms')].filter((msg) => factsOf(msg).deliveryId === deliveryId)
+        .length;
+    assert.equal(count(), 1);
+    assert.equal((await act(other, 'dead-letters', { deliveryId, action: 'retry' })).status, 200);
+    await eventually(() => count() === 2, 'the event once more');
+    await eventually(
+      async () => (await deadLetter(one, deliveryId)) !== undefined,
+      'the dead letter once more',
+    );
+    assert.equal((await act(other, 'dead-letters', { deliveryId, action: 'discard' })).status, 200);
+    assert.equal(await deadLetter(one, deliveryId), undefined);
+  });
+
+  it('tell that one of them stood still, and what became of its events', async () => {
+    const { deliveryId } = await through(other);
+    const from = other.log.length;
+    process.kill(other.pid, 'SIGSTOP');
+    try {
+      await one.message('alarms', (msg) => factsOf(msg).deliveryId === deliveryId);
+    } finally {
+      process.kill(other.pid, 'SIGCONT');
+    }
+    await other.logged(
+      /This Node-RED gave no sign of life for \d+\.\d s, so other instances took over/,
+      from,
+    );
+    assert.equal((await through(other)).attempt, 1);
+  });
+
+  it('tell of one that is dead, whose events the other one gets', async () => {
+    const { deliveryId } = await through(other);
+    const from = one.log.length;
+    await other.stop('SIGKILL');
+    const again = await one.message('alarms', (msg) => factsOf(msg).deliveryId === deliveryId);
+    assert.equal(factsOf(again).attempt, 2);
+    const isUncertain = (msg: Message): boolean =>
+      (msg.payload as { kind?: string; reason?: string }).reason === 'restart';
+    await one.message('problems', isUncertain);
+    await one.logged(/The instance south of .* gives no sign of life any more.*get now: [1-9]/, from);
+    await eventually(async () => (await instances()).length === 1, 'the end of its row');
+  });
+});

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { act } from '../support/editor/editor-questions';
+import { NodeRed } from '../support/node-red/node-red';
+import { sharedFlow, sharedInbox } from '../support/node-red/shared-flow';
+import { caller } from '../support/node-red/station-flow';
+import { VideoFlow } from '../support/node-red/video-flow';
+import { PostgresServer } from '../support/postgres/postgres-server';
+import { needs } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
+import { openPage } from '../support/video/opened-page';
+
+describe('two Node-RED on one inbox in PostgreSQL', () => {
+  let server: PostgresServer;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+  });
+  after(() => server?.remove());
+
+  describe('and the self-test of a webhook', () => {
+    let first: NodeRed;
+    let second: NodeRed;
+
+    before(async () => {
+      [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
+      const connection = await server.database('self_test');
+      // A balancer may give it to either.
+      await first.deploy(sharedFlow(connection, { webhook: { publicUrl: second.url } }));
+      await second.deploy(sharedFlow(connection, { webhook: { publicUrl: second.url } }));
+    });
+    after(async () => {
+      await first?.stopAndRemove();
+      await second?.stopAndRemove();
+    });
+
+    async function report(nodeRed: NodeRed): Promise<Record<string, unknown>> {
+      const { status, body } = await act(nodeRed, 'webhook-test', { webhook: 'webhook' });
+      assert.equal(status, 200, JSON.stringify(body));
+      return body;
+    }
+
+    const url = (): string => `${second.url}/remote-monitoring/test`;
+
+    it('find it where it arrives at the other one', async () => {
+      await eventually(async () => (await report(first))['failed'] === undefined, 'both inboxes to be open');
+      assert.deepEqual(await report(first), { url: url(), elsewhere: true });
+      await second.message('problems', (msg) => msg.topic === 'self-test');
+      assert.deepEqual(first.at('problems'), []);
+    });
+
+    it('say nothing of another one where it arrives at the very node', async () => {
+      assert.deepEqual(await report(second), { url: url() });
+    });
+
+    it('say that it has not arrived where the other one has an inbox of its own', async () => {
+      await second.deploy(sharedFlow(await server.database('another'), {}));
+      await eventually(async () => {
+        const { failed } = await report(first);
+        const { step, fault } = (failed ?? {}) as { step?: string; fault?: string };
+        return step === 'arrival' && fault === 'not-arrived';
+      }, 'the other inbox to be open');
+    });
+  });
+
+  describe('and a view link', () => {
+    let flow: VideoFlow;
+    let other: NodeRed;
+
+    before(async () => {
+      flow = await VideoFlow.start('5');
+      other = await NodeRed.start();
+    });
+    after(async () => {
+      await other?.stopAndRemove();
+      await flow?.stop();
+    });
+
+    it('open it at either, also where the flow had a file as its inbox before', async () => {
+      const view = caller('rvm-view', { mode: 'event' });
+      const inbox = sharedInbox(await server.database('views'));
+      await flow.station.deployFlows(flow.flows([view]));
+      const { payload: former } = await flow.station.through({ event: flow.event() });
+      for (const nodeRed of [flow.station.nodeRed, other])
+        await nodeRed.deploy([...flow.flows([view]), inbox]);
+      const { payload } = await flow.station.through({ event: flow.event() });
+
+      await eventually(async () => (await fetch(other.url + String(payload))).status === 200, 'the page');
+      const { text } = await openPage(other.url + String(payload));
+      assert.ok(text.includes(flow.camera.name));
+      const abort = new AbortController();
+      const stream = await fetch(`${other.url}${String(payload)}/stream?part=recorded`, {
+        signal: abort.signal,
+      });
+      assert.equal(stream.status, 200);
+      abort.abort();
+      assert.equal((await fetch(flow.station.nodeRed.url + String(former))).status, 200);
+      assert.equal((await fetch(other.url + String(former))).status, 404);
+      await flow.relayLeft();
+    });
+
+    it('open it after a start without the database, once that is there, and without a message', async () => {
+      const { payload } = await flow.station.through({ event: flow.event() });
+      await other.stop();
+      await server.end('fast');
+      const { userDir, port } = other;
+      other = await NodeRed.start({ userDir, port });
+      assert.equal((await fetch(other.url + String(payload))).status, 404);
+      await server.run();
+      await eventually(async () => (await fetch(other.url + String(payload))).status === 200, 'the page');
+    });
+  });
+});
