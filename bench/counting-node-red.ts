@@ -56,8 +56,11 @@ export function functionNode(id: string, func: string, further: Partial<FlowNode
 
 export const COUNTER = functionNode('counter', `global.get('delivered')();\nreturn null;`);
 
-/** *webhook in*, with the event handled when it is sent. */
-export function webhookInFlow(...listener: FlowNode[]): FlowNode[] {
-  const own = listener[0] === undefined ? {} : { listener: listener[0].id };
-  return [TAB, cloud(), station(), ...listener, webhookIn({ ...own, wires: [['counter'], [], []] }), COUNTER];
+/**
+ * *webhook in*, with the event handled when it is sent.
+ * @param properties of it, such as the nodes that it has for itself, which are to be given as well
+ */
+export function webhookInFlow(properties: Partial<FlowNode> = {}, ...further: FlowNode[]): FlowNode[] {
+  const webhook = webhookIn({ ...properties, wires: [['counter'], [], []] });
+  return [TAB, cloud(), station(), ...further, webhook, COUNTER];
 }

@@ -5,9 +5,12 @@ import path from 'node:path';
 import type { NewMessage } from '../lib/inbox/store/protocol';
 import { Store } from '../lib/inbox/sqlite/store';
 import { newMessage } from '../lib/inbox/store/stored-message';
+import { endpointKey } from '../lib/webhook/receive/endpoint-key';
 import { proven } from '../test/inbox/samples';
-import { webhookIn } from '../test/support/node-red/flows';
+import { PATH } from '../test/support/node-red/flows';
 
+/** That of *webhook in* of the benchmark's flow. */
+const ENDPOINT = endpointKey('', PATH);
 /** Messages of one transaction: one sync for all of them, and no more pages than the memory of the store has. */
 const BATCH = 20_000;
 
@@ -21,12 +24,12 @@ export class FilledInbox {
     this.#store = new Store({ file: this.file, resumed: false });
   }
 
-  /** Events of an endpoint that waited when it was opened. */
-  waiting(endpointId: string): number {
-    return this.#store.opened.waiting[endpointId] ?? 0;
+  /** Events of it that waited when the inbox was opened. */
+  get waiting(): number {
+    return this.#store.opened.waiting[ENDPOINT] ?? 0;
   }
 
-  /** Stores events of *webhook in* of the benchmark's flow, each with ids of its own: they wait, or the flow has had them. */
+  /** Stores events of it, each with ids of its own: they wait, or the flow has had them. */
   add(count: number, state: 'waiting' | 'delivered'): void {
     const events = eventsLike(sample());
     for (let left = count; left > 0; left -= BATCH)
@@ -50,7 +53,7 @@ export class FilledInbox {
 }
 
 function sample(): NewMessage {
-  return newMessage(proven({}, { endpointId: webhookIn().id, remoteAddress: '127.0.0.1' }));
+  return newMessage(proven({}, { endpointId: ENDPOINT, remoteAddress: '127.0.0.1' }));
 }
 
 /** As many more as are asked for, of which only the ids differ. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { webhookIn } from '../test/support/node-red/flows';
 import { webhookInFlow } from './counting-node-red';
 import { FilledInbox } from './filled-inbox';
 import { handWiredFlow } from './hand-wired-flow';
@@ -64,7 +63,7 @@ function fill(userDir: string, count: number): void {
 
 function waitingIn(userDir: string): number {
   const inbox = new FilledInbox(userDir);
-  const waiting = inbox.waiting(webhookIn().id);
+  const { waiting } = inbox;
   inbox.close();
   return waiting;
 }

@@ -21,44 +21,43 @@ const SIZES: Record<Scale, Size> = {
 
 /** B1: *webhook in* on the server of Node-RED, against a flow that is wired by hand. */
 export async function rateOnNodeRed(scale: Scale): Promise<Row[]> {
-  const { events, rounds } = SIZES[scale];
-  const ours = await CountingNodeRed.start(events, webhookInFlow());
-  const byHand = await CountingNodeRed.start(events, handWiredFlow(), { withoutPackage: true });
-  const load = new Load();
-  try {
-    const comparison = await sideBySide(rounds, {
-      ours: () => deliveredPerSecond(load, ours, ours.nodeRed.port),
-      other: () => deliveredPerSecond(load, byHand, byHand.nodeRed.port),
-    });
-    const against = 'http in, function with HMAC, http response; nothing stored';
-    return [row('B1', "webhook in on Node-RED's server: events per second", against, comparison, 0.8)];
-  } finally {
-    await load.stop();
-    await ours.nodeRed.stopAndRemove();
-    await byHand.nodeRed.stopAndRemove();
-  }
+  const comparison = await ratesOf(scale, {
+    ours: (events) => CountingNodeRed.start(events, webhookInFlow()),
+    other: (events) => CountingNodeRed.start(events, handWiredFlow(), { withoutPackage: true }),
+  });
+  const against = 'http in, function with HMAC, http response; nothing stored';
+  return [rateRow('B1', "webhook in on Node-RED's server: events per second", against, comparison, 0.8)];
 }
 
 /** B1b: the same against a flow that is wired by hand, and keeps each event before it is answered. */
 export async function rateOfKeeping(scale: Scale): Promise<Row[]> {
-  const { events, rounds } = SIZES[scale];
-  const ours = await CountingNodeRed.start(events, webhookInFlow());
-  const byHand = await CountingNodeRed.start(events, keepingFlow(), {
-    withoutPackage: true,
-    settings: KEEPING,
+  const comparison = await ratesOf(scale, {
+    ours: (events) => CountingNodeRed.start(events, webhookInFlow()),
+    other: (events) =>
+      CountingNodeRed.start(events, keepingFlow(), { withoutPackage: true, settings: KEEPING }),
   });
+  const against = 'http in, function with HMAC and an insert into SQLite, http response';
+  return [rateRow('B1b', "webhook in on Node-RED's server: events per second", against, comparison, 3)];
+}
+
+/** Starts one that counts so many events. */
+type Start = (events: number) => Promise<CountingNodeRed>;
+
+/** Events that two Node-RED, each on its own server, take a second. */
+export async function ratesOf(scale: Scale, start: { ours: Start; other: Start }): Promise<Comparison> {
+  const { events, rounds } = SIZES[scale];
+  const ours = await start.ours(events);
+  const other = await start.other(events);
   const load = new Load();
   try {
-    const comparison = await sideBySide(rounds, {
+    return await sideBySide(rounds, {
       ours: () => deliveredPerSecond(load, ours, ours.nodeRed.port),
-      other: () => deliveredPerSecond(load, byHand, byHand.nodeRed.port),
+      other: () => deliveredPerSecond(load, other, other.nodeRed.port),
     });
-    const against = 'http in, function with HMAC and an insert into SQLite, http response';
-    return [row('B1b', "webhook in on Node-RED's server: events per second", against, comparison, 3)];
   } finally {
     await load.stop();
     await ours.nodeRed.stopAndRemove();
-    await byHand.nodeRed.stopAndRemove();
+    await other.nodeRed.stopAndRemove();
   }
 }
 
@@ -67,7 +66,7 @@ export async function rateOnListener(scale: Scale): Promise<Row[]> {
   const { events, rounds } = SIZES[scale];
   const port = await freePort();
   const listener = { id: 'listener', type: 'rvm-listener', port: String(port), host: '127.0.0.1' };
-  const ours = await CountingNodeRed.start(events, webhookInFlow(listener));
+  const ours = await CountingNodeRed.start(events, webhookInFlow({ listener: listener.id }, listener));
   const bare = await BareServer.start(PHRASE);
   const load = new Load();
   try {
@@ -76,7 +75,7 @@ export async function rateOnListener(scale: Scale): Promise<Row[]> {
       other: async () => perSecond(events, await flooded(load, events, bare.port)),
     });
     const against = 'node:http that verifies, parses and answers; nothing stored';
-    return [row('B2', 'webhook in on its own listener: events per second', against, comparison, 0.6)];
+    return [rateRow('B2', 'webhook in on its own listener: events per second', against, comparison, 0.6)];
   } finally {
     await load.stop();
     await ours.nodeRed.stopAndRemove();
@@ -100,7 +99,14 @@ function perSecond(events: number, { from, until }: { from: bigint; until: bigin
   return (events * 1e9) / Number(until - from);
 }
 
-function row(id: string, measured: string, against: string, comparison: Comparison, atLeast: number): Row {
+/** A row that compares rates. */
+export function rateRow(
+  id: string,
+  measured: string,
+  against: string,
+  comparison: Comparison,
+  atLeast: number,
+): Row {
   const { ratio, ours, other } = comparison;
   const seen = { oursPerSecond: ours.median, otherPerSecond: other.median };
   return { id, measured, against, figure: ratio, unit: 'x', target: { atLeast }, seen };

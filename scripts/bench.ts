@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: how fast the package is, each figure measured side by side with what it is compared to. Prints a table
  * and writes bench/results.json. `-- B1 B4` measures those alone, `-- --quick` only shows that all of it works; neither of
- * them writes. Takes about three quarters of an hour; see bench/README.md.
+ * them writes. Takes about an hour; see bench/README.md.
  */
 import fs from 'node:fs';
 import os from 'node:os';
@@ -15,6 +15,10 @@ import { bytesOfAnEvent } from '../bench/disk-writes';
 import { footprint } from '../bench/footprint';
 import type { Measurement, Row } from '../bench/measurement';
 import { costOfProof } from '../bench/proof-cost';
+import { deliveryElsewhere } from '../bench/postgres/delivery-elsewhere';
+import { drainOfMany } from '../bench/postgres/drain';
+import { rateToBareTable, rateToSqlite } from '../bench/postgres/settled-rate';
+import { rateInPostgres } from '../bench/postgres/webhook-rate';
 import { resultsOf, tableOf } from '../bench/report';
 import { rateManyAtATime, timeOneAtATime } from '../bench/rtsp-rate';
 import { restartWithManyWaiting } from '../bench/restart';
@@ -45,6 +49,11 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  P1: rateToBareTable,
+  P2: rateToSqlite,
+  P3: rateInPostgres,
+  P4: deliveryElsewhere,
+  P5: drainOfMany,
   V1: timeToPicture,
   V2: cpuOfClip,
   V3: manyClips,
