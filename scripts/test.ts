@@ -23,7 +23,7 @@ const OPTIONS = {
   // Tests wait about half of their time: for timers, and for processes to start.
   jobs: { type: 'string', default: String(Math.min(8, os.availableParallelism() + 1)) },
   // Longer than the longest limit of one test.
-  silence: { type: 'string', default: '300' },
+  silence: { type: 'string', default: '900' },
 } as const;
 
 /** Files to run; their tests read from the environment whether they are to be run whole. */

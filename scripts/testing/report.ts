@@ -7,6 +7,9 @@ import type { FileResult } from './test-process';
 /** Of what a file that failed has printed. */
 const MOST_OUTPUT = 4000;
 
+/** Of the first line of an error. */
+const MOST_IN_SHORT = 300;
+
 /** A run that looks at nothing would say that everything is in order. */
 const NONE_RUN = {
   file: 'the run',
@@ -38,7 +41,7 @@ export class Report {
     const name = nameOf(file);
     const skips = this.inCi ? 0 : skipped.length;
     line(failures.length === 0, counts(passed, failures.length, skips), seconds, name);
-    for (const { title } of failures) console.log(`         ${title}`);
+    for (const failure of failures) console.log(indented(inShort(failure), '         '));
     if (!this.inCi) for (const title of skipped) console.log(`         skipped: ${title}`);
     if ((failures.length > 0 || isIn(SHOWN, name)) && output !== '')
       console.log(indented(output.slice(-MOST_OUTPUT), '         | '));
@@ -63,6 +66,11 @@ export class Report {
     console.log(counts(this.#passed, failed, this.#skipped, 'always'));
     return all.length === 0;
   }
+}
+
+/** Whoever sees but the line of a file knows what to look for. */
+function inShort({ title, error }: Failure): string {
+  return `${title}\n  ${error.split('\n', 1)[0]?.slice(0, MOST_IN_SHORT)}`;
 }
 
 function skippedInCi(title: string): Failure {

@@ -9,7 +9,7 @@ export interface RunOptions {
 }
 
 /** Seconds. Connections that are kept for a next request are let go of within them. */
-const MOST_TO_END = 30;
+const MOST_TO_END = 120;
 
 /** Runs test files, the first ones first, in a few processes that each take the next file once they are done with one. */
 export async function runFiles(

@@ -17,7 +17,7 @@ export interface FileResult {
 }
 
 /** Milliseconds from the end of a process to that of its output, which ends once all is read that it had written. */
-const MOST_TO_READ = 2000;
+const MOST_TO_READ = 5000;
 
 /** A process that runs test files, one after the other, in a process group of its own with all that they start. */
 export class TestProcess {

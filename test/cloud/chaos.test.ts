@@ -49,7 +49,7 @@ describe(`chaos between client and service (seed ${SEED})`, () => {
     let run: ChaosRun;
 
     before(async function () {
-      this.timeout(120_000 + CALLS * 120);
+      this.timeout(600_000 + CALLS * 120);
       process.on('unhandledRejection', onUnhandled);
       process.on('uncaughtException', onUnhandled);
       watch.start();

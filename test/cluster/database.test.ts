@@ -12,7 +12,7 @@ const ROUNDS = scaled(1, 5);
 const PAUSE = 50;
 
 describe('several instances whose database is disturbed', function () {
-  this.timeout(scaled(180_000, 900_000));
+  this.timeout(800_000);
   let server: PostgresServer;
 
   before(async function () {

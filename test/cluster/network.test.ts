@@ -9,8 +9,7 @@ import { needs } from '../support/suite/programs';
 /** Of each of the alarms under way between two of its events, in milliseconds. */
 const PAUSE = 50;
 
-describe('an instance whose network is cut', function () {
-  this.timeout(180_000);
+describe('an instance whose network is cut', () => {
   let server: PostgresServer;
 
   before(async function () {

@@ -11,8 +11,7 @@ const PAUSE = 50;
 const STUCK = 10;
 const TRIES = 3;
 
-describe('several instances whose database has a synchronous standby', function () {
-  this.timeout(240_000);
+describe('several instances whose database has a synchronous standby', () => {
   let pair: DatabasePair;
 
   beforeEach(async function () {

@@ -11,8 +11,7 @@ import { eventually } from '../support/time/patience';
 /** Of each of the alarms under way between two of its events, in milliseconds. */
 const PAUSE = 50;
 
-describe('several instances that are upgraded one after the other', function () {
-  this.timeout(240_000);
+describe('several instances that are upgraded one after the other', () => {
   let server: PostgresServer;
   let newer: string;
 

@@ -463,7 +463,7 @@ describe('the inbox as a whole', () => {
 
   for (const handledWhen of ['sent', 'settled'] as const) {
     it(`loses, doubles and forgets nothing, whatever happens, with events that are ${handledWhen}`, async function () {
-      this.timeout(120_000 + RUNS * 200);
+      this.timeout(600_000 + RUNS * 200);
       await fc.assert(
         fc.asyncProperty(
           fc.array(deed, { minLength: 5, maxLength: 100, size: 'max' }),

@@ -474,7 +474,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
 describe('two instances of an inbox', () => {
   for (const handledWhen of ['sent', 'settled'] as const) {
     it(`lose, double and forget nothing between them, whatever happens, with events that are ${handledWhen}`, async function () {
-      this.timeout(120_000 + RUNS * 300);
+      this.timeout(600_000 + RUNS * 300);
       await fc.assert(
         fc.asyncProperty(
           fc.array(deed, { minLength: 5, maxLength: 100, size: 'max' }),

@@ -15,8 +15,7 @@ import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-messag
 const SETTLED = { handledWhen: 'settled', redeliverAfter: 60 };
 const ALARMS = 3;
 
-describe('Node-RED whose inbox is moved into PostgreSQL', function () {
-  this.timeout(120_000);
+describe('Node-RED whose inbox is moved into PostgreSQL', () => {
   let server: PostgresServer;
   let userDir: string;
   let url: string;

@@ -35,8 +35,7 @@ function runPrograms(userDir: string, node: string): void {
   }
 }
 
-describe('the package that npm pack makes', function () {
-  this.timeout(180_000);
+describe('the package that npm pack makes', () => {
   let folder: string;
   let checkout: string;
   let manifest: Manifest;

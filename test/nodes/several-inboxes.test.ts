@@ -18,8 +18,7 @@ async function overview(nodeRed: NodeRed): Promise<Overview> {
   return body as unknown as Overview;
 }
 
-describe('a Node-RED with two inboxes, the first of which is broken', function () {
-  this.timeout(60_000);
+describe('a Node-RED with two inboxes, the first of which is broken', () => {
   const settle = {
     id: 'settle',
     type: 'rvm-settle',
@@ -80,8 +79,7 @@ describe('a Node-RED with two inboxes, the first of which is broken', function (
   });
 });
 
-describe('a webhook in that was given another inbox', function () {
-  this.timeout(60_000);
+describe('a webhook in that was given another inbox', () => {
   let nodeRed: NodeRed;
 
   const quarantine = async (): Promise<QuarantineRow[]> => (await overview(nodeRed)).quarantine;

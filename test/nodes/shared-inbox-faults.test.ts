@@ -29,8 +29,7 @@ interface Fault {
   cure?: string;
 }
 
-describe('an inbox in PostgreSQL that cannot be used', function () {
-  this.timeout(120_000);
+describe('an inbox in PostgreSQL that cannot be used', () => {
   let strict: StrictServer;
   let old: OldServer;
   let nodeRed: NodeRed;

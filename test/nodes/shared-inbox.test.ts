@@ -31,8 +31,7 @@ async function overview(nodeRed: NodeRed): Promise<Overview> {
   return (await look(nodeRed, 'overview')).body as unknown as Overview;
 }
 
-describe('a webhook in with an inbox in PostgreSQL', function () {
-  this.timeout(60_000);
+describe('a webhook in with an inbox in PostgreSQL', () => {
   let server: PostgresServer;
   let nodeRed: NodeRed;
 
@@ -87,8 +86,7 @@ describe('a webhook in with an inbox in PostgreSQL', function () {
   });
 });
 
-describe('what speaks to PostgreSQL', function () {
-  this.timeout(60_000);
+describe('what speaks to PostgreSQL', () => {
   let nodeRed: NodeRed;
   before(async () => {
     nodeRed = await NodeRed.start({ settings: LOADED });
@@ -107,8 +105,7 @@ describe('what speaks to PostgreSQL', function () {
   });
 });
 
-describe('an inbox in PostgreSQL whose settings are variables', function () {
-  this.timeout(60_000);
+describe('an inbox in PostgreSQL whose settings are variables', () => {
   const env = {
     RVM_TEST_DATABASE: '',
     RVM_TEST_SCHEMA: 'of variables',
@@ -140,8 +137,7 @@ describe('an inbox in PostgreSQL whose settings are variables', function () {
   });
 });
 
-describe('two Node-RED with one inbox in PostgreSQL', function () {
-  this.timeout(90_000);
+describe('two Node-RED with one inbox in PostgreSQL', () => {
   const settle = {
     id: 'settle',
     type: 'rvm-settle',

@@ -46,8 +46,7 @@ function flow(): FlowNode[] {
 }
 
 for (const version of NODE_RED_VERSIONS) {
-  describe(`the lists of a Node-RED ${version} whose inbox is broken`, function () {
-    this.timeout(60_000);
+  describe(`the lists of a Node-RED ${version} whose inbox is broken`, () => {
     let nodeRed: NodeRed;
     /** In the way of the file. */
     let obstacle: string;

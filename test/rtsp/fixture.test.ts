@@ -134,7 +134,6 @@ describe('the scenes of the sandbox', () => {
     ] as const)
       it(`${name} by ${time} decodes without a warning, shows its second in every picture, and its intruder at the alarm alone`, async function () {
         needs(this, 'ffmpeg');
-        this.timeout(60_000);
         const pictures = await decodedScene(name, begin);
         for (const [i, picture] of pictures.entries())
           assert.equal(readBar(picture), expectedSecond(begin * 1000) + Math.floor(i / FRAMES_PER_SECOND));

@@ -10,8 +10,7 @@ import { chromiumPath, openBrowser } from '../support/editor/browser';
 const NAME = 'dialog.png';
 const LABEL = 'Central Station';
 
-describe('the pictures of the documentation, rendered anew', function () {
-  this.timeout(60_000);
+describe('the pictures of the documentation, rendered anew', () => {
   let browser: Browser;
   let page: Page;
   let folder: string;

@@ -18,8 +18,7 @@ const OTHER_FILES = {
   'other.html': `<script type="text/javascript">RED.nodes.registerType('other', { category: 'function', defaults: {} });</script>`,
 };
 
-describe('the palette manager in the Node-RED of npm start', function () {
-  this.timeout(120_000);
+describe('the palette manager in the Node-RED of npm start', () => {
   let checkout: string;
   let userDir: string;
   let other: string;

@@ -9,8 +9,7 @@ import { INTRODUCTION, RunningCommand } from '../support/node-red/running-comman
 
 const LINK = path.join('.start', 'node_modules', '@rvm', 'node-red-remote-monitoring');
 
-describe('npm start', function () {
-  this.timeout(60_000);
+describe('npm start', () => {
   let checkout: string;
   let running: RunningCommand | undefined;
 

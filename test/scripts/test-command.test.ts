@@ -51,8 +51,7 @@ interface Outcome {
   lastLine: string;
 }
 
-describe('the command that runs the tests', function () {
-  this.timeout(120_000);
+describe('the command that runs the tests', () => {
   let folder: string;
   let mixed: Outcome;
   let endless: Outcome;

@@ -102,8 +102,7 @@ const deeds = fc.array(fc.oneof({ weight: 9, arbitrary: deed }, aging), { maxLen
 /** Between two runs of a move, which are not days. */
 const deedsBetween = fc.array(deed, { maxLength: 40 });
 
-describe('moving an inbox of whatever history', function () {
-  this.timeout(120_000);
+describe('moving an inbox of whatever history', () => {
   let server: PostgresServer;
 
   before(async function () {

@@ -17,8 +17,7 @@ function event(changes: Partial<NewMessage> = {}): NewMessage {
   return { ...newMessage(proven()), alarm: randomUUID(), ...changes };
 }
 
-describe('an inbox that was moved', function () {
-  this.timeout(60_000);
+describe('an inbox that was moved', () => {
   let server: PostgresServer;
   let stand: MovingStand;
   let count = 0;

@@ -8,8 +8,7 @@ import { proven } from '../samples';
 
 const MANY = 450;
 
-describe('moving an inbox through a pooler that gives each transaction another connection', function () {
-  this.timeout(60_000);
+describe('moving an inbox through a pooler that gives each transaction another connection', () => {
   let server: PostgresServer;
   let pooler: PgBouncer;
   let stand: MovingStand;

@@ -15,8 +15,7 @@ import { ENDPOINT, proven } from '../samples';
 
 const PASSWORD = 'not-to-be-seen';
 
-describe('an inbox is not moved', function () {
-  this.timeout(60_000);
+describe('an inbox is not moved', () => {
   let server: PostgresServer;
   let stand: MovingStand;
   let count = 0;

@@ -15,8 +15,7 @@ function events(count: number): NewMessage[] {
   return Array.from({ length: count }, () => newMessage(proven()));
 }
 
-describe('a move that was ended before its end', function () {
-  this.timeout(60_000);
+describe('a move that was ended before its end', () => {
   let server: PostgresServer;
   let stand: MovingStand;
   let count = 0;

@@ -7,8 +7,7 @@ import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 import { proven } from '../samples';
 
-describe('moving an inbox to a database with a standby', function () {
-  this.timeout(60_000);
+describe('moving an inbox to a database with a standby', () => {
   let server: PostgresServer;
   let stand: MovingStand;
   let count = 0;

@@ -19,8 +19,7 @@ function event(changes: Partial<NewMessage> = {}): NewMessage {
   return { ...newMessage(proven()), alarm: randomUUID(), ...changes };
 }
 
-describe('moving an inbox to where another one is', function () {
-  this.timeout(60_000);
+describe('moving an inbox to where another one is', () => {
   let server: PostgresServer;
   let stand: MovingStand;
   let instance: StoreSession;

@@ -14,7 +14,6 @@ describe('a backlog of 100,000 events', () => {
 
   before(async function () {
     needs(this, 'postgres');
-    this.timeout(120_000);
     server = await PostgresServer.start();
     store = await StoreSession.open(server.url(), { schema: newSchema() });
     // Plans are made while the tables are empty, as those of an inbox that has just been made.

@@ -27,7 +27,7 @@ describe('PostgreSQL and SQLite', () => {
   });
 
   it('answer alike, whatever they are asked', async function () {
-    this.timeout(120_000 + RUNS * 3000);
+    this.timeout(600_000 + RUNS * 3000);
     await fc.assert(
       fc.asyncProperty(fc.array(deed, { minLength: 10, maxLength: 80, size: 'max' }), async (deeds) => {
         runs += 1;

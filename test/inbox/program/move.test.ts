@@ -16,8 +16,7 @@ const MANY = 3000;
 /** Before the program is left to come to its end. */
 const KILLS = 6;
 
-describe('rvm-inbox move', function () {
-  this.timeout(120_000);
+describe('rvm-inbox move', () => {
   let server: PostgresServer;
   let stand: MovingStand;
   let count = 0;
@@ -132,8 +131,7 @@ describe('rvm-inbox move', function () {
   });
 });
 
-describe('rvm-inbox move to a server with TLS that asks for a password', function () {
-  this.timeout(60_000);
+describe('rvm-inbox move to a server with TLS that asks for a password', () => {
   const PASSWORD = 'planted-database-password';
   let strict: StrictServer;
   let stand: MovingStand;

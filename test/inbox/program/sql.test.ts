@@ -13,8 +13,7 @@ import { ENDPOINT, proven } from '../samples';
 const LEASE = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: true };
 const ROLE = 'node "red"';
 
-describe('rvm-inbox sql', function () {
-  this.timeout(60_000);
+describe('rvm-inbox sql', () => {
   let server: PostgresServer;
   let database: string;
   let count = 0;

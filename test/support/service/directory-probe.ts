@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
 import { threadTime } from '../time/thread-time';
+import { longestTurn, longestTurnAllowed } from '../time/turns';
 
 /** What a process of its own is to find out about a client and its directory. */
 export interface Probing {
@@ -14,11 +15,13 @@ export interface Probing {
   block?: number;
 }
 
-/** Longest time, in milliseconds, for which the event loop did not come round. */
+/** The longest turn of the event loop, in milliseconds of its thread. */
 export interface Gaps {
   load: number;
   /** Of the refresh with the shortest one. */
   refresh: number;
+  /** How long one may be on this machine, just now. */
+  allowed: number;
 }
 
 /** Bytes in use, inside the heap and outside it, once all that can be freed has been. */
@@ -56,40 +59,20 @@ export async function probe(probing: Probing): Promise<Gaps | Memory> {
 
 async function gaps(client: StationClient, { refreshes, block }: Probing): Promise<Gaps> {
   await logIn(client);
-  const load = await longestGap(() => {
+  const load = await longestTurn(() => {
     if (block !== undefined) setTimeout(() => busy(block), 100);
     return client.listDevices();
   });
   let refresh = Infinity;
   for (let turn = 0; turn < refreshes; turn += 1) {
-    refresh = Math.min(refresh, await longestGap(() => client.listDevices({ fresh: true })));
+    refresh = Math.min(refresh, await longestTurn(() => client.listDevices({ fresh: true })));
   }
-  return { load, refresh };
+  return { load, refresh, allowed: longestTurnAllowed() };
 }
 
 /** What comes with the first request of a process, such as code that is compiled, has nothing to do with the directory. */
 async function logIn(client: StationClient): Promise<void> {
   await client.request({ start: 'system', rels: [], method: 'GET' });
-}
-
-/**
- * In CPU time of the thread where that can be had: what other processes take from this one is no fault of the client.
- */
-async function longestGap(work: () => Promise<unknown>): Promise<number> {
-  let longest = 0;
-  let since = threadTime();
-  let going = true;
-  const turn = (): void => {
-    longest = Math.max(longest, threadTime() - since);
-    since = threadTime();
-    if (going) setImmediate(turn);
-  };
-  setImmediate(turn);
-  await work();
-  // What the work has left for the next turns counts as well.
-  await sleep(20);
-  going = false;
-  return longest;
 }
 
 function busy(milliseconds: number): void {
