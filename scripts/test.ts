@@ -21,7 +21,7 @@ const OPTIONS = {
   'tests-only': { type: 'boolean', default: false },
   grep: { type: 'string', short: 'g' },
   // Tests wait about half of their time: for timers, and for processes to start.
-  jobs: { type: 'string', default: String(Math.min(8, os.availableParallelism() + 1)) },
+  jobs: { type: 'string', default: String(Math.min(8, 2 * os.availableParallelism())) },
   // Longer than the longest limit of one test.
   silence: { type: 'string', default: '900' },
 } as const;
