@@ -107,6 +107,25 @@ describe('with a synchronous standby that is away', () => {
     });
   }
 
+  it('a settlement that was said before, and is on the disk of the primary alone, waits for it, too', async () => {
+    await standby.run();
+    const { deliveryId } = await accept(one, incoming());
+    await standby.end('fast');
+    const settled = { deliveryId, state: 'delivered', give: false } as const;
+    const former = await pidOf(one);
+    const failure = assert.rejects(one.call('finish', settled));
+    await waitsForStandby(former);
+    await primary.sql(`SELECT pg_terminate_backend(${former})`);
+    await failure;
+    const pid = await pidOf(other);
+    const again = other.call('finish', settled);
+    await Promise.race([again, waitsForStandby(pid)]);
+    assert.equal(await isAnswered(again), false);
+    await standby.run();
+    assert.deepEqual(await again, { was: 'delivered', endpoint: incoming().endpoint });
+    await standby.end('fast');
+  });
+
   it('a ping waits as an acceptance would', async () => {
     const pid = await pidOf(other);
     const pinged = other.call('ping', undefined);

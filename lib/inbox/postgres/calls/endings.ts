@@ -111,7 +111,10 @@ function finishReplies(
   });
 }
 
-/** A dead letter for want of attempts has no reason any more once it is settled. */
+/**
+ * A dead letter for want of attempts has no reason any more once it is settled. What finds all of it settled writes nothing, and what
+ * another connection has written may be on one disk only yet: a record in the log makes the commit wait for that, as in `acceptSql`.
+ */
 function finishSql({ message, work, wish, instance, callHolder }: Tables): string {
   return `
 WITH asked AS MATERIALIZED (
@@ -138,7 +141,8 @@ WITH asked AS MATERIALIZED (
   RETURNING holder
 )
 SELECT asked.n, asked.endpoint, coalesce(ended.was, asked.state) AS was,
-  (SELECT count(${callHolder('holder')}) FROM (SELECT DISTINCT holder FROM told) AS holders) AS noted
+  (SELECT count(${callHolder('holder')}) FROM (SELECT DISTINCT holder FROM told) AS holders) AS noted,
+  (SELECT count(pg_logical_emit_message(true, 'rvm', '')) WHERE NOT EXISTS (SELECT FROM ended)) AS repeated
 FROM asked LEFT JOIN ended USING (sequence)`;
 }
 
