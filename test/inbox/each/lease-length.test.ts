@@ -23,6 +23,14 @@ inEachStore('the lease of an event', (open) => {
     assert.equal(inbox.leaseOf(deliveryId), undefined);
   });
 
+  for (const maxAttempts of [1e20, Infinity])
+    it(`ends where an event may come ${maxAttempts} times`, async () => {
+      const taker = new Taker(inbox, { handledWhen: 'settled', redeliverAfter: 1, maxAttempts });
+      await inbox.accept(proven());
+      await eventually(() => taker.deliveries.length === 2, 'the next delivery');
+      await taker.consumption.end();
+    });
+
   it('is none where nothing has to be settled, or nothing is known of the event', async () => {
     assert.equal(inbox.leaseOf(await delivered('sent')), undefined);
     assert.equal(inbox.leaseOf('unknown'), undefined);

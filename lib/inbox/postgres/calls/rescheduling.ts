@@ -43,7 +43,7 @@ export class Rescheduling {
   lapse({ id, take: { deliveryId, again, maxAttempts } }: Request<'lapse'>, epoch: string): Step {
     return {
       statement: this.#lapse,
-      values: [askedId(deliveryId), epoch, again, maxAttempts],
+      values: [askedId(deliveryId), epoch, again, Math.min(maxAttempts, Number.MAX_SAFE_INTEGER)],
       read: ([row]) => [{ id, give: row && { dead: row['dead'] === true, counted: Number(row['counted']) } }],
     };
   }
