@@ -1,4 +1,4 @@
-import type { SharedCall } from '../store/protocol';
+import type { SharedCall, StoredMessage } from '../store/protocol';
 import { Calls } from './calls/calls';
 import type { Reply, Request, Step } from './calls/step';
 import { endsConnection } from './connection/fault';
@@ -10,8 +10,15 @@ export type { Reply, Request } from './calls/step';
 const TRY_AGAIN = new Set(['40P01', '40001', '26000', '42P05']);
 /** How often a batch is tried. */
 const MOST_TRIES = 5;
-/** Errors that are of one call, its data, a constraint, a limit; or of all together: no place is left for so many locks. */
-const NOT_TOGETHER = /^(22...|23...|54...|53200)$/;
+/**
+ * Errors that are of one call, its data, a constraint, a limit, a damaged row; or of all together: no place is left for so many locks.
+ */
+const NOT_TOGETHER = /^(22...|23...|54...|53200|XX00[12])$/;
+/** A damaged row, or its entry in an index. */
+const DAMAGED = /^XX00[12]$/;
+
+/** What became of all of a batch; or the error of what it asks, and nothing of it has taken effect. */
+type Outcome = { replies: Reply[] } | { error: unknown };
 
 /** Runs batches of calls; holds the statements of one schema. */
 export class Work {
@@ -46,7 +53,8 @@ export class Work {
     const outcome = await this.#runTogether(session, batch, epoch);
     if (!('error' in outcome)) return outcome.replies;
     const [first, ...others] = batch;
-    if (first !== undefined && others.length === 0) return [{ id: first.id, error: outcome.error }];
+    if (first !== undefined && others.length === 0)
+      return this.#runBare(session, first, { epoch, error: outcome.error });
     const replies: Reply[] = [];
     for (const request of batch) replies.push(...(await this.#runAlone(session, request, epoch)));
     return replies;
@@ -62,13 +70,46 @@ export class Work {
     }
   }
 
-  async #runTogether(
+  /** A body that a damaged disk does not give keeps no other from being given. @param error of the call as a whole */
+  async #runBare(
     session: Session,
-    batch: readonly Request[],
-    epoch: string,
-  ): Promise<{ replies: Reply[] } | { error: unknown }> {
+    request: Request,
+    { epoch, error }: { epoch: string; error: unknown },
+  ): Promise<Reply[]> {
+    const steps = isDamage(error) ? this.#calls.bare(request, epoch) : undefined;
+    if (steps === undefined) return [{ id: request.id, error }];
+    const outcome = await this.#runSteps(session, steps);
+    if ('error' in outcome) return [{ id: request.id, error: outcome.error }];
+    if (request.name !== 'lease') return outcome.replies;
+    const leased = outcome.replies.flatMap(({ give }) => give as StoredMessage[]);
+    const give: StoredMessage[] = [];
+    for (const message of leased) give.push(await this.#withBody(session, message));
+    return [{ id: request.id, give }];
+  }
+
+  /** A message that was leased, as far as it can be read now: it stays leased. */
+  async #withBody(session: Session, message: StoredMessage): Promise<StoredMessage> {
+    const outcome = await this.#runSteps(session, this.#calls.one(0, message.deliveryId)).catch(
+      (error: unknown) => {
+        if (endsConnection(error)) throw error;
+        return { error };
+      },
+    );
+    if ('error' in outcome) return { ...message, isUnread: true };
+    const [read] = outcome.replies.flatMap(({ give }) => give as StoredMessage[]);
+    const { facts, bytes } = read ?? {};
+    return facts === undefined || bytes === undefined
+      ? { ...message, isIncomplete: true }
+      : { ...message, facts, bytes };
+  }
+
+  async #runTogether(session: Session, batch: readonly Request[], epoch: string): Promise<Outcome> {
     const steps = this.#stepsOf(batch, epoch);
-    if ('error' in steps) return steps;
+    return 'error' in steps ? steps : this.#runSteps(session, steps);
+  }
+
+  /** @throws Error of `pg` where it is not of what was asked */
+  async #runSteps(session: Session, steps: readonly Step[]): Promise<Outcome> {
     for (let tries = 1; ; tries += 1) {
       try {
         const rows = await certainRows(session, steps);
@@ -88,6 +129,10 @@ export class Work {
       return { error };
     }
   }
+}
+
+function isDamage(error: unknown): boolean {
+  return DAMAGED.test(codeOf(error) ?? '');
 }
 
 /**

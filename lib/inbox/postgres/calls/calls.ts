@@ -7,7 +7,7 @@ import { Endings } from './endings';
 import { InboxCalls } from './inbox-calls';
 import { InboxClock } from './inbox-clock';
 import { Leases } from './leases';
-import { Listing } from './listing';
+import { Listing, NO_BODIES } from './listing';
 import { Locks } from './locks';
 import { QuarantineCalls } from './quarantine-calls';
 import { Rescheduling } from './rescheduling';
@@ -36,6 +36,8 @@ export class Calls {
   readonly #endings: Endings;
   readonly #rescheduling: Rescheduling;
   readonly #endpoints: EndpointCalls;
+  readonly #listing: Listing;
+  readonly #bareListing: Listing;
   readonly #alone: StepsOf<Alone>;
 
   /** @param steady milliseconds of a clock that never jumps */
@@ -48,7 +50,8 @@ export class Calls {
     this.#endings = new Endings(tables);
     this.#rescheduling = new Rescheduling(tables);
     this.#endpoints = new EndpointCalls(tables);
-    const listing = new Listing(tables, MAX_LISTED);
+    this.#listing = new Listing(tables, MAX_LISTED);
+    this.#bareListing = new Listing(tables, NO_BODIES);
     const quarantine = new QuarantineCalls(tables, clock);
     const retention = new Retention(tables, clock);
     const inbox = new InboxCalls(tables);
@@ -56,7 +59,7 @@ export class Calls {
       leased: (request, epoch) => [this.#leases.leased(request, epoch)],
       stateOf: (request) => [this.#endings.stateOf(request)],
       isKnown: (request) => [inbox.isKnown(request)],
-      list: (request) => [listing.list(request)],
+      list: (request) => [this.#listing.list(request)],
       openByEndpoint: (request) => [this.#endpoints.open(request)],
       instances: (request, epoch) => [inbox.instances(request, epoch)],
       quarantine: (request) => quarantine.add(request),
@@ -87,6 +90,21 @@ export class Calls {
       ...allOf(batch, 'lease').map((request) => this.#leases.lease(request, epoch)),
       ...NAMES_ALONE.flatMap((name) => this.#stepsAlone(batch, name, epoch)),
     ];
+  }
+
+  /** A call without what it gives of bodies, where a damaged disk does not give that; undefined where it gives nothing of them. */
+  bare(request: Request, epoch: string): Step[] | undefined {
+    if (isOf(request, 'lease')) return [this.#locks.step([], epoch), this.#leases.leaseBare(request, epoch)];
+    if (isOf(request, 'list')) return [SETTINGS_STEP, this.#bareListing.list(request)];
+    if (isOf(request, 'finish') && request.take.give)
+      return this.steps([{ ...request, take: { ...request.take, give: false } }], epoch);
+    return undefined;
+  }
+
+  /** One message with its body, as a list of it. */
+  one(id: number, deliveryId: string): Step[] {
+    const take = { state: 'all', deliveryId, limit: 1 } as const;
+    return [SETTINGS_STEP, this.#listing.list({ id, name: 'list', take })];
   }
 
   /** In the order in which they were made: a node may leave what it has just claimed. */

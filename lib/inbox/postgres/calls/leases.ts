@@ -1,5 +1,6 @@
-import { MESSAGE_WITH_BODY, messageWithBody } from './message-rows';
-import type { Statement } from './statement';
+import { MESSAGE_WITH_BODY, messageWithBody, STORED_COLUMNS, storedMessage } from './message-rows';
+import type { StoredMessage } from '../../store/protocol';
+import type { Row, Statement } from './statement';
 import type { Request, Step } from './step';
 import { storable } from './stored-text';
 import type { Tables } from './tables';
@@ -9,15 +10,22 @@ const LIMITS = [1, 10, 50, 100] as const;
 /** Most that are leased at once. */
 const MOST = 1000;
 
+/** A lease of so many events at most. */
+interface Prepared {
+  readonly limit: number;
+  readonly ordered: boolean;
+  readonly statement: Statement;
+}
+
 /** What goes to the flow: each event to the epoch that leases it, and only while that is alive. */
 export class Leases {
-  readonly #lease: readonly { limit: number; ordered: boolean; statement: Statement }[];
+  readonly #lease: readonly Prepared[];
+  readonly #leaseBare: readonly Prepared[];
   readonly #leased: Statement;
 
   constructor(tables: Tables) {
-    this.#lease = [...LIMITS, MOST].flatMap((limit) =>
-      [true, false].map((ordered) => ({ limit, ordered, statement: leaseStatement(tables, limit, ordered) })),
-    );
+    this.#lease = preparedOf((limit, ordered) => leaseStatement(tables, limit, ordered));
+    this.#leaseBare = preparedOf((limit, ordered) => bareLeaseStatement(tables, limit, ordered));
     this.#leased = {
       name: 'rvm_leased',
       text: `SELECT message.delivery_id FROM ${tables.work} AS work JOIN ${tables.message} AS message USING (sequence)
@@ -25,16 +33,13 @@ export class Leases {
     };
   }
 
-  lease({ id, take }: Request<'lease'>, epoch: string): Step {
-    const { endpoint, limit, health, ordered } = take;
-    const wanted = Math.min(limit, MOST);
-    const fitting = this.#lease.find((one) => one.ordered === ordered && one.limit >= wanted);
-    if (fitting === undefined) throw new RangeError(`no lease of ${wanted} events is prepared`);
-    return {
-      statement: fitting.statement,
-      values: [storable(endpoint), epoch, Math.max(0, wanted), Math.max(0, health)],
-      read: (rows) => [{ id, give: rows.map(messageWithBody) }],
-    };
+  lease(request: Request<'lease'>, epoch: string): Step {
+    return leaseStep(request, epoch, this.#lease, messageWithBody);
+  }
+
+  /** The same, without what is in `body`. */
+  leaseBare(request: Request<'lease'>, epoch: string): Step {
+    return leaseStep(request, epoch, this.#leaseBare, storedMessage);
   }
 
   /** What this epoch has leased. */
@@ -47,19 +52,66 @@ export class Leases {
   }
 }
 
+function preparedOf(statement: (limit: number, ordered: boolean) => Statement): Prepared[] {
+  return [...LIMITS, MOST].flatMap((limit) =>
+    [true, false].map((ordered) => ({ limit, ordered, statement: statement(limit, ordered) })),
+  );
+}
+
+function leaseStep(
+  { id, take }: Request<'lease'>,
+  epoch: string,
+  prepared: readonly Prepared[],
+  messageOf: (row: Row) => StoredMessage,
+): Step {
+  const { endpoint, limit, health, ordered } = take;
+  const wanted = Math.min(limit, MOST);
+  const fitting = prepared.find((one) => one.ordered === ordered && one.limit >= wanted);
+  if (fitting === undefined) throw new RangeError(`no lease of ${wanted} events is prepared`);
+  return {
+    statement: fitting.statement,
+    values: [storable(endpoint), epoch, Math.max(0, wanted), Math.max(0, health)],
+    read: (rows) => [{ id, give: rows.map(messageOf) }],
+  };
+}
+
 const NONE_OPEN_BEFORE = (work: string): string => `AND (waiting.alarm_key IS NULL OR NOT EXISTS (
       SELECT FROM ${work} AS former WHERE former.endpoint = waiting.endpoint AND former.alarm_key = waiting.alarm_key
       AND former.state IN ('received', 'leased') AND former.sequence < waiting.sequence))`;
 
-/** What another instance is just leasing is left out; those of class health come last. Each is given in the state in which it was. */
-function leaseStatement(
-  { work, message, body, instance }: Tables,
-  limit: number,
-  ordered: boolean,
-): Statement {
+function leaseStatement(tables: Tables, limit: number, ordered: boolean): Statement {
   return {
     name: `rvm_lease_${limit}${ordered ? '_ordered' : ''}`,
-    text: `
+    text: leaseSql(
+      tables,
+      { limit, ordered },
+      `SELECT ${MESSAGE_WITH_BODY}
+FROM work JOIN ${tables.message} AS message USING (sequence) LEFT JOIN ${tables.body} AS body USING (sequence)`,
+    ),
+  };
+}
+
+function bareLeaseStatement(tables: Tables, limit: number, ordered: boolean): Statement {
+  return {
+    name: `rvm_lease_bare_${limit}${ordered ? '_ordered' : ''}`,
+    text: leaseSql(
+      tables,
+      { limit, ordered },
+      `SELECT ${STORED_COLUMNS} FROM work JOIN ${tables.message} AS message USING (sequence)`,
+    ),
+  };
+}
+
+/**
+ * What another instance is just leasing is left out; those of class health come last. Each is given in the state in which it was.
+ * @param give what is selected of `work`, which is what was leased
+ */
+function leaseSql(
+  { work, instance }: Tables,
+  { limit, ordered }: Pick<Prepared, 'limit' | 'ordered'>,
+  give: string,
+): string {
+  return `
 WITH next AS MATERIALIZED (
   SELECT waiting.sequence, waiting.rank FROM ${work} AS waiting
   WHERE waiting.endpoint = $1 AND waiting.state = 'received' AND EXISTS (SELECT FROM ${instance} WHERE epoch = $2::uuid)
@@ -74,8 +126,6 @@ WITH next AS MATERIALIZED (
   FROM chosen WHERE waiting.sequence = chosen.sequence
   RETURNING waiting.sequence, 'received'::text AS state, waiting.attempt, waiting.again
 )
-SELECT ${MESSAGE_WITH_BODY}
-FROM work JOIN ${message} AS message USING (sequence) LEFT JOIN ${body} AS body USING (sequence)
-ORDER BY message.rank, message.sequence`,
-  };
+${give}
+ORDER BY message.rank, message.sequence`;
 }

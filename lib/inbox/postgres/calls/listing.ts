@@ -9,14 +9,17 @@ import type { Tables } from './tables';
 /** What a list is asked for, each with the rows that it is of. */
 type Kind = ListQuery['state'] | 'alarm' | 'one';
 
+/** Less than nothing: for a list that reads no body, not even the first. */
+export const NO_BODIES = -1;
+
 /** Lists messages, newest first. */
 export class Listing {
   readonly #list: Readonly<Record<Kind, Statement>>;
 
-  /** @param maxBytes of the bodies that a list reads: those beyond come without */
+  /** @param maxBytes of the bodies that a list reads: those beyond come without; all of them where it is `NO_BODIES` */
   constructor(tables: Tables, maxBytes: number) {
     const statement = (kind: Kind, page: string): Statement => ({
-      name: `rvm_list_${kind}`,
+      name: `rvm_list_${kind}${maxBytes === NO_BODIES ? '_bare' : ''}`,
       text: listSql(tables, page, maxBytes),
     });
     const { work, message } = tables;
