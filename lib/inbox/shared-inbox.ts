@@ -165,7 +165,9 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   }
 
   state(): InboxState {
-    return this.#health.state;
+    const { state } = this.#health;
+    if (state.durable !== true || !this.#queues.hasUnread) return state;
+    return { durable: false, fault: 'stored events cannot be read: see to the disk of the database' };
   }
 
   async wouldKeep(): Promise<boolean> {

@@ -2,12 +2,18 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
+import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
+import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import type { Accepted, LeasedMessage } from '../../../lib/inbox/store/protocol';
 import { PostgresServer } from '../../support/postgres/postgres-server';
 import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { incoming } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
+import { eventually, PATIENCE } from '../../support/time/patience';
+import { proven, Taker } from '../samples';
 
+const DAY = 24 * 60 * 60 * 1000;
 const ENDPOINT = incoming().endpoint;
 /** What stands before the bytes of a piece of a body: its number, and its length. */
 const HEADER = 8;
@@ -20,6 +26,7 @@ function large(): ReturnType<typeof incoming> {
 describe('a body of PostgreSQL that its disk has damaged', () => {
   const damaged = large();
   let server: PostgresServer;
+  let schema: string;
   let open: OpenStore;
   let accepted: Accepted[];
 
@@ -29,16 +36,16 @@ describe('a body of PostgreSQL that its disk has damaged', () => {
   });
   after(() => server?.remove());
   beforeEach(async () => {
-    const schema = newSchema();
+    schema = newSchema();
     open = await openStore(server.url(), schema);
     accepted = [];
     for (const message of [large(), damaged, incoming()])
       accepted.push(await open.store.call('accept', { message, lease: 'no' }));
-    await damage(schema);
+    await damage();
   });
   afterEach(() => open.store.close());
 
-  async function damage(schema: string): Promise<void> {
+  async function damage(): Promise<void> {
     const [place] = await server.sql(
       `SELECT current_setting('data_directory') AS folder, pg_relation_filepath(reltoastrelid) AS file
         FROM pg_class WHERE oid = '"${schema}".body'::regclass`,
@@ -76,6 +83,23 @@ describe('a body of PostgreSQL that its disk has damaged', () => {
     assert.equal((await taken).outcome, 'new');
     await open.store.call('ping', undefined);
     assert.equal(open.told.opened.length, opened);
+  });
+
+  it('shows in the state of an inbox, which takes and delivers the others', async () => {
+    const settings = readConnection(server.url(), { schema, tls: 'off', instanceName: '' });
+    const inbox = new SharedInbox({
+      open: (news) => new PostgresStore({ settings }, news),
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      patience: PATIENCE,
+    });
+    const taker = new Taker(inbox, { endpointId: ENDPOINT, handledWhen: 'settled' });
+    await eventually(() => inbox.state().fault?.includes('cannot be read') === true, 'the damage to be told');
+    const { deliveryId } = await inbox.accept(proven({}, { endpointId: ENDPOINT }));
+    await eventually(() => taker.deliveries.length > 0, 'the next alarm');
+    assert.deepEqual([taker.deliveries[0]?.deliveryId, await inbox.wouldKeep()], [deliveryId, true]);
+    await inbox.settle(accepted[1]?.deliveryId ?? '', { action: 'done' });
+    assert.deepEqual(inbox.state(), { durable: true });
+    await inbox.close();
   });
 
   it('is listed without its content', async () => {
