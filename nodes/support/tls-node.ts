@@ -48,6 +48,7 @@ export function storedSecret(what: string): RvmError {
 export function missingNode(kind: string, owner: Owner): RvmError {
   return new RvmError(
     'CONFIG_MISSING',
-    `The ${kind} node of the ${owner} is missing or disabled: choose another in the ${owner}, or none.`,
+    `The ${kind} node of the ${owner} is missing or disabled, or not deployed yet: deploy the flow, ` +
+      `or choose another in the ${owner}, or none.`,
   );
 }

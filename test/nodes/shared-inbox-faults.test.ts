@@ -79,7 +79,7 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
       title: 'for its TLS node is missing',
       connection: right,
       inbox: { tls: 'gone' },
-      line: /TLS node of the inbox is missing or disabled/,
+      line: /TLS node of the inbox is missing or disabled, or not deployed yet: deploy/,
     },
     {
       title: 'for its host is not known',
