@@ -111,7 +111,17 @@ describe('a connection to PostgreSQL', () => {
   });
 
   it('is refused for a user who is not let in from here', () =>
-    assertRefused(url(`nobody:${PASSWORD}`), /does not let this user in/));
+    assertRefused(url(`nobody:${PASSWORD}`), /does not let this user in.*check user and database/));
+
+  it('is refused by a standby alone, and says what to do where the primary is gone', async function () {
+    needs(this, 'pg_basebackup');
+    const primary = await PostgresServer.start();
+    const standby = await PostgresServer.start({ standbyOf: { primary, name: 'standby' } });
+    const cure = /it is a standby.*name the primary in the connection.*where it has died for good, promote/;
+    await assertRefused(url('admin', { port: standby.port }), cure);
+    await standby.remove();
+    await primary.remove();
+  });
 
   it('is refused where the server asks for a login that is none by password', () =>
     assertRefused(url(`foreign:${PASSWORD}`), /login other than by password: let pg_hba\.conf/));

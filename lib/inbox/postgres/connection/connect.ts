@@ -141,7 +141,10 @@ function usable(row: Row): ServerFacts {
   if (Number(row['version']) < OLDEST * 10_000)
     throw storeFailed(`it is PostgreSQL ${version}: version ${OLDEST} or newer is needed`);
   if (row['recovers'] === true)
-    throw storeFailed('it is a standby, which cannot be written: name the primary in the connection, too');
+    throw storeFailed(
+      'it is a standby, which cannot be written: name the primary in the connection, too, and see that it runs; ' +
+        'where it has died for good, promote this one',
+    );
   if (row['read_only'] === 'on')
     throw storeFailed(
       'it is set read-only (default_transaction_read_only): set it so that it can be written',

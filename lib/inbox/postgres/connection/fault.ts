@@ -23,7 +23,7 @@ const SYSTEM: Readonly<Record<string, string>> = {
 const CURES: Readonly<Record<string, string>> = {
   '28P01': 'it refuses the login: check user and password in the connection',
   '28000':
-    'it does not let this user in from here: check the user, and pg_hba.conf (with or without TLS is a difference there)',
+    'it does not let this user in from here: check user and database in the connection, and pg_hba.conf (with or without TLS is a difference there)',
   '3D000': 'it has no database of this name: create it, or correct the connection',
   '42501': 'its role lacks rights: let an administrator run what rvm-inbox sql prints',
   '25006': 'it is read-only: name the server that can be written in the connection',
