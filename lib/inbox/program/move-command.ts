@@ -29,9 +29,17 @@ export async function runMove({ from, to, schema, tls }: MoveRequest, terminal: 
     const lines =
       moved === 'already' ? alreadyMoved(folder) : report(moved, folder, connectionTitle(settings));
     for (const line of lines) terminal.print(line);
+  } catch (error) {
+    throw ofProgram(error);
   } finally {
     telling.end();
   }
+}
+
+/** A program has no TLS node, which the cure of a fault may name. */
+function ofProgram(error: unknown): unknown {
+  if (!(error instanceof RvmError) || !/authority of your own goes/.test(error.message)) return error;
+  return new RvmError(error.code, `${error.message} For rvm-inbox move, name its file with --tls.`);
 }
 
 /** Tells how far a move has come. */
@@ -87,9 +95,9 @@ function report(moved: Moved, folder: string, title: string): string[] {
 
 const KEY_LINES = {
   'view-key':
-    'The database had a key for view links already: links that were made before the move do not open any more.',
+    'The database had a key for view links already: links that were made with this file do not open any more.',
   'quarantine-key':
-    'The database had a key for its quarantine already: what was quarantined before the move with a token cannot be proven any more.',
+    'The database had a key for its quarantine already: what was quarantined in this file with a token cannot be proven any more.',
 } as const;
 
 const NEXT =
