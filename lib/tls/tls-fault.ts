@@ -21,7 +21,7 @@ const OWN_AUTHORITY: Readonly<Record<Party, string>> = {
   relay: OF_THE_CLOUD,
   proxy: 'its certificate authority goes into NODE_EXTRA_CA_CERTS',
   database:
-    'a certificate authority of your own goes into the TLS node of the inbox, or into NODE_EXTRA_CA_CERTS',
+    'a certificate authority of your own goes into the TLS node of the inbox (for rvm-inbox move: --tls), or into NODE_EXTRA_CA_CERTS',
 };
 /** The node of which a TLS node is set. */
 const OWNER: Readonly<Record<Party, string>> = {

@@ -29,17 +29,9 @@ export async function runMove({ from, to, schema, tls }: MoveRequest, terminal: 
     const lines =
       moved === 'already' ? alreadyMoved(folder) : report(moved, folder, connectionTitle(settings));
     for (const line of lines) terminal.print(line);
-  } catch (error) {
-    throw ofProgram(error);
   } finally {
     telling.end();
   }
-}
-
-/** A program has no TLS node, which the cure of a fault may name. */
-function ofProgram(error: unknown): unknown {
-  if (!(error instanceof RvmError) || !/authority of your own goes/.test(error.message)) return error;
-  return new RvmError(error.code, `${error.message} For rvm-inbox move, name its file with --tls.`);
 }
 
 /** Tells how far a move has come. */

@@ -160,7 +160,7 @@ describe('rvm-inbox move to a server with TLS that asks for a password', () => {
     const refused = await move('planted-wrong-password', '--tls', authorities);
     const moved = await move(PASSWORD, '--tls', authorities);
     assert.deepEqual([unknown.code, refused.code, moved.code], [1, 1, 0], moved.error);
-    assert.match(unknown.error, /certificate.* name its file with --tls/);
+    assert.match(unknown.error, /certificate.*for rvm-inbox move: --tls/);
     assert.match(refused.error, /refuses the login: check user and password/);
     for (const { out, error } of [unknown, refused, moved]) assert.ok(!`${out}${error}`.includes('planted'));
   });
