@@ -193,6 +193,14 @@ describe('a connection to PostgreSQL', () => {
       await assertRefused(hosts(await freePort(), old.port), reason);
       await old.close();
     });
+
+    it('says once what keeps several from being that', async () => {
+      const old = await OldServer.start({ version: '140012', name: '14.12' });
+      const reason =
+        /none of its databases can be written: \S+ and \S+: it is PostgreSQL 14\.12: version 15 [^;]*$/;
+      await assertRefused(hosts(old.port, old.port), reason);
+      await old.close();
+    });
   });
 
   it('is refused by a server that is older than 15', async () => {

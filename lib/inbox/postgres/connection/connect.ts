@@ -57,9 +57,12 @@ export async function connect(settings: ConnectionSettings, purpose: string): Pr
     return await firstReached(tries, ({ session }) => destroy(session));
   } catch (error) {
     const { errors } = error as AggregateError;
-    const reasons = hosts.map((host, index) => `${hostText(host)}: ${faultText(errors[index])}`);
-    if (reasons.length === 1) throw storeFailed(`no connection to the database at ${reasons.join()}`);
-    throw storeFailed(`none of its databases can be written: ${reasons.join('; ')}`);
+    const reasons = Map.groupBy(hosts.entries(), ([index]) => faultText(errors[index]));
+    const told = [...reasons]
+      .map(([reason, of]) => `${of.map(([, host]) => hostText(host)).join(' and ')}: ${reason}`)
+      .join('; ');
+    if (hosts.length === 1) throw storeFailed(`no connection to the database at ${told}`);
+    throw storeFailed(`none of its databases can be written: ${told}`);
   }
 }
 
