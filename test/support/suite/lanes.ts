@@ -41,6 +41,18 @@ export const SLOW: readonly string[] = [
   'test/nodes/package.test.ts',
   // Several Node-RED on one database.
   'test/cluster/',
+  // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
+  'test/cloud/chaos.test.ts',
+  'test/cloud/patience.test.ts',
+  'test/inbox/postgres/outages.test.ts',
+  'test/inbox/postgres/cut-off.test.ts',
+  'test/nodes/broken-video.test.ts',
+  'test/nodes/late-recording.test.ts',
+  // Very many cameras, alarms or messages.
+  'test/cloud/large-directory.test.ts',
+  'test/faults/load.test.ts',
+  // Each fault of each video node, looked through for secrets.
+  'test/nodes/video-secrets.test.ts',
 ];
 
 /** Files, or folders, that measure the machine, and are run while nothing else is. */
