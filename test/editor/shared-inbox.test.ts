@@ -85,7 +85,7 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
   it('is tried out with a connection that was typed only now, and says what to do where it fails', async () => {
     await openDialog(editor.page, 'inbox');
     await editor.page.fill(`${FIELD}connection`, connection('nobody'));
-    assert.match(await tested(), /cannot use this connection[^]*check the user/);
+    assert.match(await tested(), /cannot use this connection[^]*check user and database/);
     assert.equal(await failed(), 1);
     assert.doesNotMatch(await editor.page.locator('#rvm-inbox-steps').innerText(), new RegExp(PASSWORD));
   });
@@ -94,7 +94,7 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     await openDialog(editor.page, 'inbox');
     await editor.page.fill(`${FIELD}connection`, connection('nobody'));
     await editor.page.fill(`${FIELD}instanceName`, '${RVM_INSTANCE}');
-    assert.match(await tested(), /cannot use this connection[^]*check the user/);
+    assert.match(await tested(), /cannot use this connection[^]*check user and database/);
   });
 
   it('lets a stored password go nowhere that is not deployed', async () => {
