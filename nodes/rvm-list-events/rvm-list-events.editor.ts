@@ -2,6 +2,13 @@ import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
 import { numberOrReason, reasoned } from '../support/editor/validate';
 
+/** Counts have no history of their own, and make sense only over all that is asked for. */
+function showRows(): void {
+  const isCounted = $('#node-input-groupBy').val() !== '';
+  $('.rvm-list-events-history').toggle(!isCounted);
+  $('.rvm-list-events-counts').toggle(isCounted && $('#node-input-state').val() !== 'all');
+}
+
 RED.nodes.registerType('rvm-list-events', {
   category: 'remote monitoring',
   color: '#9fb8c8',
@@ -15,6 +22,8 @@ RED.nodes.registerType('rvm-list-events', {
     since: { value: '' },
     sinceType: { value: 'str' },
     limit: { value: 100, validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)) },
+    history: { value: false },
+    groupBy: { value: '' },
   },
   paletteLabel() {
     return this._('rvm-list-events.label.node');
@@ -31,5 +40,7 @@ RED.nodes.registerType('rvm-list-events', {
   oneditprepare() {
     fillAbsent(this, 'node');
     typedField('since', 'str');
+    $('#node-input-groupBy, #node-input-state').on('change', showRows);
+    showRows();
   },
 });

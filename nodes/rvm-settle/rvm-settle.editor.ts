@@ -2,6 +2,7 @@ import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
+const VERDICTS = ['real', 'false'] as const;
 
 /** Shows the reason where the event may be rejected: it is the fixed action, or the message decides. */
 function showReason(): void {
@@ -24,6 +25,12 @@ RED.nodes.registerType('rvm-settle', {
     reason: { value: '' },
     delivery: { value: 'webhook.deliveryId' },
     deliveryType: { value: 'msg' },
+    verdict: { value: 'verdict' },
+    verdictType: { value: 'msg' },
+    note: { value: 'note' },
+    noteType: { value: 'msg' },
+    by: { value: 'by' },
+    byType: { value: 'msg' },
   },
   paletteLabel() {
     return this._('rvm-settle.label.node');
@@ -42,6 +49,14 @@ RED.nodes.registerType('rvm-settle', {
     const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-settle.action.${value}`) }));
     typedField('action', 'str', { label: this._('rvm-settle.label.fixed'), options });
     typedField('delivery', 'msg');
+    const verdicts = VERDICTS.map((value) => ({ value, label: this._(`rvm-settle.verdict.${value}`) }));
+    const none = { value: '', label: this._('rvm-settle.verdict.none') };
+    typedField('verdict', 'msg', {
+      label: this._('rvm-settle.label.fixedVerdict'),
+      options: [none, ...verdicts],
+    });
+    typedField('note', 'msg');
+    typedField('by', 'msg');
     $('#node-input-action').on('change', showReason);
     showReason();
   },
