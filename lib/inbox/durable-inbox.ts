@@ -7,9 +7,11 @@ import { Arrivals } from './arrivals';
 import { Endpoints } from './endpoints';
 import { EventQueues } from './queue/event-queues';
 import { Listing } from './spill/listing';
+import { KeptSlots } from './kept-slots';
 import { PatientReading } from './patient-reading';
 import { Quarantine } from './quarantine';
 import { Settling } from './settling';
+import { SlotWatchers } from './slot-watchers';
 import { BothStores } from './spill/both-stores';
 import { Bringing } from './spill/bringing';
 import { Spells } from './spill/spells';
@@ -56,6 +58,7 @@ export class DurableInbox extends StoreInbox {
   readonly #queues: EventQueues;
   readonly #endpoints: Endpoints;
   readonly #watchers = new Watchers();
+  readonly #slotWatchers = new SlotWatchers();
   readonly #log: (news: InboxNews) => void;
   readonly #health: StoreHealth;
   readonly #arrivals: Arrivals;
@@ -128,6 +131,11 @@ export class DurableInbox extends StoreInbox {
       endpoints: this.#endpoints,
       settling: new Settling(this.#both, this.#queues),
       quarantine: new Quarantine(this.#store, this.#reading, () => this.#health.state),
+      slots: new KeptSlots(this.#store, {
+        state: () => this.#health.state,
+        watchers: this.#slotWatchers,
+        patience: spillAfter,
+      }),
       watchers: this.#watchers,
     };
   }
@@ -175,6 +183,7 @@ export class DurableInbox extends StoreInbox {
   async close(): Promise<void> {
     this.#closed = true;
     this.#tidying.close();
+    this.#slotWatchers.close();
     await this.#queues.detach();
     await this.#health.close();
     await this.#bringing.ended();
@@ -249,6 +258,7 @@ export class DurableInbox extends StoreInbox {
     if (restored !== false) this.#log({ kind: restored === 'anew' ? 'made-anew' : 'restored' });
     this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
+    this.#slotWatchers.tellAll();
     this.#health.recover().catch(() => undefined);
   }
 

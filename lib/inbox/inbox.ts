@@ -1,6 +1,9 @@
 import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
+import type { Slots } from './slot';
+
+export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 
 /** What became of a message handed to the inbox. */
 export interface Acceptance {
@@ -188,7 +191,7 @@ export interface InboxState {
  * `messageId`): never the id alone, or one station could swallow the alarm of another. Written so that a store that
  * several processes share can stand behind it.
  */
-export interface Inbox {
+export interface Inbox extends Slots {
   /**
    * Resolves when the message is on the disk. A `repeat` is one whose id and content are known, in whatever state; so
    * calling it again with the same message is safe.

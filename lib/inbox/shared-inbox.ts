@@ -16,12 +16,14 @@ import type {
 } from './inbox';
 import { listedOf, rowsOf } from './inbox-rows';
 import type { Keeping, KeptInbox } from './inboxes';
+import { KeptSlots } from './kept-slots';
 import { PatientReading } from './patient-reading';
 import { Quarantine } from './quarantine';
 import { EventQueues } from './queue/event-queues';
 import { SettledElsewhere } from './queue/settled-elsewhere';
 import type { SpilledSource } from './queue/spilled-backlog';
 import { Settling } from './settling';
+import { SlotWatchers } from './slot-watchers';
 import { StoreHealth, type InboxNews } from './store-health';
 import { StoreInbox, type InboxParts } from './store-inbox';
 import { reasonOf, storeFailed, type SharedStore, type SharedStoreNews } from './store/port';
@@ -32,6 +34,8 @@ import { Tidying, type RetentionPeriods } from './tidying';
 /** In milliseconds. */
 const PATIENCE = 3000;
 const LOOK_AGAIN = 1000;
+/** Between two looks for slots that others have changed. */
+const POLL_EVERY = 1000;
 
 export interface SharedInboxOptions {
   /** Opens the store behind it. */
@@ -59,6 +63,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   readonly #queues: EventQueues;
   readonly #endpoints: Endpoints;
   readonly #watchers = new Watchers();
+  readonly #slotWatchers: SlotWatchers;
   readonly #settledElsewhere = new SettledElsewhere();
   readonly #health: StoreHealth;
   readonly #reading: PatientReading;
@@ -88,6 +93,10 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     this.#endpoints = new Endpoints(this.#store, this.#queues, {
       lookAgain: () => this.#health.lookLater(),
     });
+    this.#slotWatchers = new SlotWatchers({
+      versions: (owners) => this.#store.call('slotVersions', owners),
+      every: POLL_EVERY,
+    });
     const state = (): InboxState => this.#health.state;
     this.#reading = new PatientReading(this.#store, { state, hasMore: () => false, patience });
     this.#tidying = new Tidying(this.#store, keep);
@@ -99,6 +108,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
         this.#store.call('tellHolder', { deliveryId, wish }),
       ),
       quarantine: new Quarantine(this.#store, this.#reading, state),
+      slots: new KeptSlots(this.#store, { state, watchers: this.#slotWatchers, patience }),
       watchers: this.#watchers,
     };
   }
@@ -178,6 +188,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   async close(): Promise<void> {
     this.#closed = true;
     this.#tidying.close();
+    this.#slotWatchers.close();
     await within(Promise.all([this.#queues.detach(), this.#health.close()]), this.#patience);
     await this.#store.close();
     this.#queues.close();
@@ -205,6 +216,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
       onMayHandOver: () => this.#queues.mayHandOver(),
       onStirred: (endpoint) => this.#queues.stirred(endpoint),
       onWaiting: (waiting) => this.#waitingAre(waiting),
+      onSlots: (owner) => this.#slotWatchers.tell(owner),
       onWish: (deliveryId, wish) => this.#wished(deliveryId, wish),
     };
   }
@@ -212,6 +224,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   #opened({ waiting }: Opened): void {
     this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
+    this.#slotWatchers.tellAll();
     this.#health.recover().catch(() => undefined);
   }
 

@@ -1,7 +1,7 @@
 import type { InboxState } from './inbox';
 import { SlowStore, type HangingStore, type SlowSpell } from './slow-store';
 import type { StoreWarning } from './store/protocol';
-import { reasonOf } from './store/port';
+import { reasonOf, TOO_SLOW } from './store/port';
 
 /** What an operator should know of an inbox; nothing of an event. */
 export type InboxNews =
@@ -83,7 +83,7 @@ export class StoreHealth {
   tooSlow(): void {
     if (this.#closed || this.#state.durable !== true) return;
     this.slow.begins();
-    this.#cannotStore('it answers too slowly');
+    this.#cannotStore(TOO_SLOW);
   }
 
   /** A message is in the spill file now. */

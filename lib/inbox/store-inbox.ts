@@ -16,7 +16,9 @@ import type {
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Quarantine } from './quarantine';
 import type { EventQueues } from './queue/event-queues';
+import type { KeptSlots } from './kept-slots';
 import type { Settling } from './settling';
+import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import type { AnyStore } from './store/port';
 
 /** What an inbox consists of, whichever store is behind it. */
@@ -26,6 +28,7 @@ export interface InboxParts {
   endpoints: Endpoints;
   settling: Settling;
   quarantine: Quarantine;
+  slots: KeptSlots;
   watchers: Watchers;
 }
 
@@ -113,6 +116,26 @@ export abstract class StoreInbox implements Inbox {
 
   isKnown(station: string, messageId: string): Promise<boolean> {
     return this.parts.store.call('isKnown', { station, id: messageId });
+  }
+
+  slots(owner: string, since?: number): Promise<ChangedSlots> {
+    return this.parts.slots.slots(owner, since);
+  }
+
+  putSlots(owner: string, writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {
+    return this.parts.slots.putSlots(owner, writes);
+  }
+
+  slotOwners(prefix: string): Promise<string[]> {
+    return this.parts.slots.slotOwners(prefix);
+  }
+
+  dropSlots(owner: string): Promise<void> {
+    return this.parts.slots.dropSlots(owner);
+  }
+
+  watchSlots(owner: string, changed: () => void): () => void {
+    return this.parts.slots.watchSlots(owner, changed);
   }
 
   waiting(endpointId: string): number {

@@ -5,7 +5,18 @@ import { tablesOf } from './calls/tables';
  * of the version before go on while a step is taken and afterwards: what it changes has to suit them, too.
  */
 export function migrations(schema: string): readonly string[] {
-  const { meta, instance, message, body, work, wish, quarantine, endpoint } = tablesOf(schema);
+  const {
+    meta,
+    instance,
+    message,
+    body,
+    work,
+    wish,
+    quarantine,
+    endpoint,
+    slot_owner: slotOwner,
+    slot,
+  } = tablesOf(schema);
   return [
     `
 CREATE TABLE ${meta} (name text PRIMARY KEY, value text NOT NULL);
@@ -120,6 +131,29 @@ CREATE TABLE ${endpoint} (
 
 -- Milliseconds that the inbox has been open, over all instances: what it ages by, for a wall clock may be set.
 INSERT INTO ${meta} VALUES ('clock', '0');
+`,
+    `
+-- Who keeps slots. Whoever changes some of them locks the row of their owner: so versions can be seen in the order of their count.
+CREATE TABLE ${slotOwner} (
+  owner text PRIMARY KEY,
+  -- Of the last change of any of its slots; and of the last of those removed that are no longer kept.
+  version bigint NOT NULL DEFAULT 0,
+  forgotten bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
+-- What flows keep.
+CREATE TABLE ${slot} (
+  owner text NOT NULL,
+  name text NOT NULL,
+  version bigint NOT NULL,
+  -- JSON; none where it was removed, which is kept for those who ask for what has changed.
+  value text,
+  ends timestamptz,
+  written timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (owner, name)
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+CREATE INDEX slot_version ON ${slot} (owner, version);
+CREATE INDEX slot_removed ON ${slot} (owner, version) WHERE value IS NULL;
 `,
   ];
 }

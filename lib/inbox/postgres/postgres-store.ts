@@ -29,6 +29,17 @@ const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'isKnown',
   'instances',
 ]);
+/**
+ * And those that have one of their own again, from the first of them on: a list takes its time, and what a flow keeps has to be durable
+ * in a moment, without messages waiting for the locks that it takes.
+ */
+const OF_SLOTS: ReadonlySet<SharedCall> = new Set<SharedCall>([
+  'slots',
+  'putSlots',
+  'slotOwners',
+  'dropSlots',
+  'slotVersions',
+]);
 const TOGETHER = { requests: 500, acceptances: 100, bytes: 8 * 1024 * 1024 };
 const ALONE = { requests: 1, acceptances: 1, bytes: 0 };
 /** For what was asked before it is closed, and for the whole of closing, in milliseconds. */
@@ -49,14 +60,18 @@ export class PostgresStore implements SharedStore {
   readonly #instance: Instance;
   readonly #workLink: Link;
   readonly #sideLink: Link;
+  readonly #slotLink: Link;
   readonly #pulse: Pulse;
   readonly #work: Line;
   readonly #side: Line;
+  readonly #slots: Line;
   readonly #silence: Silence;
   /** Tells the connections of this store from those of another of the same name. */
   readonly #mark = randomBytes(4).toString('hex');
   #waiting: Record<string, number> = {};
   #wasOpen = false;
+  #hasSlots = false;
+  #isSlotLinkOpen = false;
   #takesPart = true;
   #closing: Promise<void> | undefined;
 
@@ -72,17 +87,13 @@ export class PostgresStore implements SharedStore {
       onUp: () => this.#opened(),
       onFault: (reason) => this.#failed(reason),
     });
-    this.#sideLink = this.#linkOf('side', {
-      prepare: () => Promise.resolve(),
-      onUp: () => {
-        this.#follow(this.#sideLink);
-        this.#side.up();
-      },
-    });
+    this.#sideLink = this.#otherLink('side', () => this.#side);
+    this.#slotLink = this.#otherLink('slots', () => this.#slots);
     this.#pulse = this.#pulseOf();
     const of = { work: new Work(schema, () => this.#instance.epoch, options.steady) };
     this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER });
     this.#side = this.#lineOf({ ...of, link: this.#sideLink, limits: ALONE });
+    this.#slots = this.#lineOf({ ...of, link: this.#slotLink, limits: TOGETHER });
     this.#silence = this.#silenceOf();
     this.#workLink.open();
     this.#silence.open();
@@ -93,8 +104,22 @@ export class PostgresStore implements SharedStore {
     take: StoreCalls[Name]['take'],
     hurry = true,
   ): Promise<StoreCalls[Name]['give']> {
-    const line = ASIDE.has(name) ? this.#side : this.#work;
-    return line.call(name, take, hurry);
+    return this.#lineFor(name).call(name, take, hurry);
+  }
+
+  #lineFor(name: SharedCall): Line {
+    if (ASIDE.has(name)) return this.#side;
+    if (!OF_SLOTS.has(name)) return this.#work;
+    this.#hasSlots = true;
+    this.#openSlotLink();
+    return this.#slots;
+  }
+
+  /** The tables are made on the first connection. */
+  #openSlotLink(): void {
+    if (!this.#hasSlots || !this.#wasOpen || this.#isSlotLinkOpen || this.#closing !== undefined) return;
+    this.#isSlotLinkOpen = true;
+    this.#slotLink.open();
   }
 
   mayHandOver(): boolean {
@@ -129,7 +154,9 @@ export class PostgresStore implements SharedStore {
     await within(this.#leave(), GOODBYE).catch(() => undefined);
     this.#work.close();
     this.#side.close();
-    await Promise.all([this.#workLink.close(), this.#sideLink.close(), this.#pulse.close()]);
+    this.#slots.close();
+    const links = [this.#workLink, this.#sideLink, this.#slotLink, this.#pulse];
+    await Promise.all(links.map((link) => link.close()));
   }
 
   async #leave(): Promise<void> {
@@ -137,6 +164,7 @@ export class PostgresStore implements SharedStore {
     const drains = [
       ...(this.#workLink.session === undefined ? [] : [this.#work.drain()]),
       ...(this.#sideLink.session === undefined ? [] : [this.#side.drain()]),
+      ...(this.#slotLink.session === undefined ? [] : [this.#slots.drain()]),
     ];
     await within(Promise.all(drains), LAST_CALLS);
     // Not behind what is under way still.
@@ -160,13 +188,14 @@ export class PostgresStore implements SharedStore {
       this.#sideLink.open();
     }
     this.#wasOpen = true;
+    this.#openSlotLink();
     this.#follow(this.#workLink);
     this.news.onOpened({ waiting: this.#waiting, restored: false });
     this.#work.up();
   }
 
   #follow(reached: Link): void {
-    follow(reached, [this.#workLink, this.#sideLink, this.#pulse.link]);
+    follow(reached, [this.#workLink, this.#sideLink, this.#slotLink, this.#pulse.link]);
   }
 
   #instanceOf(): Instance {
@@ -188,6 +217,18 @@ export class PostgresStore implements SharedStore {
 
   #linkOf(purpose: string, options: Omit<LinkOptions, 'connect'>): Link {
     return new Link({ ...options, connect: () => this.#connect(purpose) });
+  }
+
+  /** Of what is not to keep an event waiting. */
+  #otherLink(purpose: string, line: () => Line): Link {
+    const link: Link = this.#linkOf(purpose, {
+      prepare: () => Promise.resolve(),
+      onUp: () => {
+        this.#follow(link);
+        line().up();
+      },
+    });
+    return link;
   }
 
   #pulseOf(): Pulse {
@@ -218,6 +259,7 @@ export class PostgresStore implements SharedStore {
       all: [
         { ...of('work', this.#workLink), onFault: (reason) => this.#failed(reason) },
         of('side', this.#sideLink),
+        of('slots', this.#slotLink),
         of('pulse', this.#pulse.link),
       ],
     });

@@ -138,6 +138,30 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (endpoint, node)
   ) STRICT, WITHOUT ROWID;
   `,
+  // What flows keep in the inbox.
+  `
+  CREATE TABLE slot_owner (
+    owner TEXT PRIMARY KEY,
+    -- Of the last change of any of its slots; and of the last of those removed that are no longer kept.
+    version INTEGER NOT NULL,
+    forgotten INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE slot (
+    number INTEGER PRIMARY KEY,
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    -- JSON; none where it was removed, which is kept for those who ask for what has changed.
+    value TEXT,
+    -- When it ends, and when it was written, by the clock of the slots, in milliseconds.
+    ends INTEGER,
+    written INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX slot_name ON slot (owner, name);
+  CREATE INDEX slot_version ON slot (owner, version);
+  CREATE INDEX slot_removed ON slot (owner, version) WHERE value IS NULL;
+  `,
 ];
 
 /**

@@ -118,6 +118,26 @@ const SQL = {
   moveQuarantined: 'UPDATE quarantine SET endpoint = ? WHERE endpoint = ?',
   openByEndpoint: `SELECT endpoint, count(*) AS count FROM message WHERE ${OPEN} GROUP BY endpoint`,
 
+  // What flows keep.
+  slotOwner: 'SELECT version, forgotten FROM slot_owner WHERE owner = ?',
+  setSlotOwner: `INSERT INTO slot_owner (owner, version, forgotten) VALUES (?, ?, 0)
+    ON CONFLICT (owner) DO UPDATE SET version = excluded.version`,
+  slot: 'SELECT name, version, value, ends FROM slot WHERE owner = ? AND name = ? AND value IS NOT NULL',
+  slots: 'SELECT name, version, value, ends FROM slot WHERE owner = ? AND value IS NOT NULL ORDER BY version',
+  slotsSince: 'SELECT name, version, value, ends FROM slot WHERE owner = ? AND version > ? ORDER BY version',
+  putSlot: `INSERT INTO slot (owner, name, version, value, ends, written) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (owner, name) DO UPDATE SET version = excluded.version, value = excluded.value, ends = excluded.ends,
+      written = excluded.written`,
+  slotOwners: `SELECT owner FROM slot_owner WHERE substr(owner, 1, length(?1)) = ?1
+    AND EXISTS (SELECT 1 FROM slot WHERE slot.owner = slot_owner.owner AND value IS NOT NULL) ORDER BY owner`,
+  slotOwnersRemoved: 'SELECT DISTINCT owner FROM slot WHERE value IS NULL',
+  // The newest that nobody needs to know of any more: too old, or too many after it.
+  slotForgotten: `SELECT max(version) AS version FROM slot WHERE owner = ?1 AND value IS NULL AND (written < ?2
+    OR version <= (SELECT version FROM slot WHERE owner = ?1 AND value IS NULL ORDER BY version DESC LIMIT 1 OFFSET ?3))`,
+  forgetSlots: 'DELETE FROM slot WHERE owner = ? AND value IS NULL AND version <= ?',
+  setForgotten: 'UPDATE slot_owner SET forgotten = ?2 WHERE owner = ?1',
+  slotsWritten: 'SELECT max(written) AS written FROM slot',
+
   // What the file knows of itself.
   meta: 'SELECT value FROM meta WHERE name = ?',
   setMeta: 'INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',

@@ -19,7 +19,14 @@ const SALVAGE_EVERY = 10 * 60 * 1000;
 /** Before one that has failed is tried again the first time, in milliseconds; then twice as long. */
 const SALVAGE_AGAIN = 10_000;
 /** What is asked only to know, or to show it. */
-const READS: ReadonlySet<LocalCall> = new Set(['look', 'list', 'quarantinedSums']);
+const READS: ReadonlySet<LocalCall> = new Set([
+  'look',
+  'list',
+  'quarantinedSums',
+  'slots',
+  'slotOwners',
+  'slotVersions',
+]);
 /** Between two attempts to open the file, in milliseconds. */
 const RETRY = 1000;
 

@@ -12,6 +12,8 @@ import { QuarantineTable } from './quarantine-table';
 import { Retention } from './retention';
 import { prepareStatements, type Statements } from './statements';
 import { rollBack } from './roll-back';
+import { SLOT_CLOCK, SlotClock } from './slot-clock';
+import { SlotTable } from './slot-table';
 
 type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 
@@ -24,6 +26,8 @@ export interface StoreOptions {
   resumed: boolean;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
+  /** Milliseconds since 1970. Default: the clock of this machine. */
+  wall?: () => number;
   /** Told of a fault of the disk that kept a body from being read, after the commit. */
   onReadFault?: (error: unknown) => void;
   /** Told how long a commit took, most of which is its sync, in milliseconds; also one that failed. */
@@ -45,10 +49,12 @@ export class Store {
   readonly #bodies: Bodies;
   readonly #steady: () => number;
   readonly #clockAtOpen: number;
+  readonly #slotClock: SlotClock;
   readonly #onSynced: (ms: number) => void;
 
   /** @throws Error as `openDatabase` does */
-  constructor({ file, resumed, steady = () => performance.now(), onReadFault, onSynced }: StoreOptions) {
+  constructor(options: StoreOptions) {
+    const { file, resumed, steady = () => performance.now(), onReadFault, onSynced } = options;
     this.#onSynced = onSynced ?? (() => undefined);
     const isNew = sizeOf(file) === 0;
     this.#database = openDatabase(file);
@@ -57,6 +63,7 @@ export class Store {
       const openedAt = steady();
       this.#steady = () => steady() - openedAt;
       this.#clockAtOpen = clockIn(this.#database);
+      this.#slotClock = this.#slotClockOf(options.wall ?? Date.now);
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
       this.#known = new KnownMessages(this.#statements);
       this.#known.fill(this.#database);
@@ -68,6 +75,7 @@ export class Store {
         const isOlder = this.#countOpening(openings);
         if (isOlder) this.#noteLost();
         messages.doubt(this.#number(DOUBTFUL, messages.newest) ?? 0);
+        this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
         return { waiting: messages.waiting(), restored, ...this.#idsLost() };
       });
@@ -134,6 +142,7 @@ export class Store {
   #workOf(messages: Messages): Work {
     const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
     const retention = new Retention(this.#statements, this.#known);
+    const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
     const endpoints = new EndpointTable(this.#statements, (endpoint) => messages.waitsAt(endpoint));
     return {
       accept: (take) => messages.accept(take),
@@ -162,11 +171,17 @@ export class Store {
       openByEndpoint: () => endpoints.open(),
       assign: (take) => endpoints.assign(take),
       isKnown: ({ station, id }) => this.#known.copiesOf({ station, id, named: true }).length > 0,
+      slots: (take) => slots.slots(take),
+      putSlots: (take) => slots.put(take),
+      slotOwners: (take) => slots.owners(take),
+      dropSlots: (take) => slots.drop(take),
+      slotVersions: (take) => slots.versions(take),
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
         // The newest message may go with the others, and its sequence must not be given away once more.
         this.#setMeta('sequence', String(messages.newest));
         quarantine.tidy(now - bodies);
+        slots.tidy();
         return retention.tidy(now - bodies, now - keys);
       },
       // Written, for a disk that is full can still be read.
@@ -200,7 +215,17 @@ export class Store {
   #keepClock(): number {
     const now = this.#clock();
     this.#setMeta('clock', String(Math.round(now)));
+    this.#keepSlotClock();
     return now;
+  }
+
+  #slotClockOf(wall: () => number): SlotClock {
+    const written = Number(this.#statements.slotsWritten.get()?.['written'] ?? 0);
+    return new SlotClock({ kept: this.#meta(SLOT_CLOCK), written, steady: this.#steady, wall });
+  }
+
+  #keepSlotClock(): void {
+    this.#setMeta(SLOT_CLOCK, String(this.#slotClock));
   }
 
   /** A key of this inbox, made when it is first asked for. */

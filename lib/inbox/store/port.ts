@@ -51,6 +51,8 @@ export interface SharedStoreNews extends StoreNews {
   onStirred(endpoint: string | undefined): void;
   /** How many events wait, by endpoint, as counted just now. */
   onWaiting(waiting: Record<string, number>): void;
+  /** Another instance may have changed slots of this owner. */
+  onSlots(owner: string): void;
   /** Another instance has settled an event that this one holds, or its flow wants it again, or longer. */
   onWish(deliveryId: string, wish: Wish): void;
 }
@@ -64,6 +66,9 @@ export interface StoreNews {
   /** Told of a batch that took long, before it is answered. */
   onSlow(batch: SlowBatch): void;
 }
+
+/** Why a store that does not answer in time has failed. */
+export const TOO_SLOW = 'it answers too slowly';
 
 const PREFIX = 'The inbox cannot store: ';
 

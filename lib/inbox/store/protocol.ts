@@ -1,4 +1,5 @@
 import type { Warning } from '../../message/warnings';
+import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { InstanceRow, ListQuery, MessageState } from '../inbox';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
@@ -212,6 +213,13 @@ export interface StoreCalls {
   tellHolder: { take: { deliveryId: string; wish: FlowWish }; give: boolean };
   /** The instances that share the inbox, oldest first. */
   instances: { take: undefined; give: InstanceRow[] };
+  /** As the inbox gives them: `Slots`. */
+  slots: { take: { owner: string; since: number }; give: SlotRows };
+  putSlots: { take: { owner: string; writes: SlotRowWrite[] }; give: SlotRowOutcome[] };
+  slotOwners: { take: string; give: string[] };
+  dropSlots: { take: { owner: string }; give: void };
+  /** Of each of these owners that ever had slots: the version of what has changed last. */
+  slotVersions: { take: string[]; give: Record<string, number> };
   /** Removes what is old; true where there is more to remove. `keys`, `bodies`: ages in milliseconds. */
   tidy: { take: { keys: number; bodies: number }; give: boolean };
   /** Asks whether the store can write. */

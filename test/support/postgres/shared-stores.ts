@@ -12,6 +12,7 @@ export interface Told {
   warnings: StoreWarning[];
   stirred: (string | undefined)[];
   waiting: Record<string, number>[];
+  slots: string[];
   wishes: [deliveryId: string, wish: string][];
   epochsLost: number;
   mayHandOver: number;
@@ -42,6 +43,7 @@ export function sharedStore(
     warnings: [],
     stirred: [],
     waiting: [],
+    slots: [],
     wishes: [],
     epochsLost: 0,
     mayHandOver: 0,
@@ -55,6 +57,7 @@ export function sharedStore(
     onMayHandOver: () => (told.mayHandOver += 1),
     onStirred: (endpoint) => told.stirred.push(endpoint),
     onWaiting: (waiting) => told.waiting.push(waiting),
+    onSlots: (owner) => told.slots.push(owner),
     onWish: (deliveryId, wish) => told.wishes.push([deliveryId, wish]),
   };
   const settings = readConnection(url, { schema, tls: 'off', instanceName });

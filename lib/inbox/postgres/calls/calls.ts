@@ -12,6 +12,7 @@ import { Locks } from './locks';
 import { QuarantineCalls } from './quarantine-calls';
 import { Rescheduling } from './rescheduling';
 import { Retention } from './retention';
+import { SlotCalls, type ChangesSlots } from './slot-calls';
 import type { Request, Step } from './step';
 import { tablesOf } from './tables';
 import { turnsOf } from './turns';
@@ -22,7 +23,7 @@ type OfEvents =
 /** Calls that say which node has which endpoint. */
 type OfEndpoints = 'claimEndpoint' | 'leaveEndpoint' | 'assign';
 /** Calls of which nothing else of a batch depends; in this order, behind all others. */
-type Alone = Exclude<SharedCall, OfEvents | OfEndpoints | 'accept' | 'lease'>;
+type Alone = Exclude<SharedCall, OfEvents | OfEndpoints | ChangesSlots | 'accept' | 'lease'>;
 
 type StepsOf<Name extends SharedCall> = {
   [One in Name]: (request: Request<One>, epoch: string) => Step[];
@@ -38,6 +39,7 @@ export class Calls {
   readonly #endpoints: EndpointCalls;
   readonly #listing: Listing;
   readonly #bareListing: Listing;
+  readonly #slots: SlotCalls;
   readonly #alone: StepsOf<Alone>;
 
   /** @param steady milliseconds of a clock that never jumps */
@@ -52,6 +54,7 @@ export class Calls {
     this.#endpoints = new EndpointCalls(tables);
     this.#listing = new Listing(tables, MAX_LISTED);
     this.#bareListing = new Listing(tables, NO_BODIES);
+    this.#slots = new SlotCalls(tables);
     const quarantine = new QuarantineCalls(tables, clock);
     const retention = new Retention(tables, clock);
     const inbox = new InboxCalls(tables);
@@ -69,6 +72,9 @@ export class Calls {
       releaseUpTo: (request) => [quarantine.releaseUpTo(request)],
       quarantineKey: (request) => inbox.key(request),
       viewKey: (request) => inbox.key(request),
+      slots: (request) => [this.#slots.slots(request)],
+      slotOwners: (request) => [this.#slots.owners(request)],
+      slotVersions: (request) => [this.#slots.versions(request)],
       tidy: (request) => retention.tidy(request),
       ping: (request) => [inbox.ping(request)],
     };
@@ -88,6 +94,7 @@ export class Calls {
       ...turnsOf(ofEvents, eventsOf).flatMap((turn) => this.#stepsOfEvents(turn, epoch)),
       ...accepts,
       ...allOf(batch, 'lease').map((request) => this.#leases.lease(request, epoch)),
+      ...this.#slots.changes(batch.filter(changesSlots), epoch),
       ...NAMES_ALONE.flatMap((name) => this.#stepsAlone(batch, name, epoch)),
     ];
   }
@@ -150,6 +157,9 @@ const NAMES_ALONE: readonly Alone[] = [
   'releaseUpTo',
   'quarantineKey',
   'viewKey',
+  'slots',
+  'slotOwners',
+  'slotVersions',
   'tidy',
   'ping',
 ];
@@ -167,6 +177,10 @@ const OF_EVENTS: ReadonlySet<SharedCall> = new Set<OfEvents>([
 
 function isOfEvents(request: Request): request is Request<OfEvents> {
   return OF_EVENTS.has(request.name);
+}
+
+function changesSlots(request: Request): request is Request<ChangesSlots> {
+  return isOf(request, 'putSlots') || isOf(request, 'dropSlots');
 }
 
 /** What is asked elsewhere, a list say, waits for nothing that is asked for a queue. */

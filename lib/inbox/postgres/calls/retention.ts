@@ -1,4 +1,5 @@
 import type { InboxClock } from './inbox-clock';
+import { tidySlotsSql } from './slot-calls';
 import type { Row, Statement } from './statement';
 import type { Request, Step } from './step';
 import type { Tables } from './tables';
@@ -20,6 +21,7 @@ interface Pass {
 export class Retention {
   readonly #advance: Statement;
   readonly #quarantine: Statement;
+  readonly #slots: Statement;
   readonly #bodies: Statement;
   readonly #messages: Statement;
   /** From the start again once a day, for what was open then may be final now. */
@@ -31,6 +33,7 @@ export class Retention {
   ) {
     this.#advance = { name: 'rvm_clock', text: advanceSql(tables) };
     this.#quarantine = { name: 'rvm_tidy_quarantine', text: tidyQuarantineSql(tables) };
+    this.#slots = { name: 'rvm_tidy_slots', text: tidySlotsSql(tables) };
     this.#bodies = { name: 'rvm_tidy_bodies', text: passSql(tables, [tables.body]) };
     this.#messages = { name: 'rvm_tidy_messages', text: passSql(tables, [tables.body, tables.message]) };
   }
@@ -45,6 +48,7 @@ export class Retention {
         read: ([row]) => (this.clock.heard(Number(row?.['now'] ?? 0)), []),
       },
       { statement: this.#quarantine, values: [Math.round(bodies)] },
+      { statement: this.#slots, values: [] },
       this.#pass(this.#bodies, this.#done.bodies, bodies, (more) => {
         hasMore = more;
         return [];

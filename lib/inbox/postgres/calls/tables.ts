@@ -20,6 +20,8 @@ export const TABLE_NAMES = [
   'wish',
   'quarantine',
   'endpoint',
+  'slot_owner',
+  'slot',
 ] as const;
 
 /** The tables of an inbox, as its statements name them. */
@@ -31,6 +33,8 @@ export interface Tables extends Readonly<Record<(typeof TABLE_NAMES)[number], st
   readonly stir: (endpoint: string) => string;
   /** The notice that there is a wish for an instance. @param epoch an expression */
   readonly callHolder: (epoch: string) => string;
+  /** The notice that slots may have changed. @param epoch of the instance that did it, and the owner: expressions */
+  readonly tellSlots: (epoch: string, owner: string) => string;
   /** What makes the locks of this inbox its own, as a number. */
   readonly salt: string;
 }
@@ -49,9 +53,12 @@ export function tablesOf(schema: string): Tables {
     wish: within('wish'),
     quarantine: within('quarantine'),
     endpoint: within('endpoint'),
+    slot_owner: within('slot_owner'),
+    slot: within('slot'),
     sequence: literal(within('message_sequence_seq')),
     stir: (endpoint) => `pg_notify(${channel}, ${endpoint})`,
     callHolder: (epoch) => `pg_notify(${channel}, ${literal(WISH)} || ${epoch})`,
+    tellSlots: (epoch, owner) => `pg_notify(${channel}, ${literal(SLOTS)} || ${epoch} || ' ' || ${owner})`,
     salt: `hashtextextended(${literal(schema)}, 7301)`,
   };
 }
@@ -65,9 +72,13 @@ export const MOVING = 'moving';
 /** Begins the notice that tells an instance that there is a wish for it. */
 export const WISH = '!';
 
+/** Begins the notice that slots may have changed. What only knows wishes takes it for one of another instance. */
+export const SLOTS = `${WISH}slots `;
+
 /**
  * The channel on which the instances of an inbox hear of each other: what waits at an endpoint, which is the notice; or, as `!` and an
- * epoch, that there is a wish for the instance of that epoch.
+ * epoch, that there is a wish for the instance of that epoch; or, as `!slots `, an epoch and an owner, that this instance has changed
+ * slots of that owner.
  */
 export function channelOf(schema: string): string {
   return Buffer.from(`rvm ${schema}`)

@@ -17,6 +17,10 @@ const SENT_AGAIN: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'finish',
   'markDelivered',
   'dismiss',
+  'slots',
+  'slotOwners',
+  'dropSlots',
+  'slotVersions',
   'ping',
 ]);
 /** What concerns a lease that the one who asks has. */
@@ -29,7 +33,7 @@ const LONG = 500;
 /** Requests of one transaction: enough to share a commit, few enough to keep it short. */
 export interface BatchLimits {
   readonly requests: number;
-  /** Bytes of the bodies in it; one that is larger goes alone. */
+  /** Bytes of the bodies and values in it; one that is larger goes alone. */
   readonly bytes: number;
   /** Each takes places in the table of locks, which all of the server share. */
   readonly acceptances: number;
@@ -167,7 +171,7 @@ export class Line {
     let size = 0;
     const end = this.#queue.findIndex(({ request }, index) => {
       if (isAcceptance(request)) accepted += 1;
-      size += isAcceptance(request) ? request.take.message.bytes.byteLength : 0;
+      size += sizeOf(request);
       return index === requests || accepted > acceptances || (index > 0 && size > bytes);
     });
     return this.#queue.splice(0, end < 0 ? this.#queue.length : end);
@@ -249,6 +253,16 @@ export class Line {
 
 function isAcceptance(request: Request): request is Request<'accept'> {
   return request.name === 'accept';
+}
+
+function sizeOf(request: Request): number {
+  if (isAcceptance(request)) return request.take.message.bytes.byteLength;
+  if (!isPut(request)) return 0;
+  return request.take.writes.reduce((sum, { value = '' }) => sum + value.length, 0);
+}
+
+function isPut(request: Request): request is Request<'putSlots'> {
+  return request.name === 'putSlots';
 }
 
 function isInTime(at: number, now = performance.now()): boolean {

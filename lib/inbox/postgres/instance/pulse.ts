@@ -14,7 +14,7 @@ const LOOK_EVERY = 1000;
 /** So many times as long as counting took, it is left alone. */
 const REST = 20;
 
-export type PulseNews = Pick<SharedStoreNews, 'onStirred' | 'onWaiting' | 'onWish'>;
+export type PulseNews = Pick<SharedStoreNews, 'onStirred' | 'onWaiting' | 'onSlots' | 'onWish'>;
 
 export interface PulseOptions extends Pick<LinkOptions, 'connect'> {
   /** Serves where there is no connection of its own to be had. */
@@ -142,6 +142,10 @@ export class Pulse {
     const notice = readNotice(payload);
     if ('wishFor' in notice) {
       if (notice.wishFor === this.options.instance.epoch) this.#look();
+      return;
+    }
+    if ('slotsOf' in notice) {
+      if (notice.by !== this.options.instance.epoch) this.options.news.onSlots(storedText(notice.slotsOf));
       return;
     }
     const { endpoint } = notice;

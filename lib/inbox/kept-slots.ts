@@ -1,0 +1,166 @@
+import { within } from '../concurrency/within';
+import { RvmError } from '../error';
+import type { InboxState } from './inbox';
+import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
+import type { SlotWatchers } from './slot-watchers';
+import { storeFailed, TOO_SLOW, type AnyStore } from './store/port';
+import type { SlotRow, SlotRowWrite } from './store/slot-row';
+import type { StoreCalls } from './store/protocol';
+
+/** Of a name, and of an owner, in characters. */
+const LONGEST_NAME = 500;
+/** Of a value as JSON, in characters. */
+const LARGEST_VALUE = 1024 * 1024;
+/** The longest that a slot lasts, in milliseconds: thirty years. */
+const LONGEST = 30 * 365 * 24 * 60 * 60 * 1000;
+/** Questions that the store owes an answer, and characters of values in them, at which no more are asked. */
+const MOST_WAITING = 1000;
+const MOST_VALUES = 32 * LARGEST_VALUE;
+
+type SlotCall = 'slots' | 'putSlots' | 'slotOwners' | 'dropSlots';
+
+export interface KeptSlotsOptions {
+  state: () => InboxState;
+  watchers: SlotWatchers;
+  /** Time for a store that was open to answer, in milliseconds. */
+  patience: number;
+}
+
+/** The slots in the store of an inbox. Nothing is kept beside a store that fails, and no more than so much waits for one that hangs. */
+export class KeptSlots implements Slots {
+  #waiting = 0;
+  #values = 0;
+
+  constructor(
+    private readonly store: AnyStore,
+    private readonly options: KeptSlotsOptions,
+  ) {}
+
+  async slots(owner: string, since = 0): Promise<ChangedSlots> {
+    const { slots, ...rest } = await this.#ask('slots', { owner: named(owner), since });
+    return { ...rest, slots: slots.map(slotOf) };
+  }
+
+  async putSlots(owner: string, writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {
+    const rows = writes.map(rowOf);
+    if (rows.length === 0) return [];
+    const outcomes = await this.#ask('putSlots', { owner: named(owner), writes: rows }, sizeOf(rows));
+    return outcomes.map(({ written, slot }, index) => ({
+      written,
+      slot: slot && { ...slotOf(slot), ...(written && { value: writes[index]?.value }) },
+    }));
+  }
+
+  slotOwners(prefix: string): Promise<string[]> {
+    return this.#ask('slotOwners', prefix);
+  }
+
+  async dropSlots(owner: string): Promise<void> {
+    await this.#ask('dropSlots', { owner: named(owner) });
+  }
+
+  watchSlots(owner: string, changed: () => void): () => void {
+    return this.options.watchers.add(owner, changed);
+  }
+
+  /** @param size characters of the values in it */
+  async #ask<Name extends SlotCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+    size = 0,
+  ): Promise<StoreCalls[Name]['give']> {
+    if (this.#waiting >= MOST_WAITING || this.#values + size > MOST_VALUES) throw storeFailed(TOO_SLOW);
+    const asking = this.#asked(name, take, size).then((give) => ({ give }));
+    for (;;) {
+      const answer = await within(asking, this.options.patience);
+      if (answer !== undefined) return answer.give;
+      const { durable, fault = TOO_SLOW } = this.options.state();
+      // One that is being opened has not failed: a large file takes its time.
+      if (durable !== undefined) throw storeFailed(fault);
+    }
+  }
+
+  /** Counts until it is answered, however late; and what was written too late is told all the same. */
+  async #asked<Name extends SlotCall>(
+    name: Name,
+    take: StoreCalls[Name]['take'],
+    size: number,
+  ): Promise<StoreCalls[Name]['give']> {
+    this.#waiting += 1;
+    this.#values += size;
+    try {
+      const give = await this.store.call(name, take);
+      if (typeof take === 'object' && (name === 'putSlots' || name === 'dropSlots'))
+        this.options.watchers.tell(take.owner);
+      return give;
+    } finally {
+      this.#waiting -= 1;
+      this.#values -= size;
+    }
+  }
+}
+
+function sizeOf(rows: readonly SlotRowWrite[]): number {
+  return rows.reduce((sum, { value = '' }) => sum + value.length, 0);
+}
+
+/** @throws RvmError BAD_INPUT */
+function named(name: string): string {
+  if (name.length > 0 && name.length <= LONGEST_NAME) return name;
+  throw new RvmError(
+    'BAD_INPUT',
+    `A name of what is kept in the inbox has ${name.length} characters: give it one of 1 to ${LONGEST_NAME}.`,
+  );
+}
+
+/** @throws RvmError BAD_INPUT */
+function rowOf({ name, expected, value, lasts }: SlotWrite): SlotRowWrite {
+  return {
+    name: named(name),
+    ...(expected !== undefined && { expected }),
+    ...(value !== undefined && { value: jsonOf(name, value) }),
+    ...(lasts !== undefined && { lasts: durationOf(name, lasts) }),
+  };
+}
+
+function durationOf(name: string, lasts: number): number {
+  if (!Number.isNaN(lasts)) return Math.min(Math.max(0, Math.round(lasts)), LONGEST);
+  throw new RvmError(
+    'BAD_INPUT',
+    `How long "${name}" is to be kept in the inbox is ${lasts}: give it a number of milliseconds.`,
+  );
+}
+
+function jsonOf(name: string, value: unknown): string {
+  const json = textOf(name, value);
+  if (json.length <= LARGEST_VALUE) return json;
+  throw new RvmError(
+    'BAD_INPUT',
+    `What is to be kept of "${name}" in the inbox has ${json.length} characters as JSON: make it smaller, ${LARGEST_VALUE} at most.`,
+  );
+}
+
+function textOf(name: string, value: unknown): string {
+  try {
+    const json: unknown = JSON.stringify(value);
+    if (typeof json === 'string') return json;
+  } catch {
+    // A circle, or a number of no kind that JSON knows.
+  }
+  throw new RvmError(
+    'BAD_INPUT',
+    `What is to be kept of "${name}" in the inbox is no JSON: give it plain values.`,
+  );
+}
+
+function slotOf({ value, ...row }: SlotRow): Slot {
+  return { ...row, value: value === undefined ? undefined : valueIn(value) };
+}
+
+function valueIn(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
