@@ -39,10 +39,11 @@ type Texts = Record<string, unknown>;
 export function build(): void {
   fs.rmSync(DIST, { recursive: true, force: true });
   compileServer();
-  const types = fs.readdirSync(NODES).filter((name) => fs.existsSync(path.join(NODES, name, `${name}.html`)));
+  const types = fs.readdirSync(NODES).filter((name) => fs.existsSync(path.join(NODES, name, `${name}.ts`)));
   for (const type of types) {
     write(`${type}.js`, `module.exports = require('./nodes/${type}/${type}.js');\n`);
-    write(`${type}.html`, dialog(type));
+    // A plugin of the runtime has none.
+    if (fs.existsSync(path.join(NODES, type, `${type}.html`))) write(`${type}.html`, dialog(type));
     for (const lang of languages(type)) writeTexts(type, lang);
   }
   const { script, style, icon } = playerFiles();

@@ -13,6 +13,7 @@ import type {
   Snapshot,
 } from './calls';
 import { isWithin } from './http/media-type';
+import { meter } from '../meter';
 import { fitToTell } from './fit-to-tell';
 import { Operation, type OperationOptions } from './operation';
 import { StateBoard, type StateListener, type StationState } from './session/station-state';
@@ -47,6 +48,11 @@ export class StationClient {
 
   get state(): StationState {
     return this.#board.state;
+  }
+
+  /** True while nothing is sent to the service but probes. */
+  get isHeldUp(): boolean {
+    return this.#parts?.session.isOut === true;
   }
 
   /**
@@ -176,7 +182,9 @@ export class StationClient {
     try {
       return await work(operation, this.#open(operation));
     } catch (error) {
-      throw error instanceof RvmError ? this.#fitToTell(error) : error;
+      if (!(error instanceof RvmError)) throw error;
+      if (this.#options.key !== undefined) meter()?.failed(this.#options.key, error.code);
+      throw this.#fitToTell(error);
     } finally {
       operation.end();
     }

@@ -6,6 +6,8 @@ import type { Credentials } from './session/credentials';
 
 /** What the client of one Central Station is told: where the service is, who calls, and how the service is to be taken. */
 export interface StationClientOptions extends Credentials {
+  /** Short name of the station, under which its requests are counted; without it they are not. */
+  key?: string;
   /** With or without a trailing slash and a path prefix; `/system` is appended once. */
   baseUrl: string;
   /** Range sent on `GET /system`: integers or dotted. */

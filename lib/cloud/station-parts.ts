@@ -49,6 +49,7 @@ export function makeParts(options: StationClientOptions, timing: StationTiming, 
   requireAgentUser(options);
   const transport = new Transport(
     {
+      key: options.key,
       apiKey,
       userAgent: options.userAgent,
       timeoutMs: timerMs(options.timeoutMs),

@@ -249,6 +249,9 @@ export interface Inbox extends Slots {
   /** Events of an endpoint that wait for their first delivery. */
   waiting(endpointId: string): number;
 
+  /** The same of all endpoints. */
+  allWaiting(): number;
+
   /** By endpoint: events that are open, of whichever instance; also of endpoints that no webhook node has. @throws RvmError `STORE_FAILED` */
   openByEndpoint(): Promise<Record<string, number>>;
 

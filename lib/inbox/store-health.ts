@@ -1,3 +1,4 @@
+import { meter } from '../meter';
 import type { InboxState } from './inbox';
 import { SlowStore, type HangingStore, type SlowSpell } from './slow-store';
 import type { StoreWarning } from './store/protocol';
@@ -88,6 +89,7 @@ export class StoreHealth {
 
   /** A message is in the spill file now. */
   spilled(): void {
+    meter()?.spilled();
     if (!this.#toldSpilling) this.options.log({ kind: 'spilling' });
     this.#toldSpilling = true;
     this.lookLater();

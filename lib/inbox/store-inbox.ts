@@ -142,6 +142,10 @@ export abstract class StoreInbox implements Inbox {
     return this.parts.queues.waiting(endpointId);
   }
 
+  allWaiting(): number {
+    return this.parts.queues.allWaiting();
+  }
+
   hasConsumer(endpointId: string): boolean {
     return this.parts.queues.hasConsumer(endpointId);
   }

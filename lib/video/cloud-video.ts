@@ -1,5 +1,6 @@
 import { Abort } from '../concurrency/abort';
 import { RvmError } from '../error';
+import { meter } from '../meter';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
 import { Job, type JobOptions } from './jobs/job';
 import { findMoments, type Moment } from './jobs/pictures';
@@ -129,8 +130,14 @@ export class CloudVideo {
     const job = new Job(this.#upstreams, options, this.#closing, clocks);
     const working = work(job).finally(() => job.end());
     this.#jobs.add(working);
+    meter()?.videoBegan();
     try {
-      return await working;
+      const result = await working;
+      meter()?.videoEnded(undefined);
+      return result;
+    } catch (error) {
+      meter()?.videoEnded(error instanceof RvmError ? error.code : 'other');
+      throw error;
     } finally {
       this.#jobs.delete(working);
     }

@@ -6,16 +6,18 @@ import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from 
 import type { Refusal } from './bounds/refusal';
 import type { ProofReason } from './proof/authenticate';
 
-export type ProblemKind =
-  | 'unauthentic'
-  | 'dead-letter'
-  | 'conflict'
-  | 'stale'
-  | 'uncertain'
-  | 'blocked'
-  | 'other'
-  | 'self-test'
-  | 'same-phrase';
+export const PROBLEM_KINDS = [
+  'unauthentic',
+  'dead-letter',
+  'conflict',
+  'stale',
+  'uncertain',
+  'blocked',
+  'other',
+  'self-test',
+  'same-phrase',
+] as const;
+export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 
 export type ProblemReason =
   | ProofReason

@@ -2,7 +2,7 @@ import type { Acceptance } from '../inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Throttle } from './bounds/throttle';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import { acceptanceProblem, type ProblemReason } from './problem';
+import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
 import { loneStation, type ReceivingStation } from './proof/receiving-station';
 
 /** At most one message about the same kind of refusal, and one log line of a kind, in this time. Milliseconds. */
@@ -61,16 +61,20 @@ export class Reporter {
     );
   }
 
-  /** A message that was proven and stored: output 3 is told of one that no output for events takes. */
+  /**
+   * A message that was proven and stored: output 3 is told of one that no output for events takes.
+   * @returns what it is told
+   */
   accepted(
     endpoint: Endpoint,
     record: ProvenMessage | DeadLetter,
     acceptance: Acceptance,
     bytes: number,
-  ): void {
+  ): Problem | undefined {
     const problem = acceptanceProblem(record, acceptance);
     this.#tell(() => endpoint.onAccepted?.(problem));
     if (problem !== undefined) this.#tell(() => endpoint.onProblem({ ...problem, bytes }));
+    return problem;
   }
 
   #tell(tell: () => void): void {

@@ -19,6 +19,7 @@ interface AgentUser {
 
 /** Whose connection it is. */
 interface Owner {
+  readonly key: string;
   readonly name: string;
   /** The variables that it and its cloud lack. */
   readonly unsetVariables: UnsetVariables | undefined;
@@ -40,6 +41,7 @@ export class StationConnection {
   readonly #versions: VersionLog;
   #state: StationState = { kind: 'idle' };
   #connecting: Promise<StationClient> | undefined;
+  #client: StationClient | undefined;
   #closed = false;
   /** Why the station is not in the sandbox stands in the log already. */
   #reported = false;
@@ -57,6 +59,11 @@ export class StationConnection {
 
   get state(): StationState {
     return this.#state;
+  }
+
+  /** True while nothing is sent to the service but probes. */
+  get isHeldUp(): boolean {
+    return this.#client?.isHeldUp === true;
   }
 
   get isClosed(): boolean {
@@ -121,7 +128,9 @@ export class StationConnection {
 
     // Loaded here and not above: registering types must not cost the memory of an HTTP client.
     const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
-    const client = new StationClient({ ...connection, username, password, ...this.#hints(cloud) });
+    const { key } = this.#owner;
+    const client = new StationClient({ ...connection, key, username, password, ...this.#hints(cloud) });
+    this.#client = client;
     client.onState((state) => {
       this.#state = state;
       this.#log.hear(state);

@@ -197,6 +197,17 @@ export class Station {
     return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
+  /** Whether the session with the service is good; undefined until something was asked of it. */
+  get isConnected(): boolean | undefined {
+    const { kind } = this.#connection.state;
+    return kind === 'idle' ? undefined : kind === 'connected';
+  }
+
+  /** True while nothing is sent to the service but probes. */
+  get isHeldUp(): boolean {
+    return this.#connection.isHeldUp;
+  }
+
   /** Since when the service is out of reach; undefined where it is not, or nobody has asked. */
   get offlineSince(): Date | undefined {
     const { state } = this.#connection;
@@ -211,6 +222,7 @@ export class Station {
 
   #newConnection(): StationConnection {
     return new StationConnection(this.RED, this.node, {
+      key: this.key,
       name: this.name,
       unsetVariables: this.#unset,
       cloud: this.cloud,

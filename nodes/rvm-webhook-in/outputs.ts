@@ -1,5 +1,6 @@
 import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
+import { meter } from '../../lib/meter';
 import { messageOf } from '../../lib/message/event-message';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
@@ -15,6 +16,14 @@ const QUIET_PERIOD = 10 * 60 * 1000;
 /** A self-test is none; refused messages are noted one by one; of one phrase for two Central Stations status and log tell already. */
 function isNotedElsewhere({ kind, reason }: Problem): boolean {
   return kind === 'self-test' || kind === 'same-phrase' || isRefusal(reason);
+}
+
+/** Whose count is that of the events that wait, or of the stations. */
+const OF_EACH: ReadonlySet<Problem['kind']> = new Set(['blocked', 'same-phrase']);
+
+/** Refused messages are counted one by one; a self-test is no problem, nor is the end of one. */
+function isCounted({ kind, ended }: Problem): boolean {
+  return kind !== 'self-test' && kind !== 'unauthentic' && ended !== true;
 }
 
 /** What leaves a *webhook in*: its events and problems, and what of it the status tells. */
@@ -53,6 +62,7 @@ export class Outputs {
 
   /** @param values what the text of a problem of this kind names */
   problem(problem: Problem, values?: Record<string, string>): void {
+    if (isCounted(problem)) meter()?.problem(problem.kind, OF_EACH.has(problem.kind) ? 1 : problem.count);
     const told = toldProblem(this.RED, problem, values);
     const isTaken = isWired(this.node, PROBLEMS_OUTPUT);
     if (isTaken) this.#send(PROBLEMS_OUTPUT, { topic: told.kind, payload: told });
@@ -62,6 +72,7 @@ export class Outputs {
 
   /** A message was refused. Whether a flow takes its problem or not, somebody may have to correct what was entered. */
   refused(reason: ProblemReason, origin: RequestOrigin): void {
+    meter()?.problem('unauthentic', 1);
     this.unseen.refused(reason, origin);
     if (!isRefusal(reason) || this.#refusals.pass(reason) === 0) return;
     const text = this.RED._(problemKey({ kind: 'unauthentic', reason }));

@@ -3,7 +3,7 @@ import { Abort } from '../../concurrency/abort';
 import { Answer, type Headers } from './answer';
 import type { Attempt } from './attempt';
 import { READABLE_CODINGS, unpacked, UnreadableBody } from './content-coding';
-import { readLargeJson, type LargeJson } from './large-json';
+import { readLargeJson } from './large-json';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
 import { roundTrip, type RawAnswer } from './connection/round-trip';
 import { DIALECT } from '../dialect';
@@ -18,6 +18,7 @@ import type { StationTiming } from '../timing';
 import { closedError, notSent, timeoutError, transportError } from './transport-error';
 
 export interface TransportOptions extends ConnectionOptions {
+  key?: string | undefined;
   apiKey: string;
   userAgent: string;
   /** Milliseconds for one request, from connecting to the last byte of the answer. */
@@ -89,6 +90,8 @@ interface Via {
 /** The connections to the service, shared by all sessions of one Central Station. */
 export class Transport {
   readonly timing: StationTiming;
+  /** Under which its requests are counted. */
+  readonly key: string | undefined;
   readonly #options: TransportOptions;
   readonly #connections: Connections;
   readonly #closing = new Abort();
@@ -101,6 +104,7 @@ export class Transport {
   /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
   constructor(options: TransportOptions, timing: StationTiming) {
     this.#options = options;
+    this.key = options.key;
     this.timing = timing;
     this.#connections = new Connections(options);
   }
@@ -123,7 +127,7 @@ export class Transport {
       const fault = received.status === PROXY_LOGIN ? this.#connections.refusedLogin(wanted.url) : undefined;
       if (fault !== undefined) throw fault;
       const answer = new Answer({
-        largeJson: await largeJsonIn(received.body),
+        largeJson: received.body instanceof UnreadableBody ? undefined : await readLargeJson(received.body),
         status: received.status,
         headers: received.headers,
         body: received.body,
@@ -292,8 +296,4 @@ async function abortAfter<T>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-async function largeJsonIn(body: Exchanged['body']): Promise<LargeJson | undefined> {
-  return body instanceof UnreadableBody ? undefined : readLargeJson(body);
 }

@@ -5,6 +5,7 @@ import { CookieRotation, type Judged, type RotationMemory, type Tried } from './
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
 import type { Line } from '../../concurrency/places';
+import { metered } from '../http/metered';
 import { SessionCookies } from '../http/session-cookies';
 import type { ServiceRequest, Transport } from '../http/transport';
 
@@ -103,11 +104,9 @@ export class HttpSession {
     const followed = wanted.method === 'GET' ? REDIRECTS : ELSEWHERE;
     let url = wanted.url;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop += 1) {
-      const answer = await this.#transport.send(
-        operation,
-        { ...wanted, url },
-        { attempt, line, cookies: this.#cookies },
-      );
+      const via = { attempt, line, cookies: this.#cookies };
+      const sending = this.#transport.send(operation, { ...wanted, url }, via);
+      const answer = await metered(this.#transport.key, sending);
       if (!followed.has(answer.status) || answer.location === undefined) return answer;
       url = this.#origins.resolve(answer.location, answer.url, wanted.relation);
     }

@@ -125,6 +125,11 @@ export class SessionKeeper {
     await this.#probe(new Operation({ once: true, isProbe: true }));
   }
 
+  /** Whether nothing is sent but probes. */
+  get isOut(): boolean {
+    return this.#health.isOut;
+  }
+
   /** When the session was opened, as of `performance.now()`. */
   get openedAt(): number {
     return this.#current?.loggedInAt ?? -Infinity;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { within } from '../../concurrency/within';
+import { meter } from '../../meter';
 import type { SharedStore, SharedStoreNews } from '../store/port';
 import type { SharedCall, StoreCalls } from '../store/protocol';
 import { applicationName, connect, type Connected } from './connection/connect';
@@ -91,7 +92,8 @@ export class PostgresStore implements SharedStore {
     this.#slotLink = this.#otherLink('slots', () => this.#slots);
     this.#pulse = this.#pulseOf();
     const of = { work: new Work(schema, () => this.#instance.epoch, options.steady) };
-    this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER });
+    const onDone = (took: number): void => meter()?.committed('postgres', took / 1000);
+    this.#work = this.#lineOf({ ...of, link: this.#workLink, limits: TOGETHER, onDone });
     this.#side = this.#lineOf({ ...of, link: this.#sideLink, limits: ALONE });
     this.#slots = this.#lineOf({ ...of, link: this.#slotLink, limits: TOGETHER });
     this.#silence = this.#silenceOf();
@@ -244,7 +246,7 @@ export class PostgresStore implements SharedStore {
     });
   }
 
-  #lineOf(options: Pick<LineOptions, 'link' | 'work' | 'limits'>): Line {
+  #lineOf(options: Pick<LineOptions, 'link' | 'work' | 'limits' | 'onDone'>): Line {
     return new Line({
       ...options,
       onSlow: (batch) => this.news.onSlow(batch),

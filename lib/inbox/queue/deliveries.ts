@@ -1,3 +1,4 @@
+import { meter } from '../../meter';
 import type { Consumer, Delivery } from '../inbox';
 import type { DeliveryWindow } from './delivery-window';
 import { HandOver } from './hand-over';
@@ -80,6 +81,7 @@ export class Deliveries {
   }
 
   #handTo(consumer: Consumer, delivery: Delivery): boolean {
+    countDelivery(delivery);
     try {
       return consumer.deliver(delivery);
     } catch {
@@ -100,4 +102,10 @@ export class Deliveries {
       },
     );
   }
+}
+
+/** By the wall clock: an event may have waited over a restart. */
+function countDelivery({ message, again }: Delivery): void {
+  const { stationKey, receivedTime } = message;
+  meter()?.delivered(stationKey, again, (Date.now() - Date.parse(receivedTime)) / 1000);
 }

@@ -92,6 +92,11 @@ export class EventQueues {
     return this.#queues.get(endpointId)?.waiting ?? this.#waitingUnseen(endpointId);
   }
 
+  /** The same of all endpoints. */
+  allWaiting(): number {
+    return this.#known().reduce((sum, endpointId) => sum + this.waiting(endpointId), 0);
+  }
+
   /** True while the disk fails to give events that it has. */
   get hasUnread(): boolean {
     return [...this.#queues.values()].some((queue) => queue.hasUnread);
@@ -107,8 +112,9 @@ export class EventQueues {
 
   /** Endpoints that have events waiting and no consumer. */
   abandoned(): string[] {
-    const known = new Set([...Object.keys(this.#waiting), ...this.#queues.keys()]);
-    return [...known].filter((endpointId) => this.waiting(endpointId) > 0 && !this.hasConsumer(endpointId));
+    return this.#known().filter(
+      (endpointId) => this.waiting(endpointId) > 0 && !this.hasConsumer(endpointId),
+    );
   }
 
   /** Gives everything back. Resolves when that is durable, or failed. */
@@ -119,6 +125,11 @@ export class EventQueues {
   /** Asks nothing of the store any more. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
+  }
+
+  /** Endpoints that have a queue, or had something waiting when the store was opened. */
+  #known(): string[] {
+    return [...new Set([...Object.keys(this.#waiting), ...this.#queues.keys()])];
   }
 
   #waitingUnseen(endpointId: string): number {

@@ -72,8 +72,10 @@ export class StoreServer {
     const begun = performance.now();
     this.#synced = 0;
     const replies = this.#answer(batch);
-    this.#tellIfLong(performance.now() - begun);
-    this.tell({ replies });
+    const took = performance.now() - begun;
+    this.#tellIfLong(took);
+    const isWritten = this.#store !== undefined && batch.some(({ name }) => !READS.has(name));
+    this.tell({ replies, ...(isWritten && { took }) });
     this.#closeAfterReadFault();
     this.#inLog += batch.length;
     const isTidy = batch.some(({ name, id }) => name === 'tidy' && isGiven(replies, id, false));

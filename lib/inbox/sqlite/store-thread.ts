@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { meter } from '../../meter';
 import { storeFailed, type StoreNews, type StorePort } from '../store/port';
 import type { LocalCall, StoreCalls } from '../store/protocol';
 import { faultText } from './fault';
@@ -118,6 +119,7 @@ export class StoreThread implements StorePort {
 
   #hear(news: FromStore): void {
     if ('replies' in news) {
+      if (news.took !== undefined) meter()?.committed('sqlite', news.took / 1000);
       for (const reply of news.replies) this.#reply(reply);
       if (this.#pending.size === 0 && this.#closing === undefined) this.#worker?.unref();
     } else if ('opened' in news) {

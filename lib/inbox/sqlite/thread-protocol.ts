@@ -26,4 +26,5 @@ export type FromStore =
   | { fault: string }
   | { warning: StoreWarning }
   | { slow: SlowBatch }
-  | { replies: Reply[] };
+  /** `took`: of a transaction that has changed something, in milliseconds. */
+  | { replies: Reply[]; took?: number };

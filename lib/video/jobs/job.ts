@@ -2,6 +2,7 @@ import { Abort } from '../../concurrency/abort';
 import { abortOf } from '../../concurrency/abort-of-signal';
 import { timerMs } from '../../concurrency/timer-limit';
 import { RvmError } from '../../error';
+import { meter, secondsSince } from '../../meter';
 import { LONGEST_VIDEO_WAIT_S } from '../choices';
 import type { Slow } from '../sessions/stream-reader';
 import type { Joined, Upstreams } from '../sessions/upstreams';
@@ -42,6 +43,7 @@ export class Job {
   #begunAt: number | undefined;
   readonly #deadline: NodeJS.Timeout;
   readonly #stopListening: readonly (() => void)[];
+  readonly #madeAt = performance.now();
   #failure: RvmError | undefined;
 
   /** @param closing ends it as well */
@@ -79,6 +81,7 @@ export class Job {
       try {
         const joined = await this.#upstreams.join(source, { ending: this.#ending, slow });
         clearTimeout(this.#deadline);
+        if (this.#begunAt === undefined) meter()?.firstFrame(secondsSince(this.#madeAt));
         this.#begunAt ??= this.#clocks.steady();
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;

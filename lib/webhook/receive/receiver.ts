@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Acceptance } from '../../inbox/inbox';
 import { jsonOf } from '../../message/json-reading';
+import { meter, secondsSince } from '../../meter';
 import { Abort } from '../../concurrency/abort';
 import { pause, within } from '../../concurrency/within';
 import { Admissions } from '../bounds/admissions';
@@ -15,13 +16,14 @@ import { authorizationLines } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/proof-work';
 import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
-import { unreadyReason } from '../proof/receiving-station';
+import { loneStation, unreadyReason } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
 import { answer, cut } from './answer';
 import { ConnectionEnds } from './connection-ends';
 import { Hold } from './hold';
 import { Proofs, type LongFault } from './proofs';
+import { meteredAs } from './metered-as';
 import { readRawBody } from './raw-body';
 import { ReadyEndpoints, type Ready } from './ready';
 import { runMiddleware } from './run-middleware';
@@ -89,7 +91,10 @@ export class Receiver {
     if (this.#closed) return cut(req);
     const refusal = refusalOf(req, this.options.bodyLimit);
     if (refusal === 'large') this.#logLarge(req, target, `declared ${req.headers['content-length'] ?? ''}`);
-    if (refusal !== undefined) return answer(req, res, refusal);
+    if (refusal !== undefined) {
+      meter()?.answered(refusal);
+      return answer(req, res, refusal);
+    }
     this.#read({ req, res, target }).catch(() => {
       this.#giveUp(req, 'it could not be dealt with');
     });
@@ -116,6 +121,7 @@ export class Receiver {
         return this.#enter(this.#completed(request, reading.body));
       case 'too-large':
         this.#logLarge(req, target, `over ${bodyLimit}`);
+        meter()?.answered('large');
         return answer(req, res, 'large');
       case 'too-slow':
         // Not an answer, which would be the last word: a process that was busy may have let the time run out.
@@ -124,6 +130,7 @@ export class Receiver {
         return this.#missBody(req, target.endpoint());
       case 'aborted':
         // The sender has gone away in the middle: nothing is stored, and nobody is there to answer.
+        meter()?.answered('aborted');
         return cut(req);
     }
   }
@@ -134,6 +141,7 @@ export class Receiver {
     const endings = (): Abort[] => [this.#closing, this.#connectionEnds.of(request.req.socket)];
     return {
       body,
+      completeAt: performance.now(),
       received: new Date(now()),
       hold: new Hold({ until: at + holdMs, steady, endings }),
       commitUntil: at + commitMs,
@@ -164,7 +172,7 @@ export class Receiver {
     if (endpoint.middleware !== undefined) {
       const timeLeft = commitUntil - this.options.steady();
       const outcome = await runMiddleware(endpoint.middleware, { req, res }, timeLeft);
-      if (outcome === 'answered') return;
+      if (outcome === 'answered') return meter()?.answered('middleware');
       if (outcome === 'failed') return this.#giveUp(req, 'httpNodeMiddleware failed');
     }
     const look = (): Ready | undefined => this.#ready.of(target.endpoint());
@@ -212,6 +220,7 @@ export class Receiver {
     const { req, res, body, endpoint, message, stations } = request;
     if (stations.hasUnready) return this.#giveUp(req, unreadyReason(endpoint.stations()));
     answer(req, res, 'unauthentic');
+    meter()?.answered('unauthentic', loneStation(endpoint.stations())?.key);
     const origin = this.#originOf(request);
     this.options.reporter.unauthentic(endpoint, reason, { bytes: body.length, ...origin });
     if (burnt !== undefined) this.options.reporter.burnt(burnt);
@@ -227,7 +236,8 @@ export class Receiver {
     const acceptance = await this.#accepted(request, () => endpoint.inbox.accept(record));
     if (acceptance === undefined) return this.#giveUp(request.req, 'the inbox could not store it in time');
     answer(request.req, request.res, 'accepted');
-    this.options.reporter.accepted(endpoint, record, acceptance, request.body.length);
+    const problem = this.options.reporter.accepted(endpoint, record, acceptance, request.body.length);
+    meter()?.answered(meteredAs(problem, acceptance), record.stationKey, secondsSince(request.completeAt));
   }
 
   /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */
@@ -260,6 +270,7 @@ export class Receiver {
   #giveUp(req: IncomingMessage, why: string): void {
     const wasThere = !req.socket.destroyed;
     cut(req);
+    meter()?.answered('cut');
     if (wasThere && !this.#closed) {
       this.options.reporter.log(why, `A webhook request was left without an answer, because ${why}.`);
     }

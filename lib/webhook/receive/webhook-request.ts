@@ -24,6 +24,8 @@ export interface WebhookRequest {
 export interface CompleteRequest extends WebhookRequest {
   body: Buffer;
   received: Date;
+  /** When its last byte came, as of `performance.now()`. */
+  completeAt: number;
   hold: Hold;
   /** Steady time at which a commit comes too late. */
   commitUntil: number;

@@ -50,6 +50,8 @@ export interface LineOptions {
   work: Batches;
   limits: BatchLimits;
   onSlow: (batch: SlowBatch) => void;
+  /** Told of each batch that is durable, and how long it took, in milliseconds. */
+  onDone?: (took: number) => void;
   /** The fencing token of what is leased now. */
   epoch: () => string;
 }
@@ -185,6 +187,7 @@ export class Line {
       const replies = await this.options.link.use(session, () => this.options.work.run(session, requests));
       const took = performance.now() - begun;
       if (took > LONG) this.options.onSlow({ work: took, sync: 0 });
+      this.options.onDone?.(took);
       this.#reply(batch, replies);
     } catch (error) {
       this.#failed(batch, error);

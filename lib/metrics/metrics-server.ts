@@ -1,0 +1,119 @@
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { RvmError } from '../error';
+import { metricsFault, type MetricsPlace } from './metrics-place';
+import type { Metrics } from './metrics';
+
+/** One who scrapes needs one connection, and some seconds at most. */
+const MOST_CONNECTIONS = 20;
+const HEAD_MS = 5000;
+const REQUEST_MS = 10_000;
+const KEEP_ALIVE_MS = 65_000;
+/** Before a port that is taken is tried again, in milliseconds. */
+const AGAIN_AFTER = 5000;
+
+const METHODS = ['GET', 'HEAD'];
+
+export interface MetricsServerOptions {
+  place: MetricsPlace;
+  metrics: Pick<Metrics, 'text' | 'contentType'>;
+  onListening: (url: string) => void;
+  /** Told why it does not listen, each reason once. NETWORK: it is tried again. */
+  onFault: (fault: RvmError) => void;
+  /** Default 5,000. */
+  againAfter?: number;
+}
+
+/** Serves `/metrics` and nothing else, to whoever can reach it. No reason for a process to live on. */
+export class MetricsServer {
+  readonly #server: http.Server;
+  #told: string | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(private readonly options: MetricsServerOptions) {
+    this.#server = http.createServer(
+      {
+        headersTimeout: HEAD_MS,
+        requestTimeout: REQUEST_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxHeaderSize: 16 * 1024,
+        insecureHTTPParser: false,
+      },
+      (req, res) => void this.#answer(req, res),
+    );
+    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.on('listening', () => options.onListening(this.url ?? ''));
+    // Also of connections that cannot be accepted: without a listener, the end of all.
+    this.#server.on('error', (error) => this.#failed(error));
+    this.#server.unref();
+  }
+
+  /** Listens, where need be after a while. */
+  open(): void {
+    this.#listen();
+  }
+
+  /** Undefined while it does not listen. */
+  get url(): string | undefined {
+    const address = this.#server.address();
+    if (address === null || typeof address === 'string') return undefined;
+    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+    return `http://${host}:${address.port}/metrics`;
+  }
+
+  /** Resolves when the port is free. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#again);
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #listen(): void {
+    const { port, host } = this.options.place;
+    if (!this.#closed) this.#server.listen({ port, host });
+  }
+
+  #failed(error: unknown): void {
+    if (this.#server.listening) return;
+    const fault = metricsFault(error, this.options.place);
+    if (fault.message !== this.#told) this.options.onFault(fault);
+    this.#told = fault.message;
+    if (fault.code !== 'NETWORK') return;
+    this.#again = setTimeout(() => this.#listen(), this.options.againAfter ?? AGAIN_AFTER);
+    this.#again.unref();
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { metrics } = this.options;
+    // A body is read to nobody's use.
+    req.resume();
+    if (req.url?.replace(/\?.*$/s, '') !== '/metrics')
+      return end(res, 404, 'Only /metrics is served here.\n');
+    if (!METHODS.includes(req.method ?? ''))
+      return end(res, 405, 'Only GET and HEAD.\n', { Allow: METHODS.join(', ') });
+    const headers = { 'Content-Type': metrics.contentType, 'Cache-Control': 'no-store' };
+    if (req.method === 'HEAD') return void res.writeHead(200, headers).end();
+    try {
+      end(res, 200, await metrics.text(), headers);
+    } catch {
+      // Whoever asks sees that it failed, and nothing of why: that might quote anything.
+      end(res, 500, 'The metrics could not be read.\n');
+    }
+  }
+}
+
+function end(
+  res: ServerResponse,
+  status: number,
+  text: string,
+  headers: http.OutgoingHttpHeaders = {},
+): void {
+  res.writeHead(status, {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+    ...headers,
+  });
+  res.end(text);
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NodeRed } from '../support/node-red/node-red';
+import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/node-red/scraped';
+import { eventually } from '../support/time/patience';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+
+describe('metrics of a Node-RED that takes alarms', () => {
+  let nodeRed: NodeRed;
+  let url: string;
+  let last: Scrape;
+
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: `${METRICS} disableEditor: true,` });
+    await nodeRed.deploy(webhookFlow());
+    url = await metricsUrl(nodeRed);
+  });
+  after(() => nodeRed?.stopAndRemove());
+
+  /** Waits until a series has this value. */
+  async function becomes(value: number, name: string, labels: Record<string, string> = {}): Promise<void> {
+    const what = `${name} ${JSON.stringify(labels)} ${value}`;
+    await eventually(
+      async () => {
+        last = await scrape(url);
+        return valueOf(last, name, labels) === value;
+      },
+      what,
+      50,
+    );
+  }
+
+  it('begin with zeros, so that an alert sees the first of each', async () => {
+    for (const answer of ['accepted', 'unauthentic', 'cut'])
+      await becomes(0, 'rvm_webhook_messages_total', { station: 'north', answer });
+    await becomes(0, 'rvm_problems_total', { kind: 'dead-letter' });
+  });
+
+  it('count an alarm, its repeat and a forged one by station and answer', async () => {
+    const message = alarmMessage();
+    const address = `${nodeRed.url}${PATH}`;
+    assert.equal(await answerTo(address, message, PHRASE), 200);
+    assert.equal(await answerTo(address, message, PHRASE), 200);
+    assert.equal(await answerTo(address, message, 'another phrase than that'), 401);
+    for (const answer of ['accepted', 'repeat', 'unauthentic'])
+      await becomes(1, 'rvm_webhook_messages_total', { station: 'north', answer });
+    await becomes(1, 'rvm_problems_total', { kind: 'unauthentic' });
+    await becomes(2, 'rvm_webhook_acceptance_seconds_count', { station: 'north' });
+  });
+
+  it('time the way to the flow, and the commits behind it', async () => {
+    await becomes(1, 'rvm_deliveries_total', { station: 'north', again: 'first' });
+    await becomes(1, 'rvm_delivery_seconds_count', { station: 'north' });
+    assert.ok((valueOf(last, 'rvm_store_commit_seconds_count', { engine: 'sqlite' }) ?? 0) >= 1);
+    await becomes(1, 'rvm_inbox_durable', { engine: 'sqlite' });
+  });
+});
+
+describe('metrics at a port that another program has', () => {
+  it('are told in the log and served once it is free, and Node-RED goes on', async () => {
+    const other = http.createServer().listen(0, '127.0.0.1');
+    await eventually(() => other.listening, 'the other program');
+    const { port } = other.address() as AddressInfo;
+    const nodeRed = await NodeRed.start({ settings: `rvmMetrics: { port: ${port} },` });
+    try {
+      await nodeRed.logged(/The metrics are not served, because port \d+ of 127\.0\.0\.1 is in use/);
+      other.close();
+      assert.ok((await scrape(await metricsUrl(nodeRed))).samples.length > 0);
+    } finally {
+      other.close();
+      await nodeRed.stopAndRemove();
+    }
+  });
+});
