@@ -10,11 +10,11 @@ import { proven } from './samples';
 
 const SQLITE_FULL = 13;
 
-/** From now on the disk has no room for bodies. @returns the way to end that */
+/** From now on the disk has no room for bodies and slots. @returns the way to end that */
 function fillDisk(): () => void {
   return replaceMethod<StatementSync>(StatementSync.prototype, 'run', (former) => {
     return function run(...values) {
-      if (/INSERT INTO body\b/.test(this.sourceSQL))
+      if (/INSERT INTO (body|slot)\b/.test(this.sourceSQL))
         throw Object.assign(new Error('database or disk is full'), { errcode: SQLITE_FULL });
       return Reflect.apply(former, this, values);
     };
@@ -64,5 +64,20 @@ describe('a store whose disk is full', () => {
       [[deliveryId, message.bytes.byteLength]],
     );
     assert.deepEqual([summing.value, looking.value.outcome], [[], 'repeat']);
+  });
+
+  it('gives the slots that it has, takes no other, and takes them again when there is room', async () => {
+    const put = (value: string) => store.call('putSlots', { owner: 'o', writes: [{ name: 'a', value }] });
+    const read = async () =>
+      (await store.call('slots', { owner: 'o', since: 0 })).slots.map(({ value }) => value);
+    await put('1');
+    makeRoom = fillDisk();
+    const [putting, reading] = await Promise.allSettled([put('2'), read()]);
+    assert.equal(putting.status, 'rejected');
+    assert.match(String(putting.reason), /the disk is full: make room/);
+    assert.deepEqual(reading.status === 'fulfilled' && reading.value, ['1']);
+    makeRoom();
+    await put('3');
+    assert.deepEqual(await read(), ['3']);
   });
 });

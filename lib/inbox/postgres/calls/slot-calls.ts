@@ -10,7 +10,6 @@ import type { Row, Statement } from './statement';
 import { byNumber, type Request, type Step } from './step';
 import { storable, storedText } from './stored-text';
 import type { Tables } from './tables';
-import { turnsOf } from './turns';
 
 /** Calls that change slots. */
 export type ChangesSlots = 'putSlots' | 'dropSlots';
@@ -98,23 +97,34 @@ export class SlotCalls {
     return [{ statement: this.#drop, values: [storable(take.owner), epoch], read: () => [{ id }] }];
   }
 
-  /** What is written twice is written one after the other. */
   #puts(id: number, { owner, writes }: Request<'putSlots'>['take'], epoch: string): Step[] {
     const outcomes: SlotRowOutcome[] = [];
-    const asked = writes.map((write, index) => ({ write, index }));
-    const turns = turnsOf(asked, ({ write }) => [write.name]);
-    return turns.map((turn, index) => ({
+    const runs = runsOf(writes);
+    return runs.map((run, index) => ({
       statement: this.#put,
-      values: [storable(owner), epoch, ...columnsOf(turn.map(({ write }) => write))],
+      values: [storable(owner), epoch, ...columnsOf(run)],
       read: (rows) => {
         const found = byNumber(rows);
-        turn.forEach(({ write, index: at }, n) => {
-          outcomes[at] = outcomeOf(write, found.get(n + 1) ?? {});
-        });
-        return index === turns.length - 1 ? [{ id, give: outcomes }] : [];
+        outcomes.push(...run.map((write, n) => outcomeOf(write, found.get(n + 1) ?? {})));
+        return index === runs.length - 1 ? [{ id, give: outcomes }] : [];
       },
     }));
   }
+}
+
+/** In their order, and in none of them a name twice: what is written twice is written one after the other. */
+function runsOf(writes: readonly SlotRowWrite[]): SlotRowWrite[][] {
+  const runs: SlotRowWrite[][] = [];
+  let names = new Set<string>();
+  for (const write of writes) {
+    const run = names.has(write.name) ? undefined : runs.at(-1);
+    if (run === undefined) {
+      names = new Set();
+      runs.push([write]);
+    } else run.push(write);
+    names.add(write.name);
+  }
+  return runs;
 }
 
 /** Names, expected versions, values, and how long they last. */

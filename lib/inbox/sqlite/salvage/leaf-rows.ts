@@ -14,6 +14,7 @@ const VALUES: Readonly<Record<SalvagedTable, readonly number[]>> = {
   message: [COLUMNS.message.length, COLUMNS.message.length + 2],
   body: [COLUMNS.body.length],
   quarantine: [COLUMNS.quarantine.length],
+  slot: [COLUMNS.slot.length],
 };
 
 /**

@@ -29,6 +29,7 @@ export const COLUMNS = {
   ],
   body: ['sequence', 'facts', 'bytes'],
   quarantine: ['id', 'endpoint', 'address', 'facts', 'bytes', 'stored'],
+  slot: ['number', 'owner', 'name', 'version', 'value', 'ends', 'written'],
 } as const;
 
 export type SalvagedTable = keyof typeof COLUMNS;

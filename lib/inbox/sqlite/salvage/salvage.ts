@@ -11,9 +11,11 @@ import { alarmKey, messageKey } from '../key';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
 import { openDatabase, sizeOf } from '../open';
 import { Openings } from '../openings';
+import { SLOT_CLOCK } from '../slot-clock';
 import type { Row } from '../statements';
 import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
 import { removeDatabase, SalvageSource } from './salvage-source';
+import { SalvagedSlots } from './salvaged-slots';
 
 /**
  * Sets a damaged file aside with its log, and builds a new one of what can be read of it. The new one is built beside it and renamed
@@ -66,6 +68,7 @@ function build(building: string, file: string): void {
         source.close();
       }
     }
+    new SalvagedSlots(target).finish();
     addMeta(target, 'sequence', '0');
     const newest = newestOf(target);
     addMeta(target, 'openings', String(new Openings(file).seen));
@@ -175,6 +178,7 @@ class Salvage {
     this.#inOne(() => {
       this.#bodies();
       this.#quarantine();
+      this.#slots();
       this.#meta();
     });
   }
@@ -214,12 +218,17 @@ class Salvage {
       unlessUnfit(() => insert.run(...valuesOf('quarantine', row)));
   }
 
+  #slots(): void {
+    const slots = new SalvagedSlots(this.target);
+    for (const row of this.source.rows('slot')) unlessUnfit(() => slots.add(row));
+  }
+
   #meta(): void {
     for (const name of ['clock', 'sequence']) {
       const value = numberIn(this.source.meta(name));
       if (value !== undefined) addMeta(this.target, name, String(value));
     }
-    for (const name of ['quarantine-key', 'view-key']) {
+    for (const name of ['quarantine-key', 'view-key', SLOT_CLOCK]) {
       const key = this.source.meta(name);
       if (typeof key === 'string') addMeta(this.target, name, key);
     }

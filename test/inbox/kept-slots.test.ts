@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import type { InboxState } from '../../lib/inbox/inbox';
+import { KeptSlots } from '../../lib/inbox/kept-slots';
+import { SlotWatchers } from '../../lib/inbox/slot-watchers';
+import { storeFailed, type AnyStore } from '../../lib/inbox/store/port';
+import { eventually, soon } from '../support/time/patience';
+
+const OWNER = 'alarms:yard';
+const TOO_SLOW = { code: 'STORE_FAILED', message: /answers too slowly/ };
+
+describe('the slots of a store that does not answer', () => {
+  let state: InboxState;
+  let answers: (() => void)[];
+  let watchers: SlotWatchers;
+  let slots: KeptSlots;
+  beforeEach(() => {
+    [state, answers] = [{ durable: true }, []];
+    watchers = new SlotWatchers();
+    const store: AnyStore = {
+      call: (name) =>
+        new Promise((resolve) => {
+          const give: unknown =
+            name === 'slots' ? { version: 0, isAll: true, slots: [] } : [{ written: true }];
+          answers.push(() => resolve(give as never));
+        }),
+      close: async () => undefined,
+    };
+    slots = new KeptSlots(store, { state: () => state, watchers, patience: 50 });
+  });
+
+  const answerAll = (): void => {
+    for (const answer of answers.splice(0)) answer();
+  };
+
+  it('are given up after a while, with the reason that the inbox has', async () => {
+    await assert.rejects(soon(slots.slots(OWNER)), TOO_SLOW);
+    state = { durable: false, fault: 'the disk is gone' };
+    await assert.rejects(soon(slots.slots(OWNER)), { code: 'STORE_FAILED', message: /the disk is gone/ });
+  });
+
+  it('are waited for while it is being opened', async () => {
+    state = { durable: undefined };
+    const asked = slots.slots(OWNER);
+    await assert.rejects(soon(asked, 6), /not there after/);
+    answerAll();
+    assert.deepEqual(await asked, { version: 0, isAll: true, slots: [] });
+  });
+
+  it('are asked for no more once a thousand questions wait, until it has answered', async () => {
+    const asked = Array.from({ length: 1000 }, () => slots.slots(OWNER));
+    await assert.rejects(soon(slots.slots(OWNER)), TOO_SLOW);
+    assert.equal(
+      (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected').length,
+      1000,
+    );
+    await assert.rejects(soon(slots.slotOwners('')), TOO_SLOW);
+    assert.equal(answers.length, 1000);
+    answerAll();
+    await eventually(() => {
+      const next = slots.slots(OWNER);
+      answerAll();
+      return next.then(
+        () => true,
+        () => false,
+      );
+    }, 'the next answer');
+  });
+
+  it('take no more than 32 MiB of values that wait', async () => {
+    const value = 'x'.repeat(1024 * 1024 - 2);
+    const put = () => slots.putSlots(OWNER, [{ name: 'a', value }]);
+    const asked = Array.from({ length: 32 }, put);
+    await assert.rejects(soon(put()), TOO_SLOW);
+    assert.equal(answers.length, 32);
+    answerAll();
+    await Promise.all(asked);
+  });
+
+  it('are told of when they are written after all', async () => {
+    let told = 0;
+    watchers.add(OWNER, () => (told += 1));
+    await assert.rejects(soon(slots.putSlots(OWNER, [{ name: 'a', value: 1 }])), TOO_SLOW);
+    assert.equal(told, 0);
+    answerAll();
+    await eventually(() => told === 1, 'the watcher to be told');
+  });
+});
+
+describe('who watches slots', () => {
+  it('is told where the version is another one than at the last look, and at the first look', async () => {
+    const versions: Record<string, number> = {};
+    let looks = 0;
+    const watchers = new SlotWatchers({
+      versions: async (owners) => {
+        looks += 1;
+        if (looks === 2) throw storeFailed('the database is gone');
+        return Object.fromEntries(owners.map((owner) => [owner, versions[owner] ?? 0]));
+      },
+      every: 1,
+    });
+    const told: string[] = [];
+    const ends = ['a', 'b'].map((owner) => watchers.add(owner, () => told.push(owner)));
+    await eventually(() => looks > 4, 'some looks');
+    assert.deepEqual(told, ['a', 'b']);
+    versions['b'] = 7;
+    await eventually(() => told.length > 2, 'the change');
+    assert.deepEqual(told, ['a', 'b', 'b']);
+    for (const end of ends) end();
+    watchers.close();
+  });
+});

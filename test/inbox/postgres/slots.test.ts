@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { Client } from 'pg';
+import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
+import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
+import { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
+import { incoming } from '../../support/postgres/store-session';
+import { needs } from '../../support/suite/programs';
+import { eventually, PATIENCE } from '../../support/time/patience';
+
+const OWNER = 'alarms:yard';
+const DAY = 24 * 60 * 60 * 1000;
+
+describe('slots in a database that instances share', () => {
+  let server: PostgresServer;
+  let schema: string;
+  const closing: (() => Promise<void>)[] = [];
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+  });
+  after(() => server?.remove());
+  beforeEach(() => (schema = newSchema()));
+  afterEach(async () => {
+    await Promise.all(closing.splice(0).map((close) => close()));
+  });
+
+  async function another(instanceName = 'one'): Promise<OpenStore> {
+    const opened = await openStore(server.url(), schema, { instanceName });
+    closing.push(() => opened.store.close());
+    return opened;
+  }
+
+  async function anotherInbox(): Promise<SharedInbox> {
+    const settings = readConnection(server.url(), { schema, tls: 'off', instanceName: 'test' });
+    const inbox = new SharedInbox({
+      open: (news) => new PostgresStore({ settings }, news),
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      patience: PATIENCE,
+    });
+    closing.push(() => inbox.close());
+    await eventually(() => inbox.state().durable === true, 'the inbox to open');
+    return inbox;
+  }
+
+  /** A transaction of somebody else, which is open until it is ended. */
+  async function stranger(text: string): Promise<() => Promise<void>> {
+    const client = new Client(server.url());
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query(text);
+    let isOpen = true;
+    const end = async (): Promise<void> => {
+      if (isOpen) await client.end();
+      isOpen = false;
+    };
+    closing.push(end);
+    return end;
+  }
+
+  const put = ({ store }: OpenStore, name: string, value: string, expected?: number) =>
+    store.call('putSlots', {
+      owner: OWNER,
+      writes: [{ name, value, ...(expected !== undefined && { expected }) }],
+    });
+  const read = ({ store }: OpenStore, since = 0) => store.call('slots', { owner: OWNER, since });
+
+  it('have a connection of their own, from the first of them on', async () => {
+    const one = await another('of four');
+    await put(one, 'a', '1');
+    const names = await server.sql(
+      `SELECT application_name AS name FROM pg_stat_activity WHERE application_name LIKE 'rvm slots % of four'`,
+    );
+    assert.equal(names.length, 1);
+    await one.store.close();
+    const all = `SELECT FROM pg_stat_activity WHERE application_name LIKE 'rvm % of four'`;
+    await eventually(async () => (await server.sql(all)).length === 0, 'all connections to be gone');
+  });
+
+  it('are told to the others at once, and not to the one that changed them', async () => {
+    const [one, other] = [await another('one'), await another('other')];
+    await eventually(() => other.told.waiting.length > 0, 'the other to listen');
+    await put(one, 'a', '1');
+    await eventually(() => other.told.slots.length > 0, 'the other to hear of it');
+    await other.store.call('dropSlots', { owner: OWNER });
+    await eventually(() => one.told.slots.length > 0, 'the first to hear of that');
+    assert.deepEqual([one.told.slots, other.told.slots], [[OWNER], [OWNER]]);
+    assert.deepEqual([one.told.stirred.includes(OWNER), other.told.stirred.includes(OWNER)], [false, false]);
+  });
+
+  it('are told nobody of where nothing was written', async () => {
+    const [one, other] = [await another('one'), await another('other')];
+    await eventually(() => other.told.waiting.length > 0, 'the other to listen');
+    await put(one, 'a', '1', 7);
+    await one.store.call('dropSlots', { owner: OWNER });
+    await one.store.call('putSlots', { owner: 'later', writes: [{ name: 'a', value: '1' }] });
+    await eventually(() => other.told.slots.length > 0, 'the later one');
+    assert.deepEqual(other.told.slots, ['later']);
+  });
+
+  it('are told to who watches them also where the notice of it is lost', async () => {
+    const [one, other] = [await anotherInbox(), await anotherInbox()];
+    const seen: unknown[] = [];
+    const look = async (): Promise<void> => {
+      const { slots } = await other.slots(OWNER);
+      seen.push(slots[0]?.value);
+    };
+    const end = other.watchSlots(OWNER, () => void look());
+    await one.putSlots(OWNER, [{ name: 'a', value: 1 }]);
+    await eventually(() => seen.includes(1), 'the first value');
+    // As a write of which no notice comes through.
+    await server.sql(`WITH own AS (UPDATE "${schema}".slot_owner SET version = version + 1 RETURNING version)
+      UPDATE "${schema}".slot SET value = '2', version = own.version FROM own`);
+    await eventually(() => seen.includes(2), 'the second value');
+    end();
+  });
+
+  it('are seen by who asks for what has changed in the order of their versions, though several write at once', async () => {
+    const writers = [await another('one'), await another('two'), await another('three')];
+    const reader = await another('reader');
+    const seen = new Map<string, number>();
+    const order: number[] = [];
+    let since = 0;
+    let isWriting = true;
+    const look = async (): Promise<void> => {
+      const { version, slots } = await read(reader, since);
+      for (const slot of slots) {
+        assert.ok(slot.version > since, 'nothing comes that should have come before');
+        seen.set(slot.name, Number(slot.value));
+        order.push(slot.version);
+      }
+      since = version;
+    };
+    const reading = (async () => {
+      while (isWriting) await look();
+      await look();
+    })();
+    const rounds = 60;
+    await Promise.all(
+      writers.map(async (writer, index) => {
+        for (let round = 1; round <= rounds; round += 1)
+          await Promise.all([
+            put(writer, `own ${index}`, `${round}`),
+            put(writer, `${index} ${round}`, '1'),
+            put(writer, 'common', '1'),
+          ]);
+      }),
+    );
+    isWriting = false;
+    await reading;
+    assert.deepEqual(
+      order,
+      order.toSorted((one, two) => one - two),
+    );
+    assert.equal(since, writers.length * rounds * 3);
+    assert.equal(seen.size, writers.length * (rounds + 1) + 1);
+    for (const [index] of writers.entries()) assert.equal(seen.get(`own ${index}`), rounds);
+  });
+
+  it('are counted up by several without losing any, where each expects the version that it has read', async () => {
+    const writers = [await another('one'), await another('two'), await another('three')];
+    const [first] = writers;
+    const rounds = 20;
+    const countUp = async (writer: OpenStore): Promise<void> => {
+      for (;;) {
+        const { slots } = await read(writer);
+        const [slot] = slots;
+        const [outcome] = await put(writer, 'count', `${Number(slot?.value ?? 0) + 1}`, slot?.version ?? 0);
+        if (outcome?.written === true) return;
+      }
+    };
+    await Promise.all(
+      writers.map(async (writer) => {
+        for (let round = 0; round < rounds; round += 1) await countUp(writer);
+      }),
+    );
+    const { slots } = await read(first ?? assert.fail());
+    assert.equal(slots[0]?.value, `${writers.length * rounds}`);
+  });
+
+  it('of several owners are written by several at once, whatever the order in which they are asked for', async () => {
+    const writers = [await another('one'), await another('two')];
+    const owners = Array.from({ length: 8 }, (_, number) => `owner ${number}`);
+    for (let round = 0; round < 15; round += 1)
+      await Promise.all(
+        writers.flatMap(({ store }, index) =>
+          (index === 0 ? owners : owners.toReversed()).map((owner) =>
+            store.call('putSlots', { owner, writes: [{ name: 'a', value: '1' }] }),
+          ),
+        ),
+      );
+  });
+
+  it('that somebody has locked keep no message waiting, nor does a list keep them', async () => {
+    const one = await another();
+    await put(one, 'a', '1');
+    const unlock = await stranger(`SELECT FROM "${schema}".slot_owner FOR UPDATE`);
+    const waiting = put(one, 'a', '2');
+    await one.store.call('accept', { message: incoming(), lease: 'no' });
+    assert.equal((await one.store.call('list', { state: 'all', limit: 9 })).length, 1);
+    await unlock();
+    await waiting;
+    await stranger(`LOCK TABLE "${schema}".body IN ACCESS EXCLUSIVE MODE`);
+    void one.store.call('list', { state: 'all', limit: 9 }).catch(() => undefined);
+    await put(one, 'a', '3');
+    assert.equal((await read(one)).slots[0]?.value, '3');
+  });
+
+  it('go on where their connection was lost', async () => {
+    const one = await another();
+    await put(one, 'a', '1');
+    await server.sql(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rvm slots%'`,
+    );
+    await eventually(
+      () =>
+        put(one, 'a', '2').then(
+          () => true,
+          () => false,
+        ),
+      'the next connection',
+    );
+    assert.equal((await read(one)).slots[0]?.value, '2');
+    assert.deepEqual(one.told.faults, []);
+  });
+
+  it('that were removed are forgotten after a day, and then whoever asks from before that is given all', async () => {
+    const one = await another();
+    await put(one, 'a', '1');
+    await put(one, 'b', '2');
+    const { version } = await read(one);
+    await one.store.call('putSlots', { owner: OWNER, writes: [{ name: 'a' }] });
+    const age = (hours: number) =>
+      server.sql(`UPDATE "${schema}".slot SET written = clock_timestamp() - interval '${hours} hours'`);
+    const tidy = () => one.store.call('tidy', { keys: DAY, bodies: DAY });
+    await age(23);
+    await tidy();
+    assert.deepEqual((await read(one, version)).slots, [{ name: 'a', version: version + 1 }]);
+    await age(25);
+    await tidy();
+    const { isAll, slots } = await read(one, version);
+    assert.deepEqual([isAll, slots.map(({ name }) => name)], [true, ['b']]);
+    assert.equal((await read(one, version + 1)).isAll, false);
+  });
+
+  it('that were removed are forgotten but for the latest ten thousand', async () => {
+    const one = await another();
+    await put(one, 'a', '1');
+    await server.sql(`INSERT INTO "${schema}".slot (owner, name, version) SELECT '${OWNER}', 'old ' || n, n + 1 FROM generate_series(1, 10002) AS n;
+      UPDATE "${schema}".slot_owner SET version = 10003`);
+    await one.store.call('tidy', { keys: DAY, bodies: DAY });
+    assert.equal((await read(one, 2)).isAll, true);
+    assert.equal((await read(one, 3)).slots.length, 10_000);
+  });
+
+  it('that somebody is changing are tidied the next time', async () => {
+    const one = await another();
+    await put(one, 'a', '1');
+    await one.store.call('putSlots', { owner: OWNER, writes: [{ name: 'a' }] });
+    await server.sql(`UPDATE "${schema}".slot SET written = clock_timestamp() - interval '25 hours'`);
+    const unlock = await stranger(`SELECT FROM "${schema}".slot_owner FOR UPDATE`);
+    await one.store.call('tidy', { keys: DAY, bodies: DAY });
+    await unlock();
+    const rows = () => server.sql(`SELECT FROM "${schema}".slot`);
+    assert.equal((await rows()).length, 1);
+    await one.store.call('tidy', { keys: DAY, bodies: DAY });
+    assert.equal((await rows()).length, 0);
+  });
+});
