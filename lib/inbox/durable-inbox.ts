@@ -170,8 +170,10 @@ export class DurableInbox extends StoreInbox {
 
   state(): InboxState {
     const { state } = this.#health;
-    if (state.durable !== true || !this.#queues.hasUnread) return state;
-    return { durable: false, fault: 'stored events cannot be read: see to the disk' };
+    const spilled = this.#spilling.store.messages.size;
+    const beside = spilled > 0 && { spilled };
+    if (state.durable !== true || !this.#queues.hasUnread) return { ...state, ...beside };
+    return { durable: false, fault: 'stored events cannot be read: see to the disk', ...beside };
   }
 
   async wouldKeep(): Promise<boolean> {

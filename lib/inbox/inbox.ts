@@ -1,5 +1,6 @@
 import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
+import type { InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 import type { Slots } from './slot';
 
@@ -184,6 +185,8 @@ export interface InboxState {
   durable: boolean | undefined;
   /** Why not, in one sentence for the operator. */
   fault?: string;
+  /** Messages that are kept beside it, for it could not take them; absent where there are none. */
+  spilled?: number;
 }
 
 /**
@@ -254,6 +257,9 @@ export interface Inbox extends Slots {
 
   /** By endpoint: events that are open, of whichever instance; also of endpoints that no webhook node has. @throws RvmError `STORE_FAILED` */
   openByEndpoint(): Promise<Record<string, number>>;
+
+  /** How it stands: of an endpoint at which nothing waits as far as is known here, it does not ask. @throws RvmError STORE_FAILED */
+  figures(): Promise<InboxFigures>;
 
   /**
    * Gives open events and dead letters of an endpoint that no webhook node has to another one.

@@ -34,6 +34,8 @@ export interface InboxPlace {
   readonly title: string;
   /** Its folder on this machine; absent where it has none, for several instances share it. */
   readonly folder?: string;
+  /** Servers that are named, of a database: where there are several, one of them may die. */
+  readonly servers?: number;
   open(keeping: Keeping): KeptInbox;
 }
 

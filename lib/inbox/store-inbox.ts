@@ -13,6 +13,7 @@ import type {
   QuarantineSum,
   Settlement,
 } from './inbox';
+import type { InboxFigures } from './inbox-figures';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Quarantine } from './quarantine';
 import type { EventQueues } from './queue/event-queues';
@@ -108,6 +109,10 @@ export abstract class StoreInbox implements Inbox {
 
   openByEndpoint(): Promise<Record<string, number>> {
     return this.parts.endpoints.open();
+  }
+
+  figures(): Promise<InboxFigures> {
+    return this.parts.store.call('figures', this.parts.queues.endpointsWaiting());
   }
 
   assign(from: string, to: string): Promise<number> {

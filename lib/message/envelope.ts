@@ -24,6 +24,8 @@ export type EnvelopeReading =
 const ALARM_TYPE = 'blueevent';
 /** Of the message that tests a webhook from outside: ours, not the service's. */
 export const SELF_TEST = 'rvm-self-test';
+/** How the id of such a message begins. */
+export const SELF_TEST_ID = 'self-test-';
 const MAX_MESSAGE_ID = 512;
 
 /**

@@ -15,7 +15,7 @@ export function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPl
   const { connectionTitle } = require('../../lib/inbox/postgres/connection-settings') as SettingsModule;
   const title = connectionTitle(settings);
   return placeOf(
-    { title, key: keyOf(settings), store: storeOf(settings) },
+    { title, key: keyOf(settings), store: storeOf(settings), servers: settings.hosts.length },
     (news) => {
       // Loaded here and not above, as all of PostgreSQL: most inboxes are files.
       const { PostgresStore } = require('../../lib/inbox/postgres/postgres-store') as StoreModule;
@@ -41,7 +41,7 @@ export function refusedPlace({ id, name }: { id: string; name: string }, reason:
 }
 
 function placeOf(
-  place: Pick<InboxPlace, 'title' | 'key' | 'store'>,
+  place: Pick<InboxPlace, 'title' | 'key' | 'store' | 'servers'>,
   open: (news: SharedStoreNews) => SharedStore,
   log: (news: InboxNews) => void,
 ): InboxPlace {

@@ -27,6 +27,7 @@ const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'viewKey',
   'tidy',
   'openByEndpoint',
+  'figures',
   'isKnown',
   'instances',
 ]);

@@ -110,11 +110,14 @@ export class EventQueues {
     return [...this.#queues.values()].some((queue) => queue.consumer !== undefined);
   }
 
+  /** Endpoints that have events waiting. */
+  endpointsWaiting(): string[] {
+    return this.#known().filter((endpointId) => this.waiting(endpointId) > 0);
+  }
+
   /** Endpoints that have events waiting and no consumer. */
   abandoned(): string[] {
-    return this.#known().filter(
-      (endpointId) => this.waiting(endpointId) > 0 && !this.hasConsumer(endpointId),
-    );
+    return this.endpointsWaiting().filter((endpointId) => !this.hasConsumer(endpointId));
   }
 
   /** Gives everything back. Resolves when that is durable, or failed. */

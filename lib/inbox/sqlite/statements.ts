@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { SELF_TEST_ID } from '../../message/envelope';
 import type { ListQuery, MessageState } from '../inbox';
 import type { StoredMessage } from '../store/protocol';
 
@@ -76,7 +77,7 @@ const SQL = {
   listOpen: list(OPEN, 'INDEXED BY message_open'),
   listSettled: list(`state = 'delivered'`),
   listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
-  listAll: list('TRUE'),
+  listAll: list(`NOT (state = 'other' AND substr(id, 1, ${SELF_TEST_ID.length}) = '${SELF_TEST_ID}')`),
   listAlarm: list('station = ? AND alarm = ?'),
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
@@ -116,6 +117,8 @@ const SQL = {
   moveOpen: `UPDATE message SET endpoint = ? WHERE endpoint = ? AND ${OPEN}`,
   moveDead: `UPDATE message SET endpoint = ? WHERE endpoint = ? AND ${DEAD}`,
   moveQuarantined: 'UPDATE quarantine SET endpoint = ? WHERE endpoint = ?',
+  oldestAt: `SELECT stored FROM message WHERE endpoint = ? AND rank = ? AND state = 'received' ORDER BY sequence LIMIT 1`,
+  deadByStation: `SELECT station, count(*) AS count FROM message WHERE ${DEAD} AND again IS NOT 'dismissed' GROUP BY station`,
   openByEndpoint: `SELECT endpoint, count(*) AS count FROM message WHERE ${OPEN} GROUP BY endpoint`,
 
   // What flows keep.

@@ -4,6 +4,7 @@ import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
 import { Messages } from './messages';
 import { EndpointTable } from './endpoint-table';
+import { Figures } from './figures';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase, sizeOf } from './open';
 import { Openings } from './openings';
@@ -143,6 +144,7 @@ export class Store {
     const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
     const retention = new Retention(this.#statements, this.#known);
     const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
+    const figures = new Figures(this.#statements, () => this.#clock());
     const endpoints = new EndpointTable(this.#statements, (endpoint) => messages.waitsAt(endpoint));
     return {
       accept: (take) => messages.accept(take),
@@ -166,6 +168,7 @@ export class Store {
       releaseUpTo: ({ endpoint, id }) => quarantine.releaseUpTo(endpoint, id),
       quarantineKey: () => this.#key('quarantine-key'),
       viewKey: () => this.#key('view-key'),
+      figures: (take) => figures.all(take),
       claimEndpoint: (take) => endpoints.claim(take),
       leaveEndpoint: (take) => endpoints.leave(take),
       openByEndpoint: () => endpoints.open(),

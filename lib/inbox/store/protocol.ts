@@ -1,6 +1,7 @@
 import type { Warning } from '../../message/warnings';
 import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { InstanceRow, ListQuery, MessageState } from '../inbox';
+import type { InboxFigures } from '../inbox-figures';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
@@ -205,6 +206,8 @@ export interface StoreCalls {
   leaveEndpoint: { take: { node: string }; give: void };
   /** Endpoints that have open events, and by how many; for those that no webhook node has. */
   openByEndpoint: { take: undefined; give: Record<string, number> };
+  /** How the inbox stands; of these endpoints. Reads alone. */
+  figures: { take: string[]; give: InboxFigures };
   /** Open events and dead letters of an endpoint go to another, and what is quarantined. How many events wait there then. */
   assign: { take: { from: string; to: string }; give: number };
   /** Whether a message of this id was accepted, of whatever state, by whichever instance. */

@@ -4,6 +4,7 @@ import { Acceptances } from './acceptance';
 import { SETTINGS_STEP } from './batch-settings';
 import { EndpointCalls } from './endpoint-calls';
 import { Endings } from './endings';
+import { FigureCalls } from './figure-calls';
 import { InboxCalls } from './inbox-calls';
 import { InboxClock } from './inbox-clock';
 import { Leases } from './leases';
@@ -58,12 +59,14 @@ export class Calls {
     const quarantine = new QuarantineCalls(tables, clock);
     const retention = new Retention(tables, clock);
     const inbox = new InboxCalls(tables);
+    const figures = new FigureCalls(tables, clock);
     this.#alone = {
       leased: (request, epoch) => [this.#leases.leased(request, epoch)],
       stateOf: (request) => [this.#endings.stateOf(request)],
       isKnown: (request) => [inbox.isKnown(request)],
       list: (request) => [this.#listing.list(request)],
       openByEndpoint: (request) => [this.#endpoints.open(request)],
+      figures: (request) => figures.all(request),
       instances: (request, epoch) => [inbox.instances(request, epoch)],
       quarantine: (request) => quarantine.add(request),
       quarantined: (request) => [quarantine.ofEndpoint(request)],
@@ -149,6 +152,7 @@ const NAMES_ALONE: readonly Alone[] = [
   'isKnown',
   'list',
   'openByEndpoint',
+  'figures',
   'instances',
   'quarantine',
   'quarantined',

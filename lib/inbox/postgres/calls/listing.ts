@@ -1,3 +1,4 @@
+import { SELF_TEST_ID } from '../../../message/envelope';
 import type { ListQuery } from '../../inbox';
 import { askedId } from './delivery-id';
 import { alarmKey } from './keys';
@@ -36,7 +37,10 @@ export class Listing {
         AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
       ),
       dead: statement('dead', pageOf(`(${deadPage(tables)}) AS message`)),
-      all: statement('all', pageOf(all)),
+      all: statement(
+        'all',
+        pageOf(`${all} AND NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`),
+      ),
       alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $3::uuid`)),
       one: statement('one', pageOf(`${all} AND message.delivery_id = $3::uuid`)),
     };
