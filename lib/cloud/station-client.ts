@@ -67,6 +67,11 @@ export class StationClient {
     return isWithin(version, versionLow, versionHigh) ? undefined : version;
   }
 
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  get clockAhead(): number | undefined {
+    return this.#parts?.session.clockAhead;
+  }
+
   /**
    * Hears of every change of state.
    * @returns a function that ends the listening

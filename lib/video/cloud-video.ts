@@ -1,5 +1,5 @@
 import { Abort } from '../concurrency/abort';
-import { RvmError } from '../error';
+import { RvmError, type RvmErrorCode } from '../error';
 import { meter } from '../meter';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
 import { Job, type JobOptions } from './jobs/job';
@@ -28,6 +28,8 @@ export interface CloudVideoOptions {
   now?: () => number;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
+  /** Told what came of each video: of the error, or of none. */
+  heard?: (source: VideoSource, failure: RvmErrorCode | undefined) => void;
 }
 
 export interface PicturesWanted {
@@ -52,10 +54,12 @@ export class CloudVideo {
   readonly #now: () => number;
   readonly #steady: () => number;
   readonly #closing = new Abort();
+  readonly #heard: NonNullable<CloudVideoOptions['heard']>;
   readonly #jobs = new Set<Promise<unknown>>();
 
   constructor(options: CloudVideoOptions) {
     const { sessions, open, decoder, now = Date.now, steady = () => performance.now() } = options;
+    this.#heard = options.heard ?? (() => undefined);
     this.#upstreams = new Upstreams(new VideoPlaces(sessions), open, now);
     this.#steady = steady;
     this.#decoder = decoder;
@@ -73,7 +77,7 @@ export class CloudVideo {
    *   those of the session
    */
   pictures(source: VideoSource, wanted: PicturesWanted, options: JobOptions): Promise<AlarmPicture[]> {
-    return this.#run(options, async (job) => {
+    return this.#run(source, options, async (job) => {
       startOf(source.wanted, this.#now());
       if (source.wanted.mode === 'live' && wanted.offsets.some((offset) => offset < 0)) throw noPast();
       await this.#decoder.demand();
@@ -99,7 +103,7 @@ export class CloudVideo {
    *   those of the session; CANCELLED
    */
   clip(source: VideoSource, span: ClipSpan, sink: ClipSink, options: JobOptions): Promise<Recorded> {
-    return this.#run(options, async (job) => {
+    return this.#run(source, options, async (job) => {
       startOf(source.wanted, this.#now());
       return recordClip(job, source, span, sink);
     });
@@ -111,7 +115,7 @@ export class CloudVideo {
    * @throws RvmError as `clip`
    */
   open(source: VideoSource, seconds: number, options: JobOptions): Promise<MediaStream> {
-    return this.#run(options, async (job) => {
+    return this.#run(source, options, async (job) => {
       const from = startOf(source.wanted, this.#now());
       const joined = await job.join(source, 'pictures are left out');
       return new SpanReader(joined, from === undefined ? Infinity : from + seconds * 1000);
@@ -125,7 +129,11 @@ export class CloudVideo {
     await Promise.allSettled(this.#jobs);
   }
 
-  async #run<Result>(options: JobOptions, work: (job: Job) => Promise<Result>): Promise<Result> {
+  async #run<Result>(
+    source: VideoSource,
+    options: JobOptions,
+    work: (job: Job) => Promise<Result>,
+  ): Promise<Result> {
     const clocks = { steady: this.#steady, now: this.#now };
     const job = new Job(this.#upstreams, options, this.#closing, clocks);
     const working = work(job).finally(() => job.end());
@@ -134,9 +142,11 @@ export class CloudVideo {
     try {
       const result = await working;
       meter()?.videoEnded(undefined);
+      this.#heard(source, undefined);
       return result;
     } catch (error) {
       meter()?.videoEnded(error instanceof RvmError ? error.code : 'other');
+      if (error instanceof RvmError) this.#heard(source, error.code);
       throw error;
     } finally {
       this.#jobs.delete(working);

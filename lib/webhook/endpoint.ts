@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Inbox } from '../inbox/inbox';
+import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Problem, ProblemReason } from './problem';
 import type { ReceivingStation } from './proof/receiving-station';
 
@@ -30,7 +31,7 @@ export interface Endpoint {
   /** Told of each message that is refused, where `onProblem` is told of one for a reason in 10 s. */
   onRefused?(reason: ProblemReason, origin: RequestOrigin): void;
   /** Told of each message that was proven and stored, with what output 3 tells of it, if it does. */
-  onAccepted?(problem: Problem | undefined): void;
+  onAccepted?(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void;
 }
 
 /** When a request came, and from where. */

@@ -16,6 +16,7 @@ export const PROBLEM_KINDS = [
   'other',
   'self-test',
   'same-phrase',
+  'silent',
 ] as const;
 export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 
@@ -130,6 +131,11 @@ export function samePhraseProblem(station: { key: string; name: string } | undef
   };
 }
 
+/** What tells that no proven message has come for too long. `station`: where the endpoint has but one. */
+export function silentProblem(station: { key: string; name: string } | undefined, now: Date): Problem {
+  return { ...samePhraseProblem(station, now), kind: 'silent' };
+}
+
 /**
  * What tells of an accepted message that no output for events takes: dead letter, stale, conflict, unknown type. Undefined for
  * an event that is delivered, and for a repeat.
@@ -158,7 +164,8 @@ function kindAndReason(
   return { kind, reason: 'reason' in record ? record.reason : null };
 }
 
-function isSelfTest(record: ProvenMessage | DeadLetter): boolean {
+/** True for a message that this package has sent itself. */
+export function isSelfTest(record: ProvenMessage | DeadLetter): boolean {
   return 'envelope' in record && record.kind === 'other' && record.envelope.payloadType === SELF_TEST;
 }
 

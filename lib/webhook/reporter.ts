@@ -72,7 +72,7 @@ export class Reporter {
     bytes: number,
   ): Problem | undefined {
     const problem = acceptanceProblem(record, acceptance);
-    this.#tell(() => endpoint.onAccepted?.(problem));
+    this.#tell(() => endpoint.onAccepted?.(problem, record));
     if (problem !== undefined) this.#tell(() => endpoint.onProblem({ ...problem, bytes }));
     return problem;
   }

@@ -5,6 +5,7 @@ import { spread } from '../../lib/cloud/timing';
 import { timerMs } from '../../lib/concurrency/timer-limit';
 import { RvmError } from '../../lib/error';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { nameClient } from '../support/missing-recordings';
 import { ownFolder } from '../support/own-folder';
 import { unsetVariableError, type UnsetVariables } from '../support/settings';
 import { StateLog } from './state-log';
@@ -19,6 +20,7 @@ interface AgentUser {
 
 /** Whose connection it is. */
 interface Owner {
+  /** Short name of the station. */
   readonly key: string;
   readonly name: string;
   /** The variables that it and its cloud lack. */
@@ -64,6 +66,21 @@ export class StationConnection {
   /** True while nothing is sent to the service but probes. */
   get isHeldUp(): boolean {
     return this.#client?.isHeldUp === true;
+  }
+
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  get clockAhead(): number | undefined {
+    return this.#client?.clockAhead;
+  }
+
+  /** True where it has an Agent User to log in with. */
+  get canCall(): boolean {
+    return this.#canCall();
+  }
+
+  /** Asks the service for a sign of life, where it can be asked; what comes of it shows in the state. */
+  askForLife(): void {
+    if (this.#canCall()) this.#use((client) => client.askForLife());
   }
 
   get isClosed(): boolean {
@@ -138,6 +155,8 @@ export class StationConnection {
       this.#owner.changed();
     });
     client.onRefresh((error) => this.#log.refreshed(error));
+    this.#client = client;
+    nameClient(client, this.#owner.key);
     if (!this.#closed) return client;
     await client.close();
     throw closedError();

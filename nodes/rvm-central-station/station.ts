@@ -208,6 +208,26 @@ export class Station {
     return this.#connection.isHeldUp;
   }
 
+  /** Of the session, as far as it is known. */
+  get serviceState(): StationState {
+    return this.#connection.state;
+  }
+
+  /** True where it has an Agent User to log in with: others only receive. */
+  get canCall(): boolean {
+    return this.#connection.canCall;
+  }
+
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  get clockAhead(): number | undefined {
+    return this.#connection.clockAhead;
+  }
+
+  /** Asks the service for a sign of life now, where it can be asked; what comes of it shows in the state. */
+  askForLife(): void {
+    this.#connection.askForLife();
+  }
+
   /** Since when the service is out of reach; undefined where it is not, or nobody has asked. */
   get offlineSince(): Date | undefined {
     const { state } = this.#connection;

@@ -1,6 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import { RvmError } from '../../lib/error';
+import { noteRecording } from '../support/missing-recordings';
 import { textOf, type Properties } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
 import type { CloudNode } from './cloud-node';
@@ -52,6 +53,7 @@ export class VideoHost {
     return new CloudVideo({
       sessions,
       decoder: newDecoder(this.#RED),
+      heard: noteRecording,
       open: (url, signal) => openStream({ url, relays, signal, ...(tls && { tls }) }),
     });
   }

@@ -65,6 +65,7 @@ class OwnServer {
       loopbackOrigin: () => listener?.origin,
       middleware: () => undefined,
       status: () => this.#status(),
+      fault: () => this.#fault()?.message,
       watch: (changed) => listener?.watch(changed) ?? (() => undefined),
     };
     if (listener !== undefined) this.#end.push(listener.watch(() => this.#report()));

@@ -20,6 +20,11 @@ export function termsOf(properties: Properties): DeliveryTerms {
   };
 }
 
+/** Hours without any proven message that are too many; 0 = none are. */
+export function silentAfterOf(properties: Properties): number {
+  return numberOf(properties, 'silentAfter', 0);
+}
+
 /** False for a word that says nothing of when an event is handled: the flow was edited by hand. */
 export function saysWhenHandled(properties: Properties): boolean {
   return HANDLED_WHEN.includes(textOf(properties, 'handledWhen', 'sent'));

@@ -126,6 +126,7 @@ RED.nodes.registerType('rvm-webhook-in', {
       value: 100,
       validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)),
     },
+    silentAfter: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
   },
   paletteLabel() {
     return this._('rvm-webhook-in.label.node');

@@ -1,18 +1,22 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { RvmError } from '../../lib/error';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
+import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
-import { readyStations, loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import {
+  blockedProblem,
+  deadProblem,
+  silentProblem,
+  storeProblem,
+  type Problem,
+} from '../../lib/webhook/problem';
+import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { endpointKey } from '../../lib/webhook/receive/endpoint-key';
 import { within } from '../../lib/concurrency/within';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
-import type { Station } from '../rvm-central-station/station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { claimInbox } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../rvm-settle/settlers';
@@ -30,23 +34,24 @@ import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
 import { chosenServer } from './chosen-server';
 import { cutAlarms } from './cut-alarms';
-import { saysWhenHandled, termsOf } from './delivery-terms';
+import { saysWhenHandled, silentAfterOf, termsOf } from './delivery-terms';
 import { fullPath } from './full-path';
 import { nodeRedServer } from './node-red-server';
 import { Outputs } from './outputs';
+import { OwnSelfTest } from './own-self-test';
+import { ProvenMessages } from './proven-messages';
+import { SandboxEndpoints } from './sandbox-endpoints';
 import { ServedStations } from './served-stations';
 import { forgetProblemsOf, keepProblems, problemsKept, problemsOf } from './problem-registry';
 import { SamePhrase } from './same-phrase';
 import { ShownStatus } from './shown-status';
 import { loopbackUrl, webhookAddress } from './webhook-address';
+import { webhookHealth, type WebhookHealth } from './webhook-health';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
 import { webhookStatus, type WebhookState } from './webhook-status';
 
 /** The end of a node waits for its inbox at most this long, in milliseconds. */
 const END_WITHIN = 2000;
-
-/** For connection and answer of a self-test, in milliseconds. */
-const SELF_TEST_TIMEOUT = 10_000;
 
 /** One `webhook in` node: an endpoint of the dispatcher, and the consumer of its events. */
 class WebhookIn implements DeployedWebhook {
@@ -64,8 +69,9 @@ class WebhookIn implements DeployedWebhook {
   /** Undefined without an endpoint: what it had under a former one waits there, and goes along once it has one. */
   readonly #consumption: Consumption | undefined;
   readonly #endpoint: Endpoint | undefined;
-  readonly #sandboxEndpoints = new Map<string, Station>();
-  readonly #selfTests = new PendingSelfTests();
+  readonly #sandboxEndpoints: SandboxEndpoints;
+  readonly #selfTest: OwnSelfTest;
+  readonly #proven: ProvenMessages;
   /** Ends what it listens to until it closes. */
   readonly #end: (() => void)[];
   #unwatchServer: () => void = () => undefined;
@@ -89,6 +95,13 @@ class WebhookIn implements DeployedWebhook {
     this.#inbox = this.#claim.inbox;
     this.#endpoint = this.#open();
     this.#consumption = this.#endpoint && this.#consume(this.#endpoint.id);
+    this.#proven = this.#provenMessages();
+    this.#sandboxEndpoints = new SandboxEndpoints(node.id);
+    this.#selfTest = new OwnSelfTest({
+      inbox: this.#inbox,
+      stations: () => this.#receivingStations(),
+      url: () => this.path && webhookAddress(server, this.#properties, this.path),
+    });
     if (!saysWhenHandled(this.#properties) && this.#unset() === undefined) this.#refuse('wrongSetting');
     this.#end = [
       onFlows(RED, 'started', () => this.#flowsStarted()),
@@ -117,23 +130,19 @@ class WebhookIn implements DeployedWebhook {
     return this.#endpoint === undefined ? 0 : this.server.dispatcher.judgeAgain(this.#endpoint);
   }
 
-  async selfTest(): Promise<SelfTestReport> {
-    const [station] = readyStations(this.#receivingStations()).ready;
-    const url = this.path && webhookAddress(this.server, this.#properties, this.path);
-    if (station === undefined || url === undefined) {
-      throw new RvmError(
-        'CONFIG_MISSING',
-        'This webhook cannot take messages yet: the status of the node says why. Deploy it first.',
-      );
-    }
-    const { scheme, secret: phrase, key } = station;
-    return selfTest({
-      url,
-      scheme,
-      phrase,
-      pending: this.#selfTests,
-      isElsewhere: (messageId) => this.#isElsewhere(key, messageId),
-      timeoutMs: SELF_TEST_TIMEOUT,
+  selfTest(isScheduled = false): Promise<SelfTestReport> {
+    return this.#selfTest.run(isScheduled);
+  }
+
+  health(): WebhookHealth {
+    return webhookHealth(this.#state(), {
+      stations: this.#stations.all.map(({ key }) => key),
+      isListening: this.server.loopbackOrigin() !== undefined,
+      listenerFault: this.server.fault?.(),
+      areRunning: this.#stations.areRunning,
+      isClockBehind: this.#proven.isClockBehind,
+      silentSince: this.#proven.silentSince,
+      silentAfter: silentAfterOf(this.#properties),
     });
   }
 
@@ -143,16 +152,11 @@ class WebhookIn implements DeployedWebhook {
     this.#flowsStopping();
     this.#shown.close();
     if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
-    for (const [id, station] of this.#sandboxEndpoints) station.removeSandboxEndpoint(id);
+    this.#sandboxEndpoints.remove();
+    if (removed) this.#proven.forget();
     // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
     await within(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
     this.#claim.release();
-  }
-
-  /** In an inbox of this Node-RED alone, what did not come to this node came to another one of it. @throws RvmError STORE_FAILED */
-  async #isElsewhere(station: string, messageId: string): Promise<boolean> {
-    const instances = await this.#inbox.instances();
-    return instances.length > 1 && this.#inbox.isKnown(station, messageId);
   }
 
   #unset(): UnsetVariables | undefined {
@@ -204,7 +208,7 @@ class WebhookIn implements DeployedWebhook {
       middleware: this.server.middleware(),
       onProblem: (problem) => this.#problem(problem),
       onRefused: (reason, origin) => this.#outputs.refused(reason, origin),
-      onAccepted: (problem) => this.#problems.accepted(problem),
+      onAccepted: (problem, record) => this.#accepted(problem, record),
     };
     return this.server.dispatcher.add(endpoint) ? endpoint : this.#refuse('pathInUse');
   }
@@ -220,8 +224,7 @@ class WebhookIn implements DeployedWebhook {
   }
 
   #problem(problem: Problem): void {
-    this.#selfTests.came(problem.messageId ?? '');
-    this.#outputs.problem(problem);
+    if (this.#selfTest.came(problem.messageId)) this.#outputs.problem(problem);
   }
 
   /**
@@ -234,6 +237,7 @@ class WebhookIn implements DeployedWebhook {
     // below would let every alarm be cut.
     this.#stations.flowsStarted();
     this.#consumption?.resume();
+    this.#proven.start();
     this.#tellSandbox();
     this.judgeAgain().catch(() => {
       // The store fails, which is shown already; the next deploy tries again.
@@ -243,18 +247,33 @@ class WebhookIn implements DeployedWebhook {
   /** From here on events wait: the nodes behind the wires may close before this one. */
   #flowsStopping(): void {
     this.#stations.flowsStopping();
+    this.#proven.stop();
     this.#consumption?.pause();
     this.#unwatchServer();
   }
 
   #tellSandbox(): void {
     const { path } = this;
-    if (path === undefined) return;
-    for (const station of this.#stations.all) {
-      const id = `${this.node.id}/${station.key}`;
-      this.#sandboxEndpoints.set(id, station);
-      station.setSandboxEndpoint(id, () => loopbackUrl(this.server, path));
-    }
+    if (path !== undefined)
+      this.#sandboxEndpoints.tell(this.#stations.all, () => loopbackUrl(this.server, path));
+  }
+
+  #provenMessages(): ProvenMessages {
+    const silentAfter = silentAfterOf(this.#properties);
+    return new ProvenMessages({
+      inbox: this.#inbox,
+      endpointId: this.#endpoint?.id,
+      silentAfter,
+      onSilent: () => {
+        const problem = silentProblem(loneStation(this.#stations.all), new Date());
+        this.#outputs.problem(problem, { hours: String(silentAfter) });
+      },
+    });
+  }
+
+  #accepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {
+    this.#problems.accepted(problem);
+    this.#proven.accepted(record);
   }
 
   #state(): WebhookState {

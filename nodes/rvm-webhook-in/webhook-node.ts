@@ -3,6 +3,7 @@ import { RvmError } from '../../lib/error';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { writeRoute } from '../support/admin-route';
 import { textOf } from '../support/settings';
+import type { WebhookHealth } from './webhook-health';
 import { webhookIds } from './problem-registry';
 
 /** What the editor asks of a *webhook in* that is deployed. */
@@ -15,9 +16,12 @@ export interface DeployedWebhook {
   readonly title: string;
   /**
    * Posts a signed message to the address that is registered with the service, and looks whether it comes in here.
+   * @param isScheduled nobody has asked for it now: its message leaves no output
    * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
    */
-  selfTest(): Promise<SelfTestReport>;
+  selfTest(isScheduled?: boolean): Promise<SelfTestReport>;
+  /** How it fares at the moment. */
+  health(): WebhookHealth;
   /** Judges its quarantine with the current phrases. Resolves with how many are accepted. @throws RvmError STORE_FAILED */
   judgeAgain(): Promise<number>;
 }

@@ -19,6 +19,8 @@ export interface WebhookServer {
   middleware(): Middleware | undefined;
   /** What its webhook nodes show while nothing can come in by it; undefined where all is well. */
   status(): NodeStatus | undefined;
+  /** Why it does not listen, in one sentence; absent for Node-RED's own, without which nothing runs. */
+  fault?(): string | undefined;
   /** Calls back when that may have changed; returns the way to end it. */
   watch(changed: () => void): () => void;
 }

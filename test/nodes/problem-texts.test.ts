@@ -35,6 +35,7 @@ const WITHOUT_REASON: Partial<Record<ProblemKind, true>> = {
   other: true,
   'self-test': true,
   'same-phrase': true,
+  silent: true,
   blocked: true,
 };
 const ALL: [ProblemKind, ProblemReason | null][] = [

@@ -6,6 +6,7 @@ import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { StationTiming } from '../timing';
 import { Circuit } from './circuit';
+import { ServiceClock } from './service-clock';
 import type { StateBoard } from './station-state';
 
 /** Failures of these say something about the whole service, not about one camera. */
@@ -32,6 +33,7 @@ export class ServiceHealth {
   readonly #circuit: Circuit;
   readonly #board: StateBoard;
   readonly #limits: RateLimits;
+  readonly #clock = new ServiceClock();
   #offlineSince: Date | undefined;
 
   /** @param probe asks the service for a sign of life; rejects where there is none */
@@ -44,6 +46,11 @@ export class ServiceHealth {
     this.#board = board;
     this.#limits = limits;
     this.#circuit = new Circuit(timing, probe);
+  }
+
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  get clockAhead(): number | undefined {
+    return this.#clock.ahead;
   }
 
   /** Whether nothing is to be sent but probes. */
@@ -83,6 +90,7 @@ export class ServiceHealth {
    */
   answered(wanted: ServiceRequest, answer: Answer): boolean {
     const error = OUTAGES.has(answer.status) ? answer.statusError() : undefined;
+    if (error === undefined) this.#clock.note(answer.headers);
     if (error?.code !== 'HTTP_ERROR') return true;
     this.#unanswered(wanted, error);
     return false;

@@ -130,6 +130,11 @@ export class SessionKeeper {
     return this.#health.isOut;
   }
 
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  get clockAhead(): number | undefined {
+    return this.#health.clockAhead;
+  }
+
   /** When the session was opened, as of `performance.now()`. */
   get openedAt(): number {
     return this.#current?.loggedInAt ?? -Infinity;

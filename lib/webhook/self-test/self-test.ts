@@ -4,7 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import { RvmError } from '../../error';
-import { SELF_TEST } from '../../message/envelope';
+import { SELF_TEST, SELF_TEST_ID } from '../../message/envelope';
 import { within } from '../../concurrency/within';
 import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
 
@@ -37,12 +37,16 @@ export interface SelfTest {
   isElsewhere: (messageId: string) => Promise<boolean>;
   /** Milliseconds for connection and answer. */
   timeoutMs: number;
+  /** True where nobody has asked for it now: no output tells of its message. */
+  isScheduled?: boolean;
 }
 
 /** Milliseconds: what was answered with 200 is stored already. */
 const ARRIVAL_TIMEOUT = 2000;
 /** Between two questions whether it is elsewhere, in milliseconds. */
 const ASK_EVERY = 250;
+
+const SCHEDULED_ID = `${SELF_TEST_ID}scheduled-`;
 
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 
@@ -65,7 +69,7 @@ class Failed extends Error {
 export async function selfTest(test: SelfTest): Promise<SelfTestReport> {
   const { url, pending } = test;
   const target = targetOf(test);
-  const { messageId, body } = selfTestMessage();
+  const { messageId, body } = selfTestMessage(test.isScheduled === true);
   const arrival = pending.expect(messageId);
   try {
     await lookUp(target);
@@ -116,8 +120,13 @@ function targetOf({ url, scheme }: SelfTest): URL {
   return target;
 }
 
-function selfTestMessage(): { messageId: string; body: Buffer } {
-  const messageId = `self-test-${randomUUID()}`;
+/** True for the message of a self-test that nobody has asked for now, of whichever instance. */
+export function isScheduledSelfTest(messageId: string): boolean {
+  return messageId.startsWith(SCHEDULED_ID);
+}
+
+function selfTestMessage(isScheduled: boolean): { messageId: string; body: Buffer } {
+  const messageId = `${isScheduled ? SCHEDULED_ID : SELF_TEST_ID}${randomUUID()}`;
   const message = {
     messageId,
     payloadType: SELF_TEST,

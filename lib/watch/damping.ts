@@ -1,0 +1,87 @@
+import type { FindingKind, Look, Sighting, Standing } from './finding';
+
+/** What often passes by itself is told once it has lasted, in milliseconds: a request that was lost, a port that another process frees. */
+const PASSING: Readonly<Partial<Record<FindingKind, number>>> = {
+  'service-unreachable': 15_000,
+  'store-failing': 10_000,
+  'spill-in-use': 10_000,
+  'listener-down': 10_000,
+};
+/** What is over is told as over once it has stayed so, in milliseconds: longer each time that it comes back within half an hour. */
+const SHORTEST_END = 5000;
+const LONGEST_END = 10 * 60_000;
+const COMES_BACK_WITHIN = 30 * 60_000;
+
+interface Entry {
+  sighting: Sighting;
+  /** Wall clock, ISO 8601. */
+  since: string;
+  /** As of the steady clock. */
+  seenSince: number;
+  absentSince: number | undefined;
+  stands: boolean;
+}
+
+/** Keeps what comes and goes from being told each time. */
+export class Damping {
+  readonly #entries = new Map<string, Entry>();
+  /** By id: when it came to stand, as of the steady clock. */
+  readonly #comings = new Map<string, number[]>();
+
+  /**
+   * @param steady milliseconds of a clock that never jumps
+   * @param now wall clock, in milliseconds
+   */
+  constructor(
+    private readonly steady: () => number,
+    private readonly now: () => number,
+  ) {}
+
+  /** @param standsAlready what was told before, by this process or another: it is not waited for */
+  damp({ seen, unsure }: Look, standsAlready: (id: string) => boolean): Look<Standing> {
+    for (const sighting of seen) this.#saw(sighting, standsAlready(sighting.id));
+    const present = new Set([...seen.map(({ id }) => id), ...unsure]);
+    for (const [id, entry] of this.#entries) if (!present.has(id)) this.#missed(id, entry);
+    this.#forget();
+    return { seen: [...this.#entries.values()].filter(({ stands }) => stands).map(asStanding), unsure };
+  }
+
+  #saw(sighting: Sighting, standsAlready: boolean): void {
+    const entry = this.#entries.get(sighting.id) ?? this.#begun(sighting);
+    entry.sighting = sighting;
+    entry.absentSince = undefined;
+    const lasted = this.steady() - entry.seenSince;
+    if (entry.stands || (!standsAlready && lasted < (PASSING[sighting.what] ?? 0))) return;
+    entry.stands = true;
+    this.#comings.set(sighting.id, [...this.#recent(sighting.id), this.steady()]);
+  }
+
+  #begun(sighting: Sighting): Entry {
+    const since = new Date(this.now()).toISOString();
+    const entry = { sighting, since, seenSince: this.steady(), absentSince: undefined, stands: false };
+    this.#entries.set(sighting.id, entry);
+    return entry;
+  }
+
+  #missed(id: string, entry: Entry): void {
+    entry.absentSince ??= this.steady();
+    const absent = this.steady() - entry.absentSince;
+    if (!entry.stands || absent >= this.#endAfter(id)) this.#entries.delete(id);
+  }
+
+  #endAfter(id: string): number {
+    return Math.min(LONGEST_END, SHORTEST_END * 2 ** Math.max(0, this.#recent(id).length - 1));
+  }
+
+  #recent(id: string): number[] {
+    return (this.#comings.get(id) ?? []).filter((at) => this.steady() - at < COMES_BACK_WITHIN);
+  }
+
+  #forget(): void {
+    for (const id of this.#comings.keys()) if (this.#recent(id).length === 0) this.#comings.delete(id);
+  }
+}
+
+function asStanding({ sighting, since }: Entry): Standing {
+  return { ...sighting, since: sighting.since ?? since };
+}

@@ -1,0 +1,97 @@
+import { keyFromName } from '../rvm-central-station/key';
+import { fillAbsent } from '../support/editor/fill-absent';
+import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
+
+/** More are not offered: their short names can be typed. */
+const MOST = 500;
+
+interface Choice {
+  key: string;
+  name: string;
+}
+
+/** Those of the editor, deployed or not, by name. */
+function stationsThereAre(): Choice[] {
+  const found: Choice[] = [];
+  RED.nodes.eachConfig((node) => {
+    if (node.type !== 'rvm-central-station' || node.d === true) return;
+    const name = trimmed(node.name);
+    found.push({ key: trimmed(node.key) || keyFromName(name) || keyFromName(node.id), name });
+  });
+  return found.sort((one, other) => one.name.localeCompare(other.name));
+}
+
+function keysIn(value: unknown): string[] {
+  return trimmed(value)
+    .split(',')
+    .map((key) => key.trim())
+    .filter((key) => key !== '');
+}
+
+function stationsOrReason(node: EditorNode, value: unknown): boolean | string {
+  if (isVariable(value)) return true;
+  const known = stationsThereAre();
+  // A short name that a variable holds, the editor does not know.
+  if (known.some(({ key }) => isVariable(key))) return true;
+  const unknown = keysIn(value).find((key) => !known.some((station) => station.key === key));
+  return unknown === undefined || node._('rvm-watch.errors.unknown', { key: unknown });
+}
+
+/** A box for each Central Station beside the field: what is ticked stands in the field, and the other way round. */
+function offerStations(): void {
+  const field = $('#node-input-stations');
+  const list = $('#rvm-watch-stations').empty();
+  const boxes = stationsThereAre()
+    .slice(0, MOST)
+    .map(({ key, name }) => {
+      const box = $('<input type="checkbox">').val(key);
+      list.append(
+        $('<label class="rvm-choice">').append(box, $('<span>').text(name || key), $('<code>').text(key)),
+      );
+      return box;
+    });
+  const show = (): void => {
+    const chosen = keysIn(field.val());
+    for (const box of boxes) box.prop('checked', chosen.includes(String(box.val())));
+  };
+  const take = (): void => {
+    const offered = new Set(boxes.map((box) => String(box.val())));
+    const typed = keysIn(field.val()).filter((key) => !offered.has(key));
+    const ticked = boxes.filter((box) => box.prop('checked') === true).map((box) => String(box.val()));
+    field.val([...ticked, ...typed].join(', ')).trigger('change');
+  };
+  for (const box of boxes) box.on('change', take);
+  field.on('input', show);
+  show();
+}
+
+RED.nodes.registerType('rvm-watch', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-watch.svg',
+  inputs: 0,
+  outputs: 2,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    stations: { value: '', validate: reasoned(stationsOrReason) },
+    interval: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 1)) },
+    selfTest: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+  },
+  paletteLabel() {
+    return this._('rvm-watch.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-watch.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(index === 0 ? 'rvm-watch.output.change' : 'rvm-watch.output.pulse');
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    offerStations();
+  },
+});

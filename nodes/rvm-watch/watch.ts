@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import os from 'node:os';
+import type { NodeAPI } from 'node-red';
+import type { Inbox } from '../../lib/inbox/inbox';
+import { Damping } from '../../lib/watch/damping';
+import { isFault, type Standing } from '../../lib/watch/finding';
+import { lookAt } from '../../lib/watch/look';
+import { Pulse } from '../../lib/watch/pulse';
+import { SharedFindings } from '../../lib/watch/shared-findings';
+import { allStations } from '../rvm-central-station/find-station';
+import { claimInbox, firstInbox, openInboxes } from '../rvm-inbox/inboxes';
+import { faultOf } from '../support/fault';
+import { rememberRecording } from '../support/missing-recordings';
+import { AskedInboxes } from './asked-inboxes';
+import { DecoderLook } from './decoder-look';
+import { gather } from './gather';
+import { ScheduledSelfTests } from './scheduled-self-tests';
+import { forgetDeleted, ownerOf } from './slot-owners';
+
+/** Between two looks, in milliseconds. */
+const LOOK_EVERY = 2000;
+/** Of this process: what it has said of itself before a deploy, it says anew. */
+const INSTANCE = randomUUID();
+const MISSING = 'no-recording ';
+
+export interface WatchOptions {
+  RED: NodeAPI;
+  nodeId: string;
+  /** Short names of the Central Stations to look after; none = all. */
+  stations: readonly string[];
+  /** Milliseconds between two pulses, and between two self-tests; 0 = none of these. */
+  interval: number;
+  selfTest: number;
+  /** Something has come or gone. */
+  onChange: (standing: readonly Standing[]) => void;
+  /** All is well. @param instance name of this one */
+  onPulse: (instance: string) => void;
+  /** Told after each look. */
+  onLook: (standing: readonly Standing[]) => void;
+}
+
+/** Looks after all that is deployed, from one start of the flows to their stop. */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #damping = new Damping(() => performance.now(), Date.now);
+  readonly #inboxes = new AskedInboxes();
+  readonly #selfTests: ScheduledSelfTests;
+  readonly #decoder: DecoderLook;
+  readonly #pulse: Pulse;
+  #inbox: Inbox | undefined;
+  #findings: SharedFindings | undefined;
+  /** Of the default inbox, where no other node uses one. */
+  #release: () => void = () => undefined;
+  #instance = os.hostname();
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+  #isRunning = false;
+  #hasBegun = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#selfTests = new ScheduledSelfTests(options.RED, options.selfTest);
+    this.#decoder = new DecoderLook(options.RED);
+    this.#pulse = new Pulse(options.interval, () => options.onPulse(this.#instance));
+  }
+
+  /** Short names that no Central Station has: of these nothing could ever be found. */
+  get unknownStations(): string[] {
+    const known = new Set(allStations(this.#options.RED).map(({ key }) => key));
+    return this.#options.stations.filter((key) => !known.has(key));
+  }
+
+  get standing(): readonly Standing[] {
+    return this.#findings?.standing ?? [];
+  }
+
+  flowsStarted(): void {
+    this.#isRunning = true;
+    this.#useInbox();
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => void this.#lookOnce(), LOOK_EVERY);
+    void this.#lookOnce();
+  }
+
+  flowsStopping(): void {
+    this.#isRunning = false;
+    clearInterval(this.#timer);
+    this.#pulse.stop();
+  }
+
+  /** @param removed the node is deleted or disabled */
+  async close(removed: boolean): Promise<void> {
+    this.flowsStopping();
+    const [inbox, findings] = [this.#inbox, this.#findings];
+    if (removed && inbox !== undefined && findings !== undefined) {
+      await findings.leave();
+      if (!findings.hasOthers) await inbox.dropSlots(ownerOf(this.#options.nodeId));
+    }
+    this.#release();
+  }
+
+  /** That of all instances, where there is one; a deploy may have brought another. */
+  #useInbox(): void {
+    if (openInboxes().length === 0) {
+      const claim = claimInbox(this.#options.RED);
+      this.#release = () => claim.release();
+    }
+    const inbox = firstInbox();
+    if (inbox === undefined || inbox === this.#inbox) return;
+    const isShared = openInboxes().some((open) => open.inbox === inbox && open.place.folder === undefined);
+    this.#inbox = inbox;
+    this.#hasBegun = false;
+    this.#findings = new SharedFindings({
+      place: inbox,
+      owner: ownerOf(this.#options.nodeId),
+      isShared,
+      instance: INSTANCE,
+      steady: () => performance.now(),
+    });
+    if (isShared) void this.#learnName(inbox);
+    forgetDeleted(this.#options.RED, inbox).catch(() => {
+      // The store fails, which is found anyway; the next start tries again.
+    });
+  }
+
+  async #learnName(inbox: Inbox): Promise<void> {
+    const instances = await inbox.instances().catch(() => []);
+    this.#instance = instances.find(({ isSelf }) => isSelf)?.name ?? this.#instance;
+  }
+
+  async #lookOnce(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      await this.#look();
+    } catch (error) {
+      // Nobody has foreseen it: whoever relies on the pulse must not be told that all is well.
+      this.#pulse.stop();
+      this.#options.RED.log.error(this.#options.RED._('rvm-watch.log.failed', { fault: faultOf(error) }));
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { RED, onChange, onLook } = this.#options;
+    const findings = this.#findings;
+    if (findings === undefined) return;
+    if (!this.#hasBegun && (await findings.read())) this.#begin(findings.standing);
+    this.#askWhatIsDue();
+    const look = lookAt(gather(RED, new Set(this.#options.stations), this.#asked()));
+    const seen = this.#damping.damp(look, (id) => findings.isTold(id));
+    const toTell = await findings.take(seen);
+    // What was found stands in the inbox: nobody else would tell it.
+    if (toTell !== undefined) onChange(toTell);
+    if (!this.#isRunning) return;
+    this.#beat(findings);
+    onLook(findings.standing);
+  }
+
+  #beat(findings: SharedFindings): void {
+    const areOpen = openInboxes().every(({ inbox }) => inbox.state().durable !== undefined);
+    const isWell = findings.isKnown && areOpen && !findings.standing.some(isFault);
+    if (isWell && this.unknownStations.length === 0) this.#pulse.start();
+    else this.#pulse.stop();
+  }
+
+  /** What stood before is looked at at once, and what only the last run could have known is known again. */
+  #begin(standing: readonly Standing[]): void {
+    this.#hasBegun = true;
+    const concerned = new Set(standing.map(({ station }) => station));
+    for (const station of allStations(this.#options.RED))
+      if (concerned.has(station.key) && station.serviceState.kind === 'idle') station.askForLife();
+    for (const { id, station, since, values } of standing)
+      if (id.startsWith(MISSING) && station !== null)
+        rememberRecording(id.slice(MISSING.length), { station, camera: String(values['camera']), since });
+  }
+
+  #askWhatIsDue(): void {
+    this.#inboxes.askInTime();
+    this.#selfTests.testInTime();
+    this.#decoder.lookInTime();
+  }
+
+  #asked(): Parameters<typeof gather>[2] {
+    return {
+      figuresOf: (open) => this.#inboxes.figuresOf(open),
+      standbyOf: (open) => this.#inboxes.standbyOf(open),
+      selfTestOf: (id) => this.#selfTests.resultOf(id),
+      hasDecoder: () => this.#decoder.isThere,
+    };
+  }
+}

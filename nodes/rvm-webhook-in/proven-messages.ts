@@ -1,0 +1,66 @@
+import type { Inbox } from '../../lib/inbox/inbox';
+import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
+import { isSelfTest } from '../../lib/webhook/problem';
+import { Silence } from '../../lib/webhook/silence';
+
+const HOUR = 60 * 60 * 1000;
+
+export interface ProvenMessagesOptions {
+  inbox: Inbox;
+  /** Undefined without an endpoint. */
+  endpointId: string | undefined;
+  /** Hours without any that are too many; 0 = none are. */
+  silentAfter: number;
+  /** Told once each time that this begins. */
+  onSilent: () => void;
+}
+
+/** What the proven messages of a *webhook in* tell besides what is in them: that they come, and whose clock is wrong. */
+export class ProvenMessages {
+  readonly #silence: Silence | undefined;
+  #isClockBehind: boolean | undefined;
+
+  constructor({ inbox, endpointId, silentAfter, onSilent }: ProvenMessagesOptions) {
+    this.#silence =
+      endpointId === undefined
+        ? undefined
+        : new Silence({
+            place: inbox,
+            endpointId,
+            limit: silentAfter * HOUR,
+            onSilent,
+            steady: () => performance.now(),
+            now: Date.now,
+          });
+  }
+
+  /** True where the last one came from the future; undefined until one has come. */
+  get isClockBehind(): boolean | undefined {
+    return this.#isClockBehind;
+  }
+
+  /** When the last one came, where that is too long ago. */
+  get silentSince(): Date | 'unknown' | undefined {
+    return this.#silence?.since;
+  }
+
+  start(): void {
+    this.#silence?.start();
+  }
+
+  stop(): void {
+    this.#silence?.stop();
+  }
+
+  /** The endpoint is gone for good. */
+  forget(): void {
+    void this.#silence?.forget();
+  }
+
+  /** One that this package has sent itself says nothing of the service. */
+  accepted(record: ProvenMessage | DeadLetter): void {
+    if (isSelfTest(record)) return;
+    this.#silence?.proven();
+    if ('warnings' in record && !record.sandbox) this.#isClockBehind = record.warnings.includes('clock-skew');
+  }
+}
