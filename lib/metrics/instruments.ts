@@ -28,7 +28,12 @@ export class Instruments {
   readonly commits: Histogram<'engine'>;
   readonly durable: Gauge<'engine'>;
   readonly waiting: Gauge<'engine'>;
+  readonly oldestWaiting: Gauge<'engine'>;
+  readonly deadLetters: Gauge<'engine' | 'station'>;
   readonly spilled: Counter;
+  readonly spillMessages: Gauge;
+  readonly groups: Gauge<'state'>;
+  readonly findings: Gauge<'what' | 'severity'>;
   readonly cpu: Counter;
   readonly loop: Counter;
   readonly memory: Gauge;
@@ -116,6 +121,20 @@ export class Instruments {
     );
     this.durable = gauge('rvm_inbox_durable', '1 while every inbox can store.', 'engine');
     this.waiting = gauge('rvm_inbox_waiting_events', 'Events that wait for their first delivery.', 'engine');
+    this.oldestWaiting = gauge(
+      'rvm_inbox_oldest_waiting_seconds',
+      'How long the oldest event waits for its first delivery; 0 where none does.',
+      'engine',
+    );
+    this.deadLetters = gauge(
+      'rvm_inbox_dead_letters',
+      'Dead letters that nobody has dealt with.',
+      'engine',
+      'station',
+    );
+    this.spillMessages = gauge('rvm_spill_messages', 'Messages kept beside an inbox that cannot take them.');
+    this.groups = gauge('rvm_alarm_groups', 'Groups of alarm state nodes by their level.', 'state');
+    this.findings = gauge('rvm_watch_findings', 'What watch nodes have found.', 'what', 'severity');
     this.spilled = counter(
       'rvm_spilled_messages_total',
       'Messages kept beside an inbox that could not take them.',

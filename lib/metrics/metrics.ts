@@ -92,9 +92,11 @@ export class Metrics implements Meter {
   }
 
   async #tell(): Promise<string> {
-    const { stations, inboxes } = await this.#snapshot();
+    const { stations, inboxes, groups, findings } = await this.#snapshot();
     this.#showStations(stations);
     this.#showInboxes(inboxes);
+    this.#showGroups(groups);
+    this.#showFindings(findings);
     this.#showProcess();
     return this.#registry.metrics();
   }
@@ -114,15 +116,35 @@ export class Metrics implements Meter {
   }
 
   #showInboxes(inboxes: readonly InboxSnapshot[]): void {
-    const { durable, waiting } = this.#instruments;
-    for (const gauge of [durable, waiting]) gauge.reset();
+    const { durable, waiting, oldestWaiting, deadLetters, spillMessages } = this.#instruments;
+    for (const gauge of [durable, waiting, oldestWaiting, deadLetters]) gauge.reset();
+    spillMessages.set(sumOf(inboxes.map(({ spilled }) => spilled)));
     for (const [engine, all] of Map.groupBy(inboxes, (inbox) => inbox.engine)) {
       durable.set({ engine }, all.every(({ isDurable }) => isDurable) ? 1 : 0);
-      waiting.set(
-        { engine },
-        all.reduce((sum, inbox) => sum + inbox.waiting, 0),
-      );
+      waiting.set({ engine }, sumOf(all.map((inbox) => inbox.waiting)));
+      const ages = all.flatMap((inbox) => inbox.oldestWaiting ?? []);
+      if (ages.length > 0) oldestWaiting.set({ engine }, Math.max(...ages));
+      for (const { dead = {} } of all) this.#showDead(engine, dead);
     }
+  }
+
+  #showDead(engine: InboxSnapshot['engine'], dead: NonNullable<InboxSnapshot['dead']>): void {
+    for (const [key, count] of Object.entries(dead))
+      this.#instruments.deadLetters.inc({ engine, station: this.#stations.of(key) }, count);
+  }
+
+  #showGroups(groups: Snapshot['groups']): void {
+    const gauge = this.#instruments.groups;
+    gauge.reset();
+    if (groups === undefined) return;
+    gauge.set({ state: 'raised' }, groups.raised);
+    gauge.set({ state: 'released' }, groups.known - groups.raised);
+  }
+
+  #showFindings(findings: Snapshot['findings']): void {
+    const gauge = this.#instruments.findings;
+    gauge.reset();
+    for (const { what, severity, count } of findings) gauge.set({ what, severity }, count);
   }
 
   #showProcess(): void {
@@ -135,4 +157,8 @@ export class Metrics implements Meter {
     memory.set(process.memoryUsage.rss());
     started.set(performance.timeOrigin / 1000);
   }
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
 }

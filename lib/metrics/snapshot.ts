@@ -13,10 +13,27 @@ export interface InboxSnapshot {
   isDurable: boolean;
   /** Events that wait for their first delivery. */
   waiting: number;
+  /** Messages kept beside it. */
+  spilled: number;
+  /** Seconds since the oldest of those that wait came; 0 where none does. */
+  oldestWaiting?: number;
+  /** By key of the station: dead letters that nobody has dealt with. */
+  dead?: Readonly<Record<string, number>>;
+}
+
+/** Of one kind, over all *watch* nodes. */
+export interface FindingsSnapshot {
+  what: string;
+  severity: 'fault' | 'warning';
+  count: number;
 }
 
 /** What is so at the moment in which somebody asks, and is not counted. */
 export interface Snapshot {
   stations: readonly StationSnapshot[];
   inboxes: readonly InboxSnapshot[];
+  /** Groups of all *alarm state* nodes; absent where there is no such node. */
+  groups?: { known: number; raised: number };
+  /** Of every kind, those that there are none of too; none at all where there is no *watch*. */
+  findings: readonly FindingsSnapshot[];
 }

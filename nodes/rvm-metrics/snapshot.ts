@@ -11,7 +11,7 @@ export async function snapshotOf(RED: NodeAPI): Promise<Snapshot> {
     isConnected,
     isCircuitOpen: isHeldUp,
   }));
-  return { stations, inboxes: await Promise.all(openInboxes().map(inboxSnapshot)) };
+  return { stations, inboxes: await Promise.all(openInboxes().map(inboxSnapshot)), findings: [] };
 }
 
 async function inboxSnapshot({ inbox, place }: OpenInbox): Promise<InboxSnapshot> {
@@ -19,5 +19,6 @@ async function inboxSnapshot({ inbox, place }: OpenInbox): Promise<InboxSnapshot
     engine: place.folder === undefined ? 'postgres' : 'sqlite',
     isDurable: inbox.state().durable === true,
     waiting: inbox.allWaiting(),
+    spilled: 0,
   };
 }

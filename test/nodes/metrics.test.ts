@@ -3,7 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
-import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/node-red/scraped';
+import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/metrics/scraped';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 

@@ -14,6 +14,8 @@ const PROGRAMS = {
   openssl: [],
   pgbouncer: [],
   postgres: [],
+  prometheus: [],
+  promtool: [],
   psql: [],
   initdb: [],
   pg_basebackup: [],

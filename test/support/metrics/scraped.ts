@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { NodeRed } from './node-red';
+import type { NodeRed } from '../node-red/node-red';
 
 /** One time series as Prometheus reads it. */
 export interface Sample {
@@ -69,4 +69,22 @@ export function valueOf(
       sample.name === name && Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
   );
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
+}
+
+/** Ends of the names of the series of a histogram. */
+const PARTS = ['_bucket', '_sum', '_count'];
+
+/** The metric that a series is of. */
+export function metricOf({ types }: Pick<Scrape, 'types'>, series: string): string {
+  const part = PARTS.find((end) => series.endsWith(end)) ?? '';
+  const metric = series.slice(0, series.length - part.length);
+  return types.get(metric) === 'histogram' ? metric : series;
+}
+
+/** The labels that the series of a metric have, those of buckets apart. */
+export function labelsOf(scrape: Scrape, metric: string): string[] {
+  const series = scrape.samples.filter(({ name }) => metricOf(scrape, name) === metric);
+  const labels = new Set(series.flatMap(({ labels }) => Object.keys(labels)));
+  labels.delete('le');
+  return [...labels].sort();
 }

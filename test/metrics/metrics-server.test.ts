@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import type { RvmError } from '../../lib/error';
+import { readMetricsPlace, type MetricsPlace } from '../../lib/metrics/metrics-place';
+import { MetricsServer } from '../../lib/metrics/metrics-server';
+import { fullMetrics } from '../support/metrics/full-metrics';
+import { readScrape } from '../support/metrics/scraped';
+import { eventually } from '../support/time/patience';
+
+const LOOPBACK: MetricsPlace = { port: 0, host: '127.0.0.1' };
+
+describe('the metrics server', () => {
+  const open: MetricsServer[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((server) => server.close()));
+  });
+
+  interface Started {
+    server: MetricsServer;
+    faults: RvmError[];
+    url: () => string;
+  }
+
+  function start(
+    place = LOOPBACK,
+    metrics: Pick<ReturnType<typeof fullMetrics>, 'text' | 'contentType'> = fullMetrics(),
+  ): Started {
+    const faults: RvmError[] = [];
+    const server = new MetricsServer({
+      place,
+      metrics,
+      onListening: () => undefined,
+      onFault: (fault) => faults.push(fault),
+      againAfter: 20,
+    });
+    open.push(server);
+    server.open();
+    return { server, faults, url: () => server.url ?? assert.fail() };
+  }
+
+  async function listening(place?: MetricsPlace, metrics?: Parameters<typeof start>[1]): Promise<string> {
+    const { server, url } = start(place, metrics);
+    await eventually(() => server.url !== undefined, 'the server');
+    return url();
+  }
+
+  it('answers GET with the metrics, which nobody may keep', async () => {
+    const response = await fetch(await listening());
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);
+    assert.equal(response.headers.get('cache-control'), 'no-store');
+    assert.ok(readScrape(await response.text()).samples.length > 50);
+  });
+
+  it('answers HEAD by the same status, without metrics', async () => {
+    const response = await fetch(await listening(), { method: 'HEAD' });
+    assert.deepEqual([response.status, await response.text()], [200, '']);
+  });
+
+  it('answers 404 to every other path, and takes a query', async () => {
+    const url = await listening();
+    for (const path of ['/', '/metrics/', '/metricsx', '/flows', '//metrics'])
+      assert.equal((await fetch(new URL(url).origin + path)).status, 404, path);
+    assert.equal((await fetch(`${url}?name[]=up`)).status, 200);
+  });
+
+  it('answers 405 to every other method, and says which it takes', async () => {
+    const url = await listening();
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const response = await fetch(url, { method, ...(method === 'POST' && { body: 'x'.repeat(100_000) }) });
+      assert.deepEqual([response.status, response.headers.get('allow')], [405, 'GET, HEAD'], method);
+    }
+  });
+
+  it('tells nobody why the metrics could not be read', async () => {
+    const text = (): Promise<string> => Promise.reject(new Error('the phrase is: correct horse'));
+    const response = await fetch(await listening(LOOPBACK, { contentType: 'text/plain', text }));
+    assert.deepEqual([response.status, await response.text()], [500, 'The metrics could not be read.\n']);
+  });
+
+  it('takes twenty connections, and turns further ones away until one is free', async () => {
+    const { port } = new URL(await listening());
+    const sockets = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const socket = net.connect(Number(port), '127.0.0.1');
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    const asked = (): Promise<number | 'refused'> =>
+      fetch(`http://127.0.0.1:${port}/metrics`, { headers: { Connection: 'close' } }).then(
+        ({ status }) => status,
+        () => 'refused',
+      );
+    await eventually(async () => (await asked()) === 'refused', 'a connection too many');
+    for (const socket of sockets) socket.destroy();
+    await eventually(async () => (await asked()) === 200, 'a free connection');
+  });
+
+  it('says once that its port is taken, and has it when it is free', async () => {
+    const first = start();
+    await eventually(() => first.server.url !== undefined, 'the first');
+    const port = Number(new URL(first.url()).port);
+    const second = start({ ...LOOPBACK, port });
+    await eventually(() => second.faults.length > 0, 'the fault');
+    assert.equal(second.faults[0]?.code, 'NETWORK');
+    assert.match(second.faults[0]?.message ?? '', new RegExp(`port ${port} of 127.0.0.1 is in use`));
+    await first.server.close();
+    await eventually(() => second.server.url !== undefined, 'the second');
+    assert.equal(second.faults.length, 1);
+  });
+
+  it('says that an address is none of this machine', async () => {
+    const { faults } = start({ port: 0, host: '192.0.2.1' });
+    await eventually(() => faults.length > 0, 'the fault');
+    assert.equal(faults[0]?.code, 'BAD_INPUT');
+    assert.match(
+      faults[0]?.message ?? '',
+      /"192\.0\.2\.1" cannot be opened .* enter an address of this machine as host/,
+    );
+  });
+
+  it('frees its port at once, though a connection is open', async () => {
+    const { server, url } = start();
+    await eventually(() => server.url !== undefined, 'the server');
+    const socket = net.connect(Number(new URL(url()).port), '127.0.0.1');
+    await once(socket, 'connect');
+    const ended = once(socket, 'close');
+    await server.close();
+    await ended;
+  });
+});
+
+describe('rvmMetrics of settings.js', () => {
+  const refused = (setting: unknown): string => {
+    try {
+      readMetricsPlace(setting);
+    } catch (error) {
+      return error instanceof Error ? error.message : '';
+    }
+    return '';
+  };
+
+  it('serves nothing where it is absent or false', () => {
+    for (const setting of [undefined, null, false]) assert.equal(readMetricsPlace(setting), undefined);
+  });
+
+  it('is loopback and 9464 where it says nothing else', () => {
+    assert.deepEqual(readMetricsPlace({}), { port: 9464, host: '127.0.0.1' });
+    assert.deepEqual(readMetricsPlace({ port: 9000 }), { port: 9000, host: '127.0.0.1' });
+    assert.deepEqual(readMetricsPlace({ host: '::1' }), { port: 9464, host: '::1' });
+  });
+
+  it('takes a port from the environment, which is text', () => {
+    assert.deepEqual(readMetricsPlace({ port: '9000' }), { port: 9000, host: '127.0.0.1' });
+  });
+
+  it('refuses what is no object', () => {
+    for (const setting of [true, 9464, '9464', []])
+      assert.match(refused(setting), /is no object: write it as in rvmMetrics: \{ port/);
+  });
+
+  it('refuses what is no port', () => {
+    for (const port of [-1, 65_536, 1.5, 'nine', '', null, NaN])
+      assert.match(refused({ port }), /a port that is no whole number/);
+  });
+
+  it('refuses what is no host', () => {
+    for (const host of ['', ' ', 5, null, true])
+      assert.match(refused({ host }), /a host that is no name or address/);
+  });
+
+  it('names a setting that it does not know', () => {
+    assert.match(refused({ hots: '0.0.0.0' }), /has "hots", which is not known/);
+  });
+});
