@@ -3,9 +3,12 @@ import type { InboxState } from '../../lib/inbox/inbox';
 import { KeptSlots } from '../../lib/inbox/kept-slots';
 import { SlotWatchers } from '../../lib/inbox/slot-watchers';
 import { storeFailed, type AnyStore } from '../../lib/inbox/store/port';
+import type { AnyCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import { eventually, soon } from '../support/time/patience';
 
 const OWNER = 'alarms:yard';
+const NONE = { version: 0, isAll: true, slots: [] };
+const WRITTEN = [{ written: true }];
 const TOO_SLOW = { code: 'STORE_FAILED', message: /answers too slowly/ };
 
 describe('the slots of a store that does not answer', () => {
@@ -17,11 +20,9 @@ describe('the slots of a store that does not answer', () => {
     [state, answers] = [{ durable: true }, []];
     watchers = new SlotWatchers();
     const store: AnyStore = {
-      call: (name) =>
-        new Promise((resolve) => {
-          const give: unknown =
-            name === 'slots' ? { version: 0, isAll: true, slots: [] } : [{ written: true }];
-          answers.push(() => resolve(give as never));
+      call: <Name extends AnyCall>(name: Name) =>
+        new Promise<StoreCalls[Name]['give']>((resolve) => {
+          answers.push(() => resolve(name === 'slots' ? NONE : WRITTEN));
         }),
       close: async () => undefined,
     };
@@ -43,7 +44,7 @@ describe('the slots of a store that does not answer', () => {
     const asked = slots.slots(OWNER);
     await assert.rejects(soon(asked, 6), /not there after/);
     answerAll();
-    assert.deepEqual(await asked, { version: 0, isAll: true, slots: [] });
+    assert.deepEqual(await asked, NONE);
   });
 
   it('are asked for no more once a thousand questions wait, until it has answered', async () => {

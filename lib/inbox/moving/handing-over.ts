@@ -1,9 +1,11 @@
 import type { MoveProgress } from './move-progress';
 import { KEYS, type KeyName, type SourceFile } from './source-file';
+import { storeFailed } from '../store/port';
 import type { Target } from './target';
+import type { MovedSlotCounts } from './target-slots';
 
 /** What the database has taken over besides the messages that are final. */
-export interface HandedOver {
+export interface HandedOver extends MovedSlotCounts {
   /** Events that wait there now. */
   waiting: number;
   /** Dead letters that can be had again. */
@@ -15,7 +17,7 @@ export interface HandedOver {
 
 /**
  * The database takes over, in one transaction: before it the file counts, after it the database.
- * @throws Error of `pg`, and of SQLite
+ * @throws Error of `pg`, and of SQLite; RvmError STORE_FAILED where what flows keep is not there as it is in the file
  */
 export function handOver(source: SourceFile, target: Target, progress: MoveProgress): Promise<HandedOver> {
   return target.session.transaction(true, async () => {
@@ -28,7 +30,22 @@ export function handOver(source: SourceFile, target: Target, progress: MoveProgr
       const key = source.meta(name);
       if (key !== undefined && !(await target.addKey(name, key))) ownKeys.push(name);
     }
+    const slots = await moveSlots(source, target);
     await target.setProgress(source.id, { ...progress, isDone: true });
-    return { ...unfinished, quarantined: quarantine.length, ownKeys };
+    return { ...unfinished, ...slots, quarantined: quarantine.length, ownKeys };
   });
+}
+
+async function moveSlots(source: SourceFile, target: Target): Promise<MovedSlotCounts> {
+  const sum = { slots: 0, ownSlots: 0 };
+  for (const batch of source.slots()) {
+    const moved = await target.slots.add(source.id, batch);
+    if (moved === undefined)
+      throw storeFailed(
+        'a value that flows keep is not in the database as it is in the file: run this again',
+      );
+    sum.slots += moved.slots;
+    sum.ownSlots += moved.ownSlots;
+  }
+  return sum;
 }

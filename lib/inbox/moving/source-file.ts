@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { isJson } from '../../json/is-json';
 import { syncFolder } from '../file-system';
 import { alone } from '../sqlite/alone';
 import { sequenceIn } from '../sqlite/delivery-id';
 import { clockIn, DOUBTFUL, numberIn } from '../sqlite/meta';
 import { openDatabase } from '../sqlite/open';
 import { Openings, OPENINGS } from '../sqlite/openings';
+import { SLOT_CLOCK, SlotClock } from '../sqlite/slot-clock';
+import type { SlotRow } from '../store/slot-row';
 import { factsWithWarnings } from '../store/stored-message';
 import type { Quarantined } from '../store/protocol';
 import type { MovedMessage } from './moved-message';
@@ -24,6 +27,12 @@ export interface MovedEndpoint {
 /** What was quarantined, and for how long already, in milliseconds. */
 export interface MovedQuarantined extends Quarantined {
   age: number;
+}
+
+/** What flows keep of one owner, each with the time that is left of it. */
+export interface MovedSlots {
+  owner: string;
+  slots: SlotRow[];
 }
 
 /** The keys of an inbox, as `meta` has them. */
@@ -55,6 +64,9 @@ const SQL = {
   former: `SELECT 1 FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
   endpoints: 'SELECT endpoint, node, is_current FROM endpoint ORDER BY endpoint, node',
   quarantine: 'SELECT endpoint, address, facts, bytes, stored FROM quarantine ORDER BY id',
+  slots:
+    'SELECT owner, name, version, value, ends FROM slot WHERE value IS NOT NULL AND (owner, version) > (?, ?) ORDER BY owner, version',
+  slotsWritten: 'SELECT max(written) AS written FROM slot',
   meta: 'SELECT value FROM meta WHERE name = ?',
   setMeta: 'INSERT INTO meta VALUES (?, ?)',
 } as const;
@@ -138,6 +150,18 @@ export class SourceFile {
     }));
   }
 
+  /** What flows keep, a few of one owner at a time; each batch is read whole, as with messages. */
+  *slots(): Generator<MovedSlots> {
+    const clock = this.#slotClock();
+    for (let after = { owner: '', version: 0 }; ;) {
+      const batch = this.#slotBatch(after, clock);
+      const last = batch.slots.at(-1);
+      if (last === undefined) return;
+      yield batch;
+      after = { owner: batch.owner, version: last.version };
+    }
+  }
+
   /** What the file has under this name in `meta`. */
   meta(name: string): string | undefined {
     const value = this.#statements.meta.get(name)?.['value'];
@@ -178,6 +202,20 @@ export class SourceFile {
     return batch;
   }
 
+  #slotBatch(after: { owner: string; version: number }, clock: SlotClock): MovedSlots {
+    const slots: SlotRow[] = [];
+    let size = 0;
+    let owner: string | undefined;
+    for (const row of this.#statements.slots.iterate(after.owner, after.version)) {
+      owner ??= String(row['owner']);
+      if (owner !== row['owner'] || slots.length === STEP || size > STEP_BYTES) break;
+      const slot = slotOf(row, clock);
+      slots.push(slot);
+      size += slot.value?.length ?? 0;
+    }
+    return { owner: owner ?? '', slots };
+  }
+
   #message(row: Row): MovedMessage {
     const { alarm = null, again = null } = row;
     return {
@@ -212,6 +250,17 @@ export class SourceFile {
     return isDoubtful ? factsWithWarnings(facts, ['may-repeat']) : facts;
   }
 
+  /** As Node-RED would have it that starts now. */
+  #slotClock(): SlotClock {
+    const begun = performance.now();
+    return new SlotClock({
+      kept: this.meta(SLOT_CLOCK),
+      written: Number(this.#statements.slotsWritten.get()?.['written'] ?? 0),
+      steady: () => performance.now() - begun,
+      wall: Date.now,
+    });
+  }
+
   #age(row: Row): number {
     return Math.round(this.#clock) - Number(row['stored']);
   }
@@ -221,6 +270,16 @@ export class SourceFile {
     this.#statements.setMeta.run(MOVE_ID, id);
     return id;
   }
+}
+
+function slotOf({ name, version, value, ends }: Row, clock: SlotClock): SlotRow {
+  return {
+    name: String(name),
+    version: Number(version),
+    // What a damaged disk has changed: as the inbox gives it.
+    value: isJson(String(value)) ? String(value) : 'null',
+    ...(typeof ends === 'number' && { left: ends - clock.now() }),
+  };
 }
 
 function bytesIn(value: SQLOutputValue | undefined): Uint8Array | null {

@@ -10,6 +10,7 @@ import type { MessageThere } from './new-there';
 import type { MovedEndpoint, MovedQuarantined } from './source-file';
 import { targetStatements, type TargetStatements } from './target-statements';
 import { TargetSession } from './target-session';
+import { TargetSlots } from './target-slots';
 
 /** A message there, to be compared. */
 export interface FoundMessage extends ComparedMessage {
@@ -19,11 +20,14 @@ export interface FoundMessage extends ComparedMessage {
 /** The tables of an inbox in PostgreSQL, as far as messages are moved to them. Each call is to be made within a transaction of `session`. */
 export class Target {
   readonly session: TargetSession;
+  readonly slots: TargetSlots;
   readonly #statements: TargetStatements;
 
   constructor(session: Session, schema: string) {
     this.session = new TargetSession(session);
-    this.#statements = targetStatements(tablesOf(schema));
+    const tables = tablesOf(schema);
+    this.slots = new TargetSlots(this.session, tables);
+    this.#statements = targetStatements(tables);
   }
 
   /** Undefined where the move of this file has not begun. */

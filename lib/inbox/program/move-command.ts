@@ -69,12 +69,17 @@ function alreadyMoved(folder: string): string[] {
 }
 
 function report(moved: Moved, folder: string, title: string): string[] {
-  const { same, known, overtaken, waiting, dead, quarantined, ownKeys, aside } = moved;
+  const { same, known, overtaken, waiting, dead, quarantined, slots, ownSlots, ownKeys, aside } = moved;
   const rest: [count: number, line: string][] = [
     [known, `${counted(known, 'message')} had been there before, and stay as they are there.`],
     [overtaken, `${counted(overtaken, 'message')} of the past were changed or removed there meanwhile.`],
     [dead, `${counted(dead, 'dead letter')} can be delivered again from the sidebar.`],
     [quarantined, `${counted(quarantined, 'message')} in quarantine.`],
+    [slots, `${counted(slots, 'value')} that flows keep, as the groups of alarm state.`],
+    [
+      ownSlots,
+      `${counted(ownSlots, 'value')} that flows keep had been there before, and stay as they are there.`,
+    ],
   ];
   return [
     `Moved ${folder} to ${title}: ${counted(same, 'message')}, compared row by row; ${waiting} of them wait to be delivered.`,

@@ -123,7 +123,7 @@ describe('slots in a database that instances share', () => {
     const seen = new Map<string, number>();
     const order: number[] = [];
     let since = 0;
-    let isWriting = true;
+    const writing = { isOver: false };
     const look = async (): Promise<void> => {
       const { version, slots } = await read(reader, since);
       for (const slot of slots) {
@@ -134,7 +134,7 @@ describe('slots in a database that instances share', () => {
       since = version;
     };
     const reading = (async () => {
-      while (isWriting) await look();
+      while (!writing.isOver) await look();
       await look();
     })();
     const rounds = 60;
@@ -148,7 +148,7 @@ describe('slots in a database that instances share', () => {
           ]);
       }),
     );
-    isWriting = false;
+    writing.isOver = true;
     await reading;
     assert.deepEqual(
       order,

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import type { StoreSession } from '../../support/postgres/store-session';
+import { newMessage } from '../../../lib/inbox/store/stored-message';
+import { MovingStand } from '../../support/inbox/moving';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { needs } from '../../support/suite/programs';
+import { proven } from '../samples';
+
+const OWNER = 'alarms:yard';
+const DAY = 24 * 60 * 60 * 1000;
+
+describe('slots that were moved', () => {
+  let server: PostgresServer;
+  let stand: MovingStand;
+  let count = 0;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await PostgresServer.start();
+  });
+  after(() => server?.remove());
+  beforeEach(async () => {
+    count += 1;
+    stand = await MovingStand.make(server, `slots${count}`);
+  });
+  afterEach(() => stand.remove());
+
+  const put = (owner: string, name: string, value?: string, lasts?: number): void => {
+    const write = { name, ...(value !== undefined && { value }), ...(lasts !== undefined && { lasts }) };
+    stand.file.ask('putSlots', { owner, writes: [write] });
+  };
+  const read = async (instance: StoreSession, owner = OWNER) =>
+    (await instance.call('slots', { owner, since: 0 })).slots;
+  const contents = async (instance: StoreSession, owner = OWNER) =>
+    (await read(instance, owner)).map(({ name, value }) => [name, value]);
+
+  it('have their values and the time that is left of them, and those removed do not come back', async () => {
+    put(OWNER, 'a\u0000', '{"a":"\\u0000"}', DAY);
+    put(OWNER, 'b', '1');
+    put(OWNER, 'c', '2', 0);
+    put(OWNER, 'gone', '3');
+    put(OWNER, 'gone');
+    put('watch:', 'a', '4');
+    stand.file.now = DAY / 4;
+    stand.file.ask('ping', undefined);
+    const { slots, ownSlots } = await stand.moved();
+    assert.deepEqual([slots, ownSlots], [4, 0]);
+    const instance = await stand.instance();
+    assert.deepEqual(await contents(instance), [
+      ['a\u0000', '{"a":"\\u0000"}'],
+      ['b', '1'],
+      ['c', '2'],
+    ]);
+    assert.deepEqual(await contents(instance, 'watch:'), [['a', '4']]);
+    const [a, b, c] = (await read(instance)).map(({ left }) => left);
+    assert.ok(a !== undefined && a > DAY / 2 && a <= (3 * DAY) / 4, `left: ${a}`);
+    assert.equal(b, undefined);
+    assert.ok(c !== undefined && c <= 0, `left: ${c}`);
+  });
+
+  it('are all there, however many they are', async () => {
+    const names = Array.from({ length: 450 }, (_, number) => `${number}`);
+    for (const owner of ['alarms:a', 'alarms:b'])
+      stand.file.ask('putSlots', { owner, writes: names.map((name) => ({ name, value: `"${owner}"` })) });
+    assert.equal((await stand.moved()).slots, 900);
+    const instance = await stand.instance();
+    for (const owner of ['alarms:a', 'alarms:b'])
+      assert.deepEqual(
+        await contents(instance, owner),
+        names.map((name) => [name, `"${owner}"`]),
+      );
+  });
+
+  it('leave those as they are that are there already, and tell the instances of the others', async () => {
+    const instance = await stand.instance();
+    await instance.call('putSlots', { owner: OWNER, writes: [{ name: 'a', value: '"there"' }] });
+    const heard: unknown[] = [];
+    const { client } = instance.session;
+    client.on('notification', ({ payload = '' }) => heard.push(payload.split(' ').at(-1)));
+    await client.query('LISTEN "rvm rvm"');
+    put(OWNER, 'a', '"file"');
+    put(OWNER, 'b', '"file"');
+    put('watch:', 'a', '1');
+    const { slots, ownSlots } = await stand.moved();
+    assert.deepEqual([slots, ownSlots], [2, 1]);
+    assert.deepEqual(await contents(instance), [
+      ['a', '"there"'],
+      ['b', '"file"'],
+    ]);
+    assert.deepEqual(new Set(heard), new Set([OWNER, 'watch:']));
+  });
+
+  it('are there once where the move was ended before its end', async () => {
+    put(OWNER, 'a', '1');
+    stand.file.accept([newMessage(proven()), newMessage(proven())]);
+    await assert.rejects(
+      stand.move((step) => {
+        if (step === 'compared') throw new Error('ended here');
+      }),
+      /ended here/,
+    );
+    const instance = await stand.instance();
+    assert.deepEqual(await contents(instance), []);
+    put(OWNER, 'a', '2');
+    assert.equal((await stand.moved()).slots, 1);
+    assert.deepEqual(await contents(instance), [['a', '2']]);
+  });
+});
