@@ -4,6 +4,7 @@ import { Aedes, type PublishPacket } from 'aedes';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { example } from '../support/examples/examples';
 import { SandboxOfExample, tabEnv, withChanges } from '../support/examples/example-sandbox';
+import { letSandboxOut } from '../support/examples/trial';
 import { PHRASE } from '../support/node-red/flows';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
@@ -89,6 +90,7 @@ describe('example 06, an alarm over MQTT', () => {
     nodeRed = await NodeRed.start({ settings: 'mqttReconnectTime: 200,' });
     await nodeRed.deploy(flow(broker.port));
     sandbox = await SandboxOfExample.of(nodeRed);
+    await letSandboxOut(nodeRed, example('06'));
     await nodeRed.logged(/Connected to broker/);
   });
 

@@ -4,6 +4,7 @@ import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { example, packagesFor } from '../support/examples/examples';
 import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { letSandboxOut } from '../support/examples/trial';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { barAt } from '../support/node-red/video-flow';
 import { needs } from '../support/suite/programs';
@@ -93,6 +94,7 @@ describe('example 07, an alarm as e-mail', () => {
     await server.start();
     nodeRed = await NodeRed.start({ palette: packagesFor('07'), flows: flow(server.port) });
     sandbox = await SandboxOfExample.of(nodeRed);
+    await letSandboxOut(nodeRed, example('07'));
   });
 
   after(async () => {

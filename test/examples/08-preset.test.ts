@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { example } from '../support/examples/examples';
 import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { letSandboxOut } from '../support/examples/trial';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 
 /** Two that can move, as the example names them, and a fixed one. */
@@ -36,6 +37,7 @@ describe('example 08, a preset before the picture', () => {
   before(async () => {
     nodeRed = await NodeRed.start({ settings: 'fileWorkingDirectory: __dirname,', flows: flow() });
     sandbox = await SandboxOfExample.of(nodeRed);
+    await letSandboxOut(nodeRed, example('08'));
   });
 
   after(() => nodeRed?.stopAndRemove());

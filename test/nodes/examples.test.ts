@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { EXAMPLES, example, packagesFor } from '../support/examples/examples';
+import { letSandboxOut } from '../support/examples/trial';
 import { burntInSecond } from '../support/rtsp/burnt-in-second';
 import { bytesOf } from '../support/node-red/message-part';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -57,6 +58,7 @@ for (const version of NODE_RED_VERSIONS) {
       const often = { 'rvm-example-03-cloud': { sandboxEvents: 30 } };
       const nodes = example('03', { 'rvm-example-03-video': 'video' });
       await nodeRed.deploy(nodes.map((node) => ({ ...node, ...often[node.id as keyof typeof often] })));
+      await letSandboxOut(nodeRed, nodes);
       const video = await nodeRed.message('video');
       assert.equal(await burntInSecond(String(video.payload)), eventSecond(video));
     });

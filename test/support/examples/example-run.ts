@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { SandboxOfExample, withChanges, type AlarmToRaise, type RaisedAlarm } from './example-sandbox';
+import { letSandboxOut, press } from './trial';
 import { example, packagesFor } from './examples';
 import { inboxesOpen } from '../node-red/inboxes-open';
 import { NodeRed, probe, type FlowNode, type StartOptions } from '../node-red/node-red';
@@ -13,6 +14,8 @@ export interface RunOptions extends StartOptions {
   constants?: Record<string, Record<string, string>>;
   /** Further nodes on the tab of the example, or others in the place of some. */
   edit?: (nodes: FlowNode[]) => FlowNode[];
+  /** Alarms of the sandbox stay in the building, as in an example that nobody has touched. Otherwise a trial lets them out. */
+  closed?: boolean;
 }
 
 /** One example in a Node-RED of its own, with its sandbox, whose alarms come only when a test raises them. */
@@ -21,14 +24,15 @@ export class ExampleRun {
     public nodeRed: NodeRed,
     readonly flow: readonly FlowNode[],
     private readonly startOptions: StartOptions,
+    private readonly isClosed: boolean,
   ) {}
 
   /** @param digits those that the name of the example begins with */
   static async start(digits: string, options: RunOptions = {}): Promise<ExampleRun> {
-    const { beside, changes, constants, edit = (nodes) => nodes, ...further } = options;
+    const { beside, changes, constants, edit = (nodes) => nodes, closed = false, ...further } = options;
     const flow = edit(changedFlow(digits, { beside, changes, constants }));
     const startOptions = { palette: packagesFor(digits), ...further };
-    const run = new ExampleRun(await NodeRed.start(startOptions), flow, startOptions);
+    const run = new ExampleRun(await NodeRed.start(startOptions), flow, startOptions, closed);
     try {
       await run.deploy();
     } catch (error) {
@@ -58,9 +62,8 @@ export class ExampleRun {
   }
 
   /** Presses the button of an inject node. */
-  async press(id: string): Promise<void> {
-    const response = await fetch(`${this.nodeRed.url}/inject/${id}`, { method: 'POST' });
-    assert.ok(response.ok, `the button of ${id}: ${response.status}`);
+  press(id: string): Promise<void> {
+    return press(this.nodeRed, id);
   }
 
   get sandboxUrl(): string {
@@ -78,6 +81,7 @@ export class ExampleRun {
     const isReady = (): boolean => /sandbox/.test(this.nodeRed.statuses(webhook.id, seen).at(-1) ?? '');
     await this.nodeRed.until(isReady, 'the sandbox');
     await inboxesOpen(this.nodeRed);
+    if (!this.isClosed) await letSandboxOut(this.nodeRed, this.flow);
   }
 }
 

@@ -43,6 +43,38 @@ export const STANDING_TIME = `standingTime: (() => {
     });
   })(),`;
 
+/**
+ * JavaScript of a setting: timers that wait for so long, in milliseconds, stand until `advance` moves them; all else goes on. For
+ * a time that no test can wait for.
+ */
+export function standingTimers(ms: number): string {
+  return `standingTimers: (() => {
+    const [begin, end] = [setTimeout, clearTimeout];
+    const waiting = new Map();
+    globalThis.setTimeout = (act, ms, ...args) => {
+      const timer = begin(act, ms, ...args);
+      if (ms !== ${ms}) return timer;
+      end(timer);
+      waiting.set(timer, { left: ms, act: () => act(...args) });
+      console.log('A timer stands at ' + ms + ' ms.');
+      return timer;
+    };
+    globalThis.clearTimeout = (timer) => {
+      waiting.delete(timer);
+      end(timer);
+    };
+    process.on('message', (message) => {
+      for (const [timer, standing] of waiting) {
+        standing.left -= message.advance;
+        if (standing.left > 0) continue;
+        waiting.delete(timer);
+        standing.act();
+      }
+      console.log('The clock was moved.');
+    });
+  })(),`;
+}
+
 /** Waits until such a Node-RED has a timer that it did not have when its log was so long. Milliseconds. */
 export function timerStands(nodeRed: NodeRed, ms: number, from: number): Promise<void> {
   return nodeRed.logged(new RegExp(`A timer stands at ${ms} ms`), from);
