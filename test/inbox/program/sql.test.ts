@@ -129,6 +129,11 @@ describe('rvm-inbox sql', () => {
     assert.equal((await store.call('list', { state: 'all', limit: 10 })).length, 3);
     assert.equal((await store.call('instances', undefined)).length, 1);
     assert.equal(await store.call('isKnown', { station: 'north', id: 'none' }), false);
+    await store.call('putSlots', { owner: 'o', writes: [{ name: 'a', value: '1' }, { name: 'b' }] });
+    await store.call('dropSlots', { owner: 'o' });
+    assert.deepEqual((await store.call('slots', { owner: 'o', since: 0 })).slots, []);
+    assert.deepEqual(await store.call('slotOwners', ''), []);
+    assert.deepEqual(await store.call('slotVersions', ['o']), { o: 2 });
     while (await store.call('tidy', { keys: -1, bodies: -1 }));
     await store.call('ping', undefined);
     assert.deepEqual(await store.call('list', { state: 'all', limit: 10 }), []);
