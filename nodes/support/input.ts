@@ -73,12 +73,24 @@ export function onInput(
   });
 }
 
+/** A failure for Catch nodes, as output 2 of others has it. */
+export function toCatchNodes(thrown: unknown, { msg, done }: Pick<InputCall, 'msg' | 'done'>): void {
+  const failure = asRvmError(thrown, msg);
+  try {
+    msg.error = messageError(failure);
+  } finally {
+    done(failure);
+  }
+}
+
+function messageError({ message, code, cause }: RvmError): MessageError {
+  return { message, code, cause: { ...cause } };
+}
+
 /** Output 2 where it is wired, else Catch nodes; those too if the message itself cannot be sent on. */
 function fail(node: Node, failure: RvmError, { msg, send, done }: InputCall): void {
-  const { message, code, cause } = failure;
-  const error = { message, code, cause: { ...cause } } satisfies MessageError;
   try {
-    msg.error = error;
+    msg.error = messageError(failure);
     if (!isWired(node, FAILED_OUTPUT)) return done(failure);
     send([null, msg]);
   } catch {

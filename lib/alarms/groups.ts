@@ -1,0 +1,110 @@
+import { newGroup, type Group } from './group';
+import { UNKNOWN_GROUP } from './group-name';
+import { DOWN, type Level } from './level';
+import { storedLevel } from './slot-form';
+import type { Slot, SlotWrite } from './slots';
+
+const LEVEL = 'group/';
+const RAISED = 'event/';
+/** Each is said at the start. */
+const MOST = 10_000;
+
+export function levelSlot({ name }: Group): string {
+  return LEVEL + name;
+}
+
+export function raisedSlot({ name }: Group): string {
+  return RAISED + name;
+}
+
+export interface News {
+  group: Group;
+  /** True where it is raised, and was said to be released while the store failed. */
+  isContrary: boolean;
+}
+
+/** The groups of an alarm state, as far as one instance knows them. Bounded. */
+export class Groups {
+  readonly #groups = new Map<string, Group>();
+
+  constructor(
+    private readonly instance: string,
+    private readonly most = MOST,
+  ) {}
+
+  all(): IterableIterator<Group> {
+    return this.#groups.values();
+  }
+
+  /** One that is not kept may be looked at, and is forgotten. */
+  peek(name: string): Group {
+    return this.#groups.get(name) ?? newGroup(name);
+  }
+
+  /** Its place from now on; that of all that are too many where there is none left. */
+  keep(name: string): Group {
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    if (this.#groups.size >= this.most && name !== UNKNOWN_GROUP) return this.keep(UNKNOWN_GROUP);
+    const group = newGroup(name);
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  /** Where there is no place left: the group that is kept for longest, of those that are quiet, makes one. @returns what is to be removed */
+  makeRoomFor(name: string): { group: Group; writes: SlotWrite[] } | undefined {
+    if (this.#groups.size < this.most || this.#groups.has(name)) return undefined;
+    const group = [...this.#groups.values()].find(isQuiet);
+    if (group === undefined) return undefined;
+    this.#groups.delete(group.name);
+    const names = [levelSlot(group), raisedSlot(group)];
+    return { group, writes: names.map((slot) => ({ name: slot, value: undefined })) };
+  }
+
+  /** What another instance, or a former run, has written. @returns the group whose level is news */
+  adopt(slot: Slot, now: number): News | undefined {
+    if (slot.name.startsWith(RAISED)) this.#adoptRaised(slot);
+    return slot.name.startsWith(LEVEL) ? this.#adoptLevel(slot, now) : undefined;
+  }
+
+  /** @param slots all there are in the store: what is not there, is gone, but for what is raised */
+  retain(slots: readonly Slot[]): void {
+    const there = new Set(slots.map(({ name }) => name));
+    for (const group of this.#groups.values()) {
+      if (there.has(levelSlot(group))) continue;
+      group.version = 0;
+      group.raisedVersion = 0;
+      if (group.level.raised) group.isAhead = true;
+      else if (!group.isAhead && group.line === undefined) this.#groups.delete(group.name);
+    }
+  }
+
+  #adoptRaised(slot: Slot): void {
+    const group = this.keep(slot.name.slice(RAISED.length));
+    if (slot.version === group.raisedVersion) return;
+    group.raisedVersion = slot.value === undefined ? 0 : slot.version;
+    if (!group.isAhead && typeof slot.value === 'string') group.raised = slot.value;
+  }
+
+  #adoptLevel(slot: Slot, now: number): News | undefined {
+    const group = this.keep(slot.name.slice(LEVEL.length));
+    if (slot.version === group.version) return undefined;
+    const { level = DOWN, raiser, by } = storedLevel(slot, now) ?? {};
+    group.version = slot.value === undefined ? 0 : slot.version;
+    const isOurs = by === this.instance;
+    // What was done while the store failed goes there; unless it is raised there by another, and for longer.
+    if (group.isAhead && (isOurs || !lastsLonger(level, group.level))) return undefined;
+    const isContrary = group.isAhead && !group.level.raised;
+    Object.assign(group, { level, raiser, isOurs, isAhead: false, durableUntil: level.until });
+    return { group, isContrary };
+  }
+}
+
+/** True for one that nothing would be lost of. */
+function isQuiet({ level, isAhead, line }: Group): boolean {
+  return !level.raised && level.counted.length === 0 && !isAhead && line === undefined;
+}
+
+function lastsLonger(level: Level, other: Level): boolean {
+  return level.raised && (!other.raised || level.until > other.until);
+}

@@ -1,0 +1,60 @@
+import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/alarm-settings';
+import { KEY, keyFromName } from '../rvm-central-station/key';
+import { fillAbsent } from '../support/editor/fill-absent';
+import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
+
+const OUTPUTS = ['state', 'extended', 'held'] as const;
+
+/** True, or the reason: nothing, for the name has one in it, or a short name. */
+function keyOrReason(node: EditorNode, value: unknown): boolean | string {
+  const key = trimmed(value);
+  return key === '' || isVariable(key) || KEY.test(key) || node._('rvm-alarm-state.errors.key');
+}
+
+RED.nodes.registerType('rvm-alarm-state', {
+  category: 'remote monitoring',
+  color: '#9fb8c8',
+  icon: 'rvm-alarm-state.svg',
+  inputs: 1,
+  outputs: 3,
+  defaults: {
+    name: { value: '' },
+    configVersion: { value: 1 },
+    key: { value: '', validate: reasoned(keyOrReason) },
+    inbox: { value: '', type: 'rvm-inbox', required: false },
+    group: { value: 'site' },
+    hold: { value: 30, validate: reasoned((node, value) => numberOrReason(node, value, 1, LONGEST_HOLD)) },
+    ignoreOlder: { value: 300, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+    count: { value: 1, validate: reasoned((node, value) => wholeOrReason(node, value, 1, MOST_COUNTED)) },
+    within: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 1, LONGEST_HOLD)) },
+    classes: { value: '' },
+    sandbox: { value: false },
+    repeat: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 0, LONGEST_HOLD)) },
+  },
+  paletteLabel() {
+    return this._('rvm-alarm-state.label.node');
+  },
+  label() {
+    return this.name || this._('rvm-alarm-state.label.node');
+  },
+  labelStyle() {
+    return this.name ? 'node_label_italic' : '';
+  },
+  outputLabels(index) {
+    return this._(`rvm-alarm-state.output.${OUTPUTS[index] ?? 'state'}`);
+  },
+  oneditprepare() {
+    fillAbsent(this, 'node');
+    const showKey = (): void => {
+      const proposal = keyFromName(String($('#node-input-name').val()));
+      $('#node-input-key').attr('placeholder', proposal || this._('rvm-alarm-state.placeholder.key'));
+    };
+    $('#node-input-name').on('input change', showKey);
+    showKey();
+  },
+  oneditsave() {
+    // So that another name later is not another state.
+    const key = $('#node-input-key');
+    if (trimmed(key.val()) === '') key.val(keyFromName(String($('#node-input-name').val())));
+  },
+});

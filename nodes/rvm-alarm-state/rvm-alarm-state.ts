@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
+import { alarmEventOf } from '../../lib/alarms/alarm-event';
+import type { AlarmSettings } from '../../lib/alarms/alarm-settings';
+import { AlarmState, type EventOutcome } from '../../lib/alarms/alarm-state';
+import { controlOf } from '../../lib/alarms/control';
+import type { InboxClaim } from '../../lib/inbox/inboxes';
+import { isRecord } from '../../lib/json/json-record';
+import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
+import type { InboxNode } from '../rvm-inbox/inbox-node';
+import { onFlows } from '../support/flow-run';
+import { deliveryIdOf } from '../support/hold-event';
+import { toCatchNodes } from '../support/input';
+import { registerNode } from '../support/register';
+import {
+  textOf,
+  unsetTogether,
+  unsetVariableError,
+  unsetVariables,
+  type Properties,
+  type UnsetVariables,
+} from '../support/settings';
+import { unsetStatus } from '../support/status';
+import { addAlarmState, countSharing, type LivingAlarmState } from './alarm-states';
+import { alarmStatus } from './alarm-status';
+import { groupingOf, keyOf, settingsOf } from './settings-of';
+import { becomeState, eventIn, raisedJson, stateMessage } from './state-message';
+
+const EXTENDED_OUTPUT = 1;
+const HELD_OUTPUT = 2;
+
+type FlowMessage = NodeMessage & Record<string, unknown>;
+type Send = (msg: (NodeMessage | null)[]) => void;
+
+/** One *alarm state* node. */
+class AlarmStateNode implements LivingAlarmState {
+  readonly nodeId: string;
+  readonly shared: string;
+  readonly #owner: string;
+  readonly #settings: AlarmSettings;
+  readonly #unset: UnsetVariables | undefined;
+  readonly #hasWrongSetting: boolean;
+  readonly #claim: InboxClaim;
+  readonly #state: AlarmState;
+  readonly #end: (() => void)[];
+  #shown: NodeStatus | undefined;
+  #isShowing = false;
+  #isClosed = false;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+    config: NodeDef,
+  ) {
+    const properties: Properties = { ...config };
+    const inboxNode = this.#findInbox(textOf(properties, 'inbox'));
+    const key = keyOf(properties, node.id);
+    this.#unset = unsetTogether(unsetVariables(properties), inboxNode?.unsetVariables);
+    this.#settings = settingsOf(properties);
+    this.#hasWrongSetting = key === undefined || groupingOf(properties) === undefined;
+    if (this.#hasWrongSetting && this.#unset === undefined)
+      node.error(RED._('rvm-alarm-state.errors.setting'));
+    this.#claim = claimInbox(RED, inboxNode?.place);
+    this.#owner = `alarms:${key ?? node.id}`;
+    this.nodeId = node.id;
+    this.shared = `${inboxNode?.place?.store ?? ''} ${this.#owner}`;
+    this.#state = new AlarmState({
+      slots: this.#claim.inbox,
+      owner: this.#owner,
+      settings: this.#settings,
+      instance: randomUUID(),
+      say: (said) => this.#send([stateMessage(said)]),
+      changed: () => this.#showSoon(),
+    });
+    this.#end = [addAlarmState(this), onFlows(RED, 'started', () => void this.#state.start())];
+    node.status(this.#status());
+  }
+
+  raised(): string[] {
+    return this.#state.raised();
+  }
+
+  /** @returns once it is done, where that takes a while. @throws RvmError BAD_INPUT, CONFIG_MISSING */
+  take(msg: FlowMessage, send: Send): void | Promise<void> {
+    if (this.#unset !== undefined) throw unsetVariableError(this.#unset);
+    const { webhook } = msg;
+    if (!isRecord(webhook)) return this.#state.control(controlOf(msg.topic, msg.group, msg.minutes));
+    const event = eventIn(msg);
+    const read = alarmEventOf(webhook, event, this.#settings.group);
+    const outcome = this.#state.event(read, () => raisedJson(webhook, event));
+    if (!(outcome instanceof Promise)) return this.#leave(msg, outcome, send);
+    return outcome.then((settled) => this.#leave(msg, settled, send));
+  }
+
+  /** @param removed the node is deleted or disabled */
+  async close(removed: boolean): Promise<void> {
+    this.#isClosed = true;
+    for (const end of this.#end) end();
+    await this.#state.close();
+    if (removed) await this.#forget().catch(() => undefined);
+    this.#claim.release();
+  }
+
+  #leave(msg: FlowMessage, outcome: EventOutcome, send: Send): void {
+    if (this.#isClosed) return;
+    if (outcome.output === 'state') {
+      becomeState(msg, outcome.group, outcome.raised);
+      return send([msg]);
+    }
+    if (outcome.output === 'held') {
+      msg.reason = outcome.reason;
+      if (outcome.counted !== undefined) msg.held = { events: outcome.counted, of: this.#settings.count };
+    }
+    // The flow behind may change the message.
+    const deliveryId = outcome.isDurable ? deliveryIdOf(msg) : '';
+    const output = outcome.output === 'held' ? HELD_OUTPUT : EXTENDED_OUTPUT;
+    send([...Array<null>(output).fill(null), msg]);
+    if (deliveryId !== '') this.#settle(deliveryId);
+  }
+
+  /** What has no lease here has not to be settled. One that cannot be now comes again. */
+  #settle(deliveryId: string): void {
+    for (const inbox of allInboxes()) {
+      if (inbox.leaseOf(deliveryId) === undefined) continue;
+      inbox.settle(deliveryId, { action: 'done' }).catch(() => undefined);
+    }
+  }
+
+  #send(messages: NodeMessage[]): void {
+    if (!this.#isClosed) this.node.send(messages);
+  }
+
+  #findInbox(id: string): InboxNode | undefined {
+    if (id === '') return undefined;
+    const inbox = this.RED.nodes.getNode(id) as InboxNode | null | undefined;
+    if (!inbox) this.node.error(this.RED._('rvm-alarm-state.errors.noInbox'));
+    return inbox ?? undefined;
+  }
+
+  #showSoon(): void {
+    if (this.#isShowing || this.#isClosed) return;
+    this.#isShowing = true;
+    setImmediate(() => {
+      this.#isShowing = false;
+      this.#show();
+    });
+  }
+
+  #show(): void {
+    const current = this.#status();
+    if (this.#isClosed || (current.text === this.#shown?.text && current.fill === this.#shown?.fill)) return;
+    this.#shown = current;
+    this.node.status(current);
+  }
+
+  #status(): NodeStatus {
+    if (this.#unset !== undefined) return unsetStatus(this.RED, this.#unset);
+    return alarmStatus(this.RED, {
+      state: this.#state,
+      count: this.#settings.count,
+      sharing: countSharing(this),
+      hasWrongSetting: this.#hasWrongSetting,
+    });
+  }
+
+  /** A node that is only disabled comes back with its state; what other instances may use stays as well. */
+  async #forget(): Promise<void> {
+    let isInFlows = false;
+    this.RED.nodes.eachNode(({ id }) => {
+      if (id === this.node.id) isInFlows = true;
+    });
+    if (isInFlows || countSharing(this) > 0) return;
+    const { inbox } = this.#claim;
+    if ((await inbox.instances()).length === 0) await inbox.dropSlots(this.#owner);
+  }
+}
+
+function build(RED: NodeAPI, node: Node, config: NodeDef): void {
+  const alarms = new AlarmStateNode(RED, node, config);
+  node.on('input', (msg, send, done) => {
+    const refuse = (thrown: unknown): void => toCatchNodes(thrown, { msg, done });
+    try {
+      const taking = alarms.take(msg, send);
+      if (taking === undefined) done();
+      else taking.then(() => done(), refuse);
+    } catch (error) {
+      refuse(error);
+    }
+  });
+  node.on('close', (removed: boolean, done: () => void) => void alarms.close(removed).finally(done));
+}
+
+export = (RED: NodeAPI): void => {
+  registerNode(RED, 'rvm-alarm-state', (node, config: NodeDef) => build(RED, node, config));
+};
