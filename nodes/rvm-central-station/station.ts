@@ -197,12 +197,6 @@ export class Station {
     return status(this.RED, 'samePhrase', { stations: sortedNames([this, ...as]) });
   }
 
-  /** Whether the session with the service is good; undefined until something was asked of it. */
-  get isConnected(): boolean | undefined {
-    const { kind } = this.#connection.state;
-    return kind === 'idle' ? undefined : kind === 'connected';
-  }
-
   /** True while nothing is sent to the service but probes. */
   get isHeldUp(): boolean {
     return this.#connection.isHeldUp;

@@ -6,6 +6,7 @@ import { PROBLEM_KINDS } from '../../lib/webhook/problem';
 import { allStations } from '../rvm-central-station/find-station';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
+import { AskedFigures } from './asked-figures';
 import { snapshotOf } from './snapshot';
 
 type MetricsModule = typeof import('../../lib/metrics/metrics');
@@ -30,7 +31,8 @@ function serve(RED: NodeAPI, place: MetricsPlace): void {
   // Loaded here and not above: most installations ask for no metrics.
   const { Metrics } = require('../../lib/metrics/metrics') as MetricsModule;
   const { MetricsServer } = require('../../lib/metrics/metrics-server') as ServerModule;
-  const metrics = new Metrics(() => snapshotOf(RED));
+  const figures = new AskedFigures();
+  const metrics = new Metrics(() => snapshotOf(RED, figures));
   setMeter(metrics);
   isServed = true;
   const deployed = (): void =>

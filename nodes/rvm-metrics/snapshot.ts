@@ -1,24 +1,50 @@
 import type { NodeAPI } from 'node-red';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
-import type { InboxSnapshot, Snapshot } from '../../lib/metrics/snapshot';
+import type { InboxFigures } from '../../lib/inbox/inbox-figures';
+import type { InboxSnapshot, Snapshot, StationSnapshot } from '../../lib/metrics/snapshot';
+import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/finding';
 import { allStations } from '../rvm-central-station/find-station';
+import type { Station } from '../rvm-central-station/station';
 import { openInboxes } from '../rvm-inbox/inboxes';
+import { allStanding } from '../rvm-watch/watch-node';
+import type { AskedFigures } from './asked-figures';
 
-/** What is so at the moment, as far as it is known without waiting for anybody. */
-export async function snapshotOf(RED: NodeAPI): Promise<Snapshot> {
-  const stations = allStations(RED).map(({ key, isConnected, isHeldUp }) => ({
-    key,
-    isConnected,
-    isCircuitOpen: isHeldUp,
-  }));
-  return { stations, inboxes: await Promise.all(openInboxes().map(inboxSnapshot)), findings: [] };
+/** What is so at the moment. */
+export async function snapshotOf(RED: NodeAPI, figures: AskedFigures): Promise<Snapshot> {
+  const inboxes = openInboxes().map(async (open) => inboxSnapshot(open, await figures.of(open.inbox)));
+  return {
+    stations: allStations(RED).map(stationSnapshot),
+    inboxes: await Promise.all(inboxes),
+    findings: findingsOf(RED),
+  };
 }
 
-async function inboxSnapshot({ inbox, place }: OpenInbox): Promise<InboxSnapshot> {
+function stationSnapshot({ key, serviceState, isHeldUp }: Station): StationSnapshot {
+  const { kind } = serviceState;
+  const isUnknown = kind === 'idle' || kind === 'logging-in';
+  return { key, isConnected: isUnknown ? undefined : kind === 'connected', isCircuitOpen: isHeldUp };
+}
+
+function inboxSnapshot({ inbox, place }: OpenInbox, figures: InboxFigures | undefined): InboxSnapshot {
+  const { durable, spilled = 0 } = inbox.state();
   return {
     engine: place.folder === undefined ? 'postgres' : 'sqlite',
-    isDurable: inbox.state().durable === true,
+    isDurable: durable === true,
     waiting: inbox.allWaiting(),
-    spilled: 0,
+    spilled,
+    ...(figures && {
+      oldestWaiting: Math.max(0, ...Object.values(figures.oldest)) / 1000,
+      dead: figures.dead,
+    }),
   };
+}
+
+function findingsOf(RED: NodeAPI): Snapshot['findings'] {
+  const standing = allStanding(RED);
+  if (standing === undefined) return [];
+  return [...FAULTS, ...WARNINGS].map((what) => ({
+    what,
+    severity: severityOf(what),
+    count: standing.filter((each) => each.what === what).length,
+  }));
 }

@@ -6,6 +6,7 @@ import { listOf, numberOf, unsetVariables, type Properties } from '../support/se
 import { showFromStart, status, unsetStatus } from '../support/status';
 import { statusOf, verdictOn } from './sentences';
 import { Watch } from './watch';
+import type { WatchNode } from './watch-node';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -23,7 +24,7 @@ function newWatch(RED: NodeAPI, node: Node, properties: Properties, show: () => 
   });
 }
 
-function build(RED: NodeAPI, node: Node, config: NodeDef): void {
+function build(RED: NodeAPI, node: WatchNode, config: NodeDef): void {
   const properties: Properties = { ...config };
   const unset = unsetVariables(config);
   if (unset !== undefined) return showFromStart(RED, node, () => unsetStatus(RED, unset));
@@ -37,6 +38,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     node.status(next);
   };
   const watch = newWatch(RED, node, properties, show);
+  node.watch = watch;
   const end = [
     onFlows(RED, 'started', () => {
       shown = '';

@@ -3,9 +3,12 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
+import { documentedMetrics } from '../support/metrics/documented-metrics';
 import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/metrics/scraped';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+
+const WATCH = { id: 'watcher', type: 'rvm-watch', z: 'tab', name: '', x: 0, y: 0, wires: [[], []] };
 
 describe('metrics of a Node-RED that takes alarms', () => {
   let nodeRed: NodeRed;
@@ -14,7 +17,7 @@ describe('metrics of a Node-RED that takes alarms', () => {
 
   before(async () => {
     nodeRed = await NodeRed.start({ settings: `${METRICS} disableEditor: true,` });
-    await nodeRed.deploy(webhookFlow());
+    await nodeRed.deploy(webhookFlow({}, WATCH));
     url = await metricsUrl(nodeRed);
   });
   after(() => nodeRed?.stopAndRemove());
@@ -55,6 +58,34 @@ describe('metrics of a Node-RED that takes alarms', () => {
     await becomes(1, 'rvm_delivery_seconds_count', { station: 'north' });
     assert.ok((valueOf(last, 'rvm_store_commit_seconds_count', { engine: 'sqlite' }) ?? 0) >= 1);
     await becomes(1, 'rvm_inbox_durable', { engine: 'sqlite' });
+  });
+
+  it('tell of a dead letter until somebody has dealt with it, and what a watch has found', async () => {
+    const dead = { engine: 'sqlite', station: 'north' };
+    assert.equal(await answerTo(`${nodeRed.url}${PATH}`, alarmMessage({}, { messageId: null }), PHRASE), 200);
+    await becomes(1, 'rvm_webhook_messages_total', { station: 'north', answer: 'dead-letter' });
+    await becomes(1, 'rvm_problems_total', { kind: 'dead-letter' });
+    await becomes(1, 'rvm_inbox_dead_letters', dead);
+    await becomes(0, 'rvm_inbox_oldest_waiting_seconds', { engine: 'sqlite' });
+    await becomes(0, 'rvm_watch_findings', { what: 'silent', severity: 'fault' });
+  });
+
+  it('are those of docs/metrics.md, and hold nothing of an alarm, and no secret', async () => {
+    const { text, types } = await scrape(url);
+    const documented = documentedMetrics().map(({ name }) => name);
+    assert.deepEqual([...types.keys()].sort(), documented.sort());
+    const { payload } = alarmMessage() as { payload: Record<string, unknown> };
+    const texts = [
+      ...Object.values(payload),
+      PHRASE,
+      PATH,
+      'key-of-the-test',
+      'password-of-the-test',
+      'agent',
+      'North',
+    ];
+    for (const told of texts)
+      if (typeof told === 'string' && told.length > 4) assert.ok(!text.includes(told), told);
   });
 });
 

@@ -28,6 +28,8 @@ export const SLOW: readonly string[] = [
   'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
+  // Scraped by a real Prometheus.
+  'test/metrics/prometheus.test.ts',
   // With system calls that strace lets fail, or records.
   'test/faults/crash-images.test.ts',
   'test/faults/disk.test.ts',

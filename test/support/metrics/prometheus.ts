@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { freePort } from '../node-red/node-red';
+import { programPath } from '../suite/programs';
+import { eventually } from '../time/patience';
+import { MONITORING } from './monitoring-files';
+
+interface Series {
+  metric: Record<string, string>;
+  value: [at: number, value: string];
+}
+
+interface Rule {
+  name: string;
+  health: string;
+  lastError?: string;
+}
+
+/** The real Prometheus with the configuration of docs/monitoring, which scrapes one Node-RED each second. */
+export class Prometheus {
+  #log = '';
+
+  private constructor(
+    private readonly folder: string,
+    private readonly port: number,
+    private readonly child: ChildProcess,
+  ) {
+    child.stderr?.on('data', (piece: Buffer) => (this.#log += piece.toString()));
+  }
+
+  /** @param target host and port of the metrics */
+  static async start(target: string): Promise<Prometheus> {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-prometheus-'));
+    const configuration = fs
+      .readFileSync(path.join(MONITORING, 'prometheus.yml'), 'utf8')
+      .replaceAll('15s', '1s')
+      .replace(/(- targets:\n)(?: +- \S+\n)+/, `$1          - ${target}\n`);
+    assert.ok(configuration.includes(target));
+    fs.writeFileSync(path.join(folder, 'prometheus.yml'), configuration);
+    fs.copyFileSync(path.join(MONITORING, 'alerts.yml'), path.join(folder, 'alerts.yml'));
+    const port = await freePort();
+    const child = spawn(
+      programPath('prometheus') ?? '',
+      [
+        `--config.file=${path.join(folder, 'prometheus.yml')}`,
+        `--storage.tsdb.path=${path.join(folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    const prometheus = new Prometheus(folder, port, child);
+    await eventually(() => prometheus.#isReady(), 'Prometheus', 50);
+    return prometheus;
+  }
+
+  /** What a query gives now. */
+  async query(query: string): Promise<Series[]> {
+    const answer = await fetch(`${this.#api}/query?${new URLSearchParams({ query }).toString()}`);
+    const { status, data, error } = (await answer.json()) as {
+      status: string;
+      error?: string;
+      data?: { result: Series[] };
+    };
+    assert.equal(status, 'success', `${query}: ${error}`);
+    return data?.result ?? [];
+  }
+
+  async rules(): Promise<Rule[]> {
+    const answer = await fetch(`${this.#api}/rules`);
+    const { data } = (await answer.json()) as { data: { groups: { rules: Rule[] }[] } };
+    return data.groups.flatMap(({ rules }) => rules);
+  }
+
+  async stop(): Promise<void> {
+    if (this.child.exitCode === null) {
+      this.child.kill();
+      await once(this.child, 'exit');
+    }
+    fs.rmSync(this.folder, { recursive: true });
+  }
+
+  get #api(): string {
+    return `http://127.0.0.1:${this.port}/api/v1`;
+  }
+
+  async #isReady(): Promise<boolean> {
+    assert.equal(this.child.exitCode, null, this.#log);
+    return fetch(`http://127.0.0.1:${this.port}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+}
