@@ -6,6 +6,7 @@ const PROGRAMS = {
   caddy: [],
   chattr: [],
   chromium: ['chromium-browser', 'google-chrome'],
+  curl: [],
   ffmpeg: [],
   ffprobe: [],
   'gst-launch-1.0': [],
@@ -20,6 +21,7 @@ const PROGRAMS = {
   initdb: [],
   pg_basebackup: [],
   strace: [],
+  'systemd-analyze': [],
   tinyproxy: [],
 } satisfies Record<string, string[]>;
 
