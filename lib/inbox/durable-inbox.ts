@@ -260,7 +260,7 @@ export class DurableInbox extends StoreInbox {
     if (restored !== false) this.#log({ kind: restored === 'anew' ? 'made-anew' : 'restored' });
     this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
-    this.#slotWatchers.tellAll();
+    this.parts.slots.storeOpened();
     this.#health.recover().catch(() => undefined);
   }
 

@@ -30,6 +30,9 @@ export interface KeptSlotsOptions {
 export class KeptSlots implements Slots {
   #waiting = 0;
   #values = 0;
+  /** By owner: the latest version that was given; and the one before which the store may not be the same any more. */
+  readonly #given = new Map<string, number>();
+  readonly #doubtful = new Map<string, number>();
 
   constructor(
     private readonly store: AnyStore,
@@ -37,8 +40,22 @@ export class KeptSlots implements Slots {
   ) {}
 
   async slots(owner: string, since = 0): Promise<ChangedSlots> {
-    const { slots, ...rest } = await this.#ask('slots', { owner: named(owner), since });
-    return { ...rest, slots: slots.map(slotOf) };
+    const isSure = since > (this.#doubtful.get(owner) ?? 0);
+    const { version, isAll, slots } = await this.#ask('slots', {
+      owner: named(owner),
+      since: isSure ? since : 0,
+    });
+    this.#given.set(owner, Math.max(version, this.#given.get(owner) ?? 0));
+    return { version, isAll, slots: slots.map(slotOf) };
+  }
+
+  /**
+   * The store was opened, perhaps another one than before: an older copy of its file, a standby without the latest commits, in which
+   * the same versions may be of other changes. Who asks from one of before is given all.
+   */
+  storeOpened(): void {
+    for (const [owner, version] of this.#given) this.#doubtful.set(owner, version);
+    this.options.watchers.tellAll();
   }
 
   async putSlots(owner: string, writes: readonly SlotWrite[]): Promise<SlotOutcome[]> {

@@ -3,9 +3,13 @@ import type { PatientReading } from './patient-reading';
 import type { AnyStore } from './store/port';
 import { messageOfRow, quarantinedRow, quarantineSum } from './store/quarantined-row';
 
+/** Bytes of bodies on their way into the store at which no more go there: as many as it keeps. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
 /** The messages that nothing proved, in the store. */
 export class Quarantine {
   #key: Promise<Uint8Array> | undefined;
+  #bytes = 0;
 
   constructor(
     private readonly store: AnyStore,
@@ -14,9 +18,14 @@ export class Quarantine {
   ) {}
 
   add(message: QuarantinedMessage): void {
-    // What waits for a store that hangs must have a bound.
-    if (this.state().durable === false) return;
-    this.store.call('quarantine', quarantinedRow(message)).catch(() => undefined);
+    // What waits for a store that hangs must have a bound, also as long as nobody knows that it does.
+    const size = message.body.byteLength;
+    if (this.state().durable === false || this.#bytes + size > MOST_BYTES) return;
+    this.#bytes += size;
+    this.store
+      .call('quarantine', quarantinedRow(message))
+      .catch(() => undefined)
+      .finally(() => (this.#bytes -= size));
   }
 
   /** Those of an endpoint. @throws RvmError STORE_FAILED */

@@ -224,7 +224,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
   #opened({ waiting }: Opened): void {
     this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
-    this.#slotWatchers.tellAll();
+    this.parts.slots.storeOpened();
     this.#health.recover().catch(() => undefined);
   }
 

@@ -87,6 +87,31 @@ describe('the slots of a store that does not answer', () => {
   });
 });
 
+describe('the slots of a store that was opened once more', () => {
+  it('are given all to who asks from a version of before, for it may be of another store', async () => {
+    const asked: number[] = [];
+    const store: AnyStore = {
+      call: async <Name extends AnyCall>(_name: Name, take: StoreCalls[Name]['take']) => {
+        const since = typeof take === 'object' && 'since' in take ? Number(take.since) : 0;
+        asked.push(since);
+        return { version: since + 5, isAll: since === 0, slots: [] };
+      },
+      close: async () => undefined,
+    };
+    const watchers = new SlotWatchers();
+    let told = 0;
+    watchers.add(OWNER, () => (told += 1));
+    const slots = new KeptSlots(store, { state: () => ({ durable: true }), watchers, patience: 50 });
+    await slots.slots(OWNER);
+    await slots.slots(OWNER, 5);
+    slots.storeOpened();
+    assert.equal(told, 1);
+    await slots.slots(OWNER, 10);
+    await slots.slots(OWNER, 11);
+    assert.deepEqual(asked, [0, 5, 0, 11]);
+  });
+});
+
 describe('who watches slots', () => {
   it('is told where the version is another one than at the last look, and at the first look', async () => {
     const versions: Record<string, number> = {};

@@ -268,4 +268,27 @@ describe('slots in a database that instances share', () => {
     await one.store.call('tidy', { keys: DAY, bodies: DAY });
     assert.equal((await rows()).length, 0);
   });
+
+  it('are there after a crash of the database, and who watches them is told to look', async () => {
+    const inbox = await anotherInbox();
+    const write = (value: number) => inbox.putSlots(OWNER, [{ name: 'a', value }]);
+    await write(1);
+    let told = 0;
+    inbox.watchSlots(OWNER, () => (told += 1));
+    await server.end('immediate');
+    await assert.rejects(write(2), { code: 'STORE_FAILED' });
+    const before = told;
+    await server.run();
+    await eventually(() => told > before, 'the watcher to be told');
+    let found: unknown;
+    await eventually(
+      () =>
+        inbox.slots(OWNER).then(
+          ({ slots }) => ((found = slots[0]?.value), true),
+          () => false,
+        ),
+      'the slots to be read',
+    );
+    assert.equal(found, 1);
+  });
 });
