@@ -48,7 +48,6 @@ export class Retention {
         read: ([row]) => (this.clock.heard(Number(row?.['now'] ?? 0)), []),
       },
       { statement: this.#quarantine, values: [Math.round(bodies)] },
-      { statement: this.#slots, values: [] },
       this.#pass(this.#bodies, this.#done.bodies, bodies, (more) => {
         hasMore = more;
         return [];
@@ -56,6 +55,8 @@ export class Retention {
       this.#pass(this.#messages, this.#done.messages, Math.max(keys, bodies), (more) => [
         { id, give: more || hasMore },
       ]),
+      // Last, for what flows keep waits for it until the commit.
+      { statement: this.#slots, values: [] },
     ];
   }
 
