@@ -1,26 +1,18 @@
+import { RvmError } from '../error';
 import type { AlarmEvent } from './alarm-event';
 import type { AlarmSettings } from './alarm-settings';
 import { Arming } from './arming';
 import type { Control } from './control';
-import { endOf, type Group } from './group';
-import { Groups } from './groups';
-import { DOWN, judgeEvent, type HeldReason, type Judgement } from './level';
-import { LevelKeeper } from './level-keeper';
 import { Earliest } from './earliest';
+import type { Group } from './group';
+import { judgeEvent, type HeldReason, type Judgement } from './level';
+import { Levels, type Said } from './levels';
 import { RAISED, RaisedAlarms } from './raised-alarms';
 import type { Slot, Slots, SlotWrite } from './slots';
 import { StoreLink } from './store-link';
 
 /** Milliseconds that the end of a node waits for the store. */
 const CLOSE_WITHIN = 2000;
-
-/** A state as it is said without an event. */
-export interface Said {
-  group: string;
-  raised: boolean;
-  /** `{ webhook, event }` of the event that raised it, as JSON; undefined where nobody knows. */
-  json: string | undefined;
-}
 
 /** What became of an event. */
 export interface EventOutcome {
@@ -33,7 +25,7 @@ export interface EventOutcome {
   /** Events that count so far, where it is held back until there are enough. */
   counted?: number;
   /** False where a crash would lose what it did: it should come again. */
-  isDurable: boolean;
+  isDurable: boolean | Promise<boolean>;
 }
 
 export interface AlarmStateOptions {
@@ -41,9 +33,11 @@ export interface AlarmStateOptions {
   /** Of the slots: instances and nodes that name the same one share the state. */
   owner: string;
   settings: AlarmSettings;
-  /** Of this life of this node, unlike that of any other. */
+  /** This life of this node, unlike any other. */
   instance: string;
-  /** Takes a state that no event asks for: a release, one that is said again, one at the start. */
+  /** Whether another life, whose name was found in the store, may go on. */
+  mayLive: (life: string) => boolean;
+  /** Takes a state that no event asks for, once `start` was called. */
   say: (said: Said) => void;
   /** Told when what the status shows may have changed. */
   changed: () => void;
@@ -54,11 +48,10 @@ export interface AlarmStateOptions {
  * is raised and released once. While the store fails each instance goes on by itself, and writes what it did when it is back.
  */
 export class AlarmState {
-  readonly #groups: Groups;
   readonly #arming = new Arming();
   readonly #alarms = new RaisedAlarms();
   readonly #link: StoreLink;
-  readonly #keeper: LevelKeeper;
+  readonly #levels: Levels;
   readonly #wake = new Earliest((now) => this.#tick(now));
   readonly #opened: Promise<void>;
   #isOpen = false;
@@ -68,21 +61,23 @@ export class AlarmState {
   #isKeptSaid = false;
 
   constructor(private readonly options: AlarmStateOptions) {
-    this.#groups = new Groups(options.instance);
+    const { slots, owner, settings, instance, mayLive, changed } = options;
     this.#link = new StoreLink({
-      slots: options.slots,
-      owner: options.owner,
-      adopt: (slots, isAll) => this.#adopt(slots, isAll),
+      slots,
+      owner,
+      adopt: (adopted, isAll) => this.#adopt(adopted, isAll),
       recovered: () => this.#recovered(),
-      failed: () => options.changed(),
+      failed: changed,
     });
-    const { settings, instance } = options;
-    this.#keeper = new LevelKeeper({
+    this.#levels = new Levels({
       settings,
       instance,
+      mayLive,
       link: this.#link,
       alarms: this.#alarms,
-      refused: (slot) => this.#adoptLevel(slot, performance.now()),
+      say: (said) => this.#isStarted && options.say(said),
+      changed,
+      wakeAt: (time) => this.#wake.at(time),
     });
     this.#opened = this.#link.refresh().then(() => {
       this.#isOpen = true;
@@ -100,23 +95,18 @@ export class AlarmState {
 
   /** Names of the groups that are raised. */
   raised(): string[] {
-    return [...this.#groups.all()].filter(({ level }) => level.raised).map(({ name }) => name);
+    return this.#levels.raised();
   }
 
   /** Groups in which events are held back until there are enough. */
   counting(): { group: string; events: number }[] {
-    const since = performance.now() - this.options.settings.within;
-    return [...this.#groups.all()]
-      .map(({ name, level }) => ({
-        group: name,
-        events: level.counted.filter(({ at }) => at >= since).length,
-      }))
-      .filter(({ events }) => events > 0);
+    return this.#levels.counting();
   }
 
   /** The flows run: what is kept is said. */
   async start(): Promise<void> {
     await this.#opened;
+    if (this.#isStarted) return;
     this.#isStarted = true;
     this.#sayKept();
     this.#wake.at(0);
@@ -126,48 +116,51 @@ export class AlarmState {
   /** @param json gives `{ webhook, event }` of the event as JSON; undefined where it cannot be kept */
   event(event: AlarmEvent, json: () => string | undefined): EventOutcome | Promise<EventOutcome> {
     if (!this.#isOpen) return this.#opened.then(() => this.event(event, json));
-    const known = this.#groups.peek(event.group);
+    const known = this.#levels.peek(event.group);
     if (known.line === undefined) {
       const judgement = this.#judge(known, event);
-      if (this.#keeper.isKnown(known, judgement.level)) return this.#done(known, judgement);
+      if (this.#levels.isKnown(known, judgement.level)) return this.#taken(known, judgement);
     }
-    const group = this.#keep(event.group);
-    return this.#keeper.inTurn(group, () => this.#handle(group, event, json));
+    const group = this.#levels.keep(event.group);
+    return this.#levels.inTurn(group, () => this.#handle(group, event, json));
   }
 
-  /** Resolves once it is done, and durable where the store does not fail. */
-  async control(control: Control): Promise<void> {
+  /** Resolves once it is done, and durable where the store does not fail. @throws RvmError BAD_INPUT */
+  async control({ do: what, group, lasts }: Control): Promise<void> {
     await this.#opened;
+    if (!this.#arming.hasRoomFor(group)) throw tooManyGroups();
     const now = performance.now();
-    const { do: what, group, lasts } = control;
-    if (what === 'test') await this.#writeArming(this.#arming.test(group, now + lasts, now));
-    else if (what !== 'acknowledge') await this.#writeArming(this.#arming.arm(group, what === 'arm'));
+    if (what === 'test') await this.#write(this.#arming.test(group, now + lasts, now));
+    else if (what !== 'acknowledge') await this.#write(this.#arming.arm(group, what === 'arm'));
     this.#wake.at(this.#arming.nextEnd());
     this.options.changed();
     if (what === 'arm') return;
     // What another instance has raised meanwhile is released, too.
     if (!this.#link.isFailing) await this.#link.refresh();
-    const concerned = [...this.#groups.all()].filter(({ name }) => group === '' || name === group);
-    await Promise.all(concerned.map((each) => this.#release(each, () => true)));
+    await this.#levels.releaseAll(group);
   }
 
   /** What is not written yet is, if the store can take it. */
   async close(): Promise<void> {
     this.#wake.stop();
+    this.#levels.flush();
+    // It is asked for in the next turn.
+    await Promise.resolve();
     await this.#link.close(CLOSE_WITHIN);
   }
 
   async #handle(group: Group, event: AlarmEvent, json: () => string | undefined): Promise<EventOutcome> {
     for (;;) {
       const judgement = this.#judge(group, event);
-      if (this.#keeper.isKnown(group, judgement.level)) return this.#done(group, judgement);
-      const isRaised = judgement.outcome === 'raised';
-      const change = { level: judgement.level, ...(isRaised && { by: { event, json: json() } }) };
-      if (!(await this.#keeper.change(group, change, isRaised))) continue;
-      if (isRaised) this.#raised(group);
-      this.#plan(group);
-      return this.#done(group, judgement);
+      const { level } = judgement;
+      if (this.#levels.isKnown(group, level)) return this.#taken(group, judgement);
+      const by = judgement.outcome === 'raised' ? { event, json: json() } : undefined;
+      if (await this.#levels.change(group, level, by)) return outcomeOf(group, judgement, !group.isAhead);
     }
+  }
+
+  #taken(group: Group, judgement: Judgement): EventOutcome {
+    return outcomeOf(group, judgement, this.#levels.take(group, judgement.level));
   }
 
   #judge(group: Group, event: AlarmEvent): Judgement {
@@ -188,136 +181,71 @@ export class AlarmState {
     return by === id ? 'event' : 'other';
   }
 
-  #done(group: Group, judgement: Judgement): EventOutcome {
-    group.level = judgement.level;
-    const outcome = { group: group.name, raised: group.level.raised, isDurable: !group.isAhead };
-    if (judgement.outcome === 'extended') return { ...outcome, output: 'extended' };
-    if (judgement.outcome !== 'held') return { ...outcome, output: 'state' };
-    const { reason, level } = judgement;
-    if (reason !== 'count') return { ...outcome, output: 'held', reason, isDurable: true };
-    return { ...outcome, output: 'held', reason, counted: level.counted.length };
-  }
-
-  /** Its place among those that are kept. */
-  #keep(name: string): Group {
-    const room = this.#groups.makeRoomFor(name);
-    if (room !== undefined) {
-      const { group, writes } = room;
-      const former = group.raiser ? this.#alarms.remember(group.name, group.raiser, performance.now()) : [];
-      this.#link.put([...writes, ...former], false).catch(() => undefined);
-    }
-    return this.#groups.keep(name);
-  }
-
-  /** Once, as soon as it is known and the flows run; what has ended meanwhile is released instead. */
+  /** Once, as soon as it is known and the flows run. */
   #sayKept(): void {
     if (!this.#isStarted || !this.#isKnown || this.#isKeptSaid) return;
     this.#isKeptSaid = true;
-    for (const group of this.#groups.all()) if (endOf(group) > performance.now()) this.#say(group);
+    this.#levels.sayAll();
   }
 
-  #raised(group: Group): void {
-    group.repeatAt = this.#nextRepeat();
-    this.options.changed();
-  }
-
-  /** @param isDue asked once it is its turn: it may last longer by then */
-  #release(group: Group, isDue: () => boolean): Promise<void> {
-    return this.#keeper.inTurn(group, async () => {
-      while (group.level.raised && isDue()) {
-        if (!(await this.#keeper.change(group, { level: DOWN }, true))) continue;
-        this.#say(group);
-        group.repeatAt = this.#nextRepeat();
-        this.options.changed();
-      }
-      this.#plan(group);
-    });
-  }
-
-  #say({ name, level, raised }: Group): void {
-    this.options.say({ group: name, raised: level.raised, json: raised });
-  }
-
-  #nextRepeat(): number {
-    const { repeat } = this.options.settings;
-    return repeat > 0 ? performance.now() + repeat : Infinity;
-  }
-
-  #plan(group: Group): void {
-    this.#wake.at(Math.min(endOf(group), group.repeatAt));
-  }
-
-  /** Releases what is over, says again what is to be said. */
   #tick(now: number): number {
     const over = this.#arming.tidy(now);
-    if (over.length > 0) {
-      void this.#writeArming(over);
-      this.options.changed();
-    }
-    let next = this.#arming.nextEnd();
-    for (const group of this.#groups.all()) {
-      // Whatever it waits for plans anew.
-      if (group.line !== undefined) continue;
-      const end = endOf(group);
-      if (end <= now) void this.#release(group, () => endOf(group) <= performance.now());
-      else if (group.repeatAt <= now) this.#repeat(group);
-      if (end > now) next = Math.min(next, end, group.repeatAt);
-    }
-    return next;
-  }
-
-  /** Each raised state every so often; its release once more. */
-  #repeat(group: Group): void {
-    if (this.#isStarted) this.#say(group);
-    group.repeatAt = group.level.raised ? this.#nextRepeat() : Infinity;
+    if (over.length > 0) this.options.changed();
+    const forgotten = [...over, ...this.#alarms.tidy(now), ...this.#levels.tidy(now)];
+    if (forgotten.length > 0) void this.#write(forgotten);
+    return Math.min(this.#arming.nextEnd(), this.#alarms.nextEnd(), this.#levels.tick(now));
   }
 
   #adopt(slots: readonly Slot[], isAll: boolean): void {
     const now = performance.now();
     if (isAll) {
-      this.#groups.retain(slots);
+      this.#levels.retain(slots);
       this.#arming.retain(slots);
     }
     for (const slot of slots) {
       if (slot.name.startsWith(RAISED)) this.#alarms.adopt(slot, now);
-      else if (!this.#arming.adopt(slot, now)) this.#adoptLevel(slot, now);
+      else if (!this.#arming.adopt(slot, now)) this.#levels.adopt(slot, this.#isKnown);
     }
-    for (const group of this.#groups.all()) if (group.level.raised) this.#releaseWhereOrdered(group);
+    this.#levels.releaseWhere((group) => this.#isOrdered(group));
     this.#isKnown = true;
     this.#sayKept();
-    this.#wake.at(this.#arming.nextEnd());
+    this.#wake.at(Math.min(this.#arming.nextEnd(), this.#alarms.nextEnd()));
     this.options.changed();
   }
 
-  #adoptLevel(slot: Slot, now: number): void {
-    const news = this.#groups.adopt(slot, now);
-    if (news === undefined) return;
-    const { group, isContrary } = news;
-    if (isContrary && this.#isStarted) this.#say(group);
-    // A release that is said at the start is not said once more.
-    group.repeatAt = this.#isKnown || group.level.raised ? this.#nextRepeat() : Infinity;
-    this.#plan(group);
-  }
-
-  /** What this instance raised at the moment when another disarmed it, nobody else would release. */
-  #releaseWhereOrdered(group: Group): void {
-    const isOrdered = (): boolean =>
-      !this.#arming.isArmed(group.name) || this.#arming.isOnTest(group.name, performance.now());
-    if (group.line === undefined && isOrdered()) void this.#release(group, isOrdered);
+  #isOrdered(group: string): boolean {
+    return !this.#arming.isArmed(group) || this.#arming.isOnTest(group, performance.now());
   }
 
   #recovered(): void {
-    for (const group of this.#groups.all())
-      if (group.isAhead)
-        void this.#keeper.inTurn(group, () => this.#keeper.catchUp(group).then(() => this.#plan(group)));
-    void this.#keeper.catchUpAlarms();
-    void this.#writeArming(this.#arming.unwritten(performance.now()));
+    void this.#levels.catchUp();
+    void this.#write(this.#arming.unwritten(performance.now()));
   }
 
   /** What cannot be written now waits until the store is back. */
-  async #writeArming(writes: readonly SlotWrite[]): Promise<void> {
+  async #write(writes: readonly SlotWrite[]): Promise<void> {
     if (writes.length === 0 || this.#link.isFailing) return;
     const outcomes = await this.#link.put(writes, true).catch(() => undefined);
-    if (outcomes !== undefined) this.#arming.written(writes);
+    if (outcomes !== undefined) this.#arming.written(writes, outcomes);
   }
+}
+
+function tooManyGroups(): RvmError {
+  return new RvmError(
+    'BAD_INPUT',
+    'Too many groups are armed, disarmed or on test by themselves: arm or disarm all of them, without msg.group.',
+  );
+}
+
+function outcomeOf(
+  { name, level }: Group,
+  judgement: Judgement,
+  isDurable: boolean | Promise<boolean>,
+): EventOutcome {
+  const outcome = { group: name, raised: level.raised, isDurable };
+  if (judgement.outcome === 'extended') return { ...outcome, output: 'extended' };
+  if (judgement.outcome !== 'held') return { ...outcome, output: 'state' };
+  const { reason } = judgement;
+  if (reason !== 'count') return { ...outcome, output: 'held', reason, isDurable: true };
+  return { ...outcome, output: 'held', reason, counted: judgement.level.counted.length };
 }

@@ -1,4 +1,4 @@
-import type { Slot, SlotWrite } from './slots';
+import type { Slot, SlotOutcome, SlotWrite } from './slots';
 
 const ARMED = 'armed';
 const TEST = 'test';
@@ -13,9 +13,13 @@ export class Arming {
   readonly #tests = new Map<string, number>();
   /** What the store does not have yet, by name of the slot. */
   readonly #ahead = new Map<string, SlotWrite>();
+  /** Versions of slots: what is over is removed only where nobody has written it anew. */
+  readonly #versions = new Map<string, number>();
 
-  get isFull(): boolean {
-    return this.#armed.size + this.#tests.size >= MOST;
+  /** False where there are too many groups that something was said of by itself. */
+  hasRoomFor(group: string): boolean {
+    const isKnown = this.#armed.has(group) || this.#tests.has(group);
+    return group === '' || isKnown || this.#armed.size + this.#tests.size < MOST;
   }
 
   isArmed(group: string): boolean {
@@ -59,14 +63,15 @@ export class Arming {
     return this.#written([slotName(TEST, group)], now);
   }
 
-  /** Tests that are over. */
+  /** Tests that are over. @returns what is to be removed, where it is still the same */
   tidy(now: number): SlotWrite[] {
     const over = [...this.#tests].filter(([, end]) => end <= now).map(([group]) => group);
     for (const group of over) this.#tests.delete(group);
-    return this.#written(
-      over.map((group) => slotName(TEST, group)),
-      now,
-    );
+    return over.flatMap((group) => {
+      const name = slotName(TEST, group);
+      const expected = this.#versions.get(name);
+      return expected === undefined ? [] : [{ name, value: undefined, expected }];
+    });
   }
 
   /** What the store does not have yet. */
@@ -75,14 +80,19 @@ export class Arming {
   }
 
   /** The store has it, unless something else was said meanwhile. */
-  written(writes: readonly SlotWrite[]): void {
-    for (const write of writes) if (this.#ahead.get(write.name) === write) this.#ahead.delete(write.name);
+  written(writes: readonly SlotWrite[], outcomes: readonly SlotOutcome[]): void {
+    writes.forEach((write, index) => {
+      const version = outcomes[index]?.slot?.version;
+      if (version !== undefined) this.#versions.set(write.name, version);
+      if (this.#ahead.get(write.name) === write) this.#ahead.delete(write.name);
+    });
   }
 
   /** True where it was a slot of this. */
-  adopt({ name, value, left = 0 }: Slot, now: number): boolean {
+  adopt({ name, value, left = 0, version }: Slot, now: number): boolean {
     const [kind, group] = splitAt(name);
     if (kind !== ARMED && kind !== TEST) return false;
+    this.#versions.set(name, version);
     if (this.#ahead.has(name)) return true;
     const isGone = value === undefined || value === null;
     if (isGone) (kind === TEST ? this.#tests : this.#armed).delete(group);

@@ -19,12 +19,10 @@ export interface Group {
   version: number;
   /** Of the slot with `raised`. */
   raisedVersion: number;
-  /**
-   * When the level ends as far as the store knows: never before it does. So most extensions are durable without a write.
-   */
-  durableUntil: number;
-  /** True where this instance wrote the slot last: it alone may end the level before `durableUntil`. */
-  isOurs: boolean;
+  /** The life of an instance that wrote the slot last: it alone extends the level without writing it again. */
+  by: string;
+  /** Milliseconds by which that one may know of a later end than is known here; 0 where it is this one, or lives no more. */
+  slack: number;
   /** True where the store lacks what is known here: it failed. */
   isAhead: boolean;
   /** When its state is said again. */
@@ -41,16 +39,16 @@ export function newGroup(name: string): Group {
     raised: undefined,
     version: 0,
     raisedVersion: 0,
-    durableUntil: 0,
-    isOurs: false,
+    by: '',
+    slack: 0,
     isAhead: false,
     repeatAt: Infinity,
     line: undefined,
   };
 }
 
-/** When a raised one is to be released. */
-export function endOf({ level, isOurs, isAhead, durableUntil }: Group): number {
+/** When a raised one is to be released from here. */
+export function endOf({ level, isAhead, slack }: Group): number {
   if (!level.raised) return Infinity;
-  return isOurs || isAhead ? level.until : Math.max(level.until, durableUntil);
+  return isAhead ? level.until : level.until + slack;
 }

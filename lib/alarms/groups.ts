@@ -1,13 +1,19 @@
 import { newGroup, type Group } from './group';
 import { UNKNOWN_GROUP } from './group-name';
 import { DOWN, type Level } from './level';
+import { ENDS } from './own-ends';
 import { storedLevel } from './slot-form';
 import type { Slot, SlotWrite } from './slots';
+import { ToldEnds } from './told-ends';
 
 const LEVEL = 'group/';
 const RAISED = 'event/';
 /** Each is said at the start. */
 const MOST = 10_000;
+/** Milliseconds that another instance has to tell that it has extended a level, or has released it. */
+const SLACK = 5000;
+/** Milliseconds for which is kept what a life has told last. */
+const FORGET_AFTER = 60 * 60 * 1000;
 
 export function levelSlot({ name }: Group): string {
   return LEVEL + name;
@@ -26,9 +32,15 @@ export interface News {
 /** The groups of an alarm state, as far as one instance knows them. Bounded. */
 export class Groups {
   readonly #groups = new Map<string, Group>();
+  readonly #told = new ToldEnds();
 
+  /**
+   * @param instance this life of it
+   * @param mayLive whether another life may go on, and extend what it has raised
+   */
   constructor(
     private readonly instance: string,
+    private readonly mayLive: (life: string) => boolean,
     private readonly most = MOST,
   ) {}
 
@@ -64,6 +76,7 @@ export class Groups {
   /** What another instance, or a former run, has written. @returns the group whose level is news */
   adopt(slot: Slot, now: number): News | undefined {
     if (slot.name.startsWith(RAISED)) this.#adoptRaised(slot);
+    if (slot.name.startsWith(ENDS)) this.#adoptEnds(slot, now);
     return slot.name.startsWith(LEVEL) ? this.#adoptLevel(slot, now) : undefined;
   }
 
@@ -79,6 +92,20 @@ export class Groups {
     }
   }
 
+  /** What lives that are gone have told of ends. @returns what is to be removed */
+  tidy(now: number): SlotWrite[] {
+    return this.#told.tidy(now, FORGET_AFTER);
+  }
+
+  #adoptEnds(slot: Slot, now: number): void {
+    const { by, ends } = this.#told.adopt(slot, now);
+    for (const [name, end] of ends) {
+      const group = this.#groups.get(name);
+      if (group?.by === by && by !== this.instance && group.level.raised && end > group.level.until)
+        group.level = { ...group.level, until: end };
+    }
+  }
+
   #adoptRaised(slot: Slot): void {
     const group = this.keep(slot.name.slice(RAISED.length));
     if (slot.version === group.raisedVersion) return;
@@ -89,13 +116,17 @@ export class Groups {
   #adoptLevel(slot: Slot, now: number): News | undefined {
     const group = this.keep(slot.name.slice(LEVEL.length));
     if (slot.version === group.version) return undefined;
-    const { level = DOWN, raiser, by } = storedLevel(slot, now) ?? {};
+    const { level: stored = DOWN, raiser, by = '' } = storedLevel(slot, now) ?? {};
+    const level = stored.raised
+      ? { ...stored, until: Math.max(stored.until, this.#told.endOf(by, group.name) ?? 0) }
+      : stored;
     group.version = slot.value === undefined ? 0 : slot.version;
     const isOurs = by === this.instance;
     // What was done while the store failed goes there; unless it is raised there by another, and for longer.
     if (group.isAhead && (isOurs || !lastsLonger(level, group.level))) return undefined;
     const isContrary = group.isAhead && !group.level.raised;
-    Object.assign(group, { level, raiser, isOurs, isAhead: false, durableUntil: level.until });
+    const slack = isOurs || !this.mayLive(by) ? 0 : SLACK;
+    Object.assign(group, { level, raiser, by, slack, isAhead: false });
     return { group, isContrary };
   }
 }

@@ -8,9 +8,6 @@ import { levelValue } from './slot-form';
 import type { Slot, SlotOutcome, SlotWrite } from './slots';
 import type { StoreLink } from './store-link';
 
-/** Part of the hold by which the store may think that a level lasts longer than it does: most extensions need no write. */
-const AHEAD = 1 / 4;
-
 /** Former raisers that wait for a store that fails: beyond it the oldest are not told. */
 const MOST_OWED = 1000;
 
@@ -22,10 +19,7 @@ export interface Change {
 }
 
 /** All of a group that stands in the store. */
-interface State extends Pick<Group, 'level' | 'raiser' | 'raised'> {
-  /** When the store is to think that it ends. */
-  end: number;
-}
+type State = Pick<Group, 'level' | 'raiser' | 'raised'>;
 
 export interface LevelKeeperOptions {
   settings: AlarmSettings;
@@ -46,10 +40,11 @@ export class LevelKeeper {
 
   constructor(private readonly options: LevelKeeperOptions) {}
 
-  /** True where a level may take the place of the former without a word to the store: that knows it, or thinks that it lasts even longer. */
+  /** True where a level may take the place of the former without a word to the store: it is the same, or an own one that lasts longer. */
   isKnown(group: Group, level: Level): boolean {
     if (level === group.level) return true;
-    return group.level.raised && level.raised && group.isOurs && level.until <= group.durableUntil;
+    const { link, instance } = this.options;
+    return group.level.raised && level.raised && group.by === instance && !link.isFailing && !group.isAhead;
   }
 
   /** What is asked of a group, one after the other, for each may have to wait for the store. */
@@ -75,13 +70,11 @@ export class LevelKeeper {
       level: change.level,
       raiser: by === undefined ? group.raiser : { id: by.event.id, alarm: by.event.alarm },
       raised: by === undefined ? group.raised : by.json,
-      end: this.#endInStore(group, change),
     };
     const others = by === undefined ? [] : this.#rememberRaiser(group);
     const outcome = await this.#write(group, next, others, isUrgent);
     if (outcome === 'refused') return false;
-    const { level, raiser, raised, end } = next;
-    Object.assign(group, { level, raiser, raised, durableUntil: end, isAhead: outcome === 'failed' });
+    Object.assign(group, next, { isAhead: outcome === 'failed' });
     return true;
   }
 
@@ -89,11 +82,8 @@ export class LevelKeeper {
   async catchUp(group: Group): Promise<void> {
     while (group.isAhead && !this.options.link.isFailing) {
       const { level, raiser, raised } = group;
-      const end = level.until;
-      const outcome = await this.#write(group, { level, raiser, raised, end }, [], false);
-      if (outcome !== 'written') continue;
-      group.durableUntil = end;
-      group.isAhead = false;
+      const outcome = await this.#write(group, { level, raiser, raised }, [], false);
+      if (outcome === 'written') group.isAhead = false;
     }
   }
 
@@ -110,8 +100,7 @@ export class LevelKeeper {
     isUrgent: boolean,
   ): Promise<'written' | 'refused' | 'failed'> {
     const { link, instance, settings, refused } = this.options;
-    const stored = { level: next.level, raiser: next.raiser, by: instance };
-    const slot = levelValue(stored, next.end, settings.within, performance.now());
+    const slot = levelValue({ ...next, by: instance }, settings.within, performance.now());
     const writes: SlotWrite[] = [{ name: levelSlot(group), expected: group.version, ...slot }];
     if (next.raised !== group.raised || group.isAhead)
       writes.push({ name: raisedSlot(group), expected: group.raisedVersion, value: next.raised });
@@ -127,7 +116,8 @@ export class LevelKeeper {
       refused(level?.slot ?? { name: levelSlot(group), value: undefined, version: 0 });
       return 'refused';
     }
-    group.isOurs = true;
+    group.by = instance;
+    group.slack = 0;
     group.version = level.slot?.version ?? 0;
     if (writes.length > 1) group.raisedVersion = raised?.slot?.version ?? 0;
     return 'written';
@@ -137,11 +127,6 @@ export class LevelKeeper {
   async #put(writes: readonly SlotWrite[], isUrgent: boolean): Promise<SlotOutcome[] | undefined> {
     const { link } = this.options;
     return link.isFailing ? undefined : link.put(writes, isUrgent).catch(() => undefined);
-  }
-
-  /** The first level that is raised ends as told; who extends it is likely to do so again. */
-  #endInStore({ level: former }: Group, { level }: Change): number {
-    return former.raised ? level.until + this.options.settings.hold * AHEAD : level.until;
   }
 
   /** Another takes its place as the last that raised the group. */

@@ -5,6 +5,7 @@ import type { Slot, SlotWrite } from './slots';
 export const RAISED = 'raised/';
 /** Milliseconds: as long as the service may send an event again. */
 const REMEMBERED_FOR = 24 * 60 * 60 * 1000;
+const TIDY_EVERY = 60 * 60 * 1000;
 /** Beyond it the oldest are forgotten. */
 const MOST = 20_000;
 
@@ -22,6 +23,7 @@ interface Remembered {
 export class RaisedAlarms {
   /** By name of the slot, oldest first. */
   readonly #known = new Map<string, Remembered>();
+  #tidiedAt = -Infinity;
   /** Slots that are to be removed. */
   #over: string[] = [];
 
@@ -45,12 +47,20 @@ export class RaisedAlarms {
 
   /** @returns what is to be removed, for a day has gone by */
   tidy(now: number): SlotWrite[] {
+    if (now < this.nextEnd()) return [];
+    this.#tidiedAt = now;
     for (const [name, { until }] of this.#known) {
       if (until > now) continue;
       this.#known.delete(name);
       this.#over.push(name);
     }
     return this.#removals();
+  }
+
+  /** When it is worth while to look for what can be forgotten. */
+  nextEnd(): number {
+    const [oldest] = this.#known.values();
+    return oldest === undefined ? Infinity : Math.max(oldest.until, this.#tidiedAt + TIDY_EVERY);
   }
 
   #keep(name: string, remembered: Remembered): void {

@@ -1,6 +1,8 @@
 /** An *alarm state* node that lives. */
 export interface LivingAlarmState {
   readonly nodeId: string;
+  /** Unlike that of any other, and of its next run. */
+  readonly life: string;
   /** Of its state: its inbox and its key. Nodes with the same one share it. */
   readonly shared: string;
   /** Names of the groups that are raised. */

@@ -21,7 +21,7 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { unsetStatus } from '../support/status';
-import { addAlarmState, countSharing, type LivingAlarmState } from './alarm-states';
+import { addAlarmState, alarmStates, countSharing, type LivingAlarmState } from './alarm-states';
 import { alarmStatus } from './alarm-status';
 import { groupingOf, keyOf, settingsOf } from './settings-of';
 import { becomeState, eventIn, raisedJson, stateMessage } from './state-message';
@@ -35,6 +35,7 @@ type Send = (msg: (NodeMessage | null)[]) => void;
 /** One *alarm state* node. */
 class AlarmStateNode implements LivingAlarmState {
   readonly nodeId: string;
+  readonly life = randomUUID();
   readonly shared: string;
   readonly #owner: string;
   readonly #settings: AlarmSettings;
@@ -61,6 +62,7 @@ class AlarmStateNode implements LivingAlarmState {
     if (this.#hasWrongSetting && this.#unset === undefined)
       node.error(RED._('rvm-alarm-state.errors.setting'));
     this.#claim = claimInbox(RED, inboxNode?.place);
+    const isShared = inboxNode?.place !== undefined && inboxNode.place.folder === undefined;
     this.#owner = `alarms:${key ?? node.id}`;
     this.nodeId = node.id;
     this.shared = `${inboxNode?.place?.store ?? ''} ${this.#owner}`;
@@ -68,7 +70,9 @@ class AlarmStateNode implements LivingAlarmState {
       slots: this.#claim.inbox,
       owner: this.#owner,
       settings: this.#settings,
-      instance: randomUUID(),
+      instance: this.life,
+      // A file has no other instances than those that are known here.
+      mayLive: (life) => isShared || alarmStates().some((other) => other.life === life),
       say: (said) => this.#send([stateMessage(said)]),
       changed: () => this.#showSoon(),
     });
@@ -112,18 +116,24 @@ class AlarmStateNode implements LivingAlarmState {
       if (outcome.counted !== undefined) msg.held = { events: outcome.counted, of: this.#settings.count };
     }
     // The flow behind may change the message.
-    const deliveryId = outcome.isDurable ? deliveryIdOf(msg) : '';
+    const deliveryId = deliveryIdOf(msg);
     const output = outcome.output === 'held' ? HELD_OUTPUT : EXTENDED_OUTPUT;
     send([...Array<null>(output).fill(null), msg]);
-    if (deliveryId !== '') this.#settle(deliveryId);
+    this.#settleOnce(deliveryId, outcome.isDurable);
   }
 
-  /** What has no lease here has not to be settled. One that cannot be now comes again. */
-  #settle(deliveryId: string): void {
-    for (const inbox of allInboxes()) {
-      if (inbox.leaseOf(deliveryId) === undefined) continue;
-      inbox.settle(deliveryId, { action: 'done' }).catch(() => undefined);
-    }
+  #settleOnce(deliveryId: string, isDurable: boolean | Promise<boolean>): void {
+    const inboxes =
+      deliveryId === '' ? [] : allInboxes().filter((inbox) => inbox.leaseOf(deliveryId) !== undefined);
+    // What has no lease has not to be settled.
+    if (inboxes.length === 0) return;
+    const settle = (durable: boolean): void => {
+      // One that cannot be settled now comes again.
+      for (const inbox of durable ? inboxes : [])
+        inbox.settle(deliveryId, { action: 'done' }).catch(() => undefined);
+    };
+    if (typeof isDurable === 'boolean') settle(isDurable);
+    else void isDurable.then(settle);
   }
 
   #send(messages: NodeMessage[]): void {

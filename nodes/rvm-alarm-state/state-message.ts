@@ -1,5 +1,5 @@
 import type { NodeMessage } from 'node-red';
-import type { Said } from '../../lib/alarms/alarm-state';
+import type { Said } from '../../lib/alarms/levels';
 import { isRecord, type JsonRecord } from '../../lib/json/json-record';
 
 /** Characters of JSON: beyond it the state travels without its event. */

@@ -1,7 +1,6 @@
 import { within } from '../../concurrency/within';
 import type { StorePort } from '../store/port';
 import type { CallName, LocalCall, StoreCalls } from '../store/protocol';
-import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
 
 type Take<Name extends CallName> = StoreCalls[Name]['take'];
@@ -50,23 +49,17 @@ export class BothStores implements StorePort {
           () => this.#finish(take),
         ),
       // It waits beside the inbox, where it looks for itself.
-      revive: (act) =>
+      revive: (id) =>
         this.#at(
-          act.deliveryId,
-          () => store.revive(act).then(() => undefined),
-          () => main.call('revive', act),
+          id,
+          () => store.revive(id).then(() => undefined),
+          () => main.call('revive', id),
         ),
-      dismiss: (act) =>
+      dismiss: (id) =>
         this.#at(
-          act.deliveryId,
-          () => store.dismiss(act),
-          () => main.call('dismiss', act),
-        ),
-      note: (take) =>
-        this.#at(
-          take.deliveryId,
-          () => store.note(take),
-          () => main.call('note', take),
+          id,
+          () => store.dismiss(id),
+          () => main.call('dismiss', id),
         ),
       stateOf: (id) =>
         this.#at(
@@ -139,14 +132,13 @@ export class BothStores implements StorePort {
   }
 
   async #markInside(ids: string[], hurry?: boolean): Promise<void> {
-    const step = endStep('delivered');
     const marking = this.main.call('markDelivered', ids, hurry).then(() => true);
     try {
       if ((await within(marking, this.options.patience)) === true) return;
     } catch (error) {
-      return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
+      return this.#keepEnds(ids, 'delivered', () => Promise.reject(error));
     }
-    await this.#keepEnds(ids, { state: 'delivered', step }, async () => void (await marking));
+    await this.#keepEnds(ids, 'delivered', async () => void (await marking));
   }
 
   /** An inbox that fails cannot be told that an event is settled; so that is spilled, and told later. */
@@ -165,18 +157,18 @@ export class BothStores implements StorePort {
     } catch (error) {
       otherwise = () => Promise.reject(error);
     }
-    await this.#keepEnds([take.deliveryId], take, otherwise);
+    await this.#keepEnds([take.deliveryId], take.state, otherwise);
     return { was: 'leased', endpoint };
   }
 
   /** @param otherwise where that cannot be written either */
   async #keepEnds(
     ids: readonly string[],
-    end: Pick<Take<'finish'>, 'state' | 'step'>,
+    state: Take<'finish'>['state'],
     otherwise: () => Promise<void>,
   ): Promise<void> {
     try {
-      await Promise.all(ids.map((id) => this.options.spilling.settle(id, end)));
+      await Promise.all(ids.map((id) => this.options.spilling.settle(id, state)));
       this.options.onKept();
     } catch {
       await otherwise();

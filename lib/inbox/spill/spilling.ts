@@ -1,5 +1,4 @@
 import type { StoreCalls } from '../store/protocol';
-import type { NotedStep } from '../store/step';
 import { settleDoubt, type DoubtfulWork } from './doubtful';
 import type { Frame } from './frame';
 import type { Segment } from './segment';
@@ -12,8 +11,6 @@ import type { SpilledMessage } from './spilled-message';
 export interface KeptSettlement {
   deliveryId: string;
   state: StoreCalls['finish']['take']['state'];
-  /** Absent where an earlier version of the package has kept it. */
-  step?: NotedStep;
   segment: Segment;
 }
 
@@ -134,14 +131,11 @@ export class Spilling {
   }
 
   /** Keeps the end of an event that is in the inbox. @throws Error where that cannot be written */
-  async settle(
-    deliveryId: string,
-    { state, step }: Pick<StoreCalls['finish']['take'], 'state' | 'step'>,
-  ): Promise<void> {
+  async settle(deliveryId: string, state: KeptSettlement['state']): Promise<void> {
     this.#entering += 1;
     try {
-      const { segment } = await this.journal.append({ kind: 'settled', deliveryId, state, step });
-      this.#settlements.set(deliveryId, { deliveryId, state, step, segment });
+      const { segment } = await this.journal.append({ kind: 'settled', deliveryId, state });
+      this.#settlements.set(deliveryId, { deliveryId, state, segment });
     } finally {
       this.#entering -= 1;
     }

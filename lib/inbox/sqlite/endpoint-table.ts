@@ -1,5 +1,4 @@
 import type { StoreCalls } from '../store/protocol';
-import type { HistoryTable } from './history-table';
 import type { Statements } from './statements';
 
 /**
@@ -10,7 +9,6 @@ export class EndpointTable {
   /** @param moved told of an endpoint at which events wait now that were elsewhere */
   constructor(
     private readonly statements: Statements,
-    private readonly history: HistoryTable,
     private readonly moved: (endpoint: string) => void,
   ) {}
 
@@ -27,9 +25,7 @@ export class EndpointTable {
     this.statements.leaveEndpoint.run(node);
   }
 
-  assign({ from, ...assigned }: StoreCalls['assign']['take']): number {
-    const { to } = assigned;
-    if (from !== to) this.history.assigned(from, assigned);
+  assign({ from, to }: StoreCalls['assign']['take']): number {
     this.#move(from, to);
     return this.#waitingAt(to);
   }

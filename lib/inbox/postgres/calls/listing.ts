@@ -2,9 +2,8 @@ import { SELF_TEST_ID } from '../../../message/envelope';
 import type { ListQuery } from '../../inbox';
 import { askedId } from './delivery-id';
 import { alarmKey } from './keys';
-import { courseColumns, courseOf } from './history-sql';
-import { listedMessage, MESSAGE_WITH_BODY } from './message-rows';
-import type { Statement } from './statement';
+import { MESSAGE_WITH_BODY, messageWithBody, storedMessage } from './message-rows';
+import type { Row, Statement } from './statement';
 import type { Request, Step } from './step';
 import type { Tables } from './tables';
 
@@ -42,17 +41,17 @@ export class Listing {
         'all',
         pageOf(`${all} AND NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`),
       ),
-      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $4::uuid`)),
-      one: statement('one', pageOf(`${all} AND message.delivery_id = $4::uuid`)),
+      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $3::uuid`)),
+      one: statement('one', pageOf(`${all} AND message.delivery_id = $3::uuid`)),
     };
   }
 
   list({ id, take }: Request<'list'>): Step {
-    const { state, since = 0, alarm, deliveryId, limit, history = false } = take;
+    const { state, since = 0, alarm, deliveryId, limit } = take;
     const read: Step['read'] = (rows) => [{ id, give: rows.map(listedMessage) }];
     if (deliveryId !== undefined)
-      return { statement: this.#list.one, values: [FIRST, 1, history, askedId(deliveryId)], read };
-    const page = [whole(since), Math.max(0, whole(limit)), history];
+      return { statement: this.#list.one, values: [FIRST, 1, askedId(deliveryId)], read };
+    const page = [whole(since), Math.max(0, whole(limit))];
     if (alarm === undefined) return { statement: this.#list[state], values: page, read };
     return {
       statement: this.#list.alarm,
@@ -65,8 +64,12 @@ export class Listing {
 const FIRST = Number.MIN_SAFE_INTEGER;
 
 /** The next whole number that a column can be compared with. */
-export function whole(number: number): number {
+function whole(number: number): number {
   return Math.ceil(Math.min(Math.max(number, FIRST), Number.MAX_SAFE_INTEGER));
+}
+
+function listedMessage(row: Row): ReturnType<typeof storedMessage> {
+  return row['has_room'] === true ? messageWithBody(row) : storedMessage(row);
 }
 
 function pageOf(from: string): string {
@@ -84,8 +87,7 @@ function deadPage({ work, message }: Tables): string {
       WHERE message.received >= $1::bigint AND work.state = 'dead'`)})`;
 }
 
-function listSql(tables: Tables, page: string, maxBytes: number): string {
-  const { work, message, body } = tables;
+function listSql({ work, message, body }: Tables, page: string, maxBytes: number): string {
   return `
 WITH page AS MATERIALIZED (${page}),
 measured AS (
@@ -93,9 +95,8 @@ measured AS (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${maxBytes} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )
-SELECT measured.has_room, ${MESSAGE_WITH_BODY}, ${courseColumns(tables, '$3::boolean')}
+SELECT measured.has_room, ${MESSAGE_WITH_BODY}
 FROM measured JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
-  ${courseOf(tables)}
   LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room
 ORDER BY message.received DESC, message.sequence DESC`;
 }

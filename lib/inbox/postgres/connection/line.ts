@@ -17,8 +17,6 @@ const SENT_AGAIN: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'finish',
   'markDelivered',
   'dismiss',
-  'note',
-  'page',
   'slots',
   'slotOwners',
   'dropSlots',

@@ -164,7 +164,8 @@ class Salvage {
     private readonly source: RowSource,
     private readonly target: DatabaseSync,
   ) {
-    this.#insert = this.#insertInto('message', COLUMNS.message);
+    const columns = [...COLUMNS.message, 'id_key', 'alarm_key'];
+    this.#insert = this.#insertInto('message', columns);
   }
 
   run(): void {
@@ -176,7 +177,6 @@ class Salvage {
     });
     this.#inOne(() => {
       this.#bodies();
-      this.#history();
       this.#quarantine();
       this.#slots();
       this.#meta();
@@ -197,12 +197,11 @@ class Salvage {
   #message(row: Row): void {
     const { station, named, id, alarm } = row;
     const own = String(station);
-    const keyed = {
-      ...row,
-      id_key: messageKey(own, named === 1, String(id)),
-      alarm_key: alarm === null ? null : alarmKey(own, String(alarm)),
-    };
-    unlessUnfit(() => this.#insert.run(...valuesOf('message', keyed)));
+    const keys = [
+      messageKey(own, named === 1, String(id)),
+      alarm === null ? null : alarmKey(own, String(alarm)),
+    ];
+    unlessUnfit(() => this.#insert.run(...valuesOf('message', row), ...keys));
   }
 
   #bodies(): void {
@@ -210,15 +209,6 @@ class Salvage {
     for (const row of this.source.rows('body')) {
       const { facts } = row;
       if (typeof facts === 'string' && isJson(facts)) unlessUnfit(() => insert.run(...valuesOf('body', row)));
-    }
-  }
-
-  #history(): void {
-    const insert = this.#insertInto('history', COLUMNS.history);
-    for (const row of this.source.rows('history')) {
-      const { facts = null } = row;
-      const isSound = facts === null || (typeof facts === 'string' && isJson(facts));
-      if (isSound) unlessUnfit(() => insert.run(...valuesOf('history', row)));
     }
   }
 
