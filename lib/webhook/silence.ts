@@ -1,4 +1,3 @@
-import { timerMs } from '../concurrency/timer-limit';
 import { within } from '../concurrency/within';
 import type { Slots } from '../inbox/slot';
 
@@ -6,12 +5,14 @@ import type { Slots } from '../inbox/slot';
 export const SILENCE_OWNER = 'watch:proven';
 /** A slot ends so long after the last proven message: what is left of it tells its age by the clock of the store. Milliseconds. */
 const SPAN = 10 * 365 * 24 * 60 * 60 * 1000;
-/** Longest times, in milliseconds: between two looks, between two notes of a message, and after a start, when held messages come. */
-const LOOK_EVERY = 30_000;
+/** Longest times, in milliseconds: between two questions, between two notes of a message, and after a start, when held messages come. */
+const ASK_EVERY = 30_000;
 const NOTE_EVERY = 60_000;
 const GRACE = 120_000;
 /** For the store, in milliseconds. */
 const PATIENCE = 5000;
+/** Between two looks, which ask nobody, in milliseconds. */
+const LOOK_EVERY = 1000;
 
 export interface SilenceOptions {
   place: Pick<Slots, 'slots' | 'putSlots'>;
@@ -25,6 +26,8 @@ export interface SilenceOptions {
   steady: () => number;
   /** Wall clock, in milliseconds. */
   now: () => number;
+  /** Between two looks, in milliseconds. Default: 1,000. */
+  every?: number;
 }
 
 /** How long ago a message was last proven at an endpoint, over restarts and for all instances. */
@@ -36,6 +39,8 @@ export class Silence {
   #notedAt = -Infinity;
   #isTold = false;
   #version = 0;
+  #askedAt = -Infinity;
+  #isLooking = false;
   #startedAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -56,9 +61,9 @@ export class Silence {
     if (this.#options.limit === 0) return void this.forget();
     this.#startedAt = this.#options.steady();
     clearInterval(this.#timer);
-    const every = timerMs(Math.min(LOOK_EVERY, Math.max(250, this.#part)));
-    this.#timer = setInterval(() => void this.#look(), every).unref();
-    void this.#look();
+    this.#askedAt = -Infinity;
+    this.#timer = setInterval(() => void this.#lookOnce(), this.#options.every ?? LOOK_EVERY).unref();
+    void this.#lookOnce();
   }
 
   stop(): void {
@@ -92,15 +97,36 @@ export class Silence {
       .catch(() => (this.#notedAt = -Infinity));
   }
 
+  async #lookOnce(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    await this.#look();
+    this.#isLooking = false;
+  }
+
   async #look(): Promise<void> {
-    await within(this.#read(), PATIENCE).catch(() => undefined);
     const { steady, onSilent } = this.#options;
-    if (this.#lastProven !== undefined && this.#notedAt === -Infinity && this.#age() < this.#part)
-      this.#note({});
-    const started = this.#startedAt ?? steady();
-    if (!this.#isOver() || this.#isTold || steady() - started < Math.min(GRACE, this.#part)) return;
+    const mayTell = this.#isOver() && !this.#isTold && this.#isSettled();
+    const isTime = steady() - this.#askedAt >= Math.min(ASK_EVERY, this.#part);
+    if (!mayTell && !isTime) return;
+    this.#askedAt = steady();
+    // Another instance may have had a message, or have told.
+    await within(this.#read(), PATIENCE).catch(() => undefined);
+    if (this.#isUnnoted()) this.#note({});
+    if (!this.#isOver() || this.#isTold || !this.#isSettled()) return;
     this.#isTold = true;
     if (await this.#mayTell()) onSilent();
+  }
+
+  /** What was held while Node-RED started has come by now. */
+  #isSettled(): boolean {
+    const { steady } = this.#options;
+    return steady() - (this.#startedAt ?? steady()) >= Math.min(GRACE, this.#part);
+  }
+
+  /** The store has failed to take the note of a message. */
+  #isUnnoted(): boolean {
+    return this.#lastProven !== undefined && this.#notedAt === -Infinity && this.#age() < this.#part;
   }
 
   async #read(): Promise<void> {

@@ -18,7 +18,7 @@ import { ScheduledSelfTests } from './scheduled-self-tests';
 import { forgetDeleted, ownerOf } from './slot-owners';
 
 /** Between two looks, in milliseconds. */
-const LOOK_EVERY = 2000;
+const LOOK_EVERY = 1000;
 /** Of this process: what it has said of itself before a deploy, it says anew. */
 const INSTANCE = randomUUID();
 const MISSING = 'no-recording ';

@@ -1,111 +1,322 @@
 import assert from 'node:assert/strict';
-import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import type { Verdict } from '../../nodes/rvm-watch/sentences';
+import http from 'node:http';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { freePort, MOVABLE_CLOCK, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
-import { ForkedServices, type Access } from '../support/service/forked-services';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
-import { act } from '../support/editor/editor-questions';
+import {
+  entrance,
+  freePort,
+  inject,
+  MOVABLE_CLOCK,
+  NodeRed,
+  type FlowNode,
+} from '../support/node-red/node-red';
+import { watch, WatchRun } from '../support/node-red/watch-run';
+import { ScriptedService } from '../support/service/scripted-service';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { look } from '../support/editor/editor-questions';
 
-/** Where nothing listens. */
-const NOWHERE = 'http://127.0.0.1:9';
-
-function watch(properties: Record<string, unknown> = {}): FlowNode {
-  return {
-    id: 'watch',
-    type: 'rvm-watch',
-    z: 'tab',
-    name: '',
-    stations: '',
-    interval: 1,
-    selfTest: 0,
-    x: 0,
-    y: 0,
-    wires: [['changes'], ['pulses']],
-    ...properties,
-  };
+interface Changes {
+  cloud?: Record<string, unknown>;
+  station?: Record<string, unknown>;
+  webhook?: Record<string, unknown>;
+  watch?: Record<string, unknown>;
 }
 
 describe('a watch', () => {
   let nodeRed: NodeRed;
-  let services: ForkedServices;
-  let access: Access;
+  let service: ScriptedService;
+  let run: WatchRun;
 
   before(async () => {
     nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
-    services = await ForkedServices.start();
-    access = await services.service('plain');
+    run = new WatchRun(nodeRed);
   });
-  after(async () => {
-    await services.kill();
-    await nodeRed.stopAndRemove();
+  beforeEach(async () => {
+    service = await ScriptedService.start();
   });
+  afterEach(() => service.close());
+  after(() => nodeRed.stopAndRemove());
 
   const credentials = (): Record<string, string> => {
-    const { username, password } = access;
+    const { username, password } = service;
     return { username, password, secret: PHRASE };
   };
 
   /** One station and its webhook in, whose service is asked for a sign of life each second. */
-  function flow(
-    changes: Parameters<typeof webhookFlow>[0] & { watch?: Record<string, unknown> } = {},
-    ...further: FlowNode[]
-  ): FlowNode[] {
-    const { url, apiKey } = access;
+  function flow(changes: Changes = {}, ...further: FlowNode[]): FlowNode[] {
+    const { url, apiKey } = service;
     const cloud = {
       url,
       credentials: { apiKey },
-      timeout: 5,
+      timeout: 2,
       deviceRefresh: 0,
       signOfLife: 1,
       ...changes.cloud,
     };
     const ofStation = { credentials: credentials(), ...changes.station };
-    const seen = [watch(changes.watch), probe('changes'), probe('pulses')];
-    return webhookFlow({ cloud, station: ofStation, webhook: changes.webhook ?? {} }, ...seen, ...further);
+    return webhookFlow(
+      { cloud, station: ofStation, webhook: changes.webhook ?? {} },
+      ...watch(changes.watch),
+      ...further,
+    );
   }
 
-  const verdicts = (from: number): Verdict[] =>
-    nodeRed.at('changes', from).map(({ payload }) => payload as Verdict);
-  const kinds = ({ findings }: Verdict): string[] => findings.map(({ what }) => what);
+  const alarm = (): Promise<number | 'cut'> => answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
 
-  /** Lets time fly until the last change has this kind of finding, or has it no more. */
-  async function changesTo(what: string, from: number, isThere = true): Promise<Verdict> {
-    const isSo = (): boolean => {
-      const last = verdicts(from).at(-1);
-      return last !== undefined && kinds(last).includes(what) === isThere;
-    };
-    while (!isSo()) await nodeRed.advance(0.5);
-    const last = verdicts(from).at(-1);
-    assert.ok(last !== undefined);
-    return last;
-  }
-
-  it('says that all is well, by its pulse and in its status, and nothing else', async () => {
+  it('says by its pulse and in its status that all is well, and nothing else', async () => {
     const from = nodeRed.seen.length;
-    await nodeRed.deploy(flow());
-    await nodeRed.until(() => nodeRed.at('pulses', from).length >= 2, 'two pulses');
-    const [pulse] = nodeRed.at('pulses', from);
-    assert.equal(pulse?.payload, true);
-    assert.equal(typeof pulse?.instance, 'string');
-    assert.deepEqual(verdicts(from), []);
+    await run.deploy(flow());
+    await nodeRed.until(() => run.pulses.length >= 2, 'two pulses');
+    const [pulse] = run.pulses;
+    assert.deepEqual([pulse?.payload, typeof pulse?.instance], [true, 'string']);
+    assert.deepEqual(run.verdicts, []);
     await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'status.allWell', 'the status');
   });
 
-  it('tells that a login is refused and of its end, and holds the pulse meanwhile', async () => {
-    let from = nodeRed.seen.length;
-    await nodeRed.deploy(flow({ station: { credentials: { ...credentials(), password: 'wrong' } } }));
-    const { ok, findings } = await changesTo('login-refused', from);
-    assert.equal(ok, false);
-    assert.deepEqual([findings[0]?.severity, findings[0]?.station], ['fault', 'north']);
-    assert.match(findings[0]?.text ?? '', /refuses the login of "North"/);
-    from = nodeRed.seen.length;
-    await nodeRed.deploy(flow());
-    assert.deepEqual(await changesTo('login-refused', from, false), { ok: true, findings: [] });
-    await nodeRed.message('pulses');
+  it('finds that the service died, without any message, holds the pulse, and tells of the end', async () => {
+    const { port } = service;
+    await run.deploy(flow());
+    await run.pulse();
+    await service.close();
+    const { severity, station: key, text, since } = await run.comes('service-unreachable');
+    assert.deepEqual([severity, key], ['fault', 'north']);
+    assert.match(text, /^The service of "North" is out of reach.*see to the network/);
+    assert.ok(Date.parse(since) <= Date.now());
+    service = await ScriptedService.start(undefined, port);
+    await run.goes('service-unreachable');
+    assert.equal(run.pulsesBeside('service-unreachable'), 0);
+    await run.pulse();
+  });
+
+  it('finds a login that is refused, and keeps it over a deploy until it is well', async () => {
+    const wrong = flow({ station: { credentials: { ...credentials(), password: 'wrong' } } });
+    await run.deploy(wrong);
+    assert.match((await run.comes('login-refused')).text, /refuses the login of "North"/);
+    await run.deploy(wrong);
+    const from = nodeRed.seen.length;
+    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'login refused', 'the status');
+    assert.deepEqual([run.verdicts, run.pulses], [[], []], 'neither told again, nor pulsed over');
+    await run.deploy(flow());
+    await run.goes('login-refused');
+    await run.pulse();
+  });
+
+  it('finds a key that is rejected', async () => {
+    await run.deploy(flow({ cloud: { credentials: { apiKey: 'wrong' } } }));
+    assert.match((await run.comes('key-rejected')).text, /refuses the API key of "North"/);
+    await run.deploy(flow());
+    await run.goes('key-rejected');
+  });
+
+  it('finds by the answers of the service that a clock is wrong', async () => {
+    const standard = service.behaviour;
+    const off = (ms: number): void => {
+      service.behaviour = (request) => {
+        const reply = standard(request);
+        if (typeof reply === 'string') return reply;
+        return { ...reply, headers: { ...reply.headers, Date: new Date(Date.now() + ms).toUTCString() } };
+      };
+    };
+    off(90_000);
+    await run.deploy(flow());
+    const { text, severity } = await run.comes('clock');
+    assert.match(text, /clock of this machine is (8|9)\d s behind/);
+    assert.equal(severity, 'warning');
+    await run.pulse();
+    off(0);
+    await run.goes('clock');
+  });
+
+  it('finds by a message from the future that a clock is wrong, until the next one', async () => {
+    await run.deploy(flow());
+    const transmitTime = new Date(Date.now() + 60_000).toISOString();
+    assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage({}, { transmitTime }), PHRASE), 200);
+    assert.match((await run.comes('clock')).text, /came from the future/);
+    await alarm();
+    await run.goes('clock');
+  });
+
+  it('finds that messages are refused because of their phrase, as a warning that stops no pulse', async () => {
+    await run.deploy(flow());
+    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+    const { text, severity, station: key } = await run.comes('not-proven');
+    assert.match(text, /compare the Shared Secret Phrase/);
+    assert.deepEqual([severity, key], ['warning', 'north']);
+    await run.pulse();
+    await alarm();
+    await run.goes('not-proven');
+  });
+
+  it('finds that two stations have one phrase', async () => {
+    const south = station({ id: 'south-node', name: 'South', key: 'south', credentials: credentials() });
+    await run.deploy(flow({}, south));
+    const { text } = await run.comes('same-phrase');
+    assert.match(text, /North, South have one Shared Secret Phrase/);
+    await run.deploy(flow({}, { ...south, credentials: { ...credentials(), secret: 'another phrase' } }));
+    await run.goes('same-phrase');
+  });
+
+  it('finds that the port of a listener is taken, and that it is free', async () => {
+    const port = await freePort();
+    const other = http.createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    const listener = {
+      id: 'listener',
+      type: 'rvm-listener',
+      port: String(port),
+      host: '127.0.0.1',
+      tls: '',
+      proxies: '',
+    };
+    await run.deploy(flow({ webhook: { listener: 'listener' } }, listener));
+    const { severity, text } = await run.comes('listener-down');
+    assert.equal(severity, 'fault');
+    assert.match(text, new RegExp(`No alarm can reach the webhook in "North":.*${port}`));
+    other.close();
+    await run.goes('listener-down');
+    await run.pulse();
+  });
+
+  it('finds that a webhook in takes nothing, whatever the reason', async () => {
+    await run.deploy(flow({ station: { credentials: { ...credentials(), secret: '' } } }));
+    assert.match((await run.comes('listener-down')).text, /its status says why/);
+    await run.deploy(flow());
+    await run.goes('listener-down');
+  });
+
+  it('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
+    // Some seconds, by the clock of the inbox, which nothing moves.
+    const silent = flow({ webhook: { silentAfter: 0.001 } });
+    const still = new WatchRun(nodeRed, false);
+    const from = nodeRed.seen.length;
+    await still.deploy(silent);
+    await alarm();
+    assert.match((await still.comes('silent')).text, /no proven message for 0.001 hours/);
+    const told = (): unknown[] => nodeRed.at('problems', from).filter(({ topic }) => topic === 'silent');
+    await nodeRed.until(() => told().length > 0, 'the problem');
+    await still.deploy(silent);
+    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'silent', 'the status');
+    assert.equal(told().length, 1);
+    still.begin();
+    const alarms = setInterval(() => void alarm(), 250);
+    await still.goes('silent').finally(() => clearInterval(alarms));
+    await still.deploy(flow({ webhook: { silentAfter: 0 } }));
+    await still.pulse();
+    assert.deepEqual(
+      still.verdicts.filter(({ ok }) => !ok),
+      [],
+    );
+  });
+
+  it('finds dead letters until they are discarded', async () => {
+    await run.deploy(flow());
+    await post(nodeRed.url + PATH, '{"no": "event"}', PHRASE);
+    const { severity, station: key } = await run.comes('dead-letters');
+    assert.deepEqual([severity, key], ['warning', 'north']);
+    const { body } = await look(nodeRed, 'overview');
+    for (const { deliveryId } of body['dead'] as { deliveryId: string }[]) {
+      const headers = { 'Content-Type': 'application/json' };
+      const asked = JSON.stringify({ deliveryId, action: 'discard' });
+      await fetch(`${nodeRed.url}/rvm/dead-letters`, { method: 'POST', headers, body: asked });
+    }
+    await run.goes('dead-letters');
+  });
+
+  it('finds events that wait where no webhook in is, until one has their path', async () => {
+    const settled = { handledWhen: 'settled', maxInFlight: 1 };
+    await run.deploy(flow({ webhook: settled }));
+    await alarm();
+    await alarm();
+    const without = flow().filter(({ id }) => id !== 'webhook');
+    await run.deploy([...without, webhookIn({ id: 'another', path: '/elsewhere' })]);
+    const { text } = await run.comes('no-owner');
+    assert.match(text, /2 events .* wait at a path that no webhook in has \(\/remote-monitoring\/test\)/);
+    await run.deploy(flow());
+    await run.goes('no-owner');
+  });
+
+  it('tests each webhook in through its public URL, and no flow gets that', async () => {
+    const from = nodeRed.seen.length;
+    await run.deploy(flow({ watch: { selfTest: 1 }, webhook: { publicUrl: nodeRed.url } }));
+    await run.pulse();
+    await nodeRed.advance(600);
+    await run.pulse();
+    await run.deploy(flow({ watch: { selfTest: 1 }, webhook: { publicUrl: 'http://127.0.0.1:9' } }));
+    const { text, severity } = await run.comes('self-test-failed');
+    assert.match(
+      text,
+      /self-test of the webhook in "North" does not arrive.*No connection to 127.0.0.1, port 9/,
+    );
+    assert.equal(severity, 'fault');
+    await run.deploy(flow({ watch: { selfTest: 1 }, webhook: { publicUrl: nodeRed.url } }));
+    await run.goes('self-test-failed');
+    for (const output of ['alarms', 'health', 'problems'])
+      assert.deepEqual(nodeRed.at(output, from), [], output);
+    const { body } = await look(nodeRed, 'overview');
+    const ids = (body['events'] as { messageId: string | null }[]).map(({ messageId }) => messageId);
+    assert.ok(
+      ids.every((id) => id === null || !id.startsWith('self-test')),
+      ids.join(', '),
+    );
+  });
+
+  it('looks after the chosen stations alone, and refuses one that is not there', async () => {
+    const south = station({
+      id: 'south-node',
+      name: 'South',
+      key: 'south',
+      credentials: { ...credentials(), password: 'wrong', secret: 'another phrase' },
+    });
+    await run.deploy(flow({ watch: { stations: 'north' } }, south));
+    await run.pulse();
+    await run.pulse();
+    assert.deepEqual(run.verdicts, []);
+    await run.deploy(flow({ watch: { stations: 'south' } }, south));
+    assert.equal((await run.comes('login-refused')).station, 'south');
+    const from = nodeRed.seen.length;
+    await run.deploy(flow({ watch: { stations: 'west' } }, south));
+    await nodeRed.until(() => nodeRed.statuses('watch', from).at(-1) === 'status.wrongSetting', 'the status');
+    await nodeRed.logged(/No Central Station has the short name "west"/);
+    assert.deepEqual(run.pulses, []);
+  });
+
+  it('lets go of what belongs to a station that is deleted', async () => {
+    const south = station({
+      id: 'south-node',
+      name: 'South',
+      key: 'south',
+      credentials: { ...credentials(), password: 'wrong', secret: 'another phrase' },
+    });
+    await run.deploy(flow({}, south));
+    await run.comes('login-refused');
+    await run.deploy(flow());
+    await run.goes('login-refused');
+  });
+
+  it('has no pulse while the event loop of Node-RED is blocked', async () => {
+    const func = `const until = Date.now() + msg.payload; while (Date.now() < until);`;
+    const block: FlowNode = {
+      id: 'block',
+      type: 'function',
+      z: 'tab',
+      func,
+      outputs: 0,
+      libs: [],
+      x: 0,
+      y: 0,
+      wires: [],
+    };
+    await run.deploy(flow({}, ...entrance('in', 'block'), block));
+    await run.pulse();
+    const blocked = inject(nodeRed, 'in', { payload: 5000 });
+    await blocked;
+    const before = run.pulses.length;
+    const quiet = await Promise.race([
+      once(process, 'never'),
+      new Promise((resolve) => setTimeout(resolve, 3500)),
+    ]);
+    assert.equal(quiet, undefined);
+    assert.ok(run.pulses.length <= before + 1, `${run.pulses.length - before} pulses`);
+    await run.pulse();
   });
 });
-void [once, http, freePort, act, station, webhookIn, post, alarmMessage, PATH, NOWHERE];
-export type Unused = AddressInfo;
