@@ -131,6 +131,7 @@ export class DurableInbox extends StoreInbox {
       endpoints: this.#endpoints,
       settling: new Settling(this.#both, this.#queues),
       quarantine: new Quarantine(this.#store, this.#reading, () => this.#health.state),
+      reading: this.#reading,
       slots: new KeptSlots(this.#store, {
         state: () => this.#health.state,
         watchers: this.#slotWatchers,

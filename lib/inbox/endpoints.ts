@@ -107,8 +107,8 @@ export class Endpoints {
   }
 
   /** @returns how many wait there then. @throws RvmError STORE_FAILED */
-  async assign(from: string, to: string): Promise<number> {
-    const waiting = await this.store.call('assign', { from, to });
+  async assign(from: string, { to, ...by }: { to: string; by?: string }): Promise<number> {
+    const waiting = await this.store.call('assign', { from, to, ...by });
     this.queues.cameAlong(to, waiting);
     this.queues.waitingIs(from, 0);
     this.work.assigned?.(from, to);

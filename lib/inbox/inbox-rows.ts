@@ -21,10 +21,13 @@ export async function rowsOf(reading: PatientReading, query: ListQuery): Promise
 }
 
 /** Newest first. @param rows of one moment, those that came later first */
-export async function listedOf(rows: LeasedMessage[], limit: number): Promise<ListedMessage[]> {
+export async function listedOf(
+  rows: LeasedMessage[],
+  { limit, history }: Pick<ListQuery, 'limit' | 'history'>,
+): Promise<ListedMessage[]> {
   rows.sort((one, other) => other.received - one.received);
   const messages: ListedMessage[] = [];
   // Each body is read as JSON.
-  await eachInSlices(rows.slice(0, limit), (row) => messages.push(listed(row)));
+  await eachInSlices(rows.slice(0, limit), (row) => messages.push(listed(row, history)));
   return messages;
 }

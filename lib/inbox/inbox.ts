@@ -2,7 +2,9 @@ import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
 import type { InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
+import type { Actor, Finding, HistoryEntry, Verdict } from './history';
 import type { Slots } from './slot';
+import type { TallyQuery, TallyRow } from './tally';
 
 export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 
@@ -83,14 +85,18 @@ export interface Consumption {
 }
 
 /** What a flow says of an event. */
-export type Settlement =
+export type Settlement = (
   | { action: 'done' }
   /** Delivered again after a pause. */
   | { action: 'retry' }
   /** Becomes a dead letter. */
   | { action: 'reject'; note?: string }
   /** The lease begins anew. */
-  | { action: 'extend' };
+  | { action: 'extend' }
+) & {
+  /** What a person has found, if anything; kept also of an event that is settled already. */
+  finding?: Finding;
+};
 
 /** State of a message in the inbox. `leased`: with the flow, or waiting to go there again. */
 export type MessageState = 'received' | 'leased' | 'delivered' | 'dead' | 'conflict' | 'stale' | 'other';
@@ -104,6 +110,8 @@ export interface ListQuery {
   alarm?: { station: string; alarmId: string };
   /** This message alone; then of any state. */
   deliveryId?: string;
+  /** Each with its history. */
+  history?: true;
   limit: number;
 }
 
@@ -126,6 +134,10 @@ export interface ListedMessage {
   reason?: DeadReason;
   /** Absent where it was not kept, or of a dead letter. */
   proof?: ProvenMessage['proof'];
+  /** What a person has found last. */
+  verdict?: Verdict;
+  /** What has become of it, oldest first; where it was asked for. */
+  history?: HistoryEntry[];
 }
 
 /** Messages of an inbox, newest first. */
@@ -210,20 +222,24 @@ export interface Inbox extends Slots {
 
   /**
    * Resolves when the settlement is durable: false where this inbox does not know the id. Of an event that is settled
-   * already nothing changes. A dead letter that nobody settled, for want of attempts, is not: `retry` delivers it again,
+   * already nothing changes but its verdict. A dead letter that nobody settled, for want of attempts, is not: `retry` delivers it again,
    * `done` and `reject` settle it.
+   * @param actor who says so
    * @throws RvmError `STORE_FAILED`
    */
-  settle(deliveryId: string, settlement: Settlement): Promise<boolean>;
+  settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean>;
 
   /**
    * A dead letter, a conflict or a stale message is not listed as `dead` any more; it is kept as long as others are.
    * False where the inbox knows no such message. @throws RvmError `STORE_FAILED`
    */
-  dismiss(deliveryId: string): Promise<boolean>;
+  dismiss(deliveryId: string, actor?: Actor): Promise<boolean>;
 
   /** What is kept beside an inbox that fails is among them, and all that there is of one that cannot be read; `fault` says so. */
   list(query: ListQuery): Promise<MessageList>;
+
+  /** Counts what is in the inbox; what is kept beside one that fails is counted once it has entered. @throws RvmError `STORE_FAILED` */
+  tally(query: TallyQuery): Promise<TallyRow[]>;
 
   /** Keeps a message that nothing proved, within bounds; nothing else waits for it. */
   quarantine(message: QuarantinedMessage): void;
@@ -265,7 +281,7 @@ export interface Inbox extends Slots {
    * Gives open events and dead letters of an endpoint that no webhook node has to another one.
    * @returns how many events wait there then. @throws RvmError `STORE_FAILED`
    */
-  assign(from: string, to: string): Promise<number>;
+  assign(from: string, to: string, actor?: Actor): Promise<number>;
 
   /** Whether a message of this id was accepted from a station, by whichever instance. @throws RvmError `STORE_FAILED` */
   isKnown(station: string, messageId: string): Promise<boolean>;

@@ -45,7 +45,7 @@ export class KeptSlots implements Slots {
       owner: named(owner),
       since: isSure ? since : 0,
     });
-    this.#given.set(owner, Math.max(version, this.#given.get(owner) ?? 0));
+    this.#gave(owner, version);
     return { version, isAll, slots: slots.map(slotOf) };
   }
 
@@ -62,6 +62,7 @@ export class KeptSlots implements Slots {
     const rows = writes.map(rowOf);
     if (rows.length === 0) return [];
     const outcomes = await this.#ask('putSlots', { owner: named(owner), writes: rows }, sizeOf(rows));
+    for (const { slot } of outcomes) this.#gave(owner, slot?.version ?? 0);
     return outcomes.map(({ written, slot }, index) => ({
       written,
       slot: slot && { ...slotOf(slot), ...(written && { value: writes[index]?.value }) },
@@ -80,13 +81,17 @@ export class KeptSlots implements Slots {
     return this.options.watchers.add(owner, changed);
   }
 
+  #gave(owner: string, version: number): void {
+    if (version > (this.#given.get(owner) ?? 0)) this.#given.set(owner, version);
+  }
+
   /** @param size characters of the values in it */
   async #ask<Name extends SlotCall>(
     name: Name,
     take: StoreCalls[Name]['take'],
     size = 0,
   ): Promise<StoreCalls[Name]['give']> {
-    if (this.#waiting >= MOST_WAITING || this.#values + size > MOST_VALUES) throw storeFailed(TOO_SLOW);
+    if (this.#isFull(size)) throw storeFailed(TOO_SLOW);
     const asking = this.#asked(name, take, size).then((give) => ({ give }));
     for (;;) {
       const answer = await within(asking, this.options.patience);
@@ -95,6 +100,11 @@ export class KeptSlots implements Slots {
       // One that is being opened has not failed: a large file takes its time.
       if (durable !== undefined) throw storeFailed(fault);
     }
+  }
+
+  /** What is larger than all that may wait goes alone. */
+  #isFull(size: number): boolean {
+    return this.#waiting >= MOST_WAITING || (this.#values > 0 && this.#values + size > MOST_VALUES);
   }
 
   /** Counts until it is answered, however late; and what was written too late is told all the same. */

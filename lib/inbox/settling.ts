@@ -1,7 +1,9 @@
+import { namedBy, type Actor } from './history';
 import type { Settlement } from './inbox';
 import type { EventQueues } from './queue/event-queues';
 import type { AnyStore } from './store/port';
-import type { FlowWish } from './store/protocol';
+import type { ActOn, FlowWish } from './store/protocol';
+import { findingStep, type NotedStep } from './store/step';
 import { deliveryOf, isOpenState } from './store/stored-message';
 
 /** What a flow says of an event, told to the store, then to the queue that has it. */
@@ -14,30 +16,58 @@ export class Settling {
   ) {}
 
   /** False where the store does not know the id. @throws RvmError STORE_FAILED */
-  async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
-    if (settlement.action === 'done') return this.#finish(deliveryId, 'delivered');
-    if (settlement.action === 'reject') return this.#finish(deliveryId, 'dead', settlement.note);
-    if (settlement.action === 'retry') await this.#retry(deliveryId);
-    else await this.#extend(deliveryId);
+  async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
+    const by = namedBy(actor);
+    const acting = this.#act({ deliveryId, ...by }, settlement);
+    // Asked at once, it is of one transaction with the end of the event.
+    const found = settlement.finding && findingStep(settlement.finding, Date.now());
+    const noting = found && this.store.call('note', { deliveryId, step: found });
+    const [isKnown] = await Promise.all([acting, noting]);
+    return isKnown;
+  }
+
+  async #act(act: ActOn, settlement: Settlement): Promise<boolean> {
+    const { deliveryId } = act;
+    if (settlement.action === 'done') return this.#finish(act, 'delivered');
+    if (settlement.action === 'reject') return this.#finish(act, 'dead', settlement.note);
+    if (settlement.action === 'extend') return this.#extend(act);
+    await this.#retry(act);
     return (await this.store.call('stateOf', deliveryId)) !== undefined;
   }
 
-  async #retry(deliveryId: string): Promise<void> {
+  async #retry(act: ActOn): Promise<void> {
+    const { deliveryId } = act;
     const holder = this.queues.holding(deliveryId);
-    if (holder !== undefined) return holder.retry(deliveryId);
-    const endpoint = await this.store.call('revive', deliveryId);
+    if (holder !== undefined) return holder.retry(act);
+    const endpoint = await this.store.call('revive', act);
     if (endpoint !== undefined) return this.queues.of(endpoint).cameBack(1);
     await this.tellHolder(deliveryId, 'retry');
   }
 
-  async #extend(deliveryId: string): Promise<void> {
+  /** That a node works on an event, and holds it for that, is no step: nobody has said so. */
+  async #extend({ deliveryId, by }: ActOn): Promise<boolean> {
     const holder = this.queues.holding(deliveryId);
-    if (holder !== undefined) return holder.extend(deliveryId);
-    await this.tellHolder(deliveryId, 'extend');
+    if (holder !== undefined) holder.extend(deliveryId);
+    else await this.tellHolder(deliveryId, 'extend');
+    const state =
+      by === undefined
+        ? await this.store.call('stateOf', deliveryId)
+        : await this.store.call('note', {
+            deliveryId,
+            step: { time: Date.now(), step: 'extended', by },
+            ifOpen: true,
+          });
+    return state !== undefined;
   }
 
-  async #finish(deliveryId: string, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
-    const finished = await this.store.call('finish', { deliveryId, state, give: state === 'dead' });
+  async #finish({ deliveryId, ...by }: ActOn, state: 'delivered' | 'dead', note?: string): Promise<boolean> {
+    const step: NotedStep = {
+      time: Date.now(),
+      step: state === 'dead' ? 'rejected' : 'settled',
+      ...by,
+      ...(note !== undefined && { reason: note }),
+    };
+    const finished = await this.store.call('finish', { deliveryId, state, give: state === 'dead', step });
     if (finished === undefined) return false;
     const { was, endpoint, message } = finished;
     if (!isOpenState(was)) {

@@ -14,6 +14,7 @@ import type {
   MessageList,
   Settlement,
 } from './inbox';
+import type { Actor } from './history';
 import { listedOf, rowsOf } from './inbox-rows';
 import type { Keeping, KeptInbox } from './inboxes';
 import { KeptSlots } from './kept-slots';
@@ -108,6 +109,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
         this.#store.call('tellHolder', { deliveryId, wish }),
       ),
       quarantine: new Quarantine(this.#store, this.#reading, state),
+      reading: this.#reading,
       slots: new KeptSlots(this.#store, { state, watchers: this.#slotWatchers, patience }),
       watchers: this.#watchers,
     };
@@ -152,12 +154,12 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
    * The end of an event that a flow of this instance has is told to a store that fails until it knows, or the inbox is closed: what was
    * done would come again else.
    */
-  override async settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
+  override async settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
     const isEnd = settlement.action === 'done' || settlement.action === 'reject';
     const mustBeTold = isEnd && this.#queues.holding(deliveryId) !== undefined;
     for (;;) {
       try {
-        return await super.settle(deliveryId, settlement);
+        return await super.settle(deliveryId, settlement, actor);
       } catch (error) {
         if (!mustBeTold || this.#closed) throw error;
         await pause(this.#lookAgain, undefined, { ref: false });
@@ -167,7 +169,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
 
   async list(query: ListQuery): Promise<MessageList> {
     const { rows, fault } = await rowsOf(this.#reading, query);
-    return { messages: await listedOf(rows, query.limit), ...(fault && { fault }) };
+    return { messages: await listedOf(rows, query), ...(fault && { fault }) };
   }
 
   instances(): Promise<InstanceRow[]> {
@@ -240,7 +242,7 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
     if (wish === 'settled') queue?.settled(deliveryId, false);
     if (wish === 'extend') queue?.extend(deliveryId);
     // A lease that cannot be ended now ends by itself.
-    if (wish === 'retry') queue?.retry(deliveryId).catch(() => undefined);
+    if (wish === 'retry') queue?.retry({ deliveryId }).catch(() => undefined);
   }
 
   #healthChanged(): void {

@@ -1,5 +1,6 @@
 import type { Watchers } from '../concurrency/watchers';
 import type { Endpoints } from './endpoints';
+import { namedBy, type Actor } from './history';
 import type {
   Acceptance,
   Consumer,
@@ -20,7 +21,9 @@ import type { EventQueues } from './queue/event-queues';
 import type { KeptSlots } from './kept-slots';
 import type { Settling } from './settling';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
+import type { PatientReading } from './patient-reading';
 import type { AnyStore } from './store/port';
+import { tallyOf, type TallyQuery, type TallyRow } from './tally';
 
 /** What an inbox consists of, whichever store is behind it. */
 export interface InboxParts {
@@ -29,6 +32,7 @@ export interface InboxParts {
   endpoints: Endpoints;
   settling: Settling;
   quarantine: Quarantine;
+  reading: PatientReading;
   slots: KeptSlots;
   watchers: Watchers;
 }
@@ -69,12 +73,16 @@ export abstract class StoreInbox implements Inbox {
     };
   }
 
-  settle(deliveryId: string, settlement: Settlement): Promise<boolean> {
-    return this.parts.settling.settle(deliveryId, settlement);
+  settle(deliveryId: string, settlement: Settlement, actor?: Actor): Promise<boolean> {
+    return this.parts.settling.settle(deliveryId, settlement, actor);
   }
 
-  dismiss(deliveryId: string): Promise<boolean> {
-    return this.parts.store.call('dismiss', deliveryId);
+  dismiss(deliveryId: string, actor?: Actor): Promise<boolean> {
+    return this.parts.store.call('dismiss', { deliveryId, ...namedBy(actor) });
+  }
+
+  tally(query: TallyQuery): Promise<TallyRow[]> {
+    return tallyOf((page) => this.parts.reading.read('page', page), query);
   }
 
   quarantine(message: QuarantinedMessage): void {
@@ -115,8 +123,8 @@ export abstract class StoreInbox implements Inbox {
     return this.parts.store.call('figures', this.parts.queues.endpointsWaiting());
   }
 
-  assign(from: string, to: string): Promise<number> {
-    return this.parts.endpoints.assign(from, to);
+  assign(from: string, to: string, actor?: Actor): Promise<number> {
+    return this.parts.endpoints.assign(from, { to, ...namedBy(actor) });
   }
 
   isKnown(station: string, messageId: string): Promise<boolean> {

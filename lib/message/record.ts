@@ -12,6 +12,8 @@ export interface MessageRecord {
   /** ISO 8601, UTC, with `Z`. */
   receivedTime: string;
   remoteAddress?: string;
+  /** When a phrase that was corrected has proven it, likewise; absent where it was proven as it came. */
+  provenTime?: string;
   /** SHA-256 (hex) of the content a resend repeats: of the payload, or of the whole body where no payload can be read. */
   fingerprint: string;
   /** The bytes as received, with any token blanked. */

@@ -32,7 +32,7 @@ export class Instruments {
   readonly deadLetters: Gauge<'engine' | 'station'>;
   readonly spilled: Counter;
   readonly spillMessages: Gauge;
-  readonly groups: Gauge<'state'>;
+  readonly raisedGroups: Gauge<never>;
   readonly findings: Gauge<'what' | 'severity'>;
   readonly cpu: Counter;
   readonly loop: Counter;
@@ -133,7 +133,7 @@ export class Instruments {
       'station',
     );
     this.spillMessages = gauge('rvm_spill_messages', 'Messages kept beside an inbox that cannot take them.');
-    this.groups = gauge('rvm_alarm_groups', 'Groups of alarm state nodes by their level.', 'state');
+    this.raisedGroups = gauge('rvm_alarm_groups_raised', 'Groups of alarm state nodes that are raised.');
     this.findings = gauge('rvm_watch_findings', 'What watch nodes have found.', 'what', 'severity');
     this.spilled = counter(
       'rvm_spilled_messages_total',

@@ -92,10 +92,10 @@ export class Metrics implements Meter {
   }
 
   async #tell(): Promise<string> {
-    const { stations, inboxes, groups, findings } = await this.#snapshot();
+    const { stations, inboxes, raisedGroups, findings } = await this.#snapshot();
     this.#showStations(stations);
     this.#showInboxes(inboxes);
-    this.#showGroups(groups);
+    this.#showGroups(raisedGroups);
     this.#showFindings(findings);
     this.#showProcess();
     return this.#registry.metrics();
@@ -133,12 +133,9 @@ export class Metrics implements Meter {
       this.#instruments.deadLetters.inc({ engine, station: this.#stations.of(key) }, count);
   }
 
-  #showGroups(groups: Snapshot['groups']): void {
-    const gauge = this.#instruments.groups;
-    gauge.reset();
-    if (groups === undefined) return;
-    gauge.set({ state: 'raised' }, groups.raised);
-    gauge.set({ state: 'released' }, groups.known - groups.raised);
+  #showGroups(raised: Snapshot['raisedGroups']): void {
+    if (raised === undefined) this.#instruments.raisedGroups.remove();
+    else this.#instruments.raisedGroups.set(raised);
   }
 
   #showFindings(findings: Snapshot['findings']): void {

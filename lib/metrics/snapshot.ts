@@ -32,8 +32,8 @@ export interface FindingsSnapshot {
 export interface Snapshot {
   stations: readonly StationSnapshot[];
   inboxes: readonly InboxSnapshot[];
-  /** Groups of all *alarm state* nodes; absent where there is no such node. */
-  groups?: { known: number; raised: number };
+  /** Groups of *alarm state* nodes that are raised; absent where there is no such node. */
+  raisedGroups?: number;
   /** Of every kind, those that there are none of too; none at all where there is no *watch*. */
   findings: readonly FindingsSnapshot[];
 }

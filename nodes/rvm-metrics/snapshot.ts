@@ -3,6 +3,7 @@ import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { InboxSnapshot, Snapshot, StationSnapshot } from '../../lib/metrics/snapshot';
 import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/finding';
+import { alarmStates } from '../rvm-alarm-state/alarm-states';
 import { allStations } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
 import { openInboxes } from '../rvm-inbox/inboxes';
@@ -15,6 +16,7 @@ export async function snapshotOf(RED: NodeAPI, figures: AskedFigures): Promise<S
   return {
     stations: allStations(RED).map(stationSnapshot),
     inboxes: await Promise.all(inboxes),
+    ...raisedGroups(),
     findings: findingsOf(RED),
   };
 }
@@ -37,6 +39,13 @@ function inboxSnapshot({ inbox, place }: OpenInbox, figures: InboxFigures | unde
       dead: figures.dead,
     }),
   };
+}
+
+/** Nodes that share a state have its groups in common. */
+function raisedGroups(): Pick<Snapshot, 'raisedGroups'> {
+  const raised = new Map(alarmStates().map((state) => [state.shared, state.raised().length]));
+  if (raised.size === 0) return {};
+  return { raisedGroups: [...raised.values()].reduce((sum, count) => sum + count, 0) };
 }
 
 function findingsOf(RED: NodeAPI): Snapshot['findings'] {

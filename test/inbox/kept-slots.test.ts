@@ -67,7 +67,7 @@ describe('the slots of a store that does not answer', () => {
     }, 'the next answer');
   });
 
-  it('take no more than 32 MiB of values that wait', async () => {
+  it('take no more than 32 MiB of values that wait, but for what is more by itself', async () => {
     const value = 'x'.repeat(1024 * 1024 - 2);
     const put = () => slots.putSlots(OWNER, [{ name: 'a', value }]);
     const asked = Array.from({ length: 32 }, put);
@@ -75,6 +75,13 @@ describe('the slots of a store that does not answer', () => {
     assert.equal(answers.length, 32);
     answerAll();
     await Promise.all(asked);
+    const large = slots.putSlots(
+      OWNER,
+      Array.from({ length: 40 }, (_, number) => ({ name: `${number}`, value })),
+    );
+    assert.equal(answers.length, 1);
+    answerAll();
+    await large;
   });
 
   it('are told of when they are written after all', async () => {

@@ -8,7 +8,9 @@ import { makeDeliveryId, sequenceIn } from '../../lib/inbox/sqlite/delivery-id';
 import { Bodies } from '../../lib/inbox/sqlite/bodies';
 import { alarmKey, messageKey } from '../../lib/inbox/sqlite/key';
 import { KnownMessages } from '../../lib/inbox/sqlite/known-messages';
+import { HistoryTable } from '../../lib/inbox/sqlite/history-table';
 import { Messages } from '../../lib/inbox/sqlite/messages';
+import { NewRows } from '../../lib/inbox/sqlite/new-rows';
 import { openDatabase } from '../../lib/inbox/sqlite/open';
 import { Retention } from '../../lib/inbox/sqlite/retention';
 import { prepareStatements } from '../../lib/inbox/sqlite/statements';
@@ -195,7 +197,8 @@ describe('what the store knows of messages and alarms', () => {
     const statements = prepareStatements(database);
     const known = new KnownMessages(statements);
     const bodies = new Bodies(statements, () => assert.fail());
-    const messages = new Messages(statements, known, bodies, () => now, 0);
+    const rows = new NewRows(statements, known, () => now, 0);
+    const messages = new Messages(statements, known, bodies, new HistoryTable(statements), rows);
     for (const id of ['a', 'b', 'c']) {
       now += DAY;
       const { deliveryId } = messages.accept({ message: message({ id }), lease: 'no' });

@@ -3,7 +3,6 @@ import { execFile, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { Probes } from '../../lib/webhook/receive/probes';
@@ -21,7 +20,9 @@ type Check = (port: number) => [program: string, ...args: string[]];
 
 const docker: Check = (port) => {
   const [, command = ''] = /^ +CMD (\[.*\])$/m.exec(read('Dockerfile')) ?? [];
-  const [node = '', ...args] = JSON.parse(command.replace(NODE_RED, `127.0.0.1:${port}`)) as string[];
+  const words: unknown = JSON.parse(command.replace(NODE_RED, `127.0.0.1:${port}`));
+  assert.ok(Array.isArray(words));
+  const [node, ...args] = words.map(String);
   assert.equal(node, 'node');
   return [process.execPath, ...args];
 };
@@ -42,6 +43,11 @@ const CHECKS: Record<string, Check> = {
   'the start of Node-RED by systemd': ofUnit('node-red.service.d/live.conf'),
 };
 
+function portOf(server: http.Server): number {
+  const address = server.address();
+  return address !== null && typeof address === 'object' ? address.port : assert.fail();
+}
+
 async function exitCode([program, ...args]: [string, ...string[]]): Promise<number> {
   return new Promise((resolve) => {
     execFile(program, args, (error) => resolve(error === null ? 0 : Number(error.code)));
@@ -60,7 +66,7 @@ for (const [title, check] of Object.entries(CHECKS)) {
       });
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
-      ({ port } = server.address() as AddressInfo);
+      port = portOf(server);
     });
     after(() => server?.close());
 
@@ -71,7 +77,7 @@ for (const [title, check] of Object.entries(CHECKS)) {
     it('fails where nobody answers, and where another server does', async () => {
       const other = http.createServer((_req, res) => void res.writeHead(503).end()).listen(0, '127.0.0.1');
       await once(other, 'listening');
-      const { port: taken } = other.address() as AddressInfo;
+      const taken = portOf(other);
       assert.notEqual(await exitCode(check(taken)), 0);
       other.close();
       await once(other, 'close');

@@ -55,12 +55,12 @@ describe('metrics', () => {
       ...NOTHING,
       stations: [{ key: 'north', isConnected: true, isCircuitOpen: false }],
       inboxes: [{ engine: 'sqlite', isDurable: true, waiting: 1, spilled: 0, dead: { north: 1 } }],
-      groups: { known: 1, raised: 1 },
+      raisedGroups: 1,
       findings: [{ what: 'silent', severity: 'fault', count: 1 }],
     };
     const metrics = new Metrics(async () => snapshot);
     const shown = ['rvm_service_connected', 'rvm_inbox_waiting_events', 'rvm_inbox_dead_letters'];
-    const names = [...shown, 'rvm_alarm_groups', 'rvm_watch_findings'];
+    const names = [...shown, 'rvm_alarm_groups_raised', 'rvm_watch_findings'];
     const before = await scrapeOf(metrics);
     assert.deepEqual(
       names.filter((name) => valueOf(before, name) === undefined),

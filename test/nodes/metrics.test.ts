@@ -8,6 +8,16 @@ import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/me
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 
+const LEVEL = {
+  id: 'level',
+  type: 'rvm-alarm-state',
+  z: 'tab',
+  name: '',
+  hold: 3600,
+  x: 0,
+  y: 0,
+  wires: [[], [], []],
+};
 const WATCH = { id: 'watcher', type: 'rvm-watch', z: 'tab', name: '', x: 0, y: 0, wires: [[], []] };
 
 describe('metrics of a Node-RED that takes alarms', () => {
@@ -17,7 +27,7 @@ describe('metrics of a Node-RED that takes alarms', () => {
 
   before(async () => {
     nodeRed = await NodeRed.start({ settings: `${METRICS} disableEditor: true,` });
-    await nodeRed.deploy(webhookFlow({}, WATCH));
+    await nodeRed.deploy(webhookFlow({ webhook: { wires: [['alarms', 'level'], [], []] } }, WATCH, LEVEL));
     url = await metricsUrl(nodeRed);
   });
   after(() => nodeRed?.stopAndRemove());
@@ -58,6 +68,7 @@ describe('metrics of a Node-RED that takes alarms', () => {
     await becomes(1, 'rvm_delivery_seconds_count', { station: 'north' });
     assert.ok((valueOf(last, 'rvm_store_commit_seconds_count', { engine: 'sqlite' }) ?? 0) >= 1);
     await becomes(1, 'rvm_inbox_durable', { engine: 'sqlite' });
+    await becomes(1, 'rvm_alarm_groups_raised');
   });
 
   it('tell of a dead letter until somebody has dealt with it, and what a watch has found', async () => {

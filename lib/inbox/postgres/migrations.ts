@@ -14,6 +14,8 @@ export function migrations(schema: string): readonly string[] {
     wish,
     quarantine,
     endpoint,
+    course,
+    history,
     slot_owner: slotOwner,
     slot,
   } = tablesOf(schema);
@@ -154,6 +156,39 @@ CREATE TABLE ${slot} (
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 CREATE INDEX slot_version ON ${slot} (owner, version);
 CREATE INDEX slot_removed ON ${slot} (owner, version) WHERE value IS NULL;
+`,
+    `
+-- What became of each event. Wall clock throughout, in milliseconds. Of one that is open, its first delivery:
+ALTER TABLE ${work} ADD COLUMN delivered bigint;
+-- The last verdict of a person: real, false.
+ALTER TABLE ${message} ADD COLUMN judged bigint, ADD COLUMN verdict text;
+
+-- The usual course, one row for each event that has ended: written once, beside the message, which is never written again for it.
+CREATE TABLE ${course} (
+  sequence bigint NOT NULL,
+  delivered bigint,
+  -- The name of the instance that had it.
+  instance text,
+  settled bigint,
+  -- The node that has settled it.
+  actor text
+);
+CREATE INDEX course_sequence ON ${course} (sequence);
+
+-- And what is beyond it.
+CREATE TABLE ${history} (
+  sequence bigint NOT NULL,
+  -- Counted from 1 in each message; the oldest go where there are many.
+  place bigint NOT NULL,
+  time bigint NOT NULL,
+  step text NOT NULL,
+  attempt integer,
+  -- The name of a node of the flow, of a user of the editor, or of who has found something.
+  actor text,
+  -- JSON of what else is known of it.
+  facts text
+);
+CREATE INDEX history_place ON ${history} (sequence, place);
 `,
   ];
 }

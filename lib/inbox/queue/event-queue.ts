@@ -1,5 +1,5 @@
 import type { Consumer, Delivery } from '../inbox';
-import type { GivenBack, LeasedMessage } from '../store/protocol';
+import type { ActOn, GivenBack, LeasedMessage } from '../store/protocol';
 import { ASK_AGAIN_AFTER } from './back-off';
 import { Backlog } from './backlog';
 import type { QueueStores } from './queue-stores';
@@ -199,9 +199,9 @@ export class EventQueue {
   }
 
   /** The flow wants an event again. @throws RvmError STORE_FAILED */
-  async retry(deliveryId: string): Promise<void> {
+  async retry({ deliveryId, by }: ActOn): Promise<void> {
     const held = this.#window.find(deliveryId);
-    if (held !== undefined) await this.#leases.retry(held);
+    if (held !== undefined) await this.#leases.retry(held, by);
   }
 
   /**

@@ -41,8 +41,8 @@ export class Leases {
   }
 
   /** The flow wants an event again. @throws RvmError STORE_FAILED */
-  async retry(held: Held): Promise<void> {
-    if (held.phase === 'at-flow') await this.#lapse(held, 'retry');
+  async retry(held: Held, by?: string): Promise<void> {
+    if (held.phase === 'at-flow') await this.#lapse(held, 'retry', by);
   }
 
   /** None ends before `resume`. */
@@ -62,11 +62,12 @@ export class Leases {
   }
 
   /** A lease has ended: the event comes again after a pause, or is a dead letter. */
-  async #lapse(held: Held, again: 'lease' | 'retry'): Promise<void> {
+  async #lapse(held: Held, again: 'lease' | 'retry', by?: string): Promise<void> {
     const { deliveryId } = held.delivery;
     const consumer = this.work.consumer();
     const maxAttempts = consumer?.maxAttempts ?? Infinity;
-    const lapsed = await this.#ask(held, () => this.store.call('lapse', { deliveryId, again, maxAttempts }));
+    const lapse = { deliveryId, again, maxAttempts, ...(by !== undefined && { by }) };
+    const lapsed = await this.#ask(held, () => this.store.call('lapse', lapse));
     // Given back meanwhile perhaps, but dead it is.
     if (lapsed?.dead === true) (this.work.consumer() ?? consumer)?.onDead(held.delivery, 'attempts');
     if (!this.work.isHeld(held)) return;

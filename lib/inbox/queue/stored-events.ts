@@ -38,7 +38,8 @@ export class StoredEvents {
   /** Only a damaged page, a change of the package, or of the file by hand, can bring this about. */
   #unreadable(deliveryId: string): void {
     this.work.log(`The stored event ${deliveryId} cannot be read any more; it is kept as a dead letter.`);
-    this.store.call('finish', { deliveryId, state: 'dead', give: false }).then(
+    const step = { time: Date.now(), step: 'dead', reason: 'unreadable' } as const;
+    this.store.call('finish', { deliveryId, state: 'dead', give: false, step }).then(
       () => this.work.freed(),
       () => this.work.later(() => this.#unreadable(deliveryId)),
     );

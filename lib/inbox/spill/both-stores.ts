@@ -1,6 +1,7 @@
 import { within } from '../../concurrency/within';
 import type { StorePort } from '../store/port';
 import type { CallName, LocalCall, StoreCalls } from '../store/protocol';
+import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
 
 type Take<Name extends CallName> = StoreCalls[Name]['take'];
@@ -49,17 +50,23 @@ export class BothStores implements StorePort {
           () => this.#finish(take),
         ),
       // It waits beside the inbox, where it looks for itself.
-      revive: (id) =>
+      revive: (act) =>
         this.#at(
-          id,
-          () => store.revive(id).then(() => undefined),
-          () => main.call('revive', id),
+          act.deliveryId,
+          () => store.revive(act).then(() => undefined),
+          () => main.call('revive', act),
         ),
-      dismiss: (id) =>
+      dismiss: (act) =>
         this.#at(
-          id,
-          () => store.dismiss(id),
-          () => main.call('dismiss', id),
+          act.deliveryId,
+          () => store.dismiss(act),
+          () => main.call('dismiss', act),
+        ),
+      note: (take) =>
+        this.#at(
+          take.deliveryId,
+          () => store.note(take),
+          () => main.call('note', take),
         ),
       stateOf: (id) =>
         this.#at(
@@ -132,13 +139,14 @@ export class BothStores implements StorePort {
   }
 
   async #markInside(ids: string[], hurry?: boolean): Promise<void> {
+    const step = endStep('delivered');
     const marking = this.main.call('markDelivered', ids, hurry).then(() => true);
     try {
       if ((await within(marking, this.options.patience)) === true) return;
     } catch (error) {
-      return this.#keepEnds(ids, 'delivered', () => Promise.reject(error));
+      return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
     }
-    await this.#keepEnds(ids, 'delivered', async () => void (await marking));
+    await this.#keepEnds(ids, { state: 'delivered', step }, async () => void (await marking));
   }
 
   /** An inbox that fails cannot be told that an event is settled; so that is spilled, and told later. */
@@ -157,18 +165,18 @@ export class BothStores implements StorePort {
     } catch (error) {
       otherwise = () => Promise.reject(error);
     }
-    await this.#keepEnds([take.deliveryId], take.state, otherwise);
+    await this.#keepEnds([take.deliveryId], take, otherwise);
     return { was: 'leased', endpoint };
   }
 
   /** @param otherwise where that cannot be written either */
   async #keepEnds(
     ids: readonly string[],
-    state: Take<'finish'>['state'],
+    end: Pick<Take<'finish'>, 'state' | 'step'>,
     otherwise: () => Promise<void>,
   ): Promise<void> {
     try {
-      await Promise.all(ids.map((id) => this.options.spilling.settle(id, state)));
+      await Promise.all(ids.map((id) => this.options.spilling.settle(id, end)));
       this.options.onKept();
     } catch {
       await otherwise();

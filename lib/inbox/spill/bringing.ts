@@ -1,5 +1,6 @@
 import { within } from '../../concurrency/within';
 import { storeFailed, type StorePort } from '../store/port';
+import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
 import { broughtMessage, type SpilledMessage } from './spilled-message';
 import { readFrame } from './segment';
@@ -75,8 +76,8 @@ export class Bringing {
 
   async #tellSettlements(): Promise<void> {
     for (const settlement of this.spilling.settlements()) {
-      const { deliveryId, state } = settlement;
-      const finished = await this.main.call('finish', { deliveryId, state, give: false });
+      const { deliveryId, state, step = endStep(state) } = settlement;
+      const finished = await this.main.call('finish', { deliveryId, state, give: false, step });
       if (finished?.was === 'received') this.work.counts(finished.endpoint, -1);
       this.spilling.settled(settlement);
     }

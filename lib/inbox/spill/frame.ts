@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
 import { isRecord } from '../../json/json-record';
 import type { Brought, Finish, NewMessage } from '../store/protocol';
+import type { NotedStep } from '../store/step';
 
 /** What is known of a message besides itself, when it is spilled. */
 export interface SpilledFacts {
@@ -24,8 +25,8 @@ export type Frame =
   | ({ kind: 'progress'; change: number } & Pick<Brought, 'deliveryId' | 'progress'>)
   /** These messages are in the inbox: what their frames say counts no more. */
   | { kind: 'inside'; deliveryIds: string[] }
-  /** The end of an event that is in the inbox, which could not be told. */
-  | ({ kind: 'settled' } & Pick<Finish, 'deliveryId' | 'state'>);
+  /** The end of an event that is in the inbox, which could not be told. Files of earlier versions say no step. */
+  | ({ kind: 'settled' } & Pick<Finish, 'deliveryId' | 'state'> & { step?: NotedStep });
 
 /** Where a frame stands in its file, in bytes. */
 export interface FramePlace {

@@ -33,7 +33,7 @@ export class Listing {
     // the files are opened that are needed until then.
     const [inside] = await Promise.all([this.#inside(query, beside), this.#bodies.addTo(beside)]);
     // Of one moment, those beside the inbox came later.
-    const messages = await listedOf([...beside.map(({ row }) => row), ...inside.rows], query.limit);
+    const messages = await listedOf([...beside.map(({ row }) => row), ...inside.rows], query);
     const fault =
       inside.fault ?? (isLoaded ? undefined : storeFailed('its spill folder is still being read'));
     return { messages, ...(fault && { fault }) };

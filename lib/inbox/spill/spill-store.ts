@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type {
   AcceptedAnywhere,
+  ActOn,
   GivenBack,
   Known,
   LeasedMessage,
@@ -9,13 +10,25 @@ import type {
   StoreCalls,
 } from '../store/protocol';
 import { reasonOf, storeFailed } from '../store/port';
+import { endStep } from '../store/step';
 import { AlarmOrder } from './alarm-order';
 import type { Frame, MessageFrame } from './frame';
-import { cutOff, delivered, dismissed, finished, handedOver, lapsed, notSent, revived } from './progress';
+import {
+  cutOff,
+  delivered,
+  dismissed,
+  finished,
+  handedOver,
+  lapsed,
+  noted,
+  notSent,
+  revived,
+} from './progress';
 import type { Segment } from './segment';
 import type { Written } from './spill-file';
 import {
   freeBytes,
+  isOpen,
   leasedMessage,
   mayGo,
   messageFrame,
@@ -171,12 +184,13 @@ export class SpillStore {
     deliveryId,
     state,
     give,
+    step = endStep(state),
   }: StoreCalls['finish']['take']): Promise<StoreCalls['finish']['give']> {
     const [spilled] = this.#find([deliveryId]);
     if (spilled === undefined) return undefined;
     const message = leasedMessage(spilled);
     const { endpoint } = spilled.columns;
-    const progress = finished(spilled.progress, state);
+    const progress = finished(spilled.progress, state, step);
     if (progress === undefined) await this.#keepProgress([spilled]);
     else await this.#changeDurably(spilled, progress);
     this.work.waits(endpoint);
@@ -186,23 +200,31 @@ export class SpillStore {
   }
 
   /** @throws RvmError STORE_FAILED where that cannot be written */
-  async revive(deliveryId: string): Promise<void> {
+  async revive({ deliveryId, ...by }: ActOn): Promise<void> {
     const [spilled] = this.#find([deliveryId]);
     if (spilled === undefined) return;
-    const progress = revived(spilled.progress);
+    const progress = revived(spilled.progress, by);
     if (progress === undefined) return;
     await this.#changeDurably(spilled, progress);
     this.work.waits(spilled.columns.endpoint);
   }
 
   /** @throws RvmError STORE_FAILED where that cannot be written */
-  async dismiss(deliveryId: string): Promise<boolean> {
+  async dismiss({ deliveryId, ...by }: ActOn): Promise<boolean> {
     const [spilled] = this.#find([deliveryId]);
     if (spilled === undefined) return false;
-    const progress = dismissed(spilled.progress);
+    const progress = dismissed(spilled.progress, by);
     if (progress === undefined) return false;
     await this.#changeDurably(spilled, progress);
     return true;
+  }
+
+  /** @throws RvmError STORE_FAILED where that cannot be written */
+  async note({ deliveryId, step, ifOpen }: StoreCalls['note']['take']): Promise<StoreCalls['note']['give']> {
+    const [spilled] = this.#find([deliveryId]);
+    if (spilled === undefined) return undefined;
+    if (ifOpen !== true || isOpen(spilled)) await this.#changeDurably(spilled, noted(spilled.progress, step));
+    return spilled.progress.state;
   }
 
   #new(message: NewMessage, known: Known | undefined, isConflict: boolean): SpilledMessage {

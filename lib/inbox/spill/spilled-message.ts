@@ -96,7 +96,14 @@ export function leasedMessage(spilled: SpilledMessage): LeasedMessage {
     received,
     facts,
     ...(bytes !== undefined && { bytes }),
+    ...(progress.steps && { steps: progress.steps }),
+    ...verdictIn(progress),
   };
+}
+
+function verdictIn({ steps = [] }: Progress): Pick<LeasedMessage, 'verdict'> {
+  const { verdict, time = 0 } = steps.findLast((step) => step.verdict !== undefined) ?? {};
+  return verdict === undefined ? {} : { verdict: { verdict, time } };
 }
 
 /** What a flow is told of a message that is in no inbox. */

@@ -1,4 +1,5 @@
 import type { StoreCalls } from '../store/protocol';
+import type { NotedStep } from '../store/step';
 import { settleDoubt, type DoubtfulWork } from './doubtful';
 import type { Frame } from './frame';
 import type { Segment } from './segment';
@@ -11,6 +12,8 @@ import type { SpilledMessage } from './spilled-message';
 export interface KeptSettlement {
   deliveryId: string;
   state: StoreCalls['finish']['take']['state'];
+  /** Absent where an earlier version of the package has kept it. */
+  step?: NotedStep;
   segment: Segment;
 }
 
@@ -131,11 +134,14 @@ export class Spilling {
   }
 
   /** Keeps the end of an event that is in the inbox. @throws Error where that cannot be written */
-  async settle(deliveryId: string, state: KeptSettlement['state']): Promise<void> {
+  async settle(
+    deliveryId: string,
+    { state, step }: Pick<StoreCalls['finish']['take'], 'state' | 'step'>,
+  ): Promise<void> {
     this.#entering += 1;
     try {
-      const { segment } = await this.journal.append({ kind: 'settled', deliveryId, state });
-      this.#settlements.set(deliveryId, { deliveryId, state, segment });
+      const { segment } = await this.journal.append({ kind: 'settled', deliveryId, state, step });
+      this.#settlements.set(deliveryId, { deliveryId, state, step, segment });
     } finally {
       this.#entering -= 1;
     }

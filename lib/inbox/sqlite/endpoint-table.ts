@@ -1,4 +1,5 @@
 import type { StoreCalls } from '../store/protocol';
+import type { HistoryTable } from './history-table';
 import type { Statements } from './statements';
 
 /**
@@ -9,6 +10,7 @@ export class EndpointTable {
   /** @param moved told of an endpoint at which events wait now that were elsewhere */
   constructor(
     private readonly statements: Statements,
+    private readonly history: HistoryTable,
     private readonly moved: (endpoint: string) => void,
   ) {}
 
@@ -25,7 +27,9 @@ export class EndpointTable {
     this.statements.leaveEndpoint.run(node);
   }
 
-  assign({ from, to }: StoreCalls['assign']['take']): number {
+  assign({ from, ...assigned }: StoreCalls['assign']['take']): number {
+    const { to } = assigned;
+    if (from !== to) this.history.assigned(from, assigned);
     this.#move(from, to);
     return this.#waitingAt(to);
   }

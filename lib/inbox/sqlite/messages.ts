@@ -1,12 +1,16 @@
-import type { ListQuery, MessageState } from '../inbox';
+import type { MessageState } from '../inbox';
 import type { Bodies } from './bodies';
-import { makeDeliveryId, sequenceIn } from './delivery-id';
-import { alarmKey, messageKey } from './key';
+import type { HistoryTable } from './history-table';
+import { alarmKey } from './key';
 import type { KnownMessages } from './known-messages';
-import { isFurther } from '../store/stored-message';
-import { LIST, storedMessage, type Row, type Statements } from './statements';
+import { isFurther, isOpenState } from '../store/stored-message';
+import type { NewRows } from './new-rows';
+import { oneEvent, type OneEvent } from './one-event';
+import { endStep } from '../store/step';
+import { storedMessage, type Row, type Statements } from './statements';
 import type {
   Accepted,
+  ActOn,
   Brought,
   Finish,
   GivenBack,
@@ -19,29 +23,21 @@ import type {
 export class Messages {
   /** Endpoints of which the last lease left none that could be delivered: what comes next need not wait behind others. */
   readonly #drained = new Set<string>();
-  #newest: number;
   #doubtfulUpTo = 0;
 
   /**
    * @param known what is in the file already; the caller tells it what becomes of a transaction
    * @param bodies adds the bodies to what is given, once the transaction is over
-   * @param clock the clock of the file, in milliseconds
-   * @param newest the last sequence that was given away
+   * @param history is told what becomes of them beyond their usual course
+   * @param rows takes the new ones
    */
   constructor(
     private readonly statements: Statements,
     private readonly known: KnownMessages,
     private readonly bodies: Bodies,
-    private readonly clock: () => number,
-    newest: number,
-  ) {
-    this.#newest = newest;
-  }
-
-  /** The last sequence that was given away: also where its message is kept no more, none is given twice. */
-  get newest(): number {
-    return this.#newest;
-  }
+    private readonly history: HistoryTable,
+    private readonly rows: NewRows,
+  ) {}
 
   /** Events up to this sequence may have been delivered already: they say so. */
   doubt(sequence: number): void {
@@ -52,12 +48,12 @@ export class Messages {
     const copies = this.known.copiesOf(message);
     const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
     if (same !== undefined) return repeated(same);
-    if (copies.length > 0) return this.#store(message, 'conflict', nextCopy(copies), NO_PHASE);
-    if (message.state !== 'received') return this.#store(message, message.state, 0, NO_PHASE);
+    if (copies.length > 0) return this.rows.add(message, 'conflict', nextCopy(copies), NO_PHASE);
+    if (message.state !== 'received') return this.rows.add(message, message.state, 0, NO_PHASE);
     const phase = this.known.phaseOf(message);
     const leased = this.#mayLease(message, lease);
     if (!leased) this.#drained.delete(message.endpoint);
-    return this.#store(message, leased ? 'leased' : 'received', 0, phase);
+    return this.rows.add(message, leased ? 'leased' : 'received', 0, phase);
   }
 
   /**
@@ -74,7 +70,7 @@ export class Messages {
     if (own === undefined && same.length > 0 && progress.attempt === 0) return 0;
     const sequence =
       own === undefined
-        ? this.#store(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
+        ? this.rows.add(message, progress.state, nextCopy(copies), this.known.phaseOf(message)).sequence
         : Number(own['sequence']);
     this.#setProgress(sequence, message.endpoint, { deliveryId, progress });
     if (progress.attempt > 0) this.#overtake(message, sequence);
@@ -101,6 +97,7 @@ export class Messages {
   ): void {
     const { state, attempt, cutOff, atFlow, again = null } = progress;
     this.statements.bring.run(deliveryId, state, attempt, cutOff, Number(atFlow), again, sequence);
+    this.history.replace([sequence, deliveryId], progress.steps ?? []);
     if (state === 'received') this.#drained.delete(endpoint);
   }
 
@@ -108,72 +105,85 @@ export class Messages {
     let left = health;
     const next = this.statements[ordered ? 'nextOrdered' : 'next'].all(endpoint, limit);
     const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
-    for (const row of rows) this.statements.lease.run(row['sequence'] ?? null);
+    const time = Date.now();
+    for (const row of rows) this.statements.lease.run(time, row['sequence'] ?? null);
     if (rows.length < limit && rows.length === next.length) this.#drained.add(endpoint);
     const messages = rows.map((row) => this.#storedEvent(row));
-    for (const message of messages) message.attempt += 1;
+    for (const message of messages) this.#deliver(message, time);
     this.bodies.want(...messages);
     return messages;
   }
 
   giveBack({ unsent, cutOff }: GivenBack): number {
     this.#drained.clear();
-    const runs = [
-      ...unsent.map((id) => this.statements.unsend.run(...this.#one(id))),
-      ...cutOff.map((id) => this.statements.cutOff.run(...this.#one(id))),
+    const counts = [
+      ...unsent.map((id) => this.#unsend(this.#one(id))),
+      ...cutOff.map((id) => this.#cutOff(this.#one(id))),
     ];
-    return runs.reduce((sum, { changes }) => sum + Number(changes), 0);
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  lapse({ deliveryId, again, maxAttempts }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
+  lapse({ deliveryId, again, maxAttempts, by }: StoreCalls['lapse']['take']): StoreCalls['lapse']['give'] {
     const one = this.#one(deliveryId);
     const row = this.statements.attempts.get(...one);
     if (row === undefined) return undefined;
     const counted = Number(row['counted']);
     const dead = counted >= maxAttempts;
     this.statements.lapse.run(dead ? 'dead' : 'leased', dead ? 'attempts' : again, ...one);
+    const time = Date.now();
+    const step = again === 'retry' ? 'retry' : 'lapsed';
+    this.history.add(one, { time, step, ...(by !== undefined && { by }) });
+    if (dead) this.history.add(one, { time, step: 'dead', reason: 'attempts' });
     return { dead, counted };
   }
 
   again(deliveryId: string): number | undefined {
-    const row = this.statements.again.get(...this.#one(deliveryId));
-    return row === undefined ? undefined : Number(row['attempt']);
+    const one = this.#one(deliveryId);
+    const row = this.statements.again.get(...one);
+    if (row === undefined) return undefined;
+    const attempt = Number(row['attempt']);
+    this.history.add(one, { time: Date.now(), step: 'delivered', attempt });
+    return attempt;
   }
 
   markDelivered(deliveryIds: readonly string[]): void {
-    for (const id of deliveryIds) this.statements.end.run('delivered', ...this.#one(id));
+    const time = Date.now();
+    for (const id of deliveryIds) this.statements.end.run('delivered', time, null, ...this.#one(id));
   }
 
-  finish({ deliveryId, state, give }: Finish): StoreCalls['finish']['give'] {
+  finish({ deliveryId, state, give, step = endStep(state) }: Finish): StoreCalls['finish']['give'] {
     const one = this.#one(deliveryId);
     const row = this.statements.find.get(...one);
     if (row === undefined) return undefined;
     const message = this.#storedEvent(row);
-    this.statements.end.run(state, ...one);
-    this.statements.bury.run(state, ...one);
+    const course = state === 'delivered' ? ([step.time, step.by ?? null] as const) : ([null, null] as const);
+    this.statements.end.run(state, ...course, ...one);
+    this.statements.bury.run(state, ...course, ...one);
+    const ends = isOpenState(message.state) || message.again === 'attempts';
+    if (ends && state === 'dead') this.history.add(one, step);
     if (give) this.bodies.want(message);
     return { was: message.state, endpoint: message.endpoint, ...(give && { message }) };
   }
 
-  revive(deliveryId: string): string | undefined {
+  revive({ deliveryId, ...by }: ActOn): string | undefined {
     this.#drained.clear();
-    const row = this.statements.revive.get(...this.#one(deliveryId));
-    return row && String(row['endpoint']);
+    const one = this.#one(deliveryId);
+    const row = this.statements.revive.get(...one);
+    if (row === undefined) return undefined;
+    this.history.add(one, { time: Date.now(), step: 'delivered-again', ...by });
+    return String(row['endpoint']);
   }
 
-  dismiss(deliveryId: string): boolean {
-    return this.statements.dismiss.run(...this.#one(deliveryId)).changes > 0;
+  dismiss({ deliveryId, ...by }: ActOn): boolean {
+    const one = this.#one(deliveryId);
+    if (this.statements.dismiss.run(...one).changes === 0) return false;
+    this.history.add(one, { time: Date.now(), step: 'discarded', ...by });
+    return true;
   }
 
   stateOf(deliveryId: string): MessageState | undefined {
     const row = this.statements.find.get(...this.#one(deliveryId));
     return row && storedMessage(row).state;
-  }
-
-  list(query: ListQuery): StoredMessage[] {
-    const messages = this.#rowsOf(query).map(storedMessage);
-    this.bodies.list(messages);
-    return messages;
   }
 
   /** After a transaction that failed: nothing of it has happened. */
@@ -192,6 +202,7 @@ export class Messages {
 
   /** What an earlier process had leased waits again: its leases ended with it. */
   forgetLeases(): void {
+    this.history.cutOffAll();
     this.statements.cutOffAll.run();
   }
 
@@ -201,64 +212,32 @@ export class Messages {
     return Object.fromEntries(rows.map((row) => [String(row['endpoint']), Number(row['count'])]));
   }
 
-  #rowsOf({ state, since = 0, alarm, deliveryId, limit }: ListQuery): Row[] {
-    if (deliveryId !== undefined) return this.statements.find.all(...this.#one(deliveryId));
-    if (alarm === undefined) return this.statements[LIST[state]].all(since, limit);
-    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, limit);
+  #one(deliveryId: string): OneEvent {
+    return oneEvent(this.statements, deliveryId);
   }
 
-  /** An event, as statements name one. */
-  #one(deliveryId: string): [sequence: number, deliveryId: string] {
-    const sequence = sequenceIn(deliveryId) ?? this.statements.former.get(deliveryId)?.['sequence'];
-    return [Number(sequence ?? 0), deliveryId];
+  /** The flow has it, once more. */
+  #deliver(message: StoredMessage, time: number): void {
+    message.attempt += 1;
+    const { sequence, deliveryId, attempt } = message;
+    // The first is in its row.
+    if (attempt > 1) this.history.add([sequence, deliveryId], { time, step: 'delivered', attempt });
+  }
+
+  #unsend(one: OneEvent): number {
+    const changes = Number(this.statements.unsend.run(...one).changes);
+    if (changes > 0) this.history.unsent(one);
+    return changes;
+  }
+
+  #cutOff(one: OneEvent): number {
+    this.history.cutOff(one);
+    return Number(this.statements.cutOff.run(...one).changes);
   }
 
   #storedEvent(row: Row): StoredMessage {
     const message = storedMessage(row);
     return message.sequence > this.#doubtfulUpTo ? message : { ...message, warnings: ['may-repeat'] };
-  }
-
-  #store(
-    message: NewMessage,
-    state: MessageState,
-    copy: number,
-    { first, ended }: { first: boolean; ended: boolean },
-  ): Accepted {
-    const isLeased = state === 'leased';
-    const isEvent = message.state === 'received' && state !== 'conflict';
-    const alarm = isEvent ? (message.alarm ?? null) : null;
-    const keys = [
-      messageKey(message.station, message.named, message.id),
-      alarm === null ? null : alarmKey(message.station, alarm),
-    ] as const;
-    this.#newest += 1;
-    const sequence = this.#newest;
-    const deliveryId = makeDeliveryId(sequence, Date.now());
-    this.statements.insert.run(
-      sequence,
-      deliveryId,
-      message.station,
-      message.id,
-      Number(message.named),
-      copy,
-      message.fingerprint,
-      message.endpoint,
-      state,
-      message.rank,
-      Number(isLeased),
-      Number(isLeased),
-      Number(first),
-      Number(ended),
-      alarm,
-      Number(message.isEnd),
-      message.received,
-      Math.round(this.clock()),
-      ...keys,
-    );
-    this.statements.insertBody.run(sequence, message.facts, message.bytes);
-    this.known.add(sequence, ...keys);
-    const outcome = state === 'conflict' ? 'conflict' : 'new';
-    return { outcome, deliveryId, sequence, first, ended, leased: isLeased };
   }
 
   /** The flow has had it, while earlier ones of its alarm waited in an inbox that failed: they come after the end then. */

@@ -24,9 +24,11 @@ export class Retention {
    * @returns true where there is more to remove
    */
   tidy(bodies: number, keys: number): boolean {
-    const more = this.#pass('bodies', bodies, ({ sequence = null }) =>
-      this.statements.deleteBody.run(sequence),
-    );
+    const more = this.#pass('bodies', bodies, ({ sequence = null }) => {
+      this.statements.deleteBody.run(sequence);
+      // Names and remarks of people are in it.
+      this.statements.deleteHistory.run(sequence);
+    });
     return this.#pass('messages', Math.min(keys, bodies), (row) => this.#removeMessage(row)) || more;
   }
 

@@ -162,6 +162,32 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX slot_version ON slot (owner, version);
   CREATE INDEX slot_removed ON slot (owner, version) WHERE value IS NULL;
   `,
+  // What became of each event: its usual course in columns of its row, which is written anyway, and all else in a table.
+  `
+  -- Wall clock, in milliseconds: of the first delivery, of the settlement, and of the last verdict.
+  ALTER TABLE message ADD COLUMN delivered INTEGER;
+  ALTER TABLE message ADD COLUMN settled INTEGER;
+  ALTER TABLE message ADD COLUMN settled_by TEXT;
+  ALTER TABLE message ADD COLUMN judged INTEGER;
+  -- real, false
+  ALTER TABLE message ADD COLUMN verdict TEXT;
+
+  CREATE TABLE history (
+    number INTEGER PRIMARY KEY,
+    sequence INTEGER NOT NULL REFERENCES message (sequence) ON DELETE CASCADE,
+    -- Counted from 1 in each message; the oldest go where there are many.
+    place INTEGER NOT NULL,
+    -- Wall clock, in milliseconds.
+    time INTEGER NOT NULL,
+    step TEXT NOT NULL,
+    attempt INTEGER,
+    -- The name of a node of the flow, of a user of the editor, or of who has found something.
+    actor TEXT,
+    -- JSON of what else is known of it.
+    facts TEXT
+  ) STRICT;
+  CREATE INDEX history_place ON history (sequence, place);
+  `,
 ];
 
 /**

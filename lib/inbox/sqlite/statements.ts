@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SELF_TEST_ID } from '../../message/envelope';
 import type { ListQuery, MessageState } from '../inbox';
 import type { StoredMessage } from '../store/protocol';
+import type { Course } from '../store/step';
 
 /** The partial indexes are used only where a query has their condition in these words. */
 const OPEN = `state IN ('received', 'leased')`;
@@ -13,7 +14,7 @@ const EXHAUSTED = `state = 'dead' AND again = 'attempts'`;
 const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'other') OR (state = 'dead' AND again IS 'dismissed'))`;
 
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
-  ended, received`;
+  ended, received, delivered, settled, settled_by, judged, verdict`;
 const NEXT = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
   SELECT 1 FROM message AS former WHERE former.endpoint = message.endpoint AND former.alarm_key = message.alarm_key
@@ -30,6 +31,18 @@ function list(condition: string, index = ''): string {
     ORDER BY received DESC, sequence DESC LIMIT ?`;
 }
 
+function page(condition: string): string {
+  return `SELECT ${COLUMNS}, alarm FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition}
+    ORDER BY received, sequence LIMIT ?`;
+}
+
+/** Of what a condition says of `message`. Which time, step, attempt, actor and facts is given; `attempt` may be its own. */
+function note(condition: string, attempt = '?'): string {
+  return `INSERT INTO history (sequence, place, time, step, attempt, actor, facts)
+    SELECT sequence, (SELECT ifnull(max(place), 0) + 1 FROM history WHERE history.sequence = message.sequence), ?, ?, ${attempt}, ?, ?
+    FROM message WHERE ${condition}`;
+}
+
 /** All that is asked of the tables; they are made in `schema`. */
 const SQL = {
   // What comes in.
@@ -38,9 +51,10 @@ const SQL = {
   ofAlarm: 'SELECT is_end, ended FROM message WHERE sequence = ? AND station = ? AND alarm = ?',
   openOfAlarm: `SELECT 1 FROM message WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} LIMIT 1`,
   insert: `INSERT INTO message (sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, state, rank, attempt,
-    at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    at_flow, first, ended, alarm, is_end, received, stored, id_key, alarm_key, delivered)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   bring: `UPDATE message SET delivery_id = ?, state = ?, attempt = ?, cut_off = ?, at_flow = ?, again = ? WHERE sequence = ?`,
+  bringCourse: 'UPDATE message SET delivered = ?, settled = ?, settled_by = ? WHERE sequence = ?',
   endOpenOfAlarm: `UPDATE message SET ended = 1
     WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} AND sequence <> ?`,
   insertBody: 'INSERT INTO body (sequence, facts, bytes) VALUES (?, ?, ?)',
@@ -48,10 +62,11 @@ const SQL = {
   // What goes to the flow, and comes back.
   next: `${NEXT} ORDER BY rank, sequence LIMIT ?`,
   nextOrdered: `${NEXT} AND ${NONE_OPEN_BEFORE} ORDER BY rank, sequence LIMIT ?`,
-  lease: `UPDATE message SET state = 'leased', at_flow = 1, attempt = attempt + 1 WHERE sequence = ?`,
+  lease: `UPDATE message SET state = 'leased', at_flow = 1, attempt = attempt + 1, delivered = ifnull(delivered, ?)
+    WHERE sequence = ?`,
   leased: `SELECT delivery_id FROM message WHERE endpoint = ? AND ${LEASED}`,
-  unsend: `UPDATE message SET state = 'received', at_flow = 0, attempt = attempt - 1
-    WHERE ${ONE} AND state = 'leased' AND at_flow = 1`,
+  unsend: `UPDATE message SET state = 'received', at_flow = 0, attempt = attempt - 1,
+    delivered = CASE attempt WHEN 1 THEN NULL ELSE delivered END WHERE ${ONE} AND state = 'leased' AND at_flow = 1`,
   cutOff: `UPDATE message ${CUT_OFF} WHERE ${ONE} AND state = 'leased'`,
   cutOffAll: `UPDATE message ${CUT_OFF} WHERE ${LEASED}`,
   attempts: `SELECT attempt - cut_off AS counted FROM message WHERE ${ONE} AND state = 'leased'`,
@@ -60,11 +75,27 @@ const SQL = {
     RETURNING attempt`,
 
   // What becomes of it.
-  end: `UPDATE message SET state = ?, at_flow = 0 WHERE ${ONE} AND ${OPEN}`,
+  end: `UPDATE message SET state = ?, at_flow = 0, settled = ?, settled_by = ? WHERE ${ONE} AND ${OPEN}`,
   revive: `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry'
     WHERE ${ONE} AND ${EXHAUSTED} RETURNING endpoint`,
-  bury: `UPDATE message SET state = ?, again = NULL WHERE ${ONE} AND ${EXHAUSTED}`,
+  bury: `UPDATE message SET state = ?, again = NULL, settled = ?, settled_by = ? WHERE ${ONE} AND ${EXHAUSTED}`,
   dismiss: `UPDATE message SET again = 'dismissed' WHERE ${ONE} AND ${DEAD}`,
+
+  judge: `UPDATE message SET verdict = ?, judged = ? WHERE ${ONE}`,
+
+  // What is told of it later.
+  note: note(ONE),
+  noteMoved: note(`endpoint = ? AND ${OPEN}`),
+  noteMovedDead: note(`endpoint = ? AND ${DEAD}`),
+  noteCutOff: note(`${ONE} AND state = 'leased' AND at_flow = 1`, 'attempt'),
+  noteCutOffAll: note(`${LEASED} AND at_flow = 1`, 'attempt'),
+  isNoted: 'SELECT 1 FROM history WHERE sequence = ? AND time = ? AND step = ?',
+  history: 'SELECT place, time, step, attempt, actor, facts FROM history WHERE sequence = ? ORDER BY place',
+  forgetUnsent: `DELETE FROM history WHERE sequence = ? AND step = 'delivered'
+    AND attempt > (SELECT attempt FROM message WHERE message.sequence = history.sequence)`,
+  trimHistory: `DELETE FROM history WHERE sequence = ?1
+    AND place <= (SELECT max(place) FROM history WHERE sequence = ?1) - ?2`,
+  deleteHistory: 'DELETE FROM history WHERE sequence = ?',
 
   // What is there.
   find: `SELECT ${COLUMNS} FROM message WHERE ${ONE}`,
@@ -79,6 +110,10 @@ const SQL = {
   listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
   listAll: list(`NOT (state = 'other' AND substr(id, 1, ${SELF_TEST_ID.length}) = '${SELF_TEST_ID}')`),
   listAlarm: list('station = ? AND alarm = ?'),
+  pageOpen: page(`+${OPEN}`),
+  pageSettled: page(`state = 'delivered'`),
+  pageDead: page(`+${DEAD} AND again IS NOT 'dismissed'`),
+  pageAll: page('TRUE'),
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
   // What is kept no more.
@@ -165,6 +200,14 @@ export const LIST: Readonly<Record<ListQuery['state'], keyof Statements>> = {
   all: 'listAll',
 };
 
+/** And a page. */
+export const PAGE: Readonly<Record<ListQuery['state'], keyof Statements>> = {
+  open: 'pageOpen',
+  settled: 'pageSettled',
+  dead: 'pageDead',
+  all: 'pageAll',
+};
+
 /** A message as `COLUMNS` give it; its body is not among them. */
 export function storedMessage(row: Row): StoredMessage {
   return {
@@ -182,5 +225,25 @@ export function storedMessage(row: Row): StoredMessage {
     first: row['first'] === 1,
     ended: row['ended'] === 1,
     received: Number(row['received']),
+  };
+}
+
+/** And as a list gives it. */
+export function listedMessage(row: Row): StoredMessage {
+  const { verdict = null, judged } = row;
+  return {
+    ...storedMessage(row),
+    course: courseOf(row),
+    ...(verdict !== null && {
+      verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
+    }),
+  };
+}
+
+function courseOf({ delivered = null, settled = null, settled_by: settledBy = null }: Row): Course {
+  return {
+    ...(delivered !== null && { delivered: Number(delivered) }),
+    ...(settled !== null && { settled: Number(settled) }),
+    ...(settledBy !== null && { settledBy: String(settledBy) }),
   };
 }

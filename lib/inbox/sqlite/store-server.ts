@@ -22,6 +22,7 @@ const SALVAGE_AGAIN = 10_000;
 const READS: ReadonlySet<LocalCall> = new Set([
   'look',
   'list',
+  'page',
   'quarantinedSums',
   'slots',
   'slotOwners',

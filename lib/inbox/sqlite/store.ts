@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { Bodies } from './bodies';
 import { KnownMessages } from './known-messages';
+import { HistoryTable } from './history-table';
+import { MessageLists } from './message-lists';
 import { Messages } from './messages';
+import { NewRows } from './new-rows';
 import { EndpointTable } from './endpoint-table';
 import { Figures } from './figures';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
@@ -47,6 +50,7 @@ export class Store {
   readonly #statements: Statements;
   readonly #known: KnownMessages;
   readonly #messages: Messages;
+  readonly #rows: NewRows;
   readonly #bodies: Bodies;
   readonly #steady: () => number;
   readonly #clockAtOpen: number;
@@ -68,20 +72,22 @@ export class Store {
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
       this.#known = new KnownMessages(this.#statements);
       this.#known.fill(this.#database);
-      const messages = this.#messagesOf(this.#known);
+      this.#rows = this.#rowsOf(this.#known);
+      const history = new HistoryTable(this.#statements);
+      const messages = new Messages(this.#statements, this.#known, this.#bodies, history, this.#rows);
       this.#messages = messages;
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
         const isOlder = this.#countOpening(openings);
         if (isOlder) this.#noteLost();
-        messages.doubt(this.#number(DOUBTFUL, messages.newest) ?? 0);
+        messages.doubt(this.#number(DOUBTFUL, this.#rows.newest) ?? 0);
         this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
         return { waiting: messages.waiting(), restored, ...this.#idsLost() };
       });
       openings.write();
-      this.work = this.#workOf(messages);
+      this.work = this.#workOf(messages, history);
     } catch (error) {
       this.#database.close();
       throw error;
@@ -134,18 +140,19 @@ export class Store {
     }
   }
 
-  #messagesOf(known: KnownMessages): Messages {
+  #rowsOf(known: KnownMessages): NewRows {
     const inFile = Number(this.#statements.newest.get()?.['sequence'] ?? 0);
     const newest = Math.max(inFile, this.#number('sequence', 0) ?? 0);
-    return new Messages(this.#statements, known, this.#bodies, () => this.#clock(), newest);
+    return new NewRows(this.#statements, known, () => this.#clock(), newest);
   }
 
-  #workOf(messages: Messages): Work {
+  #workOf(messages: Messages, history: HistoryTable): Work {
     const quarantine = new QuarantineTable(this.#statements, () => this.#clock());
     const retention = new Retention(this.#statements, this.#known);
     const slots = new SlotTable(this.#statements, this.#slotClock, () => this.#keepSlotClock());
     const figures = new Figures(this.#statements, () => this.#clock());
-    const endpoints = new EndpointTable(this.#statements, (endpoint) => messages.waitsAt(endpoint));
+    const endpoints = new EndpointTable(this.#statements, history, (endpoint) => messages.waitsAt(endpoint));
+    const lists = new MessageLists(this.#statements, history, this.#bodies);
     return {
       accept: (take) => messages.accept(take),
       lease: (take) => messages.lease(take),
@@ -158,7 +165,9 @@ export class Store {
       revive: (take) => messages.revive(take),
       dismiss: (take) => messages.dismiss(take),
       stateOf: (take) => messages.stateOf(take),
-      list: (take) => messages.list(take),
+      note: (take) => history.note(take),
+      list: (take) => lists.list(take),
+      page: (take) => lists.page(take),
       bring: (take) => messages.bring(take),
       look: (take) => this.#known.look(take),
       quarantine: (take) => quarantine.add(take),
@@ -182,7 +191,7 @@ export class Store {
       tidy: ({ keys, bodies }) => {
         const now = this.#keepClock();
         // The newest message may go with the others, and its sequence must not be given away once more.
-        this.#setMeta('sequence', String(messages.newest));
+        this.#setMeta('sequence', String(this.#rows.newest));
         quarantine.tidy(now - bodies);
         slots.tidy();
         return retention.tidy(now - bodies, now - keys);
@@ -207,7 +216,7 @@ export class Store {
   /** What came to the file that was here is not in this one; nor what became since of what is in it. */
   #noteLost(): void {
     this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
-    this.#setMeta(DOUBTFUL, String(this.#messages.newest));
+    this.#setMeta(DOUBTFUL, String(this.#rows.newest));
   }
 
   #idsLost(): Pick<Opened, 'idsLostSince'> {

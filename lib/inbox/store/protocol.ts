@@ -1,7 +1,10 @@
 import type { Warning } from '../../message/warnings';
-import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
+import type { Verdict } from '../history';
 import type { InstanceRow, ListQuery, MessageState } from '../inbox';
 import type { InboxFigures } from '../inbox-figures';
+import type { PageOfMessages, PageQuery } from './page';
+import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
+import type { Course, NotedStep } from './step';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
@@ -66,6 +69,8 @@ export interface Progress {
   atFlow: boolean;
   /** As of a `LeasedMessage`. */
   again?: LeasedMessage['again'];
+  /** What has become of it beside the inbox, its usual course too. */
+  steps?: readonly NotedStep[];
 }
 
 /** A message that was kept beside the inbox, as it enters it. */
@@ -108,6 +113,11 @@ export interface LeasedMessage {
   isUnread?: true;
   /** True where they were looked for, and one of them is gone. */
   isIncomplete?: true;
+  course?: Course;
+  /** The last that a person has given, and when, in milliseconds since 1970. */
+  verdict?: { verdict: Verdict; time: number };
+  /** What has become of it beyond its usual course, oldest first; where it was asked for. */
+  steps?: readonly NotedStep[];
 }
 
 /** A message as it is stored. */
@@ -130,6 +140,14 @@ export interface Finish {
   state: 'delivered' | 'dead';
   /** Returns the message, too. */
   give: boolean;
+  /** Noted where it ends now; by default as `endStep`. */
+  step?: NotedStep;
+}
+
+/** Of one event, by whom. */
+export interface ActOn {
+  deliveryId: string;
+  by?: string;
 }
 
 export interface Quarantined {
@@ -168,7 +186,7 @@ export interface StoreCalls {
   leased: { take: string; give: string[] };
   /** A lease has ended without settlement. Undefined where the event is settled. */
   lapse: {
-    take: { deliveryId: string; again: 'lease' | 'retry'; maxAttempts: number };
+    take: ActOn & { again: 'lease' | 'retry'; maxAttempts: number };
     give: { dead: boolean; counted: number } | undefined;
   };
   /** The next attempt of an event whose lease had ended. Undefined where it is settled. */
@@ -180,11 +198,18 @@ export interface StoreCalls {
     give: { was: MessageState; endpoint: string; message?: LeasedMessage } | undefined;
   };
   /** A dead letter for want of attempts waits again, with all its attempts. Its endpoint; undefined for any other. */
-  revive: { take: string; give: string | undefined };
+  revive: { take: ActOn; give: string | undefined };
   /** A dead letter, a conflict or a stale message is listed as dead no more. False where it is none of them. */
-  dismiss: { take: string; give: boolean };
+  dismiss: { take: ActOn; give: boolean };
+  /**
+   * Notes a step of an event, with its verdict; once, however often it is asked. `ifOpen`: only of one that is open. Its state; undefined
+   * where the id is unknown.
+   */
+  note: { take: { deliveryId: string; step: NotedStep; ifOpen?: boolean }; give: MessageState | undefined };
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
+  /** The next messages of a period, oldest first. */
+  page: { take: PageQuery; give: PageOfMessages };
   /** Takes in what was kept beside the inbox; nothing where it has done so already. By how many more, or fewer, wait now. */
   bring: { take: Brought; give: number };
   /** Whether a message is known; read only, so that a full disk can answer. */
@@ -209,7 +234,7 @@ export interface StoreCalls {
   /** How the inbox stands; of these endpoints. Reads alone. */
   figures: { take: string[]; give: InboxFigures };
   /** Open events and dead letters of an endpoint go to another, and what is quarantined. How many events wait there then. */
-  assign: { take: { from: string; to: string }; give: number };
+  assign: { take: { from: string; to: string; by?: string }; give: number };
   /** Whether a message of this id was accepted, of whatever state, by whichever instance. */
   isKnown: { take: { station: string; id: string }; give: boolean };
   /** Tells the instance that holds an event what the flow of another one wants. False where no other instance holds it. */

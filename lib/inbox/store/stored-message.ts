@@ -5,11 +5,13 @@ import { isEnd, isHealth } from '../../message/phase';
 import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
+import { historyOf } from './history-of';
 import type { LeasedMessage, Likeness, NewMessage, Progress } from './protocol';
+import { timeText } from './time-text';
 
 /** What a message carries besides its body and its columns. The event itself is in the body. */
 type Facts = RecordFacts & OwnFacts;
-type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress'>;
+type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress' | 'provenTime'>;
 type OwnFacts =
   Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings'> | Pick<DeadLetter, 'kind' | 'reason'>;
 
@@ -49,13 +51,13 @@ function columns(
   record: ProvenMessage | DeadLetter,
   own: OwnFacts,
 ): Pick<NewMessage, 'station' | 'fingerprint' | 'endpoint' | 'received' | 'facts' | 'bytes'> {
-  const { stationName, sandbox, remoteAddress } = record;
+  const { stationName, sandbox, remoteAddress, provenTime } = record;
   return {
     station: record.stationKey,
     fingerprint: record.fingerprint,
     endpoint: record.endpointId,
     received: Date.parse(record.receivedTime),
-    facts: JSON.stringify({ stationName, sandbox, remoteAddress, ...own }),
+    facts: JSON.stringify({ stationName, sandbox, remoteAddress, provenTime, ...own }),
     // What a view lies in, all of it, would go to the other thread.
     bytes: isWhole(record.body) ? record.body : new Uint8Array(record.body),
   };
@@ -90,6 +92,7 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
     fingerprint: stored.fingerprint,
     body,
     ...(facts.remoteAddress !== undefined && { remoteAddress: facts.remoteAddress }),
+    ...(facts.provenTime !== undefined && { provenTime: facts.provenTime }),
   };
   const reading = readEnvelope(jsonOf(body)());
   if ('reason' in facts) {
@@ -112,12 +115,6 @@ function factsIn(text: string): Facts | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A time that a damaged disk has changed to none is as long ago as can be. */
-function timeText(ms: number): string {
-  const time = new Date(ms);
-  return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
 }
 
 /** An event as it is delivered; undefined where its body cannot be read. */
@@ -153,7 +150,7 @@ function againOf({ again }: LeasedMessage): Pick<Delivery, 'again'> {
 export const MAX_LISTED = 32 * 1024 * 1024;
 
 /** A stored message as a list shows it. */
-export function listed(stored: LeasedMessage): ListedMessage {
+export function listed(stored: LeasedMessage, withHistory = false): ListedMessage {
   const message = acceptedMessage(stored);
   const reason = deadReason(stored, message);
   return {
@@ -167,6 +164,8 @@ export function listed(stored: LeasedMessage): ListedMessage {
     canRetry: reason === 'attempts',
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && 'proof' in message && { proof: message.proof }),
+    ...(stored.verdict && { verdict: stored.verdict.verdict }),
+    ...(withHistory && { history: historyOf(stored, message) }),
   };
 }
 

@@ -104,7 +104,7 @@ export class Quarantine {
     const raw = receivedAgain(message, ready, key);
     const judgement = judge(raw, authenticate(raw, ready), context);
     if (judgement.kind === 'unauthentic') return false;
-    const record = recordOf(judgement);
+    const record = { ...recordOf(judgement), provenTime: new Date().toISOString() };
     const acceptance = await endpoint.inbox.accept(record);
     await endpoint.inbox.release([message.id]);
     reporter.accepted(endpoint, record, acceptance, message.body.byteLength);

@@ -69,7 +69,7 @@ function define(opened: () => Promise<Asked>): void {
     await lease(NORTH);
     await store.call('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
   };
-  const revive = (deliveryId: string): Promise<string | undefined> => store.call('revive', deliveryId);
+  const revive = (deliveryId: string): Promise<string | undefined> => store.call('revive', { deliveryId });
   const open = (): Promise<Record<string, number>> => store.call('openByEndpoint', undefined);
   const quarantine = (endpoint: string): Promise<void> =>
     store.call('quarantine', { endpoint, address: '', facts: '{}', bytes: new Uint8Array(1) });

@@ -86,12 +86,12 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   which.map(
     (index): Deed =>
       (file, ids) =>
-        file.ask('revive', of(ids, index)),
+        file.ask('revive', { deliveryId: of(ids, index) }),
   ),
   which.map(
     (index): Deed =>
       (file, ids) =>
-        file.ask('dismiss', of(ids, index)),
+        file.ask('dismiss', { deliveryId: of(ids, index) }),
   ),
 );
 const aging: fc.Arbitrary<Deed> = fc.nat({ max: 3 }).map((days): Deed => (file) => {

@@ -46,7 +46,7 @@ describe('an inbox that was moved', () => {
     file.ask('finish', { deliveryId: rejected, state: 'dead', give: false });
     for (const deliveryId of [exhausted, dismissed])
       file.ask('lapse', { deliveryId, again: 'lease', maxAttempts: 1 });
-    file.ask('dismiss', dismissed);
+    file.ask('dismiss', { deliveryId: dismissed });
     file.ask('giveBack', { unsent: taken.map(({ deliveryId }) => deliveryId), cutOff: [] });
     const first = event({ id: 'same' });
     file.accept([first, { ...first, fingerprint: 'other content' }, { ...first, fingerprint: 'once more' }]);
@@ -146,7 +146,7 @@ describe('an inbox that was moved', () => {
     await stand.moved();
     const instance = await stand.instance();
     assert.deepEqual(await instance.call('lease', LEASE), []);
-    assert.equal(await instance.call('revive', deliveryId), ENDPOINT);
+    assert.equal(await instance.call('revive', { deliveryId }), ENDPOINT);
     const [{ attempt, again } = assert.fail()] = await instance.call('lease', LEASE);
     assert.deepEqual([attempt, again], [2, 'retry']);
   });

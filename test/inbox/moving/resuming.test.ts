@@ -59,8 +59,8 @@ describe('a move that was ended before its end', () => {
     for (const deliveryId of [waiting, exhausted]) {
       const [row] = await instance.call('list', { state: 'all', deliveryId, limit: 1 });
       assert.equal(row?.state, 'received');
-      assert.equal(await instance.call('revive', deliveryId), undefined);
-      assert.equal(await instance.call('dismiss', deliveryId), false);
+      assert.equal(await instance.call('revive', { deliveryId }), undefined);
+      assert.equal(await instance.call('dismiss', { deliveryId }), false);
     }
     assert.deepEqual(await instance.call('lease', LEASE), []);
   });

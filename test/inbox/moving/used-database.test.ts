@@ -156,7 +156,7 @@ describe('moving an inbox to where another one is', () => {
     const [letter = ''] = stand.file.accept([event({ state: 'dead' }), event(), event()]);
     let dismissing: Promise<boolean> | undefined;
     const moved = await stand.move((step) => {
-      if (step === 'copied') dismissing ??= instance.call('dismiss', letter);
+      if (step === 'copied') dismissing ??= instance.call('dismiss', { deliveryId: letter });
     });
     assert.equal(await dismissing, true);
     assert.ok(moved !== 'already');

@@ -111,7 +111,7 @@ describe('calls of one batch', () => {
     for (const id of ['', 'nonsense', "'", '\0', 'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11']) {
       assert.equal(await store.call('stateOf', id), undefined);
       assert.equal(await store.call('finish', { deliveryId: id, state: 'dead', give: true }), undefined);
-      assert.equal(await store.call('dismiss', id), false);
+      assert.equal(await store.call('dismiss', { deliveryId: id }), false);
     }
   });
 

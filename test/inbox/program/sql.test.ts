@@ -109,12 +109,12 @@ describe('rvm-inbox sql', () => {
     await store.call('lapse', { deliveryId: back, again: 'lease', maxAttempts: 9 });
     assert.equal(await store.call('again', back), 2);
     await store.call('lapse', { deliveryId: exhausted, again: 'lease', maxAttempts: 1 });
-    assert.equal(await store.call('revive', exhausted), ENDPOINT);
+    assert.equal(await store.call('revive', { deliveryId: exhausted }), ENDPOINT);
     assert.equal(await store.call('giveBack', { unsent: [], cutOff: [back] }), 1);
     assert.equal((await store.call('lease', LEASE)).length, 2);
     await store.call('markDelivered', [back]);
     await store.call('finish', { deliveryId: exhausted, state: 'dead', give: false });
-    assert.equal(await store.call('dismiss', exhausted), true);
+    assert.equal(await store.call('dismiss', { deliveryId: exhausted }), true);
     await store.call('tellHolder', { deliveryId: randomUUID(), wish: 'retry' });
     const unproven = { endpoint: ENDPOINT, address: '192.0.2.1', facts: '{}', bytes: Buffer.from('{}') };
     await store.call('quarantine', unproven);

@@ -13,7 +13,7 @@ const SNAPSHOT: Snapshot = {
     { engine: 'sqlite', isDurable: false, waiting: 1, spilled: 4 },
     { engine: 'postgres', isDurable: true, waiting: 0, spilled: 0, oldestWaiting: 0, dead: {} },
   ],
-  groups: { known: 5, raised: 2 },
+  raisedGroups: 2,
   findings: [
     { what: 'silent', severity: 'fault', count: 1 },
     { what: 'clock', severity: 'warning', count: 0 },

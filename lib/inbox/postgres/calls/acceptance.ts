@@ -175,9 +175,9 @@ WITH item AS MATERIALIZED (
   INSERT INTO ${body} (sequence, facts, bytes)
   SELECT sequence, ($14::text[])[n], ($15::bytea[])[n] FROM fate WHERE same IS NULL
 ), opened AS (
-  INSERT INTO ${work} (sequence, endpoint, alarm_key, rank, state, attempt, at_flow, holder)
+  INSERT INTO ${work} (sequence, endpoint, alarm_key, rank, state, attempt, at_flow, holder, delivered)
   SELECT sequence, endpoint, alarm_key, rank, CASE WHEN leased THEN 'leased' ELSE 'received' END, leased::integer, leased,
-    CASE WHEN leased THEN $17::uuid END
+    CASE WHEN leased THEN $17::uuid END, CASE WHEN leased THEN received END
   FROM fate WHERE is_event
 )
 SELECT n, sequence, first, ended, leased, clock,

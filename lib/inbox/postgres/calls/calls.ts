@@ -10,6 +10,8 @@ import { InboxClock } from './inbox-clock';
 import { Leases } from './leases';
 import { Listing, NO_BODIES } from './listing';
 import { Locks } from './locks';
+import { Noting } from './noting';
+import { Paging } from './paging';
 import { QuarantineCalls } from './quarantine-calls';
 import { Rescheduling } from './rescheduling';
 import { Retention } from './retention';
@@ -20,7 +22,7 @@ import { turnsOf } from './turns';
 
 /** Calls that change something of events that are there. */
 type OfEvents =
-  'finish' | 'markDelivered' | 'giveBack' | 'lapse' | 'again' | 'revive' | 'dismiss' | 'tellHolder';
+  'finish' | 'markDelivered' | 'giveBack' | 'lapse' | 'again' | 'revive' | 'dismiss' | 'note' | 'tellHolder';
 /** Calls that say which node has which endpoint. */
 type OfEndpoints = 'claimEndpoint' | 'leaveEndpoint' | 'assign';
 /** Calls of which nothing else of a batch depends; in this order, behind all others. */
@@ -37,6 +39,7 @@ export class Calls {
   readonly #leases: Leases;
   readonly #endings: Endings;
   readonly #rescheduling: Rescheduling;
+  readonly #noting: Noting;
   readonly #endpoints: EndpointCalls;
   readonly #listing: Listing;
   readonly #bareListing: Listing;
@@ -52,11 +55,13 @@ export class Calls {
     this.#leases = new Leases(tables);
     this.#endings = new Endings(tables);
     this.#rescheduling = new Rescheduling(tables);
+    this.#noting = new Noting(tables);
     this.#endpoints = new EndpointCalls(tables);
     this.#listing = new Listing(tables, MAX_LISTED);
     this.#bareListing = new Listing(tables, NO_BODIES);
     this.#slots = new SlotCalls(tables);
     const quarantine = new QuarantineCalls(tables, clock);
+    const paging = new Paging(tables);
     const retention = new Retention(tables, clock);
     const inbox = new InboxCalls(tables);
     const figures = new FigureCalls(tables, clock);
@@ -65,6 +70,7 @@ export class Calls {
       stateOf: (request) => [this.#endings.stateOf(request)],
       isKnown: (request) => [inbox.isKnown(request)],
       list: (request) => [this.#listing.list(request)],
+      page: (request) => [paging.page(request)],
       openByEndpoint: (request) => [this.#endpoints.open(request)],
       figures: (request) => figures.all(request),
       instances: (request, epoch) => [inbox.instances(request, epoch)],
@@ -135,6 +141,7 @@ export class Calls {
       ...allOf(turn, 'again').map((request) => this.#rescheduling.again(request, epoch)),
       ...allOf(turn, 'revive').map((request) => this.#rescheduling.revive(request)),
       ...allOf(turn, 'dismiss').map((request) => this.#endings.dismiss(request)),
+      ...allOf(turn, 'note').map((request) => this.#noting.note(request)),
       ...allOf(turn, 'tellHolder').map((request) => this.#rescheduling.tellHolder(request, epoch)),
     ];
   }
@@ -151,6 +158,7 @@ const NAMES_ALONE: readonly Alone[] = [
   'stateOf',
   'isKnown',
   'list',
+  'page',
   'openByEndpoint',
   'figures',
   'instances',
@@ -176,6 +184,7 @@ const OF_EVENTS: ReadonlySet<SharedCall> = new Set<OfEvents>([
   'again',
   'revive',
   'dismiss',
+  'note',
   'tellHolder',
 ]);
 

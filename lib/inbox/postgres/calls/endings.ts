@@ -1,7 +1,10 @@
 import type { MessageState } from '../../inbox';
-import { booleans, texts, uuids } from './binary-array';
+import { endStep, stepFacts, type NotedStep } from '../../store/step';
+import { booleans, integers, texts, uuids } from './binary-array';
 import { askedId } from './delivery-id';
+import { notedSql } from './history-sql';
 import { MESSAGE_WITH_BODY, messageWithBody } from './message-rows';
+import { storableOrNull } from './noting';
 import type { Row, Statement } from './statement';
 import { byNumber, type Reply, type Request, type Step } from './step';
 import { storedText } from './stored-text';
@@ -14,6 +17,7 @@ interface Ending {
   readonly state: 'delivered' | 'dead';
   /** Also of a dead letter for want of attempts. */
   readonly burying: boolean;
+  readonly step: NotedStep;
 }
 
 /**
@@ -37,7 +41,12 @@ export class Endings {
     if (requests.length === 0) return [];
     const messages = new Map<string, unknown>();
     const ending = this.#end(
-      requests.map(({ take: { deliveryId, state } }) => ({ deliveryId, state, burying: true })),
+      requests.map(({ take: { deliveryId, state, step = endStep(state) } }) => ({
+        deliveryId,
+        state,
+        step,
+        burying: true,
+      })),
       epoch,
       (rows) => finishReplies(requests, rows, messages),
     );
@@ -48,8 +57,9 @@ export class Endings {
   markDelivered(requests: readonly Request<'markDelivered'>[], epoch: string): Step[] {
     if (requests.length === 0) return [];
     const ids = new Set(requests.flatMap(({ take }) => take));
+    const step = endStep('delivered');
     const endings = [...ids].map(
-      (deliveryId) => ({ deliveryId, state: 'delivered', burying: false }) as const,
+      (deliveryId) => ({ deliveryId, state: 'delivered', burying: false, step }) as const,
     );
     return [this.#end(endings, epoch, () => requests.map(({ id }) => ({ id })))];
   }
@@ -57,7 +67,7 @@ export class Endings {
   dismiss({ id, take }: Request<'dismiss'>): Step {
     return {
       statement: this.#dismiss,
-      values: [askedId(take)],
+      values: [askedId(take.deliveryId), Date.now(), storableOrNull(take.by)],
       read: (rows) => [{ id, give: rows.length > 0 }],
     };
   }
@@ -78,6 +88,10 @@ export class Endings {
         texts(endings.map(({ state }) => state)),
         booleans(endings.map(({ burying }) => burying)),
         epoch,
+        integers(endings.map(({ step }) => Math.round(step.time))),
+        texts(endings.map(({ step }) => step.step)),
+        texts(endings.map(({ step }) => storableOrNull(step.by))),
+        texts(endings.map(({ step }) => stepFacts(step))),
       ],
       read,
     };
@@ -115,19 +129,31 @@ function finishReplies(
  * A dead letter for want of attempts has no reason any more once it is settled. What finds all of it settled writes nothing, and what
  * another connection has written may be on one disk only yet: a record in the log makes the commit wait for that, as in `acceptSql`.
  */
-function finishSql({ message, work, wish, instance, callHolder }: Tables): string {
+function finishSql(tables: Tables): string {
+  const { message, work, course, wish, instance, callHolder } = tables;
   return `
 WITH asked AS MATERIALIZED (
-  SELECT asked.n, asked.state AS ending, asked.burying, known.*
-  FROM unnest($1::uuid[], $2::text[], $3::boolean[]) WITH ORDINALITY AS asked (delivery_id, state, burying, n)
+  SELECT asked.n, asked.state AS ending, asked.burying, asked.time, asked.step, asked.actor, asked.facts, known.*
+  FROM unnest($1::uuid[], $2::text[], $3::boolean[], $5::bigint[], $6::text[], $7::text[], $8::text[]) WITH ORDINALITY
+    AS asked (delivery_id, state, burying, time, step, actor, facts, n)
   CROSS JOIN LATERAL (SELECT sequence, delivery_id, endpoint, state FROM ${message} AS message
     WHERE message.delivery_id = asked.delivery_id LIMIT 1) AS known
 ), ended AS (
   DELETE FROM ${work} AS work
   WHERE sequence = ANY (ARRAY(SELECT sequence FROM asked WHERE burying))
     OR (sequence = ANY (ARRAY(SELECT sequence FROM asked WHERE NOT burying)) AND state <> 'dead')
-  RETURNING sequence, state AS was, attempt, again, holder
-), unusual AS MATERIALIZED (
+  RETURNING sequence, state AS was, attempt, again, holder, delivered
+), run AS (
+  INSERT INTO ${course} (sequence, delivered, instance, settled, actor)
+  SELECT ended.sequence, ended.delivered, (SELECT sharing.name FROM ${instance} AS sharing WHERE sharing.epoch = ended.holder),
+    CASE ending WHEN 'delivered' THEN asked.time END, CASE ending WHEN 'delivered' THEN asked.actor END
+  FROM ended JOIN asked USING (sequence)
+), ${notedSql(tables, `(SELECT asked.* FROM ended JOIN asked USING (sequence) WHERE ending <> 'delivered')`, {
+    time: 'noted.time',
+    step: 'noted.step',
+    actor: 'noted.actor',
+    facts: 'noted.facts',
+  })}, unusual AS MATERIALIZED (
   SELECT ended.*, ending, delivery_id FROM ended JOIN asked USING (sequence)
   WHERE ending <> 'delivered' OR attempt <> 1 OR again IS NOT NULL OR (was = 'leased' AND holder <> $4::uuid)
 ), noted AS (
@@ -153,14 +179,18 @@ function findSql({ message, work, body }: Tables): string {
 }
 
 /** A dead letter that could be had again cannot any more. */
-function dismissSql({ message, work }: Tables): string {
+function dismissSql(tables: Tables): string {
+  const { message, work, course } = tables;
   return `
 WITH asked AS (
   SELECT message.sequence, work.attempt FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
   WHERE message.delivery_id = $1::uuid AND coalesce(work.state, message.state) IN ('dead', 'conflict', 'stale')
 ), ended AS (
   DELETE FROM ${work} AS work USING asked WHERE work.sequence = asked.sequence AND work.state = 'dead'
-)
+  RETURNING work.sequence, work.delivered
+), run AS (
+  INSERT INTO ${course} (sequence, delivered) SELECT sequence, delivered FROM ended
+), ${notedSql(tables, 'asked', { time: '$2', step: `'discarded'`, actor: '$3' })}
 UPDATE ${message} AS message SET again = 'dismissed', attempt = coalesce(asked.attempt, message.attempt),
   state = CASE WHEN asked.attempt IS NULL THEN message.state ELSE 'dead' END
 FROM asked WHERE message.sequence = asked.sequence RETURNING 1`;

@@ -1,3 +1,5 @@
+import { notedSql } from './history-sql';
+import { storableOrNull } from './noting';
 import type { Statement } from './statement';
 import type { Request, Step } from './step';
 import { storable, storedText } from './stored-text';
@@ -21,7 +23,7 @@ export class EndpointCalls {
     this.#leave = { name: 'rvm_leave_endpoint', text: leaveSql(tables) };
     this.#assign = {
       name: 'rvm_assign',
-      text: moveSql(tables, 'SELECT $2::text AS endpoint WHERE $2::text <> $1::text'),
+      text: moveSql(tables, 'SELECT $2::text AS endpoint WHERE $2::text <> $1::text', assignedSql(tables)),
     };
     this.#open = { name: 'rvm_open_by_endpoint', text: openSql(tables) };
   }
@@ -47,7 +49,13 @@ export class EndpointCalls {
   assign({ id, take }: Request<'assign'>): Step {
     return {
       statement: this.#assign,
-      values: [storable(take.to), storable(take.from)],
+      values: [
+        storable(take.to),
+        storable(take.from),
+        Date.now(),
+        storableOrNull(take.by),
+        JSON.stringify({ reason: take.to }),
+      ],
       read: ([row]) => [{ id, give: Number(row?.['count'] ?? 0) }],
     };
   }
@@ -91,8 +99,14 @@ function leftSql({ endpoint }: Tables): string {
       AND NOT EXISTS (SELECT FROM ${endpoint} AS own WHERE own.endpoint = had.endpoint AND own.is_current)`;
 }
 
+/** Who has assigned what is moved is noted. */
+function assignedSql(tables: Tables): string {
+  const all = '(SELECT sequence FROM moved UNION SELECT sequence FROM dead)';
+  return `, ${notedSql(tables, all, { time: '$3', step: `'assigned'`, actor: '$4', facts: '$5' })}`;
+}
+
 /** Open events, dead letters and what is quarantined go to the endpoint $1. How many events wait there then. */
-function moveSql({ work, message, quarantine, stir }: Tables, from: string): string {
+function moveSql({ work, message, quarantine, stir }: Tables, from: string, besides = ''): string {
   return `
 WITH former AS MATERIALIZED (${from}),
 moved AS (
@@ -102,6 +116,7 @@ moved AS (
 ), dead AS (
   UPDATE ${message} AS message SET endpoint = $1 FROM former
   WHERE message.endpoint = former.endpoint AND message.state IN ('dead', 'conflict', 'stale')
+  RETURNING message.sequence
 ), unproven AS (
   UPDATE ${quarantine} AS quarantine SET endpoint = $1 FROM former WHERE quarantine.endpoint = former.endpoint
 ), arrived AS (
@@ -109,7 +124,7 @@ moved AS (
 ), there AS (
   SELECT count(*) AS count FROM ${work} AS work
   WHERE work.endpoint = $1 AND work.state = 'received' AND work.endpoint NOT IN (SELECT endpoint FROM former)
-)
+)${besides}
 SELECT arrived.count + there.count AS count,
   CASE WHEN arrived.count > 0 THEN ${stir('$1::text')} END AS noted
 FROM arrived, there`;

@@ -1,3 +1,4 @@
+import { instanceFactsSql, notedSql } from './history-sql';
 import { MESSAGE_WITH_BODY, messageWithBody, STORED_COLUMNS, storedMessage } from './message-rows';
 import type { StoredMessage } from '../../store/protocol';
 import type { Row, Statement } from './statement';
@@ -70,7 +71,7 @@ function leaseStep(
   if (fitting === undefined) throw new RangeError(`no lease of ${wanted} events is prepared`);
   return {
     statement: fitting.statement,
-    values: [storable(endpoint), epoch, Math.max(0, wanted), Math.max(0, health)],
+    values: [storable(endpoint), epoch, Math.max(0, wanted), Math.max(0, health), Date.now()],
     read: (rows) => [{ id, give: rows.map(messageOf) }],
   };
 }
@@ -107,10 +108,11 @@ function bareLeaseStatement(tables: Tables, limit: number, ordered: boolean): St
  * @param give what is selected of `work`, which is what was leased
  */
 function leaseSql(
-  { work, instance }: Tables,
+  tables: Tables,
   { limit, ordered }: Pick<Prepared, 'limit' | 'ordered'>,
   give: string,
 ): string {
+  const { work, instance } = tables;
   return `
 WITH next AS MATERIALIZED (
   SELECT waiting.sequence, waiting.rank FROM ${work} AS waiting
@@ -122,10 +124,16 @@ WITH next AS MATERIALIZED (
     row_number() OVER (PARTITION BY rank ORDER BY sequence) AS place_of_rank FROM next) AS placed
   WHERE place <= $3::bigint AND (rank = 0 OR place_of_rank <= $4::bigint)
 ), work AS (
-  UPDATE ${work} AS waiting SET state = 'leased', holder = $2::uuid, at_flow = true, attempt = waiting.attempt + 1
+  UPDATE ${work} AS waiting SET state = 'leased', holder = $2::uuid, at_flow = true, attempt = waiting.attempt + 1,
+    delivered = coalesce(waiting.delivered, $5::bigint)
   FROM chosen WHERE waiting.sequence = chosen.sequence
   RETURNING waiting.sequence, 'received'::text AS state, waiting.attempt, waiting.again
-)
+), ${notedSql(tables, '(SELECT * FROM work WHERE attempt > 1)', {
+    time: '$5',
+    step: `'delivered'`,
+    attempt: 'noted.attempt',
+    facts: instanceFactsSql(tables, '$2::uuid'),
+  })}
 ${give}
 ORDER BY message.rank, message.sequence`;
 }

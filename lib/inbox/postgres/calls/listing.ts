@@ -2,8 +2,9 @@ import { SELF_TEST_ID } from '../../../message/envelope';
 import type { ListQuery } from '../../inbox';
 import { askedId } from './delivery-id';
 import { alarmKey } from './keys';
-import { MESSAGE_WITH_BODY, messageWithBody, storedMessage } from './message-rows';
-import type { Row, Statement } from './statement';
+import { courseColumns, courseOf } from './history-sql';
+import { listedMessage, MESSAGE_WITH_BODY } from './message-rows';
+import type { Statement } from './statement';
 import type { Request, Step } from './step';
 import type { Tables } from './tables';
 
@@ -41,17 +42,17 @@ export class Listing {
         'all',
         pageOf(`${all} AND NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`),
       ),
-      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $3::uuid`)),
-      one: statement('one', pageOf(`${all} AND message.delivery_id = $3::uuid`)),
+      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $4::uuid`)),
+      one: statement('one', pageOf(`${all} AND message.delivery_id = $4::uuid`)),
     };
   }
 
   list({ id, take }: Request<'list'>): Step {
-    const { state, since = 0, alarm, deliveryId, limit } = take;
+    const { state, since = 0, alarm, deliveryId, limit, history = false } = take;
     const read: Step['read'] = (rows) => [{ id, give: rows.map(listedMessage) }];
     if (deliveryId !== undefined)
-      return { statement: this.#list.one, values: [FIRST, 1, askedId(deliveryId)], read };
-    const page = [whole(since), Math.max(0, whole(limit))];
+      return { statement: this.#list.one, values: [FIRST, 1, history, askedId(deliveryId)], read };
+    const page = [whole(since), Math.max(0, whole(limit)), history];
     if (alarm === undefined) return { statement: this.#list[state], values: page, read };
     return {
       statement: this.#list.alarm,
@@ -64,12 +65,8 @@ export class Listing {
 const FIRST = Number.MIN_SAFE_INTEGER;
 
 /** The next whole number that a column can be compared with. */
-function whole(number: number): number {
+export function whole(number: number): number {
   return Math.ceil(Math.min(Math.max(number, FIRST), Number.MAX_SAFE_INTEGER));
-}
-
-function listedMessage(row: Row): ReturnType<typeof storedMessage> {
-  return row['has_room'] === true ? messageWithBody(row) : storedMessage(row);
 }
 
 function pageOf(from: string): string {
@@ -87,7 +84,8 @@ function deadPage({ work, message }: Tables): string {
       WHERE message.received >= $1::bigint AND work.state = 'dead'`)})`;
 }
 
-function listSql({ work, message, body }: Tables, page: string, maxBytes: number): string {
+function listSql(tables: Tables, page: string, maxBytes: number): string {
+  const { work, message, body } = tables;
   return `
 WITH page AS MATERIALIZED (${page}),
 measured AS (
@@ -95,8 +93,9 @@ measured AS (
     ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) <= ${maxBytes} AS has_room
   FROM page LEFT JOIN ${body} AS body USING (sequence)
 )
-SELECT measured.has_room, ${MESSAGE_WITH_BODY}
+SELECT measured.has_room, ${MESSAGE_WITH_BODY}, ${courseColumns(tables, '$3::boolean')}
 FROM measured JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
+  ${courseOf(tables)}
   LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room
 ORDER BY message.received DESC, message.sequence DESC`;
 }

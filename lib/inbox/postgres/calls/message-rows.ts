@@ -1,4 +1,5 @@
 import type { MessageState } from '../../inbox';
+import { stepRow, type Course, type StepRow } from '../../store/step';
 import type { StoredMessage } from '../../store/protocol';
 import type { Row } from './statement';
 import { storedText } from './stored-text';
@@ -31,6 +32,43 @@ export function storedMessage(row: Row): StoredMessage {
     ended: row['ended'] === true,
     received: Number(row['received']),
   };
+}
+
+/** And as a list gives it: with `courseColumns`, and with its body where there was room. */
+export function listedMessage(row: Row): StoredMessage {
+  const message = row['has_room'] === true ? messageWithBody(row) : storedMessage(row);
+  const { verdict = null, judged = null, steps = null } = row;
+  return {
+    ...message,
+    course: courseIn(row),
+    ...(verdict !== null && {
+      verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
+    }),
+    ...(typeof steps === 'string' && { steps: stepsIn(steps) }),
+  };
+}
+
+function courseIn({ delivered = null, instance = null, settled = null, settled_by: by = null }: Row): Course {
+  return {
+    ...(delivered !== null && { delivered: Number(delivered) }),
+    ...(instance !== null && { instance: storedText(instance) }),
+    ...(settled !== null && { settled: Number(settled) }),
+    ...(by !== null && { settledBy: storedText(by) }),
+  };
+}
+
+function stepsIn(text: string): StepRow[] {
+  const rows = JSON.parse(text) as unknown[][];
+  return rows.map(([place, time, step, attempt, actor, facts]) =>
+    stepRow({
+      place,
+      time,
+      step,
+      attempt,
+      actor: typeof actor === 'string' ? storedText(actor) : actor,
+      facts,
+    }),
+  );
 }
 
 /** And as `MESSAGE_WITH_BODY` give it. */

@@ -1,5 +1,7 @@
 import { uuids } from './binary-array';
 import { askedId } from './delivery-id';
+import { instanceFactsSql, notedSql } from './history-sql';
+import { storableOrNull } from './noting';
 import type { Row, Statement } from './statement';
 import type { Request, Step } from './step';
 import { storedText } from './stored-text';
@@ -15,8 +17,8 @@ export class Rescheduling {
   readonly #tell: Statement;
 
   constructor(tables: Tables) {
-    this.#unsend = { name: 'rvm_unsend', text: backSql(tables, `${WAITS}, ${UNSEND}`, 'AND work.at_flow') };
-    this.#cutOff = { name: 'rvm_cut_off', text: backSql(tables, WAITS_AGAIN) };
+    this.#unsend = { name: 'rvm_unsend', text: unsendSql(tables) };
+    this.#cutOff = { name: 'rvm_cut_off', text: cutOffSql(tables) };
     this.#lapse = { name: 'rvm_lapse', text: lapseSql(tables) };
     this.#again = { name: 'rvm_again', text: againSql(tables) };
     this.#revive = { name: 'rvm_revive', text: reviveSql(tables) };
@@ -34,16 +36,23 @@ export class Rescheduling {
       },
       {
         statement: this.#cutOff,
-        values: [uuids(take.cutOff.map(askedId)), epoch],
+        values: [uuids(take.cutOff.map(askedId)), epoch, Date.now()],
         read: (rows) => [{ id, give: counted(rows) }],
       },
     ];
   }
 
-  lapse({ id, take: { deliveryId, again, maxAttempts } }: Request<'lapse'>, epoch: string): Step {
+  lapse({ id, take: { deliveryId, again, maxAttempts, by } }: Request<'lapse'>, epoch: string): Step {
     return {
       statement: this.#lapse,
-      values: [askedId(deliveryId), epoch, again, Math.min(maxAttempts, Number.MAX_SAFE_INTEGER)],
+      values: [
+        askedId(deliveryId),
+        epoch,
+        again,
+        Math.min(maxAttempts, Number.MAX_SAFE_INTEGER),
+        Date.now(),
+        storableOrNull(by),
+      ],
       read: ([row]) => [{ id, give: row && { dead: row['dead'] === true, counted: Number(row['counted']) } }],
     };
   }
@@ -51,7 +60,7 @@ export class Rescheduling {
   again({ id, take }: Request<'again'>, epoch: string): Step {
     return {
       statement: this.#again,
-      values: [askedId(take), epoch],
+      values: [askedId(take), epoch, Date.now()],
       read: ([row]) => [{ id, give: row && Number(row['attempt']) }],
     };
   }
@@ -59,7 +68,7 @@ export class Rescheduling {
   revive({ id, take }: Request<'revive'>): Step {
     return {
       statement: this.#revive,
-      values: [askedId(take)],
+      values: [askedId(take.deliveryId), Date.now(), storableOrNull(take.by)],
       read: ([row]) => [{ id, give: row && storedText(row['endpoint']) }],
     };
   }
@@ -73,7 +82,8 @@ export class Rescheduling {
   }
 }
 
-const UNSEND = 'attempt = work.attempt - 1';
+const UNSEND =
+  'attempt = work.attempt - 1, delivered = CASE work.attempt WHEN 1 THEN NULL ELSE work.delivered END';
 /** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
 const CUT_OFF = `cut_off = work.cut_off + work.at_flow::integer, again = CASE WHEN work.at_flow THEN 'restart' ELSE work.again END`;
 const WAITS = `state = 'received', holder = NULL, at_flow = false`;
@@ -81,46 +91,95 @@ const WAITS = `state = 'received', holder = NULL, at_flow = false`;
 /** What becomes, in `work`, of an event whose holder has it no more. */
 export const WAITS_AGAIN = `${WAITS}, ${CUT_OFF}`;
 
-function backSql({ work, message, stir }: Tables, change: string, condition = ''): string {
+/**
+ * Of those that wait again, whether the flow had them: as `WAITS_AGAIN` leaves them.
+ * @param back rows of `work` after that
+ */
+export function cutOffNotedSql(tables: Tables, back: string, time: string): string {
+  const had = `(SELECT sequence, attempt FROM ${back} WHERE again = 'restart')`;
+  return notedSql(tables, had, { time, step: `'cut-off'`, attempt: 'noted.attempt' });
+}
+
+function unsendSql(tables: Tables): string {
+  const forgotten = `forgotten AS (
+  DELETE FROM ${tables.history} AS known USING back
+  WHERE known.sequence = back.sequence AND known.step = 'delivered' AND known.attempt > back.attempt
+)`;
+  return backSql(tables, `${WAITS}, ${UNSEND}`, { condition: 'AND work.at_flow', besides: forgotten });
+}
+
+function cutOffSql(tables: Tables): string {
+  return backSql(tables, WAITS_AGAIN, { besides: cutOffNotedSql(tables, 'back', '$3') });
+}
+
+/** @param besides further parts of the `WITH`, of the rows of `back` */
+function backSql(
+  { work, message, stir }: Tables,
+  change: string,
+  { condition = '', besides }: { condition?: string; besides: string },
+): string {
   return `
 WITH back AS (
   UPDATE ${work} AS work SET ${change}
   WHERE work.sequence = ANY (ARRAY(SELECT message.sequence FROM ${message} AS message WHERE message.delivery_id = ANY ($1::uuid[])))
     AND work.state = 'leased' AND work.holder = $2::uuid ${condition}
-  RETURNING work.endpoint
-)
+  RETURNING work.endpoint, work.sequence, work.attempt, work.again
+), ${besides}
 SELECT (SELECT count(*) FROM back) AS count,
   (SELECT count(${stir('endpoint')}) FROM (SELECT DISTINCT endpoint FROM back) AS stirred) AS noted`;
 }
 
-function lapseSql({ work, message }: Tables): string {
+function lapseSql(tables: Tables): string {
+  const { work, message } = tables;
+  const steps = `(SELECT sequence, CASE WHEN $3 = 'retry' THEN 'retry' ELSE 'lapsed' END AS step, $6::text AS actor, NULL AS facts
+      FROM lapsed
+    UNION ALL SELECT sequence, 'dead', NULL, '{"reason":"attempts"}' FROM lapsed WHERE dead)`;
   return `
-UPDATE ${work} AS work SET at_flow = false,
-  state = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'dead' ELSE 'leased' END,
-  again = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'attempts' ELSE $3 END,
-  holder = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN NULL ELSE work.holder END
-FROM ${message} AS message
-WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
-RETURNING work.state = 'dead' AS dead, work.attempt - work.cut_off AS counted`;
+WITH lapsed AS (
+  UPDATE ${work} AS work SET at_flow = false,
+    state = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'dead' ELSE 'leased' END,
+    again = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN 'attempts' ELSE $3 END,
+    holder = CASE WHEN work.attempt - work.cut_off >= $4::bigint THEN NULL ELSE work.holder END
+  FROM ${message} AS message
+  WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
+  RETURNING work.sequence, work.state = 'dead' AS dead, work.attempt - work.cut_off AS counted
+), ${notedSql(tables, steps, {
+    time: '$5',
+    step: 'noted.step',
+    actor: 'noted.actor',
+    facts: 'noted.facts',
+    order: `noted.step = 'dead'`,
+  })}
+SELECT dead, counted FROM lapsed`;
 }
 
-function againSql({ work, message }: Tables): string {
+function againSql(tables: Tables): string {
+  const { work, message } = tables;
   return `
-UPDATE ${work} AS work SET at_flow = true, attempt = work.attempt + 1
-FROM ${message} AS message
-WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
-RETURNING work.attempt`;
+WITH again AS (
+  UPDATE ${work} AS work SET at_flow = true, attempt = work.attempt + 1
+  FROM ${message} AS message
+  WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'leased' AND work.holder = $2::uuid
+  RETURNING work.sequence, work.attempt
+), ${notedSql(tables, 'again', {
+    time: '$3',
+    step: `'delivered'`,
+    attempt: 'noted.attempt',
+    facts: instanceFactsSql(tables, '$2::uuid'),
+  })}
+SELECT attempt FROM again`;
 }
 
 /** With all its attempts. */
-function reviveSql({ work, message, stir }: Tables): string {
+function reviveSql(tables: Tables): string {
+  const { work, message, stir } = tables;
   return `
 WITH revived AS (
   UPDATE ${work} AS work SET state = 'received', cut_off = work.attempt, again = 'retry'
   FROM ${message} AS message
   WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'dead'
-  RETURNING work.endpoint
-)
+  RETURNING work.sequence, work.endpoint
+), ${notedSql(tables, 'revived', { time: '$2', step: `'delivered-again'`, actor: '$3' })}
 SELECT endpoint, ${stir('endpoint')} AS noted FROM revived`;
 }
 

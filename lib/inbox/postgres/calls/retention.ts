@@ -34,8 +34,11 @@ export class Retention {
     this.#advance = { name: 'rvm_clock', text: advanceSql(tables) };
     this.#quarantine = { name: 'rvm_tidy_quarantine', text: tidyQuarantineSql(tables) };
     this.#slots = { name: 'rvm_tidy_slots', text: tidySlotsSql(tables) };
-    this.#bodies = { name: 'rvm_tidy_bodies', text: passSql(tables, [tables.body]) };
-    this.#messages = { name: 'rvm_tidy_messages', text: passSql(tables, [tables.body, tables.message]) };
+    this.#bodies = { name: 'rvm_tidy_bodies', text: passSql(tables, [tables.body, tables.history]) };
+    this.#messages = {
+      name: 'rvm_tidy_messages',
+      text: passSql(tables, [tables.body, tables.history, tables.course, tables.message]),
+    };
   }
 
   /** One step. A key is kept for at least its time, and as long as its body. */

@@ -20,6 +20,8 @@ export const TABLE_NAMES = [
   'wish',
   'quarantine',
   'endpoint',
+  'course',
+  'history',
   'slot_owner',
   'slot',
 ] as const;
@@ -53,6 +55,8 @@ export function tablesOf(schema: string): Tables {
     wish: within('wish'),
     quarantine: within('quarantine'),
     endpoint: within('endpoint'),
+    course: within('course'),
+    history: within('history'),
     slot_owner: within('slot_owner'),
     slot: within('slot'),
     sequence: literal(within('message_sequence_seq')),

@@ -17,6 +17,8 @@ const SENT_AGAIN: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'finish',
   'markDelivered',
   'dismiss',
+  'note',
+  'page',
   'slots',
   'slotOwners',
   'dropSlots',

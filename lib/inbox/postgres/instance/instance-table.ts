@@ -3,7 +3,7 @@ import type { Row, Session, Statement } from '../session';
 import type { Wish } from '../../store/protocol';
 import { storable, storedText } from '../calls/stored-text';
 import { NO_GHOST } from '../calls/batch-settings';
-import { WAITS_AGAIN } from '../calls/rescheduling';
+import { cutOffNotedSql, WAITS_AGAIN } from '../calls/rescheduling';
 import { tablesOf } from '../calls/tables';
 
 /**
@@ -61,14 +61,14 @@ export class InstanceTable {
     const [removed = [], , [reclaimed] = []] = await this.#locally(session, () => [
       session.run(remove, [epoch, beats]),
       session.run(forget, [epoch]),
-      session.run(reclaim, [[epoch]]),
+      session.run(reclaim, [[epoch], Date.now()]),
     ]);
     return removed.length === 0 ? undefined : Number(reclaimed?.['count']);
   }
 
   /** Leases of holders that have no row wait again. */
   async reclaim(session: Session, holders: readonly string[]): Promise<void> {
-    await this.#locally(session, () => [session.run(this.#statements.reclaim, [holders])]);
+    await this.#locally(session, () => [session.run(this.#statements.reclaim, [holders, Date.now()])]);
   }
 
   /** Takes what others want to be told to an instance. */
@@ -95,7 +95,7 @@ export class InstanceTable {
     await this.#locally(session, () => [
       session.run(leave, [epoch]),
       session.run(forget, [epoch]),
-      session.run(reclaim, [[epoch]]),
+      session.run(reclaim, [[epoch], Date.now()]),
     ]);
   }
 
@@ -116,7 +116,8 @@ function otherOf(row: Row): OtherInstance {
 }
 
 function statementsOf(schema: string) {
-  const { instance, work, wish, stir } = tablesOf(schema);
+  const tables = tablesOf(schema);
+  const { instance, work, wish, stir } = tables;
   const orphaned = `state = 'leased' AND NOT EXISTS (SELECT 1 FROM ${instance} AS i WHERE i.epoch = holder)`;
   return named({
     // Once more where the answer to the first was lost.
@@ -133,7 +134,8 @@ function statementsOf(schema: string) {
     forget: `DELETE FROM ${wish} WHERE holder = $1 AND NOT EXISTS (SELECT 1 FROM ${instance} AS i WHERE i.epoch = $1)`,
     // Holders are named: what one that is not seen yet leases meanwhile stays its own.
     reclaim: `WITH back AS (
-        UPDATE ${work} AS work SET ${WAITS_AGAIN} WHERE holder = ANY ($1::uuid[]) AND ${orphaned} RETURNING endpoint),
+        UPDATE ${work} AS work SET ${WAITS_AGAIN} WHERE holder = ANY ($1::uuid[]) AND ${orphaned} RETURNING endpoint, sequence, attempt, again),
+      ${cutOffNotedSql(tables, 'back', '$2')},
       told AS (SELECT ${stir('endpoint')} FROM (SELECT DISTINCT endpoint FROM back) AS endpoints)
       SELECT (SELECT count(*) FROM back) AS count, (SELECT count(*) FROM told) AS endpoints`,
     wishes: `SELECT 1 FROM ${wish} WHERE holder = $1 LIMIT 1`,

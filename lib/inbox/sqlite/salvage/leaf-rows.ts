@@ -11,10 +11,11 @@ const PAGE_HEADER = 8;
 const MAX_RECORD = 4 * 1024 * 1024;
 /** Values of a record of each table, by version of the schema: so they are told apart. */
 const VALUES: Readonly<Record<SalvagedTable, readonly number[]>> = {
-  message: [COLUMNS.message.length, COLUMNS.message.length + 2],
+  message: [20, 22, COLUMNS.message.length],
   body: [COLUMNS.body.length],
   quarantine: [COLUMNS.quarantine.length],
   slot: [COLUMNS.slot.length],
+  history: [COLUMNS.history.length],
 };
 
 /**

@@ -3,7 +3,7 @@ import type { Row } from '../statements';
 /** Beyond every primary key: a delivery id has 48 bits for it. */
 export const END = 2 ** 48;
 
-/** The tables whose rows are salvaged, with the columns that all versions of the schema have, in their order; the first is the primary key. */
+/** The tables whose rows are salvaged, with the columns of which their rows are made, in their order; the first is the primary key. */
 export const COLUMNS = {
   message: [
     'sequence',
@@ -26,10 +26,19 @@ export const COLUMNS = {
     'is_end',
     'received',
     'stored',
+    // Of earlier versions of the schema these may be missing.
+    'id_key',
+    'alarm_key',
+    'delivered',
+    'settled',
+    'settled_by',
+    'judged',
+    'verdict',
   ],
   body: ['sequence', 'facts', 'bytes'],
   quarantine: ['id', 'endpoint', 'address', 'facts', 'bytes', 'stored'],
   slot: ['number', 'owner', 'name', 'version', 'value', 'ends', 'written'],
+  history: ['number', 'sequence', 'place', 'time', 'step', 'attempt', 'actor', 'facts'],
 } as const;
 
 export type SalvagedTable = keyof typeof COLUMNS;

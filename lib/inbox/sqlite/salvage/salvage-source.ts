@@ -120,7 +120,13 @@ export function removeDatabase(file: string): void {
 }
 
 /** Rows in memory at a time: what a message holds may be large. */
-const BATCH: Readonly<Record<SalvagedTable, number>> = { message: 1000, body: 16, quarantine: 16, slot: 16 };
+const BATCH: Readonly<Record<SalvagedTable, number>> = {
+  message: 1000,
+  body: 16,
+  quarantine: 16,
+  history: 1000,
+  slot: 16,
+};
 
 /** Undefined where a page is damaged. @throws Error of any other kind: a disk that fails to read may be able to the next time */
 function unlessDamaged<Result>(read: () => Result): Result | undefined {

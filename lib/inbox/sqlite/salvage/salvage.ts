@@ -164,8 +164,7 @@ class Salvage {
     private readonly source: RowSource,
     private readonly target: DatabaseSync,
   ) {
-    const columns = [...COLUMNS.message, 'id_key', 'alarm_key'];
-    this.#insert = this.#insertInto('message', columns);
+    this.#insert = this.#insertInto('message', COLUMNS.message);
   }
 
   run(): void {
@@ -177,6 +176,7 @@ class Salvage {
     });
     this.#inOne(() => {
       this.#bodies();
+      this.#history();
       this.#quarantine();
       this.#slots();
       this.#meta();
@@ -197,11 +197,12 @@ class Salvage {
   #message(row: Row): void {
     const { station, named, id, alarm } = row;
     const own = String(station);
-    const keys = [
-      messageKey(own, named === 1, String(id)),
-      alarm === null ? null : alarmKey(own, String(alarm)),
-    ];
-    unlessUnfit(() => this.#insert.run(...valuesOf('message', row), ...keys));
+    const keyed = {
+      ...row,
+      id_key: messageKey(own, named === 1, String(id)),
+      alarm_key: alarm === null ? null : alarmKey(own, String(alarm)),
+    };
+    unlessUnfit(() => this.#insert.run(...valuesOf('message', keyed)));
   }
 
   #bodies(): void {
@@ -209,6 +210,15 @@ class Salvage {
     for (const row of this.source.rows('body')) {
       const { facts } = row;
       if (typeof facts === 'string' && isJson(facts)) unlessUnfit(() => insert.run(...valuesOf('body', row)));
+    }
+  }
+
+  #history(): void {
+    const insert = this.#insertInto('history', COLUMNS.history);
+    for (const row of this.source.rows('history')) {
+      const { facts = null } = row;
+      const isSound = facts === null || (typeof facts === 'string' && isJson(facts));
+      if (isSound) unlessUnfit(() => insert.run(...valuesOf('history', row)));
     }
   }
 

@@ -80,7 +80,19 @@ export class Comparison {
       case 'dismiss':
       case 'stateOf': {
         const { sqlite, postgres } = this.#one(deed.which);
-        await twins.ask(deed.do, sqlite, { of: postgres, by: twins.instance(deed.by) });
+        const by = twins.instance(deed.by);
+        if (deed.do === 'stateOf') await twins.ask('stateOf', sqlite, { of: postgres, by });
+        else await twins.ask(deed.do, { deliveryId: sqlite }, { of: { deliveryId: postgres }, by });
+        return;
+      }
+      case 'note': {
+        const { sqlite, postgres } = this.#one(deed.which);
+        const { step, ifOpen } = deed;
+        await twins.ask(
+          'note',
+          { deliveryId: sqlite, step, ifOpen },
+          { of: { deliveryId: postgres, step, ifOpen }, by: twins.instance(deed.by) },
+        );
         return;
       }
       case 'revived':
@@ -141,8 +153,11 @@ export class Comparison {
   /** Of all that can be seen. */
   async compareAll(): Promise<void> {
     const twins = this.#twins;
-    for (const shown of ['open', 'settled', 'dead', 'all'] as const)
-      await twins.ask('list', { state: shown, limit: 10_000 });
+    for (const shown of ['open', 'settled', 'dead', 'all'] as const) {
+      await twins.ask('list', { state: shown, limit: 10_000, history: true });
+      const page = { state: shown, since: 0, until: Number.MAX_SAFE_INTEGER, limit: 10_000 };
+      await twins.ask('page', { ...page, bodies: true, steps: true });
+    }
     await twins.ask('openByEndpoint', undefined);
     await twins.ask('quarantinedSums', undefined);
     for (const each of ENDPOINTS) {
@@ -204,7 +219,7 @@ export class Comparison {
     const [row] = this.#twins.inSqlite('list', { state: 'open', deliveryId: twin.sqlite, limit: 1 });
     const all = { endpoint: row?.endpoint ?? '', limit: 100, health: 100, ordered: false };
     for (const maxAttempts of [1, 2]) {
-      await this.#twins.ask('revive', twin.sqlite, { of: twin.postgres, by });
+      await this.#twins.ask('revive', { deliveryId: twin.sqlite }, { of: { deliveryId: twin.postgres }, by });
       await this.#twins.lease(all, by);
       await this.#lapse({ do: 'lapse', which: index, again: 'lease', maxAttempts, isStranger: false });
     }

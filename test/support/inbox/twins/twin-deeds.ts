@@ -129,6 +129,25 @@ export const deed = fc.oneof(
       by,
     }),
   },
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('note' as const),
+      which,
+      step: fc.record(
+        {
+          time: fc.nat(1),
+          step: fc.constantFrom('verdict' as const, 'extended' as const),
+          by: fc.constantFrom('Anna', 'a\u0000', '港'),
+          note: fc.constantFrom('\u0000', '\ud800', 'a "cat"'),
+          verdict: fc.constantFrom('real' as const, 'false' as const),
+        },
+        { requiredKeys: ['time', 'step'] },
+      ),
+      ifOpen: fc.boolean(),
+      by,
+    }),
+  },
   { weight: 6, arbitrary: fc.record({ do: fc.constant('revived' as const), which, by }) },
   { weight: 8, arbitrary: fc.record({ do: fc.constant('list' as const), query: list, by }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('listOne' as const), which, by }) },

@@ -215,18 +215,23 @@ export class TwinStores {
     if (typeof value !== 'object' || value === null) return value;
     const isUnsure = 'deliveryId' in value && this.#unsure.has(this.#labelOf(String(value.deliveryId)));
     const entries = Object.entries(value).filter(
-      ([name, each]) => each !== undefined && !(isUnsure && (name === 'first' || name === 'ended')),
+      ([name, each]) =>
+        each !== undefined && name !== 'instance' && !(isUnsure && (name === 'first' || name === 'ended')),
     );
     return Object.fromEntries(entries.map(([name, each]) => [name, this.#plainMember(name, each, store)]));
   }
 
   #plainMember(name: string, value: unknown, store: 'sqlite' | 'postgres'): unknown {
     if (name === 'sequence') return this.#sequences[store].get(Number(value));
+    if (TIMES.includes(name)) return typeof value;
     if (name === 'id' && typeof value === 'number')
       return this.quarantined.findIndex((each) => each[store] === value);
     return this.#plain(value, store);
   }
 }
+
+/** By the clock of the moment. */
+const TIMES: readonly string[] = ['time', 'delivered', 'settled'];
 
 /** The order in which PostgreSQL takes those of a batch: what is known as soon as another of them is in comes behind all others. */
 function inTurns(calls: readonly Take<'accept'>[]): number[] {

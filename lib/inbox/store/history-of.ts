@@ -1,0 +1,74 @@
+import type { DeadLetter, ProvenMessage } from '../../message/record';
+import type { HistoryEntry } from '../history';
+import type { LeasedMessage } from './protocol';
+import type { NotedStep, StepRow } from './step';
+import { timeText } from './time-text';
+
+/**
+ * What has become of a message, oldest first, as far as it is kept: of one whose body is kept no more, its usual course.
+ * @param message undefined where its body cannot be read any more
+ */
+export function historyOf(
+  stored: LeasedMessage,
+  message: ProvenMessage | DeadLetter | undefined,
+): HistoryEntry[] {
+  const noted = (stored.steps ?? []).map((step, index) =>
+    entryOf(step, index === 0 ? omittedBefore(step) : 0),
+  );
+  const entries = [...courseOf(stored), ...noted];
+  entries.sort((one, other) => one.time.localeCompare(other.time));
+  return [...arrivalOf(stored, message), ...entries];
+}
+
+/** The receipt comes first, whatever the clocks of several instances say. */
+function arrivalOf(stored: LeasedMessage, message: ProvenMessage | DeadLetter | undefined): HistoryEntry[] {
+  const time = timeText(stored.received);
+  const { remoteAddress: from, provenTime } = message ?? {};
+  const received: HistoryEntry = {
+    time,
+    step: 'received',
+    ...(from !== undefined && { from }),
+    ...(message !== undefined && 'proof' in message && { proof: message.proof, secret: message.secret }),
+  };
+  const reason = message !== undefined && 'reason' in message ? message.reason : conflictOf(stored);
+  return [
+    received,
+    ...(provenTime === undefined ? [] : [{ time: provenTime, step: 'phrase' } as const]),
+    ...(reason === undefined ? [] : [{ time: provenTime ?? time, step: 'dead', reason } as const]),
+  ];
+}
+
+function conflictOf({ state }: LeasedMessage): 'conflict' | undefined {
+  return state === 'conflict' ? state : undefined;
+}
+
+function courseOf({ course = {} }: LeasedMessage): HistoryEntry[] {
+  const { delivered, instance, settled, settledBy } = course;
+  const first: HistoryEntry[] =
+    delivered === undefined
+      ? []
+      : [
+          {
+            time: timeText(delivered),
+            step: 'delivered',
+            attempt: 1,
+            ...(instance !== undefined && { instance }),
+          },
+        ];
+  if (settled === undefined) return first;
+  const last: HistoryEntry = {
+    time: timeText(settled),
+    step: 'settled',
+    ...(settledBy !== undefined && { by: settledBy }),
+  };
+  return [...first, last];
+}
+
+function entryOf({ time, ...step }: NotedStep & Partial<StepRow>, omitted: number): HistoryEntry {
+  const { place: _place, ...entry } = step;
+  return { time: timeText(time), ...entry, ...(omitted > 0 && { omitted }) };
+}
+
+function omittedBefore({ place = 1 }: NotedStep & Partial<StepRow>): number {
+  return place - 1;
+}

@@ -1,0 +1,61 @@
+import type { ListQuery } from '../inbox';
+import type { StoredMessage } from './protocol';
+
+/** A page of the messages of a period, in the order of their receipt. */
+export interface PageQuery {
+  state: ListQuery['state'];
+  /** Received at or after this time, and before that one, in milliseconds since 1970. */
+  since: number;
+  until: number;
+  /** The last of the page before. */
+  after?: PlaceInTime;
+  limit: number;
+  /** With bodies, as far as there is room: what comes without is to be asked for with the next page. */
+  bodies: boolean;
+  /** With what has become of each beyond its usual course. */
+  steps: boolean;
+}
+
+export interface PlaceInTime {
+  received: number;
+  sequence: number;
+}
+
+/** A message, and the alarm of an event that has one. */
+export type PagedMessage = StoredMessage & { alarm?: string };
+
+export type PageOfMessages = PagedMessage[];
+
+/** Rows of a page: with bodies few enough for a moment of the store. */
+const ROWS = 200;
+const ROWS_WITHOUT_BODIES = 2000;
+
+/**
+ * All messages of a period, a page at a time; what comes in or goes meanwhile may be among them or not.
+ * @param read asks the store
+ */
+export async function* pagesOf(
+  read: (query: PageQuery) => Promise<PageOfMessages>,
+  query: Omit<PageQuery, 'after' | 'limit'>,
+): AsyncGenerator<PageOfMessages> {
+  const limit = query.bodies ? ROWS : ROWS_WITHOUT_BODIES;
+  let after: PlaceInTime | undefined;
+  for (;;) {
+    const page = await read({ ...query, limit, ...(after && { after }) });
+    const whole = query.bodies ? untilNoRoom(page) : page;
+    const last = whole.at(-1);
+    if (last === undefined) return;
+    yield whole;
+    after = { received: last.received, sequence: last.sequence };
+    if (page.length < limit && whole.length === page.length) return;
+  }
+}
+
+/** The first is always given as far as it can be. */
+function untilNoRoom(page: PageOfMessages): PageOfMessages {
+  const without = page.findIndex(
+    ({ bytes, isIncomplete, isUnread }, index) =>
+      index > 0 && bytes === undefined && isIncomplete === undefined && isUnread === undefined,
+  );
+  return without < 0 ? page : page.slice(0, without);
+}

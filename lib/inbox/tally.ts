@@ -1,0 +1,180 @@
+import { eachInSlices } from '../concurrency/slices';
+import { eventRow } from './event-row';
+import type { Verdict } from './history';
+import type { ListQuery } from './inbox';
+import { pagesOf, type PagedMessage, type PageOfMessages, type PageQuery } from './store/page';
+import { isDeadState, listed } from './store/stored-message';
+
+/** By what events are counted: the hour of their receipt in UTC, or what they say themselves. */
+export const GROUPINGS = ['hour', 'site', 'camera', 'rule'] as const;
+
+export interface TallyQuery {
+  by: (typeof GROUPINGS)[number];
+  /** Received at or after this time, and before that one, in milliseconds since 1970. */
+  since?: number;
+  until?: number;
+  /** Of which events; default all. */
+  state?: ListQuery['state'];
+  /** Rows at most. */
+  limit: number;
+}
+
+/** What there is of one group. Messages that are no events, self-tests among them, are in none. */
+export interface TallyRow {
+  /** Begin of the hour, ISO 8601, UTC, with `Z`; or the name. Null where an event says none, or is kept no more. */
+  group: string | null;
+  /** Also those of class `health`. */
+  events: number;
+  /** Different `alarmId`, without those of class `health`. */
+  alarms: number;
+  settled: number;
+  /** Alarms by the last verdict of a person. */
+  real: number;
+  false: number;
+  /** Dead letters, conflicts and stale messages. */
+  dead: number;
+  /** From receipt to settlement, the mean; null where none is settled. */
+  secondsToSettle: number | null;
+}
+
+const HOUR = 3_600_000;
+
+/** @param read asks the store */
+export async function tallyOf(
+  read: (query: PageQuery) => Promise<PageOfMessages>,
+  query: TallyQuery,
+): Promise<TallyRow[]> {
+  const { by, since = 0, until = Number.MAX_SAFE_INTEGER, state = 'all' } = query;
+  const tally = new Tally(by);
+  for await (const page of pagesOf(read, { state, since, until, bodies: by !== 'hour', steps: false }))
+    await eachInSlices(page, (message) => tally.add(message));
+  return orderedRows(tally.rows(), query);
+}
+
+/** Of several inboxes: an alarm that is in two of them counts in each. */
+export function mergedRows(rows: readonly TallyRow[], query: Pick<TallyQuery, 'by' | 'limit'>): TallyRow[] {
+  const merged = new Map<string | null, TallyRow>();
+  for (const row of rows) {
+    const known = merged.get(row.group);
+    merged.set(row.group, known === undefined ? row : sumOf(known, row));
+  }
+  return orderedRows([...merged.values()], query);
+}
+
+/** Hours with the newest first, others with the most events first. */
+function orderedRows(rows: TallyRow[], { by, limit }: Pick<TallyQuery, 'by' | 'limit'>): TallyRow[] {
+  const compare = (one: TallyRow, other: TallyRow): number =>
+    by === 'hour' ? compareNames(other, one) : other.events - one.events || compareNames(one, other);
+  return rows.sort(compare).slice(0, limit);
+}
+
+function compareNames({ group: one }: TallyRow, { group: other }: TallyRow): number {
+  return (one ?? '').localeCompare(other ?? '');
+}
+
+function sumOf(one: TallyRow, other: TallyRow): TallyRow {
+  return {
+    group: one.group,
+    events: one.events + other.events,
+    alarms: one.alarms + other.alarms,
+    settled: one.settled + other.settled,
+    real: one.real + other.real,
+    false: one.false + other.false,
+    dead: one.dead + other.dead,
+    secondsToSettle: meanOf([one, other]),
+  };
+}
+
+function meanOf(rows: readonly TallyRow[]): number | null {
+  const timed = rows.filter(({ secondsToSettle }) => secondsToSettle !== null);
+  const settled = timed.reduce((sum, row) => sum + row.settled, 0);
+  const seconds = timed.reduce((sum, row) => sum + (row.secondsToSettle ?? 0) * row.settled, 0);
+  return settled === 0 ? null : rounded(seconds / settled);
+}
+
+/** To the millisecond. */
+function rounded(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
+}
+
+interface Group {
+  events: number;
+  settled: number;
+  dead: number;
+  /** Settled ones whose time of that is known, and the seconds that it took all of them. */
+  timed: number;
+  seconds: number;
+  /** Numbers of alarms. */
+  alarms: Set<number>;
+}
+
+/** Counts the messages of one inbox. */
+class Tally {
+  readonly #groups = new Map<string | null, Group>();
+  /** Numbers of alarms, by station and id; and what was found of them last. */
+  readonly #alarms = new Map<string, number>();
+  readonly #verdicts = new Map<number, { verdict: Verdict; time: number }>();
+
+  constructor(private readonly by: TallyQuery['by']) {}
+
+  add(message: PagedMessage): void {
+    // An unknown kind of message, or a self-test.
+    if (message.state === 'other') return;
+    const group = this.#groupOf(message);
+    group.events += 1;
+    if (isDeadState(message.state)) group.dead += 1;
+    if (message.state === 'delivered') this.#addSettled(group, message);
+    const { alarm, station, rank } = message;
+    if (alarm !== undefined && rank !== HEALTH) this.#addAlarm(group, `${station}\n${alarm}`, message);
+  }
+
+  rows(): TallyRow[] {
+    return [...this.#groups].map(([group, { events, settled, dead, timed, seconds, alarms }]) => {
+      const verdicts = [...alarms].map((alarm) => this.#verdicts.get(alarm)?.verdict);
+      return {
+        group,
+        events,
+        alarms: alarms.size,
+        settled,
+        real: verdicts.filter((verdict) => verdict === 'real').length,
+        false: verdicts.filter((verdict) => verdict === 'false').length,
+        dead,
+        secondsToSettle: timed === 0 ? null : rounded(seconds / timed),
+      };
+    });
+  }
+
+  #groupOf(message: PagedMessage): Group {
+    const name = this.#nameOf(message);
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    const group = { events: 0, settled: 0, dead: 0, timed: 0, seconds: 0, alarms: new Set<number>() };
+    this.#groups.set(name, group);
+    return group;
+  }
+
+  #nameOf(message: PagedMessage): string | null {
+    if (this.by !== 'hour') return eventRow(listed(message))[this.by];
+    return new Date(Math.floor(message.received / HOUR) * HOUR).toISOString();
+  }
+
+  #addSettled(group: Group, { received, course }: PagedMessage): void {
+    group.settled += 1;
+    if (course?.settled === undefined) return;
+    group.timed += 1;
+    // The clocks of two instances may differ.
+    group.seconds += Math.max(0, course.settled - received) / 1000;
+  }
+
+  #addAlarm(group: Group, name: string, { verdict }: PagedMessage): void {
+    const alarm = this.#alarms.get(name) ?? this.#alarms.size;
+    this.#alarms.set(name, alarm);
+    group.alarms.add(alarm);
+    const known = this.#verdicts.get(alarm);
+    if (verdict !== undefined && (known === undefined || verdict.time >= known.time))
+      this.#verdicts.set(alarm, verdict);
+  }
+}
+
+/** As of a stored message. */
+const HEALTH = 1;
