@@ -116,3 +116,17 @@ describe('metrics at a port that another program has', () => {
     }
   });
 });
+
+describe('metrics whose setting is wrong', () => {
+  it('are not served; the log says what to write, and Node-RED goes on', async () => {
+    const nodeRed = await NodeRed.start({ settings: "rvmMetrics: { hots: '0.0.0.0' }," });
+    try {
+      await nodeRed.logged(
+        /\[error\] The metrics are not served, because rvmMetrics in settings\.js has "hots"/,
+      );
+      assert.doesNotMatch(nodeRed.log, /metrics are served at/);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+});

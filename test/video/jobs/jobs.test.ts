@@ -10,6 +10,7 @@ import {
 } from '../../../lib/video/cloud-video';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
+import { RecordingMeter } from '../../support/metrics/recording-meter';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
 
@@ -183,6 +184,25 @@ describe('a video job', () => {
         { frames: 1, time: 0 },
         { frames: 2, time: 1.5 },
       ]);
+    });
+
+    it('counts a job from its begin to its end, and the time to its first picture', async () => {
+      const meter = new RecordingMeter();
+      steps = [streamOf(keyAt(0))];
+      await pictures().finally(() => meter.end());
+      assert.deepEqual([meter.told('videoBegan'), meter.told('videoEnded')], [[[]], [[undefined]]]);
+      assert.equal(meter.told('firstFrame').length, 1);
+    });
+
+    it('counts a job that fails by its code, without a first picture', async () => {
+      const meter = new RecordingMeter();
+      steps = [failure('LINK_NOT_OFFERED')];
+      await assert.rejects(
+        pictures().finally(() => meter.end()),
+        { code: 'LINK_NOT_OFFERED' },
+      );
+      assert.deepEqual(meter.told('videoEnded'), [['LINK_NOT_OFFERED']]);
+      assert.equal(meter.told('firstFrame').length, 0);
     });
 
     it('closes the session when it has what it needs', async () => {
