@@ -8,6 +8,7 @@ import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json-record';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
+import { actorOf } from '../support/actor';
 import { onFlows } from '../support/flow-run';
 import { deliveryIdOf } from '../support/hold-event';
 import { toCatchNodes } from '../support/input';
@@ -130,7 +131,7 @@ class AlarmStateNode implements LivingAlarmState {
     const settle = (durable: boolean): void => {
       // One that cannot be settled now comes again.
       for (const inbox of durable ? inboxes : [])
-        inbox.settle(deliveryId, { action: 'done' }).catch(() => undefined);
+        inbox.settle(deliveryId, { action: 'done' }, actorOf(this.node)).catch(() => undefined);
     };
     if (typeof isDurable === 'boolean') settle(isDurable);
     else void isDurable.then(settle);

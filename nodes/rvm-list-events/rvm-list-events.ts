@@ -3,13 +3,21 @@ import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
-import { listAll } from '../../lib/inbox/read-all';
+import { listAll, readAll } from '../../lib/inbox/read-all';
+import { GROUPINGS, mergedRows, type TallyQuery, type TallyRow } from '../../lib/inbox/tally';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { FailureStatus } from '../support/failure-status';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
-import { choiceOf, numberOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
+import {
+  choiceOf,
+  flagOf,
+  numberOf,
+  unsetVariableError,
+  unsetVariables,
+  type Properties,
+} from '../support/settings';
 import { showFromStart, unsetStatus } from '../support/status';
 import { typedValue } from '../support/typed-input';
 
@@ -36,16 +44,30 @@ function timeIn(value: unknown): number {
 
 /** What there is to list, and why it is not all. */
 interface Listed {
-  rows: EventRow[];
-  fault?: RvmError;
+  rows: (EventRow | TallyRow)[];
+  fault?: unknown;
 }
 
-/** Of all inboxes, as far as they can be read. @throws RvmError STORE_FAILED where none can, and nothing is kept beside them */
-async function listedOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Listed> {
-  const { messages, faults } = await listAll(inboxes, query);
+/** @throws RvmError STORE_FAILED where none of the inboxes can be read, and nothing is kept beside them */
+function listed(inboxes: readonly Inbox[], rows: Listed['rows'], faults: readonly unknown[]): Listed {
   const [fault] = faults;
-  if (fault !== undefined && messages.length === 0 && faults.length === inboxes.length) throw fault;
-  return { rows: messages.map((message) => eventRow(message)), ...(fault && { fault }) };
+  if (fault !== undefined && rows.length === 0 && faults.length === inboxes.length) throw fault;
+  return { rows, ...(fault !== undefined && { fault }) };
+}
+
+/** Of all inboxes, as far as they can be read. */
+async function eventsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Listed> {
+  const { messages, faults } = await listAll(inboxes, query);
+  const rows = messages.map((message) => ({
+    ...eventRow(message),
+    ...(message.history && { history: message.history }),
+  }));
+  return listed(inboxes, rows, faults);
+}
+
+async function countsOf(inboxes: readonly Inbox[], query: TallyQuery): Promise<Listed> {
+  const { answers, faults } = await readAll(inboxes, (inbox) => inbox.tally(query));
+  return listed(inboxes, mergedRows(answers.flat(), query), faults);
 }
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
@@ -71,12 +93,16 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       const since = sinceOf(
         await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg),
       );
+      const by = choiceOf(properties, 'groupBy', ['', ...GROUPINGS]);
       const query = { state, limit, ...(since !== undefined && { since }) };
-      const { rows, fault } = await listedOf(inboxes(), query);
+      const { rows, fault } =
+        by === ''
+          ? await eventsOf(inboxes(), { ...query, ...(flagOf(properties, 'history') && { history: true }) })
+          : await countsOf(inboxes(), { ...query, by });
       msg.payload = rows;
-      if (fault === undefined) delete msg.incomplete;
-      else msg.incomplete = fault.message;
-      missing = fault;
+      missing = fault instanceof RvmError ? fault : undefined;
+      if (missing === undefined) delete msg.incomplete;
+      else msg.incomplete = missing.message;
     },
     (failure) => shown.ended(failure ?? missing),
   );

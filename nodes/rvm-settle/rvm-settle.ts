@@ -1,8 +1,10 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
+import { VERDICTS, type Finding, type Verdict } from '../../lib/inbox/history';
 import type { Settlement } from '../../lib/inbox/inbox';
 import { allInboxes } from '../rvm-inbox/inboxes';
+import { actorOf } from '../support/actor';
 import { FailureStatus } from '../support/failure-status';
 import { onInput } from '../support/input';
 import { registerNode } from '../support/register';
@@ -13,6 +15,8 @@ import { addSettler } from './settlers';
 
 const ACTION = { value: 'done', type: 'str' };
 const DELIVERY = { value: 'webhook.deliveryId', type: 'msg' };
+/** What a person has found is in the message unless the node says otherwise. */
+const inMessage = (name: string): typeof ACTION => ({ value: name, type: 'msg' });
 
 function settlementOf(action: unknown, properties: Properties): Settlement {
   switch (action) {
@@ -28,6 +32,32 @@ function settlementOf(action: unknown, properties: Properties): Settlement {
         'The action must be one of done, retry, reject and extend: correct it in the node, or in the message.',
       );
   }
+}
+
+/** @throws RvmError BAD_INPUT */
+function verdictOf(value: unknown): Verdict | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const verdict = VERDICTS.find((known) => known === value);
+  if (verdict !== undefined) return verdict;
+  throw new RvmError(
+    'BAD_INPUT',
+    'The verdict must be the text real or false, or absent: correct it in the node, or in the message.',
+  );
+}
+
+/** Anything else in its place, such as an object that the flow carries under that name, keeps no event from being settled. */
+function remarkOf(value: unknown): string {
+  if (typeof value === 'number') return `${value}`;
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+function findingOf({ verdict, note, by }: Record<keyof Finding, unknown>): Finding {
+  const [known, remark, person] = [verdictOf(verdict), remarkOf(note), remarkOf(by)];
+  return {
+    ...(known !== undefined && { verdict: known }),
+    ...(remark !== '' && { note: remark }),
+    ...(person !== '' && { by: person }),
+  };
 }
 
 function deliveryIdOf(value: unknown): string {
@@ -53,7 +83,14 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
         typedValue(RED, node, { properties, name, byDefault }, msg);
       const settlement = settlementOf(await value('action', ACTION), properties);
       const deliveryId = deliveryIdOf(await value('delivery', DELIVERY));
-      await actWhereKnown(allInboxes(), (inbox) => inbox.settle(deliveryId, settlement));
+      const finding = findingOf({
+        verdict: await value('verdict', inMessage('verdict')),
+        note: await value('note', inMessage('note')),
+        by: await value('by', inMessage('by')),
+      });
+      await actWhereKnown(allInboxes(), (inbox) =>
+        inbox.settle(deliveryId, { ...settlement, finding }, actorOf(node)),
+      );
     },
     (failure) => shown.ended(failure),
   );

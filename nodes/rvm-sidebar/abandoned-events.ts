@@ -1,5 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
+import type { Actor } from '../../lib/inbox/history';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { placeOfKey } from '../../lib/webhook/receive/endpoint-key';
@@ -28,7 +29,7 @@ export class AbandonedEvents {
    * @returns how many events there were
    * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
    */
-  async assign({ inbox: inboxId, endpointId, to }: JsonRecord): Promise<{ assigned: number }> {
+  async assign({ inbox: inboxId, endpointId, to }: JsonRecord, actor: Actor): Promise<{ assigned: number }> {
     if (typeof endpointId !== 'string' || typeof to !== 'string') {
       throw new RvmError(
         'BAD_INPUT',
@@ -46,7 +47,7 @@ export class AbandonedEvents {
       );
     }
     const assigned = open.inbox.waiting(endpointId);
-    await open.inbox.assign(endpointId, to);
+    await open.inbox.assign(endpointId, to, actor);
     return { assigned };
   }
 

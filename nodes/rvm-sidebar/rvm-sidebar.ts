@@ -2,6 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import { eventRow } from '../../lib/inbox/event-row';
+import type { Actor } from '../../lib/inbox/history';
 import type { DeadReason, Inbox, ListedMessage } from '../../lib/inbox/inbox';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import { listAll, readAll } from '../../lib/inbox/read-all';
@@ -12,6 +13,7 @@ import { pictureKindOf, pictureOf } from '../support/last-pictures';
 import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { notDeployed, webhookAt } from '../rvm-webhook-in/webhook-node';
 import { placeOfKey } from '../../lib/webhook/receive/endpoint-key';
+import { userOf } from '../support/actor';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { problemKey } from '../support/problem-text';
 import { unknownPaths } from '../support/unknown-paths';
@@ -94,13 +96,15 @@ async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRo
 }
 
 /** @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, STORE_FAILED */
-async function actOnDead({ deliveryId, action }: JsonRecord): Promise<void> {
+async function actOnDead({ deliveryId, action }: JsonRecord, actor: Actor): Promise<void> {
   const wanted = DEAD_ACTIONS.find((known) => known === action);
   if (wanted === undefined || typeof deliveryId !== 'string') {
     throw new RvmError('BAD_INPUT', 'Name a delivery, and what to do with it: retry or discard.');
   }
   await actWhereKnown(allInboxes(), (inbox) =>
-    wanted === 'retry' ? inbox.settle(deliveryId, { action: 'retry' }) : inbox.dismiss(deliveryId),
+    wanted === 'retry'
+      ? inbox.settle(deliveryId, { action: 'retry' }, actor)
+      : inbox.dismiss(deliveryId, actor),
   );
 }
 
@@ -163,9 +167,9 @@ export = (RED: NodeAPI): void => {
   readRoute(RED, 'picture', picture);
   // Not the question for the overview: that is asked by whatever polls, and changes nothing.
   writeRoute(RED, 'problems-seen', seen);
-  writeRoute(RED, 'dead-letters', actOnDead);
+  writeRoute(RED, 'dead-letters', (asked, req) => actOnDead(asked, userOf(req)));
   writeRoute(RED, 'quarantine', (asked) => actOnQuarantine(RED, asked));
-  writeRoute(RED, 'abandoned-events', (asked) => abandoned.assign(asked));
+  writeRoute(RED, 'abandoned-events', (asked, req) => abandoned.assign(asked, userOf(req)));
   writeRoute(RED, 'sandbox-alarms', () => raiseAlarms(RED));
   writeRoute(RED, 'sandbox-sites', (asked) => acceptSite(RED, asked));
   addVideoRoutes(RED);

@@ -15,7 +15,7 @@ export type Request = Parameters<Handler>[0];
 export type Response = Parameters<Handler>[1];
 
 /** Answers a question of the editor: `asked` holds the query of a GET, the JSON body of a POST. */
-type Answer = (asked: JsonRecord) => unknown;
+type Answer = (asked: JsonRecord, req: Request) => unknown;
 
 /**
  * What users who may look can ask of the runtime: `GET rvm/<path>`, with the permission `rvm.read`. To be called once, when
@@ -23,7 +23,7 @@ type Answer = (asked: JsonRecord) => unknown;
  */
 export function readRoute(RED: NodeAPI, path: string, answer: Answer): void {
   RED.httpAdmin.get(`/rvm/${path}`, RED.auth.needsPermission('rvm.read'), (req, res) => {
-    reply(RED, path, res, () => answer(req.query));
+    reply(RED, path, res, () => answer(req.query, req));
   });
 }
 
@@ -65,7 +65,7 @@ export function writeRoute(
       return;
     }
     const permission = alsoNeeds(body);
-    const answered = (): void => reply(RED, path, res, () => answer(body));
+    const answered = (): void => reply(RED, path, res, () => answer(body, req));
     if (permission === undefined) answered();
     else
       RED.auth.needsPermission(permission)(req, res, (error) =>

@@ -23,7 +23,8 @@ export class HistoryTable {
     if (row === undefined) return undefined;
     const { state } = storedMessage(row);
     if (ifOpen && !isOpenState(state)) return state;
-    if (this.statements.isNoted.get(one[0], step.time, step.step) !== undefined) return state;
+    const { time, step: name } = step;
+    if (this.statements.isNoted.get(one[0], time, name, stepFacts(step)) !== undefined) return state;
     if (step.verdict !== undefined) this.statements.judge.run(step.verdict, step.time, ...one);
     this.add(one, step);
     return state;

@@ -89,7 +89,7 @@ const SQL = {
   noteMovedDead: note(`endpoint = ? AND ${DEAD}`),
   noteCutOff: note(`${ONE} AND state = 'leased' AND at_flow = 1`, 'attempt'),
   noteCutOffAll: note(`${LEASED} AND at_flow = 1`, 'attempt'),
-  isNoted: 'SELECT 1 FROM history WHERE sequence = ? AND time = ? AND step = ?',
+  isNoted: 'SELECT 1 FROM history WHERE sequence = ? AND time = ? AND step = ? AND facts IS ?',
   history: 'SELECT place, time, step, attempt, actor, facts FROM history WHERE sequence = ? ORDER BY place',
   forgetUnsent: `DELETE FROM history WHERE sequence = ? AND step = 'delivered'
     AND attempt > (SELECT attempt FROM message WHERE message.sequence = history.sequence)`,

@@ -43,7 +43,8 @@ WITH asked AS MATERIALIZED (
   FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence) WHERE message.delivery_id = $1::uuid
 ), fresh AS MATERIALIZED (
   SELECT sequence FROM asked WHERE (NOT $7::boolean OR state IN ('received', 'leased')) AND NOT EXISTS (
-    SELECT FROM ${history} AS known WHERE known.sequence = asked.sequence AND known.time = $2::bigint AND known.step = $3::text)
+    SELECT FROM ${history} AS known WHERE known.sequence = asked.sequence AND known.time = $2::bigint AND known.step = $3::text
+      AND known.facts IS NOT DISTINCT FROM $5::text)
 ), ${notedSql(tables, 'fresh', { time: '$2', step: '$3', actor: '$4', facts: '$5' })}, judged AS (
   UPDATE ${message} AS message SET verdict = $6::text, judged = $2::bigint
   FROM fresh WHERE message.sequence = fresh.sequence AND $6::text IS NOT NULL

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import type { HistoryEntry, HistoryStep } from '../../../lib/inbox/history';
+import type { ListedMessage, Settlement } from '../../../lib/inbox/inbox';
+import { MOST_STEPS } from '../../../lib/inbox/store/step';
+import type { ProvenMessage } from '../../../lib/message/record';
+import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
+import { eventually } from '../../support/time/patience';
+import { allSettled, ENDPOINT, proven, Taker } from '../samples';
+
+const DAY = 24 * 60 * 60 * 1000;
+const PLC = { node: { id: '1a2b', name: 'to the PLC' } };
+const ANNA = { user: 'anna' };
+
+inEachStore('the history of an event', (open) => {
+  let inbox: TestedInbox;
+  let now: number;
+  beforeEach(async () => {
+    now = 0;
+    inbox = await open({ steady: () => now });
+  });
+
+  async function rowOf(deliveryId: string): Promise<ListedMessage> {
+    const { messages } = await inbox.list({ state: 'all', deliveryId, history: true, limit: 1 });
+    return messages[0] ?? assert.fail('the event is not there');
+  }
+  const historyOf = async (deliveryId: string): Promise<HistoryEntry[]> =>
+    (await rowOf(deliveryId)).history ?? assert.fail('it has no history');
+  /** Without the times, and without the instance, which one store alone has. */
+  const steps = async (deliveryId: string): Promise<object[]> =>
+    (await historyOf(deliveryId)).map(({ time: _time, instance: _instance, ...entry }) => entry);
+  const stepNames = async (deliveryId: string): Promise<HistoryStep[]> =>
+    (await historyOf(deliveryId)).map(({ step }) => step);
+
+  /** An event with a flow that has to settle it. */
+  async function atFlow(message = proven(), terms = {}): Promise<{ deliveryId: string; taker: Taker }> {
+    const taker = new Taker(inbox, { handledWhen: 'settled', ...terms });
+    const { deliveryId } = await inbox.accept(message);
+    await eventually(() => taker.ids.length > 0, 'the delivery');
+    return { deliveryId, taker };
+  }
+
+  it('tells of its receipt, its delivery, and who settled it', async () => {
+    const { deliveryId } = await atFlow(proven({}, { remoteAddress: '192.0.2.7', secret: 'previous' }));
+    await inbox.settle(deliveryId, { action: 'done' }, PLC);
+    assert.deepEqual(await steps(deliveryId), [
+      { step: 'received', from: '192.0.2.7', proof: 'hmac', secret: 'previous' },
+      { step: 'delivered', attempt: 1 },
+      { step: 'settled', by: 'to the PLC' },
+    ]);
+    const times = (await historyOf(deliveryId)).map(({ time }) => time);
+    assert.deepEqual(times, times.toSorted());
+  });
+
+  it('has a node without a name by its id, and nobody where an event was handled as it left', async () => {
+    const { deliveryId } = await atFlow();
+    await inbox.settle(deliveryId, { action: 'done' }, { node: { id: '1a2b', name: '' } });
+    assert.equal((await historyOf(deliveryId)).at(-1)?.by, '1a2b');
+    void new Taker(inbox, { endpointId: 'sent' });
+    const { deliveryId: sent } = await inbox.accept(proven({}, { endpointId: 'sent' }));
+    await allSettled(inbox);
+    assert.deepEqual((await steps(sent)).slice(1), [{ step: 'delivered', attempt: 1 }, { step: 'settled' }]);
+  });
+
+  it('is in no list that does not ask for it', async () => {
+    await inbox.accept(proven());
+    const { messages } = await inbox.list({ state: 'all', limit: 9 });
+    assert.ok(messages[0] && !('history' in messages[0]));
+  });
+
+  it('tells when an event was wanted again, and comes again', async () => {
+    const { deliveryId, taker } = await atFlow();
+    await inbox.settle(deliveryId, { action: 'retry' }, PLC);
+    await eventually(() => taker.ids.length === 2, 'the next delivery');
+    assert.deepEqual((await steps(deliveryId)).slice(1), [
+      { step: 'delivered', attempt: 1 },
+      { step: 'retry', by: 'to the PLC' },
+      { step: 'delivered', attempt: 2 },
+    ]);
+  });
+
+  it('tells of leases that ended, of the dead letter, and of the user who delivers it again', async () => {
+    const { deliveryId, taker } = await atFlow(proven(), { redeliverAfter: 1, maxAttempts: 1 });
+    await eventually(() => taker.dead.length === 1, 'the dead letter');
+    await inbox.settle(deliveryId, { action: 'retry' }, ANNA);
+    await eventually(() => taker.dead.length === 2, 'the dead letter once more');
+    assert.deepEqual((await steps(deliveryId)).slice(1), [
+      { step: 'delivered', attempt: 1 },
+      { step: 'lapsed' },
+      { step: 'dead', reason: 'attempts' },
+      { step: 'delivered-again', by: 'anna' },
+      { step: 'delivered', attempt: 2 },
+      { step: 'lapsed' },
+      { step: 'dead', reason: 'attempts' },
+    ]);
+  });
+
+  it('tells why an event was rejected, and who has discarded it', async () => {
+    const { deliveryId } = await atFlow();
+    await inbox.settle(deliveryId, { action: 'reject', note: 'no such coil' }, PLC);
+    await inbox.dismiss(deliveryId, ANNA);
+    assert.deepEqual((await steps(deliveryId)).slice(2), [
+      { step: 'rejected', by: 'to the PLC', reason: 'no such coil' },
+      { step: 'discarded', by: 'anna' },
+    ]);
+  });
+
+  it('tells why a message is a dead letter from the start', async () => {
+    const { event: _event, envelope: _envelope, ...record } = proven();
+    const { deliveryId } = await inbox.accept({ ...record, kind: 'dead-letter', reason: 'not-json' });
+    assert.deepEqual(await steps(deliveryId), [{ step: 'received' }, { step: 'dead', reason: 'not-json' }]);
+    const first = proven();
+    await inbox.accept(first);
+    const conflict = proven({ eventName: 'another' }, { messageId: first.envelope.messageId });
+    const { deliveryId: other } = await inbox.accept(conflict);
+    assert.deepEqual((await steps(other)).at(-1), { step: 'dead', reason: 'conflict' });
+  });
+
+  it('tells of more time that a node of the flow asked for, not of a node that is at work on it', async () => {
+    const { deliveryId } = await atFlow();
+    await inbox.settle(deliveryId, { action: 'extend' });
+    await inbox.settle(deliveryId, { action: 'extend' }, PLC);
+    await inbox.settle(deliveryId, { action: 'done' });
+    await inbox.settle(deliveryId, { action: 'extend' }, PLC);
+    assert.deepEqual((await steps(deliveryId)).slice(2), [
+      { step: 'extended', by: 'to the PLC' },
+      { step: 'settled' },
+    ]);
+  });
+
+  it('tells that a flow was cut off while it had the event', async () => {
+    const { deliveryId, taker } = await atFlow();
+    await taker.consumption.end();
+    const next = new Taker(inbox, { handledWhen: 'settled' });
+    await eventually(() => next.ids.length === 1, 'the next delivery');
+    assert.deepEqual((await steps(deliveryId)).slice(1), [
+      { step: 'delivered', attempt: 1 },
+      { step: 'cut-off', attempt: 1 },
+      { step: 'delivered', attempt: 2 },
+    ]);
+  });
+
+  it('tells who gave it to another path', async () => {
+    const { deliveryId } = await inbox.accept(proven());
+    await inbox.assign(ENDPOINT, ':/there', ANNA);
+    assert.deepEqual((await steps(deliveryId)).slice(1), [
+      { step: 'assigned', by: 'anna', reason: ':/there' },
+    ]);
+  });
+
+  it('tells when a phrase that was corrected proved it', async () => {
+    const provenTime = '2026-03-04T05:06:07.000Z';
+    const { deliveryId } = await inbox.accept(
+      proven({}, { receivedTime: '2026-03-04T05:00:00.000Z', provenTime }),
+    );
+    assert.deepEqual((await historyOf(deliveryId)).at(1), { time: provenTime, step: 'phrase' });
+  });
+
+  describe('has what a person found', () => {
+    const finding = { verdict: 'false', note: 'a cat', by: 'Anna' } as const;
+
+    it('with the settlement', async () => {
+      const { deliveryId } = await atFlow();
+      await inbox.settle(deliveryId, { action: 'done', finding }, PLC);
+      const row = await rowOf(deliveryId);
+      assert.equal(row.verdict, 'false');
+      const found = (await steps(deliveryId)).slice(2);
+      assert.equal(found.length, 2);
+      assert.deepEqual(
+        found.find((entry) => 'verdict' in entry),
+        { step: 'verdict', ...finding },
+      );
+    });
+
+    it('after it, the last verdict being the one that counts', async () => {
+      const { deliveryId } = await atFlow();
+      await inbox.settle(deliveryId, { action: 'done', finding });
+      await inbox.settle(deliveryId, { action: 'done', finding: { verdict: 'real' } });
+      const row = await rowOf(deliveryId);
+      assert.deepEqual([row.state, row.verdict], ['delivered', 'real']);
+      assert.deepEqual(
+        (await stepNames(deliveryId)).filter((step) => step === 'settled'),
+        ['settled'],
+      );
+      await inbox.settle(deliveryId, { action: 'done', finding: { note: 'seen on site' } });
+      assert.equal((await rowOf(deliveryId)).verdict, 'real', 'a remark takes no verdict away');
+    });
+
+    for (const action of ['retry', 'reject', 'extend'] as const) {
+      it(`whatever the settlement is: ${action}`, async () => {
+        const { deliveryId } = await atFlow();
+        const settlement: Settlement = { action, finding };
+        await inbox.settle(deliveryId, settlement, PLC);
+        assert.equal((await rowOf(deliveryId)).verdict, 'false');
+      });
+    }
+
+    it('not of an event that nobody knows', async () => {
+      const unknown = '00000000-0000-4000-8000-000000000000';
+      assert.equal(await inbox.settle(unknown, { action: 'done', finding }), false);
+    });
+
+    it('cut where it is too long, and says so', async () => {
+      const { deliveryId } = await atFlow();
+      await inbox.settle(deliveryId, { action: 'done', finding: { note: 'x'.repeat(5000) } });
+      const note = (await historyOf(deliveryId)).find(({ step }) => step === 'verdict')?.note ?? '';
+      assert.equal(note.length, 2000);
+      assert.ok(note.endsWith('x…'));
+    });
+  });
+
+  it('keeps the newest steps of an event to which very much happens, and says how many are missing', async () => {
+    const { deliveryId } = await atFlow();
+    for (let i = 0; i < MOST_STEPS + 3; i += 1)
+      await inbox.settle(deliveryId, { action: 'done', finding: { note: `look ${i}` } });
+    const looks = (await historyOf(deliveryId)).filter(({ step }) => step === 'verdict');
+    assert.equal(looks.length, MOST_STEPS);
+    assert.deepEqual([looks[0]?.note, looks[0]?.omitted, looks[1]?.omitted], ['look 3', 3, undefined]);
+  });
+
+  it('ends with the body of the event: no name and no remark of a person outlives it', async () => {
+    const { deliveryId } = await atFlow(proven({}, { remoteAddress: '192.0.2.7' }));
+    const finding = { verdict: 'real', note: 'a man', by: 'Anna' } as const;
+    await inbox.settle(deliveryId, { action: 'done', finding }, PLC);
+    now = 8 * DAY;
+    await inbox.tidy({ keys: 30 * DAY, bodies: 7 * DAY });
+    assert.deepEqual(await steps(deliveryId), [
+      { step: 'received' },
+      { step: 'delivered', attempt: 1 },
+      { step: 'settled', by: 'to the PLC' },
+    ]);
+    assert.equal((await rowOf(deliveryId)).verdict, 'real', 'for the statistics');
+  });
+
+  it('is of each event its own', async () => {
+    const messages: ProvenMessage[] = [proven(), proven()];
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const ids: string[] = [];
+    for (const message of messages) ids.push((await inbox.accept(message)).deliveryId);
+    await eventually(() => taker.ids.length === 2, 'the deliveries');
+    await inbox.settle(ids[0] ?? '', { action: 'reject', note: 'no' });
+    await inbox.settle(ids[1] ?? '', { action: 'done' });
+    const { messages: rows } = await inbox.list({ state: 'all', history: true, limit: 9 });
+    assert.deepEqual(
+      rows.map(({ history = [] }) => history.at(-1)?.step),
+      ['settled', 'rejected'],
+    );
+  });
+});
