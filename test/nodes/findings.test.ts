@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import type { HistoryEntry } from '../../lib/inbox/history';
+import type { TallyRow } from '../../lib/inbox/tally';
+import { act, tokenOf, USERS } from '../support/editor/editor-questions';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { inboxesOpen } from '../support/node-red/inboxes-open';
+import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+
+type Message = Record<string, unknown>;
+
+function node(id: string, type: string, properties: Message = {}): FlowNode {
+  const at = { z: 'tab', x: 0, y: 0 };
+  const wires = [[`${id}-done`], [`${id}-failed`]];
+  return { id, type, ...at, wires, ...properties };
+}
+
+function flow(): FlowNode[] {
+  const lists = {
+    rows: { state: 'all', history: true },
+    counts: { state: 'all', groupBy: 'site' },
+  };
+  return webhookFlow(
+    { webhook: { handledWhen: 'settled' } },
+    ...entrance('found', 'settle'),
+    node('settle', 'rvm-settle', {
+      name: 'to the panel',
+      action: 'order',
+      actionType: 'msg',
+      reason: 'the reason of the node',
+      delivery: 'id',
+      deliveryType: 'msg',
+    }),
+    ...Object.entries(lists).flatMap(([id, properties]) => [
+      ...entrance(`ask-${id}`, id),
+      node(id, 'rvm-list-events', properties),
+      probe(`${id}-done`),
+    ]),
+    probe('settle-done'),
+    probe('settle-failed'),
+  );
+}
+
+describe('what a person found', () => {
+  let nodeRed: NodeRed;
+  let token: string;
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: USERS });
+    await nodeRed.deploy(flow(), 'full', '', await tokenOf(nodeRed, 'admin'));
+    token = await tokenOf(nodeRed, 'operator');
+    await inboxesOpen(nodeRed);
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  async function raise(site: string): Promise<string> {
+    const message = alarmMessage({ locationName: site });
+    assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
+    const factsOf = (msg: Message): Message => (msg['webhook'] ?? {}) as Message;
+    const raised = await nodeRed.message('alarms', (msg) => factsOf(msg)['messageId'] === message.messageId);
+    return String(factsOf(raised)['deliveryId']);
+  }
+
+  /** @returns at which output the message left */
+  async function settle(id: string, found: Message): Promise<'settle-done' | 'settle-failed'> {
+    const count = (): number => nodeRed.at('settle-done').length + nodeRed.at('settle-failed').length;
+    const [before, failed] = [count(), nodeRed.at('settle-failed').length];
+    await inject(nodeRed, 'found', { order: 'done', id, ...found });
+    await nodeRed.until(() => count() > before, 'the settlement');
+    return nodeRed.at('settle-failed').length > failed ? 'settle-failed' : 'settle-done';
+  }
+
+  async function listed<Row>(id: 'rows' | 'counts'): Promise<Row[]> {
+    const before = nodeRed.at(`${id}-done`).length;
+    await inject(nodeRed, `ask-${id}`, {});
+    await nodeRed.until(() => nodeRed.at(`${id}-done`).length > before, 'the list');
+    return nodeRed.at(`${id}-done`).at(-1)?.['payload'] as Row[];
+  }
+
+  async function historyOf(id: string): Promise<HistoryEntry[]> {
+    const rows = await listed<{ deliveryId: string; history: HistoryEntry[] }>('rows');
+    return rows.find(({ deliveryId }) => deliveryId === id)?.history ?? assert.fail('it is not listed');
+  }
+
+  it('is kept with the event, and counted, with the node that settled it', async () => {
+    const id = await raise('Harbour');
+    assert.equal(await settle(id, { verdict: 'false', note: 'a cat', by: 'Anna' }), 'settle-done');
+    const history = await historyOf(id);
+    const [found] = history.filter(({ step }) => step === 'verdict');
+    assert.deepEqual([found?.verdict, found?.note, found?.by], ['false', 'a cat', 'Anna']);
+    assert.equal(history.find(({ step }) => step === 'settled')?.by, 'to the panel');
+    const row = (await listed<TallyRow>('counts')).find(({ group }) => group === 'Harbour');
+    assert.deepEqual([row?.events, row?.alarms, row?.settled, row?.false], [1, 1, 1, 1]);
+  });
+
+  it('may come once the event is settled, and replaces what was found before', async () => {
+    const id = await raise('Yard');
+    for (const found of [{}, { verdict: 'false' }, { verdict: 'real' }])
+      assert.equal(await settle(id, found), 'settle-done');
+    const row = (await listed<TallyRow>('counts')).find(({ group }) => group === 'Yard');
+    assert.deepEqual([row?.settled, row?.real, row?.false], [1, 1, 0]);
+  });
+
+  it('is refused where it is neither real nor false, before anything is settled', async () => {
+    const id = await raise('Gate');
+    assert.equal(await settle(id, { verdict: 'maybe' }), 'settle-failed');
+    const { error } = nodeRed.at('settle-failed').at(-1) as { error: { code: string; message: string } };
+    assert.equal(error.code, 'BAD_INPUT');
+    assert.match(error.message, /must be the text real or false/);
+    assert.equal((await historyOf(id)).at(-1)?.step, 'delivered');
+  });
+
+  it('is no remark where the flow carries something else under that name, which keeps no event open', async () => {
+    const id = await raise('Roof');
+    assert.equal(await settle(id, { note: { text: 'x' }, by: ['x'], verdict: null }), 'settle-done');
+    assert.deepEqual(
+      (await historyOf(id)).map(({ step }) => step),
+      ['received', 'delivered', 'settled'],
+    );
+  });
+
+  it('does not take the place of the reason of a rejection; and who discards it in the sidebar is told', async () => {
+    const id = await raise('Hall');
+    await settle(id, { order: 'reject', note: 'a remark' });
+    await act(nodeRed, 'dead-letters', { deliveryId: id, action: 'discard' }, token);
+    const history = await historyOf(id);
+    const of = (name: string): HistoryEntry | undefined => history.find(({ step }) => step === name);
+    assert.equal(of('rejected')?.reason, 'the reason of the node');
+    assert.equal(of('verdict')?.note, 'a remark');
+    assert.equal(of('discarded')?.by, 'operator');
+  });
+});
