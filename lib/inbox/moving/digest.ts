@@ -26,10 +26,19 @@ export function digestOfMessage(message: ComparedMessage): string {
   const { deliveryId, station, id, named, fingerprint, endpoint, state, rank, attempt, cutOff, again } =
     message;
   const { first, ended, alarm, isEnd, received, factsDigest, bytesDigest } = message;
+  const { delivered, settled, settledBy, judged, verdict, steps } = message;
   return digestOf(
     JSON.stringify([
       [deliveryId, station, id, named, fingerprint, endpoint, state, rank, attempt, cutOff, again],
       [first, ended, alarm, isEnd, received, factsDigest, bytesDigest],
+      [
+        delivered,
+        settled,
+        settledBy,
+        judged,
+        verdict,
+        steps.map(({ place, time, ...step }) => [place, time, step]),
+      ],
     ]),
   );
 }

@@ -1,5 +1,7 @@
+import type { Verdict } from '../history';
 import type { MessageState } from '../inbox';
 import type { LeasedMessage, NewMessage } from '../store/protocol';
+import type { StepRow } from '../store/step';
 
 /** A message of a file on its way into PostgreSQL. */
 export interface MovedMessage {
@@ -29,6 +31,13 @@ export interface MovedMessage {
   /** Null where they are kept no more. */
   facts: string | null;
   bytes: Uint8Array | null;
+  /** What has become of it: wall clock in milliseconds, and who has settled it. */
+  delivered: number | null;
+  settled: number | null;
+  settledBy: string | null;
+  judged: number | null;
+  verdict: Verdict | null;
+  steps: StepRow[];
 }
 
 /** True while something can become of it: it waits, or is a dead letter that can be had again. */

@@ -11,8 +11,10 @@ import { openDatabase } from '../sqlite/open';
 import { Openings, OPENINGS } from '../sqlite/openings';
 import { SLOT_CLOCK, SlotClock } from '../sqlite/slot-clock';
 import type { SlotRow } from '../store/slot-row';
+import { stepRow, type StepRow } from '../store/step';
 import { factsWithWarnings } from '../store/stored-message';
 import type { Quarantined } from '../store/protocol';
+import { courseIn } from './moved-course';
 import type { MovedMessage } from './moved-message';
 
 type Row = Record<string, SQLOutputValue>;
@@ -50,13 +52,14 @@ const STEP_BYTES = 4 * 1024 * 1024;
 
 /** A lease ended with the process that had it: as at the next start. */
 const COLUMNS = `sequence, delivery_id, station, id, named, copy, fingerprint, endpoint, rank, attempt, first, ended, alarm, is_end,
-  received, stored,
+  received, stored, delivered, settled, settled_by, judged, verdict,
   CASE state WHEN 'leased' THEN 'received' ELSE state END AS state,
   CASE state WHEN 'leased' THEN cut_off + at_flow ELSE cut_off END AS cut_off,
   CASE WHEN state = 'leased' AND at_flow = 1 THEN 'restart' ELSE again END AS again`;
 
 const SQL = {
   messages: `SELECT ${COLUMNS}, facts, bytes FROM message LEFT JOIN body USING (sequence) WHERE sequence > ? ORDER BY sequence`,
+  history: 'SELECT place, time, step, attempt, actor, facts FROM history WHERE sequence = ? ORDER BY place',
   count: 'SELECT count(*) AS count, max(sequence) AS newest FROM message',
   countUpTo: 'SELECT count(*) AS count FROM message WHERE sequence <= ?',
   ofSequence: 'SELECT 1 FROM message WHERE sequence = ? AND delivery_id = ?',
@@ -195,6 +198,7 @@ export class SourceFile {
     let bytes = 0;
     for (const row of this.#statements.messages.iterate(after)) {
       const message = this.#message(row);
+      message.steps = this.#steps(message.sequence);
       batch.push(message);
       bytes += message.bytes?.byteLength ?? 0;
       if (batch.length === STEP || bytes > STEP_BYTES) break;
@@ -240,7 +244,17 @@ export class SourceFile {
       age: this.#age(row),
       facts: this.#facts(row),
       bytes: bytesIn(row['bytes']),
+      ...courseIn(row),
+      steps: [],
     };
+  }
+
+  #steps(sequence: number): StepRow[] {
+    return this.#statements.history
+      .all(sequence)
+      .map(({ place, time, step, attempt, actor, facts }) =>
+        stepRow({ place, time, step, attempt, actor, facts }),
+      );
   }
 
   /** Those of an event that may have been delivered say so, for where they go nobody else does. */

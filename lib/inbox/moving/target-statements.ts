@@ -1,3 +1,4 @@
+import { courseColumns, courseOf } from '../postgres/calls/history-sql';
 import { lockSql } from '../postgres/calls/locks';
 import { quarantineLockSql } from '../postgres/calls/quarantine-calls';
 import type { Statement } from '../postgres/session';
@@ -25,7 +26,14 @@ export type TargetStatements = Record<
 
 /** @param tables those of an inbox */
 export function targetStatements(tables: Tables): TargetStatements {
-  const { instance, message, body, work, meta, endpoint, quarantine, sequence, stir } = tables;
+  const { instance, message, body, work, course, history, meta, endpoint, quarantine, sequence, stir } =
+    tables;
+  const andAllOfIt = [body, course, history]
+    .map(
+      (table, index) =>
+        `of_${index} AS (DELETE FROM ${table} AS kept USING gone WHERE kept.sequence = gone.sequence)`,
+    )
+    .join(', ');
   // One key after the other: a table that grows as quickly as this one is thought to have few of them, and would be read whole.
   const ofKeys = (columns: string): string => `unnest($1::uuid[]) AS asked (key)
     CROSS JOIN LATERAL (SELECT ${columns} FROM ${message} AS message WHERE message.key = asked.key OFFSET 0) AS found`;
@@ -42,18 +50,14 @@ export function targetStatements(tables: Tables): TargetStatements {
     drop: `WITH gone AS MATERIALIZED (
         SELECT message.sequence FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence)
         WHERE delivery_id = ANY ($1::uuid[]) AND (message.sequence > $2 OR work.state = '${MOVING}')
-      ), of_body AS (
-        DELETE FROM ${body} AS body USING gone WHERE body.sequence = gone.sequence
-      ), of_work AS (
+      ), ${andAllOfIt}, of_work AS (
         DELETE FROM ${work} AS work USING gone WHERE work.sequence = gone.sequence
       )
       DELETE FROM ${message} AS message USING gone WHERE message.sequence = gone.sequence`,
     // And what of it is not in the file any more.
     dropUnfinished: `WITH gone AS (
         DELETE FROM ${work} WHERE state = '${MOVING}' AND holder = $1 RETURNING sequence
-      ), of_body AS (
-        DELETE FROM ${body} AS body USING gone WHERE body.sequence = gone.sequence
-      )
+      ), ${andAllOfIt}
       DELETE FROM ${message} AS message USING gone WHERE message.sequence = gone.sequence`,
     // In the order of the batch, which is the order in which they came. An open event is kept as one that is delivered at once: what
     // becomes of it stands in the other table.
@@ -61,19 +65,30 @@ export function targetStatements(tables: Tables): TargetStatements {
         SELECT nextval(${sequence}) AS sequence, ordered.* FROM (
           SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::boolean[], $6::bigint[], $7::text[], $8::text[],
             $9::text[], $10::bigint[], $11::bigint[], $12::text[], $13::boolean[], $14::boolean[], $15::boolean[], $16::text[],
-            $17::uuid[], $18::boolean[], $19::bigint[], $20::bigint[], $21::bigint[]) WITH ORDINALITY
+            $17::uuid[], $18::boolean[], $19::bigint[], $20::bigint[], $21::bigint[], $26::bigint[], $27::bigint[], $28::text[],
+            $29::bigint[], $30::text[]) WITH ORDINALITY
             AS item (delivery_id, key, station, id, named, copy, fingerprint, endpoint, state, attempt, cut_off, again, is_unfinished,
-              first, ended, alarm, alarm_key, is_end, rank, received, stored, n) ORDER BY n) AS ordered
+              first, ended, alarm, alarm_key, is_end, rank, received, stored, delivered, settled, actor, judged, verdict, n) ORDER BY n) AS ordered
       ), kept AS (
         INSERT INTO ${message} (sequence, delivery_id, key, station, id, named, copy, fingerprint, endpoint, state, attempt, again,
-          first, ended, alarm, alarm_key, is_end, rank, received, stored)
+          first, ended, alarm, alarm_key, is_end, rank, received, stored, judged, verdict)
         SELECT sequence, delivery_id, key, station, id, named, copy, fingerprint, endpoint,
           CASE WHEN is_unfinished THEN 'delivered' ELSE state END, CASE WHEN is_unfinished THEN 1 ELSE attempt END,
           CASE WHEN is_unfinished THEN NULL ELSE again END,
-          first, ended, alarm, alarm_key, is_end, rank, received, stored FROM item
+          first, ended, alarm, alarm_key, is_end, rank, received, stored, judged, verdict FROM item
       ), opened AS (
-        INSERT INTO ${work} (sequence, endpoint, alarm_key, rank, state, attempt, cut_off, at_flow, again, holder)
-        SELECT sequence, endpoint, alarm_key, rank, '${MOVING}', attempt, cut_off, false, again, $22::uuid FROM item WHERE is_unfinished
+        INSERT INTO ${work} (sequence, endpoint, alarm_key, rank, state, attempt, cut_off, at_flow, again, holder, delivered)
+        SELECT sequence, endpoint, alarm_key, rank, '${MOVING}', attempt, cut_off, false, again, $22::uuid, delivered
+        FROM item WHERE is_unfinished
+      ), run AS (
+        INSERT INTO ${course} (sequence, delivered, settled, actor)
+        SELECT sequence, delivered, settled, actor FROM item
+        WHERE NOT is_unfinished AND coalesce(delivered, settled) IS NOT NULL
+      ), noted AS (
+        INSERT INTO ${history} (sequence, place, time, step, attempt, actor, facts)
+        SELECT sequence, step.place, step.time, step.step, step.attempt, step.actor, step.facts
+        FROM item JOIN unnest($31::bigint[], $32::bigint[], $33::bigint[], $34::text[], $35::bigint[], $36::text[], $37::text[])
+          AS step (n, place, time, step, attempt, actor, facts) USING (n)
       )
       INSERT INTO ${body} (sequence, facts, bytes)
         SELECT sequence, facts, bytes FROM item JOIN unnest($23::bigint[], $24::text[], $25::bytea[]) AS content (n, facts, bytes) USING (n)`,
@@ -81,8 +96,9 @@ export function targetStatements(tables: Tables): TargetStatements {
     compare: `SELECT message.sequence, delivery_id, station, id, named, fingerprint, message.endpoint,
         coalesce(work.state, message.state) AS state, message.rank, coalesce(work.attempt, message.attempt) AS attempt,
         coalesce(work.cut_off, 0) AS cut_off, CASE WHEN work.sequence IS NULL THEN message.again ELSE work.again END AS again, first, ended,
-        alarm, is_end, received, facts, encode(sha256(bytes), 'hex') AS bytes_digest
+        alarm, is_end, received, body.facts, encode(sha256(bytes), 'hex') AS bytes_digest, ${courseColumns(tables, 'true')}
       FROM ${message} AS message LEFT JOIN ${work} AS work USING (sequence) LEFT JOIN ${body} AS body USING (sequence)
+        ${courseOf(tables)}
       WHERE delivery_id = ANY ($1::uuid[])`,
     // The key as it is asked for.
     sentAgain: `SELECT encode(uuid_send(asked.key), 'hex') AS key, fingerprint FROM ${ofKeys('fingerprint')}`,

@@ -1,3 +1,6 @@
+import { listedCourse } from '../postgres/calls/message-rows';
+import { storableOrNull } from '../postgres/calls/noting';
+import { stepFacts } from '../store/step';
 import { booleans, byteStrings, integers, texts, uuids } from '../postgres/calls/binary-array';
 import { alarmKey, messageKey } from '../postgres/calls/keys';
 import type { Row, Session } from '../postgres/session';
@@ -105,6 +108,12 @@ export class Target {
       integers(contents.map(({ n }) => n)),
       texts(contents.map(({ facts }) => facts)),
       byteStrings(contents.map(({ bytes }) => bytes)),
+      integers(messages.map(({ delivered }) => delivered)),
+      integers(messages.map(({ settled }) => settled)),
+      texts(messages.map(({ settledBy }) => (settledBy === null ? null : storable(settledBy)))),
+      integers(messages.map(({ judged }) => judged)),
+      texts(messages.map(({ verdict }) => verdict)),
+      ...stepArrays(messages),
     ]);
   }
 
@@ -158,6 +167,20 @@ export class Target {
   }
 }
 
+/** Of all messages, each with the number of its own. */
+function stepArrays(messages: readonly MovedMessage[]): Buffer[] {
+  const steps = messages.flatMap((message, index) => message.steps.map((step) => ({ n: index + 1, step })));
+  return [
+    integers(steps.map(({ n }) => n)),
+    integers(steps.map(({ step }) => step.place)),
+    integers(steps.map(({ step }) => step.time)),
+    texts(steps.map(({ step }) => step.step)),
+    integers(steps.map(({ step }) => step.attempt ?? null)),
+    texts(steps.map(({ step }) => storableOrNull(step.by))),
+    texts(steps.map(({ step }) => stepFacts(step))),
+  ];
+}
+
 function deliveryIds(batch: readonly MovedMessage[]): Buffer {
   return uuids(batch.map(({ deliveryId }) => deliveryId));
 }
@@ -173,6 +196,21 @@ function identityOf(row: Row): Pick<MovedMessage, 'deliveryId' | 'station' | 'id
     id: storedText(row['id']),
     named: row['named'] === true,
     fingerprint: storedText(row['fingerprint']),
+  };
+}
+
+function courseOf(
+  row: Row,
+): Pick<FoundMessage, 'delivered' | 'settled' | 'settledBy' | 'judged' | 'verdict' | 'steps'> {
+  const { course = {}, verdict, steps = [] } = listedCourse(row);
+  const { delivered = null, settled = null, settledBy = null } = course;
+  return {
+    delivered,
+    settled,
+    settledBy,
+    judged: verdict?.time ?? null,
+    verdict: verdict?.verdict ?? null,
+    steps,
   };
 }
 
@@ -194,5 +232,6 @@ function foundMessage(row: Row): FoundMessage {
     received: Number(row['received']),
     factsDigest: facts === null ? null : digestOf(storedText(facts)),
     bytesDigest: typeof bytesDigest === 'string' ? bytesDigest : null,
+    ...courseOf(row),
   };
 }

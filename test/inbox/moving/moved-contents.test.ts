@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
-import type { NewMessage } from '../../../lib/inbox/store/protocol';
+import type { NewMessage, StoredMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { writeFormerFile } from '../../support/inbox/former-file';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
@@ -68,6 +68,22 @@ describe('an inbox that was moved', () => {
     const former = messagesIn(aside);
     assert.equal(new Set(former.map(({ state }) => state)).size, 6);
     assert.deepEqual(await stand.there(), former);
+  });
+
+  it('has what became of each, and what people found of it', async () => {
+    fillWithAll();
+    const query = { state: 'all', history: true, limit: 100 } as const;
+    const [{ deliveryId = '' } = {}] = stand.file.ask('list', { ...query, state: 'settled' });
+    const step = { time: 1, step: 'verdict', verdict: 'false', note: 'a \u0000 cat', by: 'Anna' } as const;
+    stand.file.ask('note', { deliveryId, step });
+    const historiesOf = (rows: readonly StoredMessage[]): unknown[] =>
+      rows.map((row) => [row.deliveryId, row.course, row.verdict, row.steps]);
+    const before = historiesOf(stand.file.ask('list', query));
+    await stand.moved();
+    const instance = await stand.instance();
+    assert.deepEqual(historiesOf(await instance.call('list', query)), before);
+    const [found] = await instance.call('list', { ...query, deliveryId });
+    assert.deepEqual(found?.steps, [{ place: 1, ...step }]);
   });
 
   it('says how much there is of what', async () => {

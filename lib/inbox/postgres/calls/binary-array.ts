@@ -47,7 +47,7 @@ export function booleans(values: readonly boolean[]): Buffer {
 }
 
 /** @param numbers whole ones */
-export function integers(numbers: readonly number[]): Buffer {
+export function integers(numbers: readonly (number | null)[]): Buffer {
   return arrayOf(
     INT8,
     numbers,

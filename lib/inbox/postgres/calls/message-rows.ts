@@ -37,9 +37,13 @@ export function storedMessage(row: Row): StoredMessage {
 /** And as a list gives it: with `courseColumns`, and with its body where there was room. */
 export function listedMessage(row: Row): StoredMessage {
   const message = row['has_room'] === true ? messageWithBody(row) : storedMessage(row);
+  return { ...message, ...listedCourse(row) };
+}
+
+/** What has become of it alone, as `courseColumns` give it. */
+export function listedCourse(row: Row): Pick<StoredMessage, 'course' | 'verdict'> & { steps?: StepRow[] } {
   const { verdict = null, judged = null, steps = null } = row;
   return {
-    ...message,
     course: courseIn(row),
     ...(verdict !== null && {
       verdict: { verdict: verdict === 'real' ? 'real' : 'false', time: Number(judged) },
