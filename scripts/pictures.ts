@@ -16,11 +16,13 @@ import { EXAMPLE_FLOWS } from './pictures/examples';
 import { PictureFolder } from './pictures/picture-folder';
 import { RECORDING } from './pictures/recording/recording';
 import { SIDEBAR } from './pictures/sidebar';
+import { STATISTICS } from './pictures/statistics';
 import { Studio, type Shoot } from './pictures/studio';
 import { VIEW_PAGE } from './pictures/view-page';
 
 const IMAGES = path.join(ROOT, 'docs', 'images');
-const SHOOTS: readonly Shoot[] = [DIALOGS, SIDEBAR, VIEW_PAGE, RECORDING, ...BOARDS, ...EXAMPLE_FLOWS];
+const BOARDS_AND_FLOWS = [...BOARDS, STATISTICS, ...EXAMPLE_FLOWS];
+const SHOOTS: readonly Shoot[] = [DIALOGS, SIDEBAR, VIEW_PAGE, RECORDING, ...BOARDS_AND_FLOWS];
 
 async function main(words: readonly string[]): Promise<void> {
   const chromium = chromiumPath();

@@ -3,14 +3,13 @@ import type { RtspWanted } from '../../lib/cloud/calls';
 import { namesCamera } from '../../lib/cloud/cameras/camera-finder';
 import { RvmError } from '../../lib/error';
 import type { ListedMessage } from '../../lib/inbox/inbox';
-import { listAll } from '../../lib/inbox/read-all';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { VIEW_PRE_ROLL_S } from '../../lib/video/choices';
 import type { ViewRight } from '../../lib/video/view/right';
 import { allStations } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
-import { allInboxes } from '../rvm-inbox/inboxes';
 import { rightFor } from '../rvm-view/view-right';
+import { keptEvent } from './kept-event';
 
 /** Stands in the rights of the sidebar in the place of a node. */
 const SIDEBAR = 'rvm-sidebar';
@@ -45,10 +44,7 @@ export function hasVideo(RED: NodeAPI, { event, station }: ListedMessage): boole
 }
 
 async function ofEvent(RED: NodeAPI, deliveryId: string): Promise<AskedVideo> {
-  const { messages, faults } = await listAll(allInboxes(), { state: 'all', deliveryId, limit: 1 });
-  const [message] = messages;
-  if (message === undefined) throw faults[0] ?? unknownDelivery();
-  const { event, station } = message;
+  const { event, station } = await keptEvent(deliveryId);
   const wanted = { mode: 'event', event, preRoll: VIEW_PRE_ROLL_S, ...SIDEBAR_VIDEO } as const;
   return { right: rightTo(stationOf(RED, station), wanted), deliveryId };
 }
@@ -62,8 +58,4 @@ function stationOf(RED: NodeAPI, key: string): Station {
   const station = allStations(RED).find((each) => each.key === key);
   if (station !== undefined) return station;
   throw new RvmError('CONFIG_MISSING', 'The Central Station of this video is not deployed any more.');
-}
-
-function unknownDelivery(): RvmError {
-  return new RvmError('UNKNOWN_DELIVERY', 'No inbox knows this event any more.');
 }

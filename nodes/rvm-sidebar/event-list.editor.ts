@@ -1,4 +1,5 @@
 import { arrange } from './arrange.editor';
+import { HistoryToggle } from './history-toggle.editor';
 import { makeOpener } from './opener.editor';
 import type { SidebarRow } from './overview';
 import { linesOf, nothing, own, present, said } from './row.editor';
@@ -30,8 +31,13 @@ export class EventList {
     arrange(this.list, shown.length > 0 ? shown : [nothing()]);
   }
 
+  /** Histories that are open ask again. */
+  look(): void {
+    for (const row of this.#rows.values()) row.history.look();
+  }
+
   #rowOf({ deliveryId }: SidebarRow): EventRow {
-    const row = this.#rows.get(deliveryId) ?? new EventRow(this.options);
+    const row = this.#rows.get(deliveryId) ?? new EventRow(deliveryId, this.options);
     this.#rows.set(deliveryId, row);
     return row;
   }
@@ -40,11 +46,17 @@ export class EventList {
 class EventRow {
   readonly #element = $('<div class="rvm-row">');
   readonly #facts = $('<div>');
+  readonly #below = $('<div>');
+  readonly history: HistoryToggle;
   #shown = '';
   #row: SidebarRow | undefined;
 
-  constructor(private readonly options: EventListOptions) {
-    this.#element.append(this.#facts);
+  constructor(
+    deliveryId: string,
+    private readonly options: EventListOptions,
+  ) {
+    this.history = new HistoryToggle(deliveryId);
+    this.#element.append(this.#facts, this.#below, this.history.element);
   }
 
   show(row: SidebarRow): JQuery {
@@ -55,8 +67,8 @@ class EventRow {
     const { thumbnails, below } = this.options;
     this.#element.attr({ 'data-state': row.state, title: row.time });
     this.#facts.empty().append(thumbnails.of(row) ?? $(), eventLines(row));
-    this.#facts.nextAll().remove();
-    this.#element.append(below?.(row) ?? $());
+    this.#below.empty().append(below?.(row) ?? $());
+    this.history.look(0);
     if (row.hasVideo && !this.#facts.hasClass('rvm-opener')) this.#makeOpener();
     return this.#element;
   }
@@ -70,14 +82,12 @@ class EventRow {
 
 /** What, where, and what becomes of it. */
 export function eventTexts(row: SidebarRow): [what: string, where: string, quiet: string] {
-  const { time, site, camera, rule, phase, state, proof, station } = row;
+  const { time, site, camera, rule, phase, state, proof, station, verdict } = row;
   const what = present([rule, phase === 'end' ? own('end') : null], ', ');
   const where = present([site, camera], ' · ');
   const at = new Date(time).toLocaleTimeString();
-  const quiet = present(
-    [at, own(`state.${state}`), proof === undefined ? null : own(`proof.${proof}`)],
-    ' · ',
-  );
+  const told = [proof && own(`proof.${proof}`), verdict && own(`verdict.${verdict}`)];
+  const quiet = present([at, own(`state.${state}`), ...told.map((text) => text ?? null)], ' · ');
   return [what || station, where, quiet];
 }
 

@@ -1,5 +1,6 @@
 import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
+import type { HistoryEntry } from '../../lib/inbox/history';
 import type { InstanceRow, QuarantineSum } from '../../lib/inbox/inbox';
 import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/unseen-problems';
@@ -9,6 +10,8 @@ import type { PictureKind } from '../support/last-pictures';
 export interface SidebarRow extends EventRow {
   /** How it was proven; absent where that was not kept. */
   proof?: 'hmac' | 'token';
+  /** What a person found last; absent where nobody has said. */
+  verdict?: 'real' | 'false';
   /** True where it can be delivered again. */
   canRetry: boolean;
   /** Key of the sentence that says why it is a dead letter, and what to do; absent where that is not known. */
@@ -120,6 +123,11 @@ export interface Overview {
   isCut: boolean;
   /** True where an inbox cannot be read: what it holds is not among the events. */
   isPartial: boolean;
+}
+
+/** What became of an event, oldest first. */
+export interface EventHistory {
+  history: HistoryEntry[];
 }
 
 /** What can be done with a dead letter: deliver it again, or take it off the list. */

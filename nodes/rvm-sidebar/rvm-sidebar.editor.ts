@@ -90,6 +90,8 @@ class Sidebar {
     try {
       const overview = await ask<Overview>(said, { url: 'rvm/overview' });
       this.#show(overview);
+      this.#events.look();
+      this.#dead.look();
       await this.#tellSeen(overview);
     } catch (failure) {
       this.#fault.text(textOf(failure));

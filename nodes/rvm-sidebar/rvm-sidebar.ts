@@ -20,6 +20,7 @@ import { unknownPaths } from '../support/unknown-paths';
 import { nodeIsNewEnough } from '../support/node-version';
 import { AbandonedEvents } from './abandoned-events';
 import { hasVideo } from './asked-video';
+import { eventHistory } from './event-history';
 import { inboxFaults } from './inbox-faults';
 import { sharingRows } from './instances';
 import { problemRows } from './problem-rows';
@@ -66,11 +67,11 @@ async function overview(RED: NodeAPI, abandoned: AbandonedEvents): Promise<Overv
 }
 
 function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
-  const { proof, canRetry, reason, deliveryId } = message;
+  const { proof, canRetry, reason, deliveryId, verdict } = message;
   const picture = pictureKindOf(deliveryId) ?? null;
   const why = reason && { why: whyKey(reason) };
   const row = { ...eventRow(message), canRetry, picture, hasVideo: hasVideo(RED, message) };
-  return { ...row, ...(proof && { proof }), ...why };
+  return { ...row, ...(proof && { proof }), ...(verdict && { verdict }), ...why };
 }
 
 /** What a disk has damaged was no problem while it came in. */
@@ -165,6 +166,7 @@ export = (RED: NodeAPI): void => {
   const abandoned = new AbandonedEvents(RED);
   readRoute(RED, 'overview', () => overview(RED, abandoned));
   readRoute(RED, 'picture', picture);
+  readRoute(RED, 'history', eventHistory);
   // Not the question for the overview: that is asked by whatever polls, and changes nothing.
   writeRoute(RED, 'problems-seen', seen);
   writeRoute(RED, 'dead-letters', (asked, req) => actOnDead(asked, userOf(req)));

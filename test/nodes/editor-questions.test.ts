@@ -12,7 +12,16 @@ import { selfSigned } from '../support/network/self-signed';
 import { StationFlow } from '../support/node-red/station-flow';
 
 /** Who may ask what. */
-const READ = ['devices', 'targets', 'overview', 'picture', 'video/stream', 'video/picture', 'video/clip.mp4'];
+const READ = [
+  'devices',
+  'targets',
+  'overview',
+  'picture',
+  'history',
+  'video/stream',
+  'video/picture',
+  'video/clip.mp4',
+];
 const WRITE = [
   'devices',
   'targets',

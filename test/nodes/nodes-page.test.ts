@@ -145,6 +145,8 @@ describe('the page of the nodes', () => {
       'times',
       'port',
       'unreadable',
+      'fact',
+      'reason',
     ];
     const texts = Object.entries(textsOf('rvm-sidebar')).filter(([key]) => !inPassing.includes(key));
     assert.deepEqual(

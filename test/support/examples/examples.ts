@@ -13,6 +13,7 @@ const PALETTE_OF: Record<string, readonly string[]> = {
   '04': ['node-red-contrib-s7'],
   '07': ['node-red-node-email'],
   '10': ['@flowfuse/node-red-dashboard'],
+  '18': ['@flowfuse/node-red-dashboard'],
 };
 
 /** @param digits those that the name of the example begins with, or the whole name */
