@@ -23,7 +23,7 @@ export const STATISTICS: Shoot = { names: ['statistics.png'], palette: packagesF
 
 async function take(nodeRed: NodeRed, studio: Parameters<Shoot['take']>[1]): Promise<void> {
   await nodeRed.deploy(example('18').map(quick));
-  for (const alarm of ALARMS) await raiseAlarm(nodeRed, alarm);
+  for (const { camera, eventName } of ALARMS) await raiseAlarm(nodeRed, { camera, eventName });
   const page = await studio.browser.newPage({
     viewport: { width: 1366, height: 860 },
     deviceScaleFactor: SCALE,

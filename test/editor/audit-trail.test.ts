@@ -120,9 +120,9 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
     await rowOf('events', 'Gate 2').locator('summary').click();
     await rowOf('dead', 'Gate 2').locator('[data-action="retry"]').click();
     const events = steps(rowOf('events', 'Gate 2'));
-    await events.filter({ hasText: /sent out again\nby: admin/ }).waitFor();
+    await events.filter({ hasText: /sent out again\s*by: admin/ }).waitFor();
     await inject(editor.nodeRed, 'answer', { payload: {}, webhook: { deliveryId } });
-    await events.filter({ hasText: /settled\n.*to the PLC/ }).waitFor();
+    await events.filter({ hasText: /settled\s*by: to the PLC/ }).waitFor();
   });
 
   it('names the user who discarded it', async () => {
@@ -130,7 +130,7 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
     await rowOf('dead', 'Gate 3').locator('[data-action="discard"]').click();
     await rowOf('events', 'Gate 3').locator('summary').click();
     await steps(rowOf('events', 'Gate 3'))
-      .filter({ hasText: /discarded\nby: admin/ })
+      .filter({ hasText: /discarded\s*by: admin/ })
       .waitFor();
   });
 
