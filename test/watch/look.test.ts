@@ -102,7 +102,7 @@ describe('a look at all that is known', () => {
       }),
     );
     assert.deepEqual(look.seen, []);
-    const kinds = new Set(look.unsure.map((id) => id.split(' ')[0]));
+    const kinds = new Set(look.unsure.map((id) => id.split(' ')[0] ?? ''));
     // Messages that were refused are known from the start, and cameras without a recording only from asking for one.
     const known = new Set<FindingKind>(['not-proven', 'no-recording']);
     assert.deepEqual([...kinds].sort(), [...FAULTS, ...WARNINGS].filter((what) => !known.has(what)).sort());

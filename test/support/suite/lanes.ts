@@ -50,6 +50,7 @@ export const SLOW: readonly string[] = [
   'test/inbox/postgres/cut-off.test.ts',
   'test/nodes/broken-video.test.ts',
   'test/nodes/late-recording.test.ts',
+  'test/nodes/watch-instances.test.ts',
   // Very many cameras, alarms or messages.
   'test/cloud/large-directory.test.ts',
   'test/faults/load.test.ts',

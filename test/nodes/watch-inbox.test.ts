@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { watch, WatchRun } from '../support/node-red/watch-run';
+import { cannotRun } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+
+const SETTLE: FlowNode = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
+
+describe('a watch over an inbox', () => {
+  let nodeRed: NodeRed;
+  let run: WatchRun;
+  let disk: string;
+  let isMounted = false;
+
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    run = new WatchRun(nodeRed);
+    disk = path.join(nodeRed.userDir, 'disk');
+    fs.mkdirSync(disk);
+  });
+  after(async () => {
+    await nodeRed.stop();
+    if (isMounted) execFileSync('umount', [disk]);
+    fs.rmSync(nodeRed.userDir, { recursive: true });
+  });
+
+  const alarm = (): Promise<number | 'cut'> => answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
+
+  it('finds that its disk is full and that the spill folder is in use, and that both are over', async function () {
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk], { stdio: 'pipe' });
+      isMounted = true;
+    } catch {
+      cannotRun(this, 'a small disk cannot be mounted');
+    }
+    const spillFolder = path.join(nodeRed.userDir, 'spill');
+    const inbox = { id: 'inbox', type: 'rvm-inbox', name: '', folder: disk, spillFolder };
+    await run.deploy(webhookFlow({ webhook: { inbox: 'inbox' } }, inbox, ...watch()));
+    await run.pulse();
+    const filler = path.join(disk, 'filler');
+    fill(filler);
+    // What the store keeps back for itself is used up first.
+    await eventually(async () => {
+      assert.equal(await alarm(), 200);
+      fill(filler);
+      return nodeRed.statuses('webhook').at(-1) === 'status.notDurable';
+    }, 'the disk to be full');
+    const { severity, text } = await run.comes('store-failing');
+    assert.equal(severity, 'fault');
+    assert.match(text, /The inbox disk cannot store \(.*full.*\)/);
+    assert.match((await run.comes('spill-in-use')).text, /has \d+ messages? in its spill folder/);
+    fs.rmSync(filler);
+    await run.goes('store-failing');
+    await run.goes('spill-in-use');
+    assert.equal(run.pulsesBeside('store-failing'), 0);
+    await run.pulse();
+  });
+
+  it('finds events that have waited for long, by the clock of the inbox, until they have left', async () => {
+    const settled = { handledWhen: 'settled', maxInFlight: 1 };
+    const flows = webhookFlow({ webhook: settled }, SETTLE, ...watch());
+    await run.deploy(flows);
+    await alarm();
+    await alarm();
+    const { userDir, port } = nodeRed;
+    await nodeRed.stop();
+    age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 5 * 60_000);
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK, userDir, port });
+    run = new WatchRun(nodeRed);
+    const { severity, text } = await run.comes('backlog');
+    assert.equal(severity, 'warning');
+    assert.match(text, /have waited for the flow for over 5 minutes/);
+    await run.pulse();
+    await run.deploy(webhookFlow({}, ...watch()));
+    await run.goes('backlog');
+  });
+});
+
+/** Until there is no room on its disk. */
+function fill(file: string): void {
+  try {
+    for (;;) fs.appendFileSync(file, Buffer.alloc(4096));
+  } catch {
+    // It is full.
+  }
+}
+
+/** As if the file had been open for so much longer. */
+function age(file: string, ms: number): void {
+  const database = new DatabaseSync(file);
+  database.exec(`UPDATE meta SET value = CAST(CAST(value AS INTEGER) + ${ms} AS TEXT) WHERE name = 'clock'`);
+  database.close();
+}

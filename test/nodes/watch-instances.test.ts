@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
+import { DatabasePair } from '../support/cluster/database-pair';
+import { freePort, NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { sharedFlow } from '../support/node-red/shared-flow';
+import { watch, WatchRun } from '../support/node-red/watch-run';
+import { needs } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
+
+describe('a watch of two Node-RED on one inbox in PostgreSQL', () => {
+  let database: DatabasePair;
+  let first: NodeRed;
+  let second: NodeRed;
+  let runs: [WatchRun, WatchRun];
+
+  before(async function () {
+    needs(this, 'postgres');
+    database = await DatabasePair.start();
+    [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
+    runs = [new WatchRun(first, false), new WatchRun(second, false)];
+  });
+  after(async () => {
+    await first?.stopAndRemove();
+    await second?.stopAndRemove();
+    await database?.remove();
+  });
+
+  function flow(
+    instanceName: string,
+    webhook: Record<string, unknown> = {},
+    ...further: FlowNode[]
+  ): FlowNode[] {
+    return sharedFlow(database.connection, { inbox: { instanceName }, webhook }, ...watch(), ...further);
+  }
+
+  /** How often each has told of a finding that has come. */
+  const told = (what: string): number[] =>
+    runs.map(
+      ({ verdicts }) => verdicts.filter(({ findings }) => findings.some((each) => each.what === what)).length,
+    );
+  const last = (): string[][] => runs.map(({ kinds }) => kinds);
+
+  it('pulses at each, by name', async () => {
+    await Promise.all([runs[0].deploy(flow('one')), runs[1].deploy(flow('two'))]);
+    await Promise.all(runs.map((run) => run.pulse()));
+    assert.deepEqual(
+      runs.map(({ pulses }) => pulses.at(-1)?.['instance']),
+      ['one', 'two'],
+    );
+  });
+
+  it('tells once what one of them alone sees, holds both pulses, and tells the end where that one is dead', async () => {
+    const port = await freePort();
+    const other = http.createServer().listen(port, '127.0.0.1');
+    await once(other, 'listening');
+    const listener = {
+      id: 'listener',
+      type: 'rvm-listener',
+      port: String(port),
+      host: '127.0.0.1',
+      tls: '',
+      proxies: '',
+    };
+    for (const run of runs) run.begin();
+    await first.deploy(flow('one', { listener: 'listener' }, listener));
+    await eventually(() => last().flat().includes('listener-down'), 'the finding');
+    // Whoever has written it down has told it.
+    await eventually(async () => {
+      const before = runs.map(({ pulses }) => pulses.length);
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      return runs.every(({ pulses }, index) => pulses.length === before[index]);
+    }, 'both pulses to end');
+    assert.equal(
+      told('listener-down').reduce((sum, count) => sum + count),
+      1,
+    );
+    await first.stop('SIGKILL');
+    await eventually(
+      () => runs[1].verdicts.at(-1)?.ok === true,
+      'the end, told by the one that never saw it',
+    );
+    await runs[1].pulse();
+    other.close();
+  });
+
+  it('finds that no standby has what is acknowledged, once it was taken over, until there is a new one', async () => {
+    runs[1].begin();
+    await database.failOver();
+    const { severity, text } = await runs[1].comes('no-standby');
+    assert.equal(severity, 'fault');
+    assert.match(text, /on one database server alone/);
+    await database.renewStandby();
+    await runs[1].goes('no-standby');
+    await runs[1].pulse();
+  });
+});
