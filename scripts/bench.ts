@@ -8,6 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { requestsOfADay } from '../bench/day';
+import { deathOfService } from '../bench/death-of-service';
 import { refreshBlocks } from '../bench/event-loop';
 import { firstAlarmAfterRestart } from '../bench/first-alarm';
 import { firstLoad } from '../bench/first-load';
@@ -49,6 +50,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  B16: deathOfService,
   P1: rateToBareTable,
   P2: rateToSqlite,
   P3: rateInPostgres,
