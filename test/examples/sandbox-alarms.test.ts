@@ -13,7 +13,7 @@ const REACHING_OUT: Record<string, readonly string[]> = {
   '03': ['plc'],
   '04': ['plc'],
   '05': ['receiver'],
-  '06': ['out-state', 'out-event'],
+  '06': ['out-state', 'out-last'],
   '07': ['mail', 'picture', 'clip'],
   '08': ['alarm', 'ptz'],
   '16': ['alarm', 'guard'],
@@ -34,15 +34,22 @@ const CLOUD = 'rvm-example-03-cloud';
 function flowOf(digits: string): FlowNode[] {
   const id = (name: string): string => `rvm-example-${digits}-${name}`;
   const asProbe = (node: FlowNode, name: string): FlowNode => ({ ...probe(name, id('tab')), id: node.id });
+  // It settles what it gets, as if that had arrived.
+  const asExit = (node: FlowNode): FlowNode => ({
+    id: node.id,
+    type: 'rvm-settle',
+    z: node.z,
+    x: 0,
+    y: 0,
+    wires: [[`leaves ${node.id}`], [`leaves ${node.id}`]],
+  });
   const leaves = new Set(REACHING_OUT[digits]?.map(id));
   return withChanges(example(digits), {
     [id('station')]: { cloud: CLOUD },
-    // What a probe has swallowed comes again soon.
-    [id('webhook')]: { redeliverAfter: 2 },
   })
     .filter((node) => !FOREIGN.includes(node.type) && (node.type !== 'rvm-cloud' || node.id === CLOUD))
     .map((node) => {
-      if (leaves.has(node.id)) return asProbe(node, `leaves ${node.id}`);
+      if (leaves.has(node.id)) return asExit(node);
       return node.id === id('held') ? asProbe(node, `held ${digits}`) : node;
     });
 }
@@ -58,15 +65,16 @@ describe('alarms of the sandbox and the examples that reach out', () => {
     y: 0,
     wires: [['listed'], []],
   };
+  const exits = DIGITS.flatMap((digits) =>
+    (REACHING_OUT[digits] ?? []).map((name) => `rvm-example-${digits}-${name}`),
+  );
   const flow = [
     ...DIGITS.flatMap(flowOf),
     ...entrance('ask', 'open').map((node) => ({ ...node, z: tab })),
     open,
     probe('listed', tab),
+    ...exits.map((exit) => probe(`leaves ${exit}`, tab)),
   ];
-  const exits = DIGITS.flatMap((digits) =>
-    (REACHING_OUT[digits] ?? []).map((name) => `rvm-example-${digits}-${name}`),
-  );
   let nodeRed: NodeRed;
   let sandbox: SandboxOfExample;
 

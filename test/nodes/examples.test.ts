@@ -53,10 +53,10 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(await numberIn(bytesOf(msg.payload)), eventSecond(msg));
     });
 
-    it('03: the URL beside an alarm plays, and shows the second of the event in its first picture', async function () {
+    it('05: the URL beside an alarm plays, and shows the second of the event in its first picture', async function () {
       needs(this, 'ffmpeg');
-      const often = { 'rvm-example-03-cloud': { sandboxEvents: 30 } };
-      const nodes = example('03', { 'rvm-example-03-video': 'video' });
+      const often = { 'rvm-example-05-cloud': { sandboxEvents: 30 } };
+      const nodes = example('05', { 'rvm-example-05-video': 'video' });
       await nodeRed.deploy(nodes.map((node) => ({ ...node, ...often[node.id as keyof typeof often] })));
       await letSandboxOut(nodeRed, nodes);
       const video = await nodeRed.message('video');
