@@ -1,15 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { RvmError } from '../../error';
-import { isBusy } from '../folder-lock';
-import { INBOX_FILE, SPILL_FOLDER } from '../inbox-settings';
-import { holdsMessages } from '../spill/spill-folder';
-import { SPILL_REGISTER, SpillRegister } from '../spill/spill-register';
-import { alone, InUseError } from '../sqlite/alone';
-import { faultText, isMisread } from '../sqlite/fault';
-import { DamagedError } from '../sqlite/open';
-import { isLogDamaged } from '../sqlite/salvage/log-frames';
-import { isInUse, isSalvaging } from '../sqlite/salvage/salvage';
+import { INBOX_FILE } from '../inbox-settings';
+import { spilledBeside } from '../spill/spilled-beside';
+import { offlineFault, openOffline } from '../sqlite/open-offline';
 import { MOVED, SourceFile } from './source-file';
 
 /**
@@ -35,26 +29,15 @@ export async function openSource(folder: string): Promise<SourceFile | undefined
 
 /** What failed while the file was read, as a user should know it. */
 export function readingFailed(error: unknown, folder: string): RvmError {
-  if (isBusy(error)) {
-    return unmovable(`Node-RED has the inbox in ${folder}: stop it, and run this again`);
-  }
-  if (isMisread(error)) return damaged(folder);
-  return unmovable(faultText(error));
+  return unmovable(offlineFault(error, folder));
 }
 
 function open(folder: string, file: string): SourceFile {
   try {
-    return alone(file, () => openAlone(file));
+    return openOffline(file, () => new SourceFile(file));
   } catch (error) {
     throw readingFailed(error, folder);
   }
-}
-
-/** The log is read before SQLite opens it, which would leave out what it cannot read, without a word. */
-function openAlone(file: string): SourceFile {
-  if (isInUse(file)) throw new InUseError('another process has the file');
-  if (isSalvaging(file) || isLogDamaged(file)) throw new DamagedError('its log');
-  return new SourceFile(file);
 }
 
 function wasMoved(folder: string): boolean {
@@ -65,18 +48,10 @@ function wasMoved(folder: string): boolean {
 
 /** What waits beside the file would be left behind. */
 async function refuseSpilled(folder: string): Promise<void> {
-  const register = new SpillRegister(path.join(folder, SPILL_REGISTER));
-  for (const each of new Set([path.join(folder, SPILL_FOLDER), ...register.read()])) {
-    if (!(await holdsMessages(each))) continue;
-    throw unmovable(
-      `messages wait in ${each} that are not in the file yet: start Node-RED, wait until the inbox says that they are read back, stop it, and run this again`,
-    );
-  }
-}
-
-function damaged(folder: string): RvmError {
-  return unmovable(
-    `the file in ${folder} is damaged: start Node-RED once, which salvages it, stop it, and run this again`,
+  const spilled = await spilledBeside(folder);
+  if (spilled === undefined) return;
+  throw unmovable(
+    `messages wait in ${spilled} that are not in the file yet: start Node-RED, wait until the inbox says that they are read back, stop it, and run this again`,
   );
 }
 

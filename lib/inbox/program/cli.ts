@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import { RvmError, type RvmErrorCode } from '../../error';
 import { HELP, readCommandLine, type ProgramRequest } from './command-line';
+import { runExport } from './export-command';
 import { runMove } from './move-command';
 import { printableSchema } from './sql-command';
 
@@ -21,6 +22,7 @@ const terminal = {
 
 async function run(request: ProgramRequest): Promise<void> {
   if (request.name === 'move') return runMove(request, terminal);
+  if (request.name === 'export') return runExport(request, terminal, process.stdout);
   process.stdout.write(request.name === 'sql' ? printableSchema(request) : HELP);
 }
 
@@ -29,9 +31,15 @@ async function main(): Promise<void> {
     const readText = (file: string): string => fs.readFileSync(file, 'utf8');
     await run(readCommandLine(process.argv.slice(2), process.env, readText));
   } catch (error) {
+    // Whoever read the output has seen enough, as `head` has.
+    if (isBrokenPipe(error)) return;
     terminal.tell(`rvm-inbox: ${error instanceof Error ? error.message : 'unknown fault'}`);
     process.exitCode = exitCodeOf(error);
   }
+}
+
+function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
 void main();

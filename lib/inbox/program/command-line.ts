@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
 import { RvmError } from '../../error';
+import { readTime } from '../../time';
 
 /** What the command line asks for. */
-export type ProgramRequest = { name: 'help' } | SqlRequest | MoveRequest;
+export type ProgramRequest = { name: 'help' } | SqlRequest | MoveRequest | ExportRequest;
 
 export interface SqlRequest {
   name: 'sql';
@@ -22,6 +23,20 @@ export interface MoveRequest {
   tls: string;
 }
 
+export interface ExportRequest {
+  name: 'export';
+  /** The folder of an inbox that is a file, or the connection of one in PostgreSQL. */
+  source: { folder: string } | { url: string };
+  schema: string;
+  /** As of a `MoveRequest`. */
+  tls: string;
+  /** Received at or after this time, and before that one, in milliseconds since 1970. */
+  since: number;
+  until: number;
+  /** Absent for the output of the program. */
+  out?: string;
+}
+
 /** Where a connection stands that nobody should see on a command line. */
 const VARIABLE = 'RVM_INBOX_URL';
 
@@ -34,6 +49,10 @@ const OPTIONS = {
   to: TEXT,
   'to-file': TEXT,
   tls: TEXT,
+  folder: TEXT,
+  url: TEXT,
+  'url-file': TEXT,
+  out: TEXT,
 } as const;
 type Values = ReturnType<typeof parseStrictly>['values'];
 
@@ -41,6 +60,7 @@ type Values = ReturnType<typeof parseStrictly>['values'];
 const COMMANDS: Readonly<Record<string, readonly (keyof Values)[]>> = {
   sql: ['schema', 'role'],
   move: ['from', 'to', 'to-file', 'schema', 'tls'],
+  export: ['folder', 'url', 'url-file', 'schema', 'tls', 'from', 'to', 'out'],
 };
 
 export const HELP = `rvm-inbox: what an inbox needs beside Node-RED.
@@ -60,6 +80,16 @@ rvm-inbox move [options]    moves the inbox of a file into PostgreSQL, while no 
   --tls verify              verify = with the certificate authorities of the machine, off = without TLS,
                             else a file in PEM form with the certificate authorities to trust
 
+rvm-inbox export [options]  writes the events of a period with all that became of each, as CSV: one line for each step
+  --folder FOLDER           the folder of an inbox that is a file; no Node-RED must use it meanwhile
+  --url URL                 or an inbox in PostgreSQL, which Node-RED may use meanwhile: as --to of move
+  --url-file FILE           a file that holds nothing but this URL
+                            with none of the three, the environment variable ${VARIABLE} holds it
+  --schema rvm, --tls verify  as of move
+  --from TIME               received at or after this time, ISO 8601, without a zone UTC; without it from the beginning
+  --to TIME                 and before this one; without it to the end
+  --out FILE                a new file, which its owner alone may read; without it the CSV is printed
+
 rvm-inbox --help            this text
 
 Exit code: 0 = done, 1 = it failed, 2 = the command line cannot be used.
@@ -77,14 +107,15 @@ export function readCommandLine(
   const { values, positionals } = parse(argv);
   const [command, ...rest] = positionals;
   if (values.help === true || (command === undefined && argv.length === 0)) return { name: 'help' };
-  if (command === undefined) throw unusable('What is to be done is missing: sql or move');
+  if (command === undefined) throw unusable('What is to be done is missing: sql, move or export');
   // What was given is not shown: it may be a connection in the wrong place.
   const known = COMMANDS[command];
-  if (known === undefined) throw unusable('There is no such command, only sql and move');
+  if (known === undefined) throw unusable('There is no such command, only sql, move and export');
   if (rest.length > 0) throw unusable(`${command} takes options alone`);
   const [foreign] = Object.keys(values).filter((name) => !known.some((option) => option === name));
   if (foreign !== undefined) throw unusable(`${command} has no option --${foreign}`);
-  return command === 'sql' ? sqlRequest(values) : moveRequest(values, env, readText);
+  if (command === 'sql') return sqlRequest(values);
+  return command === 'move' ? moveRequest(values, env, readText) : exportRequest(values, env, readText);
 }
 
 function sqlRequest({ schema, role }: Values): SqlRequest {
@@ -111,22 +142,69 @@ function moveRequest(
   };
 }
 
+function exportRequest(
+  values: Values,
+  env: Readonly<Record<string, string | undefined>>,
+  readText: (file: string) => string,
+): ExportRequest {
+  const { folder, url, 'url-file': file, schema, tls, out } = values;
+  if (folder !== undefined && (url !== undefined || file !== undefined))
+    throw unusable('--folder excludes --url and --url-file');
+  const asked = { text: url, file, names: ['--url', '--url-file'] } as const;
+  const source =
+    folder === undefined
+      ? { url: connectionOf(asked, env, readText, '--folder, --url') }
+      : { folder: nameOf('--folder', folder) };
+  return {
+    name: 'export',
+    source,
+    schema: nameOf('--schema', schema ?? 'rvm'),
+    tls: tls ?? 'verify',
+    since: timeOf('--from', values.from) ?? 0,
+    until: timeOf('--to', values.to) ?? Number.MAX_SAFE_INTEGER,
+    ...(out !== undefined && { out: nameOf('--out', out) }),
+  };
+}
+
+function timeOf(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = readTime(text);
+  if (time === undefined) throw unusable(`${option} is no time such as 2026-03-04 or 2026-03-04T05:06:07Z`);
+  return time.getTime();
+}
+
 function connectionIn(
   { to, 'to-file': file }: Values,
   env: Readonly<Record<string, string | undefined>>,
   readText: (file: string) => string,
 ): string {
-  if (to !== undefined && file !== undefined) throw unusable('--to and --to-file exclude each other');
-  const text = (file === undefined ? (to ?? env[VARIABLE]) : textIn(file, readText))?.trim() ?? '';
-  if (text === '') throw unusable(`The connection is missing: --to, --to-file or the variable ${VARIABLE}`);
+  return connectionOf({ text: to, file, names: ['--to', '--to-file'] }, env, readText, '--to');
+}
+
+/** @param instead what else may be given */
+function connectionOf(
+  {
+    text: given,
+    file,
+    names: [name, fileName],
+  }: { text: string | undefined; file: string | undefined; names: readonly [string, string] },
+  env: Readonly<Record<string, string | undefined>>,
+  readText: (file: string) => string,
+  instead: string,
+): string {
+  if (given !== undefined && file !== undefined) throw unusable(`${name} and ${fileName} exclude each other`);
+  const found = file === undefined ? (given ?? env[VARIABLE]) : textIn(fileName, file, readText);
+  const text = found?.trim() ?? '';
+  if (text === '')
+    throw unusable(`The connection is missing: ${instead}, ${fileName} or the variable ${VARIABLE}`);
   return text;
 }
 
-function textIn(file: string, readText: (file: string) => string): string {
+function textIn(option: string, file: string, readText: (file: string) => string): string {
   try {
     return readText(file);
   } catch {
-    throw unusable(`The file of --to-file cannot be read: ${file}`);
+    throw unusable(`The file of ${option} cannot be read: ${file}`);
   }
 }
 

@@ -1,10 +1,9 @@
-import fs from 'node:fs';
 import path from 'node:path';
-import { RvmError } from '../../error';
 import { counted } from '../../counted';
 import { moveInbox, type Moved } from '../moving/move-inbox';
-import { connectionTitle, readConnection, type ConnectionChoices } from '../postgres/connection-settings';
+import { connectionTitle, readConnection } from '../postgres/connection-settings';
 import type { MoveRequest } from './command-line';
+import { tlsOf } from './tls-option';
 
 /** Where a program writes: what it was asked for, and what happens meanwhile. Lines without their ends. */
 export interface Terminal {
@@ -52,15 +51,6 @@ class Telling {
 
   end(): void {
     clearInterval(this.#silence);
-  }
-}
-
-function tlsOf(choice: string): ConnectionChoices['tls'] {
-  if (choice === 'verify' || choice === 'off') return choice;
-  try {
-    return { ca: fs.readFileSync(choice) };
-  } catch {
-    throw new RvmError('BAD_INPUT', `The file of --tls cannot be read: ${choice}. See rvm-inbox --help.`);
   }
 }
 

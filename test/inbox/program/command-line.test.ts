@@ -55,8 +55,23 @@ describe('the command line of rvm-inbox', () => {
     for (const request of [ofFile, ofVariable]) assert.equal('to' in request && request.to, URL);
   });
 
+  it('exports all of an inbox unless a period is named, of a folder or of a database', () => {
+    const all = { since: 0, until: Number.MAX_SAFE_INTEGER };
+    const rest = { name: 'export', schema: 'rvm', tls: 'verify' };
+    assert.deepEqual(read('export --folder inbox'), { ...rest, ...all, source: { folder: 'inbox' } });
+    const period = read(`export --url ${URL} --from 2026-03-04 --to 2026-03-04T05:00:00+01:00 --out x.csv`);
+    const [since, until] = [Date.UTC(2026, 2, 4), Date.UTC(2026, 2, 4, 4)];
+    assert.deepEqual(period, { ...rest, source: { url: URL }, since, until, out: 'x.csv' });
+  });
+
   const refused: [line: string, reason: RegExp][] = [
-    ['copy', /^There is no such command, only sql and move\. See rvm-inbox --help\.$/],
+    ['export --folder inbox --url x', /^--folder excludes --url and --url-file/],
+    [
+      'export --folder inbox --from yesterday',
+      /^--from is no time such as 2026-03-04 or 2026-03-04T05:06:07Z/,
+    ],
+    ['export --to-file x', /^export has no option --to-file/],
+    ['copy', /^There is no such command, only sql, move and export\. See rvm-inbox --help\.$/],
     [URL, /^There is no such command/],
     ['--schema rvm', /^What is to be done is missing/],
     ['sql extra', /^sql takes options alone/],
