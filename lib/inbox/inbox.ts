@@ -4,7 +4,7 @@ import type { InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 import type { Actor, Finding, HistoryEntry, Verdict } from './history';
 import type { Slots } from './slot';
-import type { TallyQuery, TallyRow } from './tally';
+import type { ListedState, TallyQuery, TallyRow } from './tally-rows';
 
 export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 
@@ -102,8 +102,7 @@ export type Settlement = (
 export type MessageState = 'received' | 'leased' | 'delivered' | 'dead' | 'conflict' | 'stale' | 'other';
 
 export interface ListQuery {
-  /** `open`: received and leased. `settled`: delivered. `dead`: dead, conflict and stale, unless dismissed. */
-  state: 'open' | 'settled' | 'dead' | 'all';
+  state: ListedState;
   /** Received at or after this time, in milliseconds since 1970. */
   since?: number;
   /** Of one alarm alone; then of any state. */

@@ -23,7 +23,8 @@ import type { Settling } from './settling';
 import type { ChangedSlots, SlotOutcome, SlotWrite } from './slot';
 import type { PatientReading } from './patient-reading';
 import type { AnyStore } from './store/port';
-import { tallyOf, type TallyQuery, type TallyRow } from './tally';
+import { tallyOf } from './tally';
+import type { TallyQuery, TallyRow } from './tally-rows';
 
 /** What an inbox consists of, whichever store is behind it. */
 export interface InboxParts {

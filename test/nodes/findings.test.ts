@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { HistoryEntry } from '../../lib/inbox/history';
-import type { TallyRow } from '../../lib/inbox/tally';
+import type { TallyRow } from '../../lib/inbox/tally-rows';
 import { act, tokenOf, USERS } from '../support/editor/editor-questions';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';

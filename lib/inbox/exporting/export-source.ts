@@ -1,5 +1,6 @@
 import { RvmError } from '../../error';
-import type { PageOfMessages, PageQuery } from '../store/page';
+import type { PageOfMessages } from '../store/page';
+import type { PageQuery } from '../store/page-query';
 
 /** An inbox whose events are read, and nothing else. */
 export interface ExportSource {

@@ -1,5 +1,6 @@
 import type { ListQuery } from '../inbox';
-import type { PageOfMessages, PageQuery } from '../store/page';
+import type { PageOfMessages } from '../store/page';
+import type { PageQuery } from '../store/page-query';
 import type { StoredMessage } from '../store/protocol';
 import type { Bodies } from './bodies';
 import type { HistoryTable } from './history-table';

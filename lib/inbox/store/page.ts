@@ -1,25 +1,5 @@
-import type { ListQuery } from '../inbox';
+import type { PageQuery, PlaceInTime } from './page-query';
 import type { StoredMessage } from './protocol';
-
-/** A page of the messages of a period, in the order of their receipt. */
-export interface PageQuery {
-  state: ListQuery['state'];
-  /** Received at or after this time, and before that one, in milliseconds since 1970. */
-  since: number;
-  until: number;
-  /** The last of the page before. */
-  after?: PlaceInTime;
-  limit: number;
-  /** With bodies, as far as there is room: what comes without is to be asked for with the next page. */
-  bodies: boolean;
-  /** With what has become of each beyond its usual course. */
-  steps: boolean;
-}
-
-export interface PlaceInTime {
-  received: number;
-  sequence: number;
-}
 
 /** A message, and the alarm of an event that has one. */
 export type PagedMessage = StoredMessage & { alarm?: string };

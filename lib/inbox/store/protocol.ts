@@ -2,7 +2,7 @@ import type { Warning } from '../../message/warnings';
 import type { Verdict } from '../history';
 import type { InstanceRow, ListQuery, MessageState } from '../inbox';
 import type { InboxFigures } from '../inbox-figures';
-import type { PageOfMessages, PageQuery } from './page';
+import type { PageQuery } from './page-query';
 import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { Course, NotedStep } from './step';
 
@@ -209,7 +209,7 @@ export interface StoreCalls {
   stateOf: { take: string; give: MessageState | undefined };
   list: { take: ListQuery; give: StoredMessage[] };
   /** The next messages of a period, oldest first. */
-  page: { take: PageQuery; give: PageOfMessages };
+  page: { take: PageQuery; give: (StoredMessage & { alarm?: string })[] };
   /** Takes in what was kept beside the inbox; nothing where it has done so already. By how many more, or fewer, wait now. */
   bring: { take: Brought; give: number };
   /** Whether a message is known; read only, so that a full disk can answer. */

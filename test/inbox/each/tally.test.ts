@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Verdict } from '../../../lib/inbox/history';
-import { mergedRows, type TallyQuery, type TallyRow } from '../../../lib/inbox/tally';
+import { mergedRows } from '../../../lib/inbox/tally';
+import type { TallyQuery, TallyRow } from '../../../lib/inbox/tally-rows';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { eventually } from '../../support/time/patience';
