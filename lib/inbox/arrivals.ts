@@ -5,7 +5,7 @@ import type { Acceptance } from './inbox';
 import { Looks } from './spill/looks';
 import type { EventQueues } from './queue/event-queues';
 import type { Spells } from './spill/spells';
-import type { AcceptedBeside } from './spill/spill-store';
+import type { AcceptedBeside } from './spill/spill-store-work';
 import { warningsOf } from './spill/spilled-message';
 import type { Spilling } from './spill/spilling';
 import type { StoreHealth } from './store-health';

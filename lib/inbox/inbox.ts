@@ -3,9 +3,11 @@ import type { RvmEvent } from '../event';
 import type { InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 import type { Actor, Finding, HistoryEntry, Verdict } from './history';
+import type { QuarantinedMessage, QuarantineSum } from './quarantined';
 import type { Slots } from './slot';
 import type { ListedState, TallyQuery, TallyRow } from './tally-rows';
 
+export type { QuarantinedMessage, QuarantineSum } from './quarantined';
 export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 
 /** What became of a message handed to the inbox. */
@@ -144,33 +146,6 @@ export interface MessageList {
   messages: ListedMessage[];
   /** `STORE_FAILED`: why what the inbox holds is missing; absent where all are there. */
   fault?: RvmError;
-}
-
-/** A message that nothing proved, kept for the day on which the phrase is corrected. Holds no token in clear. */
-export interface QuarantinedMessage {
-  endpointId: string;
-  /** ISO 8601, UTC, with `Z`. */
-  receivedTime: string;
-  remoteAddress?: string;
-  /** The values of all `Authorization` lines. */
-  authorization: readonly string[];
-  /** HMAC of the token under a key of this inbox; absent where there was none. */
-  tokenDigest?: string;
-  /** Why nothing proved it; absent where that was not kept. */
-  reason?: string;
-  /** The bytes as received, with any token blanked. */
-  body: Uint8Array;
-}
-
-/** What is quarantined at an endpoint, and of whom the newest message came. */
-export interface QuarantineSum {
-  endpointId: string;
-  count: number;
-  lastId: number;
-  /** ISO 8601, UTC, with `Z`. */
-  lastTime: string;
-  lastAddress?: string;
-  lastReason?: string;
 }
 
 /** An instance of Node-RED that shares an inbox. */

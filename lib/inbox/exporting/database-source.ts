@@ -27,11 +27,11 @@ export async function openDatabaseSource(settings: ConnectionSettings): Promise<
   const paging = new Paging(tablesOf(settings.schema));
   return {
     page: async (take) => {
-      const { statement, values, read } = paging.page({ id: 0, name: 'page', take });
+      const step = paging.page({ id: 0, name: 'page', take });
       const rows = await session
-        .transaction(() => [session.run(SETTINGS_STEP.statement), session.run(statement, values)])
+        .transaction(() => [session.run(SETTINGS_STEP.statement), session.run(step.statement, step.values)])
         .catch(failed);
-      const [reply] = read?.(rows[1] ?? []) ?? [];
+      const [reply] = step.read?.(rows[1] ?? []) ?? [];
       return (reply?.give ?? []) as PageOfMessages;
     },
     close,

@@ -43,7 +43,6 @@ export type KeyName = (typeof KEYS)[number];
 
 /** Between the name of a file that was moved and the time of that. */
 export const MOVED = '.moved-';
-
 /** By which a file is known where it was moved to. */
 const MOVE_ID = 'move-id';
 /** What is read in one go, in messages, and in bytes of their bodies. */

@@ -5,7 +5,8 @@ import type { Frame } from './frame';
 import type { Segment } from './segment';
 import { SpillJournal, type SpillJournalOptions } from './spill-journal';
 import type { ReadSegment } from './spill-folder';
-import { SpillStore, type SpillStoreWork } from './spill-store';
+import { SpillStore } from './spill-store';
+import type { SpillStoreWork } from './spill-store-work';
 import type { SpilledMessage } from './spilled-message';
 
 /** The end of an event that is in the inbox, which it could not be told. */

@@ -6,6 +6,8 @@ import type { PageQuery } from './page-query';
 import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { Course, NotedStep } from './step';
 
+export type { Opened, Salvaged, SlowBatch, UnsafeSetting, StoreWarning } from './news';
+
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {
   station: string;
@@ -261,52 +263,3 @@ export type LocalCall = Exclude<CallName, 'tellHolder' | 'instances'>;
 export type SharedCall = Exclude<CallName, 'bring' | 'look'>;
 /** And whichever it is. */
 export type AnyCall = LocalCall & SharedCall;
-
-/** What is known of a store once it is open. */
-export interface Opened {
-  /** By endpoint: events that wait. */
-  waiting: Record<string, number>;
-  /** Where the file is not the one that was open here before: `older`, for a backup was put back; `anew`, for it was gone. */
-  restored: false | 'older' | 'anew';
-  /** Milliseconds since ids were lost with a part of the file, by its clock; absent where none were. */
-  idsLostSince?: number;
-}
-
-/** What was salvaged of a damaged file: so many open events, ids of others, and bodies of those. */
-export interface Salvaged {
-  open: number;
-  ids: number;
-  rest: number;
-  /** Under which name the damaged file is kept. */
-  file: string;
-}
-
-/** What a batch that took long spent its time on, in milliseconds: the work on the file, and the sync that makes it durable. */
-export interface SlowBatch {
-  work: number;
-  sync: number;
-}
-
-/** Settings of a database with which it is less durable than an inbox should be. */
-export type UnsafeSetting =
-  /** Commits are not on its disk when they are answered; the inbox asks for that all the same. */
-  | 'synchronous-commit-off'
-  /** When data reaches the disk is left to the system: a loss of power can lose or damage all of it. */
-  | 'fsync-off'
-  /** A loss of power can damage what is written at that moment. */
-  | 'full-page-writes-off'
-  /** Several servers are named, and commits wait for none of the standbys: the death of the primary loses the latest of them. */
-  | 'standby-not-waited-for';
-
-/**
- * `epoch-lost`: others took this instance for dead, after `stood` milliseconds without a beat that was answered. `taken-over`: an
- * instance of this name is dead, and so many events that it had leased wait again.
- */
-export type StoreWarning =
-  | { kind: 'volatile' | 'network'; fileSystem: string }
-  | { kind: 'disk-low'; freeBytes: number }
-  | { kind: 'reserve-used' }
-  | { kind: 'unsafe'; what: UnsafeSetting }
-  | { kind: 'epoch-lost'; stood: number }
-  | { kind: 'taken-over'; name: string; count: number }
-  | ({ kind: 'salvaged' } & Salvaged);

@@ -73,7 +73,8 @@ describe('an inbox that was moved', () => {
   it('has what became of each, and what people found of it', async () => {
     fillWithAll();
     const query = { state: 'all', history: true, limit: 100 } as const;
-    const [{ deliveryId = '' } = {}] = stand.file.ask('list', { ...query, state: 'settled' });
+    const [settled] = stand.file.ask('list', { ...query, state: 'settled' });
+    const deliveryId = settled?.deliveryId ?? '';
     const step = { time: 1, step: 'verdict', verdict: 'false', note: 'a \u0000 cat', by: 'Anna' } as const;
     stand.file.ask('note', { deliveryId, step });
     const historiesOf = (rows: readonly StoredMessage[]): unknown[] =>

@@ -63,12 +63,10 @@ describe('rvm-inbox export', () => {
   function assertNoon(csv: string): void {
     assert.ok(csv.startsWith(`${HEAD}\r\n`));
     const noon = rows(csv, 'noon');
-    assert.deepEqual(noon.map(({ step }) => step).toSorted(), [
-      'delivered',
-      'received',
-      'settled',
-      'verdict',
-    ]);
+    assert.deepEqual(
+      new Set(noon.map(({ step }) => step)),
+      new Set(['received', 'delivered', 'settled', 'verdict']),
+    );
     const of = (name: string): Record<string, string> => noon.find(({ step }) => step === name) ?? {};
     const { time, station, class: kind, alarmId, state, from, proof } = of('received');
     assert.deepEqual(
