@@ -46,7 +46,7 @@ function offerStations(): void {
     .map(({ key, name }) => {
       const box = $('<input type="checkbox">').val(key);
       list.append(
-        $('<label class="rvm-choice">').append(box, $('<span>').text(name || key), $('<code>').text(key)),
+        $('<label class="rvm-tick">').append(box, $('<span>').text(name || key), $('<code>').text(key)),
       );
       return box;
     });

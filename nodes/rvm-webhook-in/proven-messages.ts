@@ -1,7 +1,9 @@
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import { isSelfTest } from '../../lib/webhook/problem';
+import { isSelfTest, silentProblem, type Problem } from '../../lib/webhook/problem';
+import { loneStation } from '../../lib/webhook/proof/receiving-station';
 import { Silence } from '../../lib/webhook/silence';
+import type { ServedStations } from './served-stations';
 
 const HOUR = 60 * 60 * 1000;
 
@@ -11,8 +13,9 @@ export interface ProvenMessagesOptions {
   endpointId: string | undefined;
   /** Hours without any that are too many; 0 = none are. */
   silentAfter: number;
-  /** Told once each time that this begins. */
-  onSilent: () => void;
+  stations: Pick<ServedStations, 'all'>;
+  /** Told once each time that there were none for so long, with what the text of that names. */
+  tell: (problem: Problem, values: Record<string, string>) => void;
 }
 
 /** What the proven messages of a *webhook in* tell besides what is in them: that they come, and whose clock is wrong. */
@@ -20,7 +23,8 @@ export class ProvenMessages {
   readonly #silence: Silence | undefined;
   #isClockBehind: boolean | undefined;
 
-  constructor({ inbox, endpointId, silentAfter, onSilent }: ProvenMessagesOptions) {
+  constructor(private readonly options: ProvenMessagesOptions) {
+    const { inbox, endpointId, silentAfter } = options;
     this.#silence =
       endpointId === undefined
         ? undefined
@@ -28,7 +32,7 @@ export class ProvenMessages {
             place: inbox,
             endpointId,
             limit: silentAfter * HOUR,
-            onSilent,
+            onSilent: () => this.#tellSilence(),
             steady: () => performance.now(),
             now: Date.now,
           });
@@ -42,6 +46,11 @@ export class ProvenMessages {
   /** When the last one came, where that is too long ago. */
   get silentSince(): Date | 'unknown' | undefined {
     return this.#silence?.since;
+  }
+
+  /** Hours without any that are too many. */
+  get silentAfter(): number {
+    return this.options.silentAfter;
   }
 
   start(): void {
@@ -62,5 +71,10 @@ export class ProvenMessages {
     if (isSelfTest(record)) return;
     this.#silence?.proven();
     if ('warnings' in record && !record.sandbox) this.#isClockBehind = record.warnings.includes('clock-skew');
+  }
+
+  #tellSilence(): void {
+    const { stations, silentAfter, tell } = this.options;
+    tell(silentProblem(loneStation(stations.all), new Date()), { hours: String(silentAfter) });
   }
 }

@@ -3,13 +3,7 @@ import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import {
-  blockedProblem,
-  deadProblem,
-  silentProblem,
-  storeProblem,
-  type Problem,
-} from '../../lib/webhook/problem';
+import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
 import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
@@ -32,6 +26,7 @@ import {
 } from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
+import { chosenInbox } from './chosen-inbox';
 import { chosenServer } from './chosen-server';
 import { cutAlarms } from './cut-alarms';
 import { saysWhenHandled, silentAfterOf, termsOf } from './delivery-terms';
@@ -90,12 +85,18 @@ class WebhookIn implements DeployedWebhook {
     this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
     this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
     this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
-    this.#inboxNode = this.#findInboxNode();
+    this.#inboxNode = chosenInbox(RED, node, this.#properties);
     this.#claim = claimInbox(RED, this.#inboxNode?.place);
     this.#inbox = this.#claim.inbox;
     this.#endpoint = this.#open();
     this.#consumption = this.#endpoint && this.#consume(this.#endpoint.id);
-    this.#proven = this.#provenMessages();
+    this.#proven = new ProvenMessages({
+      inbox: this.#inbox,
+      endpointId: this.#endpoint?.id,
+      silentAfter: silentAfterOf(this.#properties),
+      stations: this.#stations,
+      tell: (problem, values) => this.#outputs.problem(problem, values),
+    });
     this.#sandboxEndpoints = new SandboxEndpoints(node.id);
     this.#selfTest = new OwnSelfTest({
       inbox: this.#inbox,
@@ -135,15 +136,7 @@ class WebhookIn implements DeployedWebhook {
   }
 
   health(): WebhookHealth {
-    return webhookHealth(this.#state(), {
-      stations: this.#stations.all.map(({ key }) => key),
-      isListening: this.server.loopbackOrigin() !== undefined,
-      listenerFault: this.server.fault?.(),
-      areRunning: this.#stations.areRunning,
-      isClockBehind: this.#proven.isClockBehind,
-      silentSince: this.#proven.silentSince,
-      silentAfter: silentAfterOf(this.#properties),
-    });
+    return webhookHealth(this.#state(), this.#stations, this.server, this.#proven);
   }
 
   /** @param removed the node is deleted or disabled */
@@ -166,15 +159,6 @@ class WebhookIn implements DeployedWebhook {
   #refuse(fault: StatusName): undefined {
     this.#fault = fault;
     this.node.error(this.RED._(`rvm-webhook-in.errors.${fault}`));
-  }
-
-  #findInboxNode(): InboxNode | undefined {
-    const id = textOf(this.#properties, 'inbox');
-    if (id === '') return undefined;
-    const node = this.RED.nodes.getNode(id) as InboxNode | null | undefined;
-    // The default one takes its place: better there than nowhere.
-    if (!node) this.node.error(this.RED._('rvm-webhook-in.errors.noInbox'));
-    return node ?? undefined;
   }
 
   #consume(endpointId: string): Consumption {
@@ -256,19 +240,6 @@ class WebhookIn implements DeployedWebhook {
     const { path } = this;
     if (path !== undefined)
       this.#sandboxEndpoints.tell(this.#stations.all, () => loopbackUrl(this.server, path));
-  }
-
-  #provenMessages(): ProvenMessages {
-    const silentAfter = silentAfterOf(this.#properties);
-    return new ProvenMessages({
-      inbox: this.#inbox,
-      endpointId: this.#endpoint?.id,
-      silentAfter,
-      onSilent: () => {
-        const problem = silentProblem(loneStation(this.#stations.all), new Date());
-        this.#outputs.problem(problem, { hours: String(silentAfter) });
-      },
-    });
   }
 
   #accepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {

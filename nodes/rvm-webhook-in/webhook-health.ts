@@ -1,3 +1,6 @@
+import type { WebhookServer } from '../support/webhook-server';
+import type { ProvenMessages } from './proven-messages';
+import type { ServedStations } from './served-stations';
 import type { WebhookState } from './webhook-status';
 
 /** What a *webhook in* says of itself to who looks after all of it. */
@@ -14,37 +17,29 @@ export interface WebhookHealth {
   silent: { hours: number; since: string } | 'unknown' | undefined;
 }
 
-/** What stands behind that, beside its status. */
-interface Circumstances {
-  stations: readonly string[];
-  /** Its server has a port. */
-  isListening: boolean;
-  listenerFault: string | undefined;
-  areRunning: boolean;
-  isClockBehind: boolean | undefined;
-  silentSince: Date | 'unknown' | undefined;
-  /** Hours. */
-  silentAfter: number;
-}
-
-export function webhookHealth(state: WebhookState, of: Circumstances): WebhookHealth {
-  const { stations, isClockBehind, silentSince, silentAfter: hours } = of;
+export function webhookHealth(
+  state: WebhookState,
+  stations: Pick<ServedStations, 'all' | 'areRunning'>,
+  server: WebhookServer,
+  { silentSince, silentAfter: hours, isClockBehind }: ProvenMessages,
+): WebhookHealth {
   return {
-    stations,
-    down: downOf(state, of),
+    stations: stations.all.map(({ key }) => key),
+    down: downOf(state, stations.areRunning, server),
     isUnproven: state.isUnproven,
     isClockBehind,
     silent: silentSince instanceof Date ? { hours, since: silentSince.toISOString() } : silentSince,
   };
 }
 
-function downOf(state: WebhookState, of: Circumstances): WebhookHealth['down'] {
-  if (of.listenerFault !== undefined) return { reason: of.listenerFault };
+function downOf(state: WebhookState, areRunning: boolean, server: WebhookServer): WebhookHealth['down'] {
+  const listenerFault = server.fault?.();
+  if (listenerFault !== undefined) return { reason: listenerFault };
   const { fault, unsetVariables, serverStatus, hasStations, mayJudge } = state;
   // A property that is wrong may keep nothing out.
   const isOut = fault !== undefined && fault !== 'wrongSetting';
   if (isOut || unsetVariables !== undefined || serverStatus !== undefined || !hasStations)
     return { reason: '' };
-  if (!of.areRunning || !of.isListening) return 'unknown';
+  if (!areRunning || server.loopbackOrigin() === undefined) return 'unknown';
   return mayJudge ? undefined : { reason: '' };
 }
