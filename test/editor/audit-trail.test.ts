@@ -100,6 +100,8 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
     const text = await steps(row).last().innerText();
     assert.match(text, /judged false alarm\nby: Night desk\n/);
     assert.ok(text.includes('A cat on the fence'));
+    const state = row.locator('.rvm-quiet').first();
+    await state.filter({ hasText: /delivered · signed · false alarm$/ }).waitFor();
     const isCut = `(() => {
       const sidebar = $('.rvm-sidebar').css({ width: '180px' })[0];
       const isCut = sidebar.scrollWidth > sidebar.clientWidth;
