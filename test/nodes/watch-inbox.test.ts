@@ -8,7 +8,7 @@ import { MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { cannotRun } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
-import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 
 const SETTLE: FlowNode = { id: 'settle', type: 'rvm-settle', z: 'tab', x: 0, y: 0, wires: [[], []] };
 
@@ -80,6 +80,27 @@ describe('a watch over an inbox', () => {
     await run.deploy(webhookFlow({}, ...watch()));
     await run.goes('backlog');
   });
+
+  it('leaves nothing behind once it is deleted, also while Node-RED does not run', async () => {
+    const flows = webhookFlow({}, ...watch());
+    const { userDir, port } = nodeRed;
+    const refused = webhookFlow({}, ...watch(), ...watch({ id: 'other' }).slice(0, 1));
+    await run.deploy(refused);
+    assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+    await run.comes('not-proven');
+    // Both have written it down.
+    await nodeRed.until(() => nodeRed.statuses('other').at(-1) === 'not proven', 'what the other one shows');
+    await run.deploy(flows);
+    await run.pulse();
+    await nodeRed.stop();
+    assert.deepEqual(ownersIn(userDir), ['watch:watch']);
+    const changed = webhookFlow({}, ...watch({ id: 'new' })).map(({ credentials: _kept, ...node }) => node);
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK, userDir, port, flows: changed });
+    run = new WatchRun(nodeRed);
+    await run.comes('not-proven');
+    await nodeRed.stop();
+    assert.deepEqual(ownersIn(userDir), ['watch:new']);
+  });
 });
 
 /** Until there is no room on its disk. */
@@ -89,6 +110,18 @@ function fill(file: string): void {
   } catch {
     // It is full.
   }
+}
+
+/** Those who keep something in the inbox. */
+function ownersIn(userDir: string): string[] {
+  const database = new DatabaseSync(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), {
+    readOnly: true,
+  });
+  const rows = database
+    .prepare('SELECT DISTINCT owner FROM slot WHERE value IS NOT NULL ORDER BY owner')
+    .all();
+  database.close();
+  return rows.map(({ owner }) => String(owner));
 }
 
 /** As if the file had been open for so much longer. */
