@@ -21,7 +21,7 @@ export function alarmStatus(RED: NodeAPI, shown: AlarmStateShown): NodeStatus {
   const isQuiet = shown.state.raised().length === 0;
   const [fault] = faults;
   const look = isQuiet && fault !== undefined ? fault : level;
-  const hints = shown.sharing > 1 ? [RED._('status.alarmShared', { count: shown.sharing })] : [];
+  const hints = shown.sharing > 1 ? [RED._('status.alarmShared', { nodes: shown.sharing })] : [];
   const texts = [level, ...faults].map(({ text = '' }) => (text.startsWith('status.') ? RED._(text) : text));
   if (texts.length + hints.length === 1) return level;
   const text = [...texts, ...hints].reduce((first, second) => RED._('status.joint', { first, second }));
