@@ -13,9 +13,12 @@ export class CountingNodeRed {
   static async start(
     count: number,
     flow: readonly FlowNode[],
-    options: StartOptions = {},
+    { rootSettings = '', ...options }: StartOptions & { rootSettings?: string } = {},
   ): Promise<CountingNodeRed> {
-    const nodeRed = await NodeRed.start({ ...options, settings: settings(count, options.settings) });
+    const nodeRed = await NodeRed.start({
+      ...options,
+      settings: rootSettings + settings(count, options.settings),
+    });
     // Credentials come with a deploy alone.
     await nodeRed.deploy(flow);
     return new CountingNodeRed(nodeRed, count);

@@ -29,6 +29,22 @@ export async function rateOnNodeRed(scale: Scale): Promise<Row[]> {
   return [rateRow('B1', "webhook in on Node-RED's server: events per second", against, comparison, 0.8)];
 }
 
+/** Where a built checkout of the package stands that keeps no history of events yet. */
+const FORMER = 'RVM_BENCH_FORMER';
+
+/** B14: B1 with metrics served and the history of each event kept, against a package that does neither. */
+export async function rateWithHistory(scale: Scale): Promise<Row[]> {
+  const former = process.env[FORMER];
+  const metrics = `rvmMetrics: { port: ${await freePort()}, host: '127.0.0.1' },`;
+  const comparison = await ratesOf(scale, {
+    ours: (events) => CountingNodeRed.start(events, webhookInFlow(), { rootSettings: metrics }),
+    other: (events) =>
+      CountingNodeRed.start(events, webhookInFlow(), former === undefined ? {} : { packageRoot: former }),
+  });
+  const against = former === undefined ? 'without metrics' : 'a version with neither';
+  return [rateRow('B14', 'B1 with metrics served and histories kept', against, comparison, 0.95)];
+}
+
 /** B1b: the same against a flow that is wired by hand, and keeps each event before it is answered. */
 export async function rateOfKeeping(scale: Scale): Promise<Row[]> {
   const comparison = await ratesOf(scale, {

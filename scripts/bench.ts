@@ -31,7 +31,7 @@ import { cpuOfClip } from '../bench/video/clip-cpu';
 import { memoryOfClip } from '../bench/video/clip-memory';
 import { liveView } from '../bench/video/live-view';
 import { manyClips } from '../bench/video/many-clips';
-import { rateOfKeeping, rateOnListener, rateOnNodeRed } from '../bench/webhook-rate';
+import { rateOfKeeping, rateOnListener, rateOnNodeRed, rateWithHistory } from '../bench/webhook-rate';
 import { buildIfStale, ROOT } from './build';
 
 const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
@@ -50,6 +50,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B11: footprint,
   B12: firstAlarmAfterRestart,
   B13: costOfProof,
+  B14: rateWithHistory,
   B16: deathOfService,
   P1: rateToBareTable,
   P2: rateToSqlite,

@@ -50,6 +50,8 @@ export interface StartOptions {
   embedded?: boolean;
   /** Its flow file names a type that is missing: the flows do not start. */
   waitsForTypes?: boolean;
+  /** A built checkout of the package in the place of this one. */
+  packageRoot?: string;
   /** A palette without this package. */
   withoutPackage?: boolean;
   /** Packages of others in its palette, of those in test/palette. */
@@ -80,7 +82,7 @@ export class NodeRed {
     const modules = path.join(userDir, 'node_modules');
     const own = path.join(modules, '@rvm', 'node-red-remote-monitoring');
     if (options.withoutPackage !== true && !fs.existsSync(own)) {
-      linkPackage(ROOT, own);
+      linkPackage(options.packageRoot ?? ROOT, own);
       fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
     }
     for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
