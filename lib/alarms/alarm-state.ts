@@ -24,8 +24,8 @@ export interface EventOutcome {
   reason?: HeldReason;
   /** Events that count so far, where it is held back until there are enough. */
   counted?: number;
-  /** False where a crash would lose what it did: it should come again. */
-  isDurable: boolean | Promise<boolean>;
+  /** Resolves with whether what it did outlasts a crash; else it should come again. To be asked only where that counts. */
+  isDurable: () => Promise<boolean>;
 }
 
 export interface AlarmStateOptions {
@@ -155,12 +155,23 @@ export class AlarmState {
       const { level } = judgement;
       if (this.#levels.isKnown(group, level)) return this.#taken(group, judgement);
       const by = judgement.outcome === 'raised' ? { event, json: json() } : undefined;
-      if (await this.#levels.change(group, level, by)) return outcomeOf(group, judgement, !group.isAhead);
+      if (await this.#levels.change(group, level, by)) return this.#outcome(group, judgement);
     }
   }
 
   #taken(group: Group, judgement: Judgement): EventOutcome {
-    return outcomeOf(group, judgement, this.#levels.take(group, judgement.level));
+    this.#levels.take(group, judgement.level);
+    return this.#outcome(group, judgement);
+  }
+
+  #outcome(group: Group, judgement: Judgement): EventOutcome {
+    const { name, level } = group;
+    const outcome = { group: name, raised: level.raised, isDurable: () => this.#levels.isDurable(group) };
+    if (judgement.outcome === 'extended') return { ...outcome, output: 'extended' };
+    if (judgement.outcome !== 'held') return { ...outcome, output: 'state' };
+    const { reason } = judgement;
+    if (reason !== 'count') return { ...outcome, output: 'held', reason };
+    return { ...outcome, output: 'held', reason, counted: judgement.level.counted.length };
   }
 
   #judge(group: Group, event: AlarmEvent): Judgement {
@@ -235,17 +246,4 @@ function tooManyGroups(): RvmError {
     'BAD_INPUT',
     'Too many groups are armed, disarmed or on test by themselves: arm or disarm all of them, without msg.group.',
   );
-}
-
-function outcomeOf(
-  { name, level }: Group,
-  judgement: Judgement,
-  isDurable: boolean | Promise<boolean>,
-): EventOutcome {
-  const outcome = { group: name, raised: level.raised, isDurable };
-  if (judgement.outcome === 'extended') return { ...outcome, output: 'extended' };
-  if (judgement.outcome !== 'held') return { ...outcome, output: 'state' };
-  const { reason } = judgement;
-  if (reason !== 'count') return { ...outcome, output: 'held', reason, isDurable: true };
-  return { ...outcome, output: 'held', reason, counted: judgement.level.counted.length };
 }

@@ -90,12 +90,15 @@ export class Levels {
     return this.#keeper.isKnown(group, level);
   }
 
-  /** A level of which the store needs no word takes its place. Gives whether it is durable. */
-  take(group: Group, level: Level): boolean | Promise<boolean> {
-    const isLater = level !== group.level;
+  /** A level of which the store needs no word takes its place. */
+  take(group: Group, level: Level): void {
+    if (level !== group.level && level.raised) this.#ends.extended(group);
     group.level = level;
-    if (isLater && level.raised) return this.#ends.extended(group);
-    return this.#ends.pending(group) ?? !group.isAhead;
+  }
+
+  /** Whether what is known of a group is durable, for one who waits for that. */
+  isDurable(group: Group): Promise<boolean> {
+    return this.#ends.isDurable(group);
   }
 
   /**

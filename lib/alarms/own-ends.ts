@@ -4,8 +4,9 @@ import type { SlotWrite } from './slots';
 import type { StoreLink } from './store-link';
 
 export const ENDS = 'ends/';
-/** Milliseconds between two writings: an extension is durable by then. */
+/** Milliseconds until an extension is durable by itself, and where an event waits for that to be settled. */
 const WRITE_EVERY = 1000;
+const WRITE_SOON = 50;
 /** Groups whose ends stand in one slot. */
 const IN_ONE = 500;
 
@@ -18,7 +19,8 @@ interface Part {
 interface Pending {
   groups: Set<Group>;
   written: Promise<boolean>;
-  begin: () => void;
+  /** Begins by then, in milliseconds from now. */
+  within: (pause: number) => void;
 }
 
 /**
@@ -29,6 +31,7 @@ export class OwnEnds {
   readonly #parts: Part[] = [];
   readonly #partOf = new Map<Group, Part>();
   #pending: Pending | undefined;
+  #writing: Pending | undefined;
 
   /** @param name of this life of this instance */
   constructor(
@@ -36,38 +39,47 @@ export class OwnEnds {
     private readonly name: string,
   ) {}
 
-  /** The level of a group of this instance ends later now. Resolves with whether that is durable. */
-  extended(group: Group): Promise<boolean> {
+  /** The level of a group of this instance ends later now. */
+  extended(group: Group): void {
     this.#partFor(group).isChanged = true;
     this.#pending ??= this.#begin();
     this.#pending.groups.add(group);
-    return this.#pending.written;
   }
 
-  /** Whether an end that is known here waits to be durable. */
-  pending(group: Group): Promise<boolean> | undefined {
-    return this.#pending?.groups.has(group) === true ? this.#pending.written : undefined;
+  /** Whether the end of a level is durable, for one who waits for that: it is so soon. */
+  async isDurable(group: Group): Promise<boolean> {
+    const writing = this.#writing;
+    if (writing?.groups.has(group) === true && !(await writing.written)) return false;
+    if (this.#pending?.groups.has(group) !== true) return !group.isAhead;
+    this.#pending.within(WRITE_SOON);
+    return this.#pending.written;
   }
 
   /** Writes at once what waits. */
   flush(): void {
-    this.#pending?.begin();
+    this.#pending?.within(0);
   }
 
   #begin(): Pending {
     const groups = new Set<Group>();
-    let begin = (): void => undefined;
+    const begun = performance.now();
+    let within = (_pause: number): void => undefined;
     const written = new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, WRITE_EVERY);
-      begin = () => {
+      let timer = setTimeout(resolve, WRITE_EVERY);
+      let at = begun + WRITE_EVERY;
+      within = (pause) => {
+        const sooner = performance.now() + pause;
+        if (sooner >= at) return;
+        at = sooner;
         clearTimeout(timer);
-        resolve();
+        timer = setTimeout(resolve, pause);
       };
     }).then(() => this.#write(groups));
-    return { groups, written, begin };
+    return { groups, written, within };
   }
 
   async #write(groups: ReadonlySet<Group>): Promise<boolean> {
+    this.#writing = this.#pending;
     this.#pending = undefined;
     const now = performance.now();
     const writes = this.#parts.flatMap((part, index) =>

@@ -27,8 +27,8 @@ import { alarmStatus } from './alarm-status';
 import { groupingOf, keyOf, settingsOf } from './settings-of';
 import { becomeState, eventIn, raisedJson, stateMessage } from './state-message';
 
-const EXTENDED_OUTPUT = 1;
-const HELD_OUTPUT = 2;
+/** Milliseconds between two statuses: groups may be many. */
+const SHOW_EVERY = 200;
 
 type FlowMessage = NodeMessage & Record<string, unknown>;
 type Send = (msg: (NodeMessage | null)[]) => void;
@@ -46,7 +46,8 @@ class AlarmStateNode implements LivingAlarmState {
   readonly #state: AlarmState;
   readonly #end: (() => void)[];
   #shown: NodeStatus | undefined;
-  #isShowing = false;
+  #shownAt = -Infinity;
+  #showing: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(
@@ -100,6 +101,7 @@ class AlarmStateNode implements LivingAlarmState {
   /** @param removed the node is deleted or disabled */
   async close(removed: boolean): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#showing);
     for (const end of this.#end) end();
     await this.#state.close();
     if (removed) await this.#forget().catch(() => undefined);
@@ -118,23 +120,16 @@ class AlarmStateNode implements LivingAlarmState {
     }
     // The flow behind may change the message.
     const deliveryId = deliveryIdOf(msg);
-    const output = outcome.output === 'held' ? HELD_OUTPUT : EXTENDED_OUTPUT;
-    send([...Array<null>(output).fill(null), msg]);
-    this.#settleOnce(deliveryId, outcome.isDurable);
+    send(outcome.output === 'held' ? [null, null, msg] : [null, msg]);
+    if (deliveryId !== '') void this.#settle(deliveryId, outcome);
   }
 
-  #settleOnce(deliveryId: string, isDurable: boolean | Promise<boolean>): void {
-    const inboxes =
-      deliveryId === '' ? [] : allInboxes().filter((inbox) => inbox.leaseOf(deliveryId) !== undefined);
-    // What has no lease has not to be settled.
-    if (inboxes.length === 0) return;
-    const settle = (durable: boolean): void => {
-      // One that cannot be settled now comes again.
-      for (const inbox of durable ? inboxes : [])
-        inbox.settle(deliveryId, { action: 'done' }, actorOf(this.node)).catch(() => undefined);
-    };
-    if (typeof isDurable === 'boolean') settle(isDurable);
-    else void isDurable.then(settle);
+  /** What has no lease has not to be settled. What cannot be settled now comes again. */
+  async #settle(deliveryId: string, { isDurable }: EventOutcome): Promise<void> {
+    const inboxes = allInboxes().filter((inbox) => inbox.leaseOf(deliveryId) !== undefined);
+    if (inboxes.length === 0 || !(await isDurable())) return;
+    for (const inbox of inboxes)
+      inbox.settle(deliveryId, { action: 'done' }, actorOf(this.node)).catch(() => undefined);
   }
 
   #send(messages: NodeMessage[]): void {
@@ -149,12 +144,13 @@ class AlarmStateNode implements LivingAlarmState {
   }
 
   #showSoon(): void {
-    if (this.#isShowing || this.#isClosed) return;
-    this.#isShowing = true;
-    setImmediate(() => {
-      this.#isShowing = false;
+    if (this.#showing !== undefined || this.#isClosed) return;
+    const pause = Math.max(0, this.#shownAt + SHOW_EVERY - performance.now());
+    this.#showing = setTimeout(() => {
+      this.#showing = undefined;
+      this.#shownAt = performance.now();
       this.#show();
-    });
+    }, pause);
   }
 
   #show(): void {

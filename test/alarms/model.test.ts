@@ -144,7 +144,6 @@ class Model {
       assert.equal(wordOf(outcome), word, JSON.stringify(event));
       if (word === 'state') this.#shown.set(event.group, plain.raised);
       if (word === 'state' && !event.isRedelivery) this.#vague.delete(event.group);
-      if (typeof outcome.isDurable === 'boolean') assert.equal(outcome.isDurable, true);
     }
   }
 
