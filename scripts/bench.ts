@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { costOfLevel } from '../bench/alarm-level';
 import { requestsOfADay } from '../bench/day';
 import { deathOfService } from '../bench/death-of-service';
 import { refreshBlocks } from '../bench/event-loop';
@@ -52,6 +53,7 @@ const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B13: costOfProof,
   B14: rateWithHistory,
   B16: deathOfService,
+  B15: costOfLevel,
   P1: rateToBareTable,
   P2: rateToSqlite,
   P3: rateInPostgres,
