@@ -5,7 +5,7 @@ import type { FlowNode } from '../support/node-red/node-red';
 /** What a screen of 1366x768 shows of a flow beside palette and sidebar, in pixels. */
 const SCREEN = { width: 840, height: 560 };
 /** Examples that fit on it. */
-const FITTING = ['02', '03', '04', '05', '06', '09', '12', '16', '18'];
+const FITTING = ['02', '03', '04', '05', '06', '09', '12', '16'];
 
 /** Centre, width and height of a node as the editor draws it; the length of its label is guessed. */
 interface Box {
