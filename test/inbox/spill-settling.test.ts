@@ -37,6 +37,28 @@ describe('what a flow says of an event while the store fails', () => {
     assert.equal(taker.dead.length, 1);
   });
 
+  it('is in the history of an event that was kept beside the inbox, with what a person found, once it has entered', async () => {
+    inbox.fails = true;
+    const { deliveryId } = await inbox.accept(proven());
+    await eventually(() => taker.ids.length === 1, 'the event');
+    await inbox.settle(deliveryId, { action: 'retry' }, { user: 'anna' });
+    await eventually(() => taker.ids.length === 2, 'the next delivery');
+    const finding = { verdict: 'false', note: 'a cat' } as const;
+    await inbox.settle(deliveryId, { action: 'done', finding }, { node: { id: '1a', name: 'panel' } });
+    const query = { state: 'all', deliveryId, history: true, limit: 1 } as const;
+    const steps = async (): Promise<unknown[]> => {
+      const { messages } = await inbox.list(query);
+      return (messages[0]?.history ?? []).map(({ step, by, verdict }) => by ?? verdict ?? step);
+    };
+    const known = ['received', 'delivered', 'anna', 'delivered', 'panel', 'false'];
+    assert.deepEqual(new Set(await steps()), new Set(known), 'beside it');
+    inbox.fails = false;
+    await eventually(() => stateOf(deliveryId) === 'delivered', 'its end in the inbox');
+    const inside = await steps();
+    assert.deepEqual([inside.length, new Set(inside)], [known.length, new Set(known)]);
+    assert.equal((await inbox.list(query)).messages[0]?.verdict, 'false');
+  });
+
   const spillTo = (spillFolder: string): void =>
     inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder });
   /** Nothing can be spilled from now on. */

@@ -1,5 +1,5 @@
 import { within } from '../../concurrency/within';
-import type { StorePort } from '../store/port';
+import { storeFailed, type StorePort } from '../store/port';
 import type { CallName, LocalCall, StoreCalls } from '../store/protocol';
 import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
@@ -66,7 +66,7 @@ export class BothStores implements StorePort {
         this.#at(
           take.deliveryId,
           () => store.note(take),
-          () => main.call('note', take),
+          () => this.#note(take),
         ),
       stateOf: (id) =>
         this.#at(
@@ -147,6 +147,14 @@ export class BothStores implements StorePort {
       return this.#keepEnds(ids, { state: 'delivered', step }, () => Promise.reject(error));
     }
     await this.#keepEnds(ids, { state: 'delivered', step }, async () => void (await marking));
+  }
+
+  /** What becomes of an event does not wait for what is said of it. @throws RvmError STORE_FAILED */
+  async #note(take: Take<'note'>): Give<'note'> {
+    const noting = this.main.call('note', take).then((give) => ({ give }));
+    const noted = await within(noting, this.options.patience);
+    if (noted === undefined) throw storeFailed('it answers too slowly');
+    return noted.give;
   }
 
   /** An inbox that fails cannot be told that an event is settled; so that is spilled, and told later. */
