@@ -37,6 +37,8 @@ export interface AlarmStateOptions {
   instance: string;
   /** Whether another life, whose name was found in the store, may go on. */
   mayLive: (life: string) => boolean;
+  /** True while nobody else can write the slots. */
+  isAlone: () => boolean;
   /** Takes a state that no event asks for, once `start` was called. */
   say: (said: Said) => void;
   /** Told when what the status shows may have changed. */
@@ -65,6 +67,7 @@ export class AlarmState {
     this.#link = new StoreLink({
       slots,
       owner,
+      isAlone: options.isAlone,
       adopt: (adopted, isAll) => this.#adopt(adopted, isAll),
       recovered: () => this.#recovered(),
       failed: changed,

@@ -1,7 +1,7 @@
 import { timerMs } from '../concurrency/timer-limit';
 
 /** Milliseconds between two looks, at least: a timer for each of a thousand groups would cost more than they do. */
-const GRAIN = 50;
+const GRAIN = 100;
 
 /** One timer for the earliest of many times, which may turn out to be later once it has come. */
 export class Earliest {

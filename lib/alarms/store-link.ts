@@ -12,6 +12,8 @@ const PATIENCE = 5000;
 export interface StoreLinkOptions {
   slots: Slots;
   owner: string;
+  /** True while nobody else can write there: own writes are no news. */
+  isAlone: () => boolean;
   /** Told of slots that others, or a former run, have changed. `isAll`: what is not among them is gone. */
   adopt: (slots: readonly Slot[], isAll: boolean) => void;
   /** Told when the store can be used again, once all in it was adopted. */
@@ -80,14 +82,14 @@ export class StoreLink {
     if (this.#isClosed) return;
     if (changed === undefined) return this.#fail();
     this.#version = changed.isAll ? changed.version : Math.max(this.#version, changed.version);
-    this.options.adopt(changed.slots, changed.isAll);
+    if (changed.isAll || changed.slots.length > 0) this.options.adopt(changed.slots, changed.isAll);
     if (!this.#isFailing) return;
     this.#isFailing = false;
     this.options.recovered();
   }
 
   #hear(): void {
-    if (this.#timer !== undefined || this.#isFailing || this.#isClosed) return;
+    if (this.#timer !== undefined || this.#isFailing || this.#isClosed || this.options.isAlone()) return;
     const pause = Math.max(0, this.#readAt + REFRESH_EVERY - performance.now());
     this.#timer = setTimeout(() => {
       this.#timer = undefined;

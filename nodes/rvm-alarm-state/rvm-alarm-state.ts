@@ -74,6 +74,7 @@ class AlarmStateNode implements LivingAlarmState {
       settings: this.#settings,
       instance: this.life,
       // A file has no other instances than those that are known here.
+      isAlone: () => !isShared && countSharing(this) <= 1,
       mayLive: (life) => isShared || alarmStates().some((other) => other.life === life),
       say: (said) => this.#send([stateMessage(said)]),
       changed: () => this.#showSoon(),

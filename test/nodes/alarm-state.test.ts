@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
+import { alarmStateFlow as flow, eventMessage as event } from '../support/alarms/alarm-flow';
+import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';
 import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-message';
@@ -7,52 +8,6 @@ import { eventually } from '../support/time/patience';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 type Message = Record<string, unknown>;
-
-/** An event as *webhook in* sends it, as far as *alarm state* looks at it. */
-function event(changes: { webhook?: Message; event?: Message } = {}): Message {
-  const alarmId = `alarm-${Math.random()}`;
-  const content = {
-    alarmId,
-    eventClass: 'security',
-    locationName: 'Depot',
-    cameraName: 'Gate',
-    ...changes.event,
-  };
-  const webhook = {
-    station: 'north',
-    deliveryId: `delivery-${Math.random()}`,
-    attempt: 1,
-    phase: 'start',
-    ageSeconds: 1,
-    sandbox: false,
-    ...changes.webhook,
-  };
-  return { topic: 'security', payload: content, event: content, webhook };
-}
-
-function alarmState(properties: Message = {}): FlowNode {
-  return {
-    id: 'alarms',
-    type: 'rvm-alarm-state',
-    z: 'tab',
-    name: 'Siren',
-    x: 0,
-    y: 0,
-    wires: [['state'], ['extended'], ['held']],
-    ...properties,
-  };
-}
-
-function flow(properties: Message = {}, ...further: FlowNode[]): FlowNode[] {
-  return watched(
-    ...entrance('in', 'alarms'),
-    alarmState({ repeat: 0, ...properties }),
-    probe('state'),
-    probe('extended'),
-    probe('held'),
-    ...further,
-  );
-}
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`alarm state on Node-RED ${version}`, () => {

@@ -70,6 +70,7 @@ export class Instances {
       settings: this.settings,
       instance: `life ${this.#lives}`,
       mayLive: () => this.isShared,
+      isAlone: () => !this.isShared,
       say: (said) => {
         if (life.isOver) return;
         this.messages.push(said);
