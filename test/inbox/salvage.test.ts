@@ -71,6 +71,28 @@ describe('a damaged file', () => {
     store.close();
   });
 
+  it('gives what became of the events that are left, and what people found of them', () => {
+    const filled = fill(300);
+    const store = new Store({ file, resumed: false });
+    const step = { time: 1, step: 'verdict', verdict: 'false', note: 'a cat', by: 'Anna' } as const;
+    store.transaction(() => {
+      for (const { accepted } of filled) store.work.note({ deliveryId: accepted.deliveryId, step });
+    });
+    store.close();
+    damagePage(file, 'message');
+    salvage(file, NOW);
+    const salvaged = new Store({ file, resumed: false });
+    const listed = salvaged.transaction(() =>
+      salvaged.work.list({ state: 'all', history: true, limit: 1000 }),
+    );
+    salvaged.close();
+    assert.ok(listed.length > 250, `${listed.length} are left`);
+    for (const { verdict, steps = [] } of listed) {
+      assert.deepEqual(verdict, { verdict: 'false', time: 1 });
+      assert.ok(steps.some(({ note, by }) => note === 'a cat' && by === 'Anna'));
+    }
+  });
+
   it('gives a new one where nothing of it can be read, and says since when ids may be lost', () => {
     fs.writeFileSync(file, 'no database at all\n'.repeat(1000));
     assert.deepEqual(salvage(file, NOW), {

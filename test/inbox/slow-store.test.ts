@@ -141,7 +141,7 @@ describe('an inbox whose store answers late', () => {
       await eventually(() => inbox.state().durable === true, 'the store to be open');
       late.isLate = true;
       assert.equal((await inbox.accept(proven())).outcome, 'new');
-      assert.deepEqual(inbox.state(), { durable: false, fault: 'it answers too slowly' });
+      assert.deepEqual(inbox.state(), { durable: false, fault: 'it answers too slowly', spilled: 1 });
       late.news.onSlow({ work: 30, sync: 5 });
       late.release();
       await eventually(() => inbox.state().durable === true, 'the end of it');

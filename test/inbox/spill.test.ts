@@ -34,7 +34,7 @@ describe('an inbox whose store fails', () => {
     inbox.fails = true;
     const messages = Array.from({ length: 30 }, () => proven());
     for (const message of messages) assert.equal((await inbox.accept(message)).outcome, 'new');
-    assert.deepEqual(inbox.state(), { durable: false, fault: 'the disk is gone' });
+    assert.deepEqual(inbox.state(), { durable: false, fault: 'the disk is gone', spilled: 30 });
     await eventually(() => taker.ids.length === 30, 'all deliveries');
     assert.deepEqual(
       taker.ids,
