@@ -1,8 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { RvmEvent } from '../event';
 import type { JsonRecord } from '../json/json-record';
 import { isEnd } from '../message/phase';
 import type { Grouping } from './alarm-settings';
 import { groupName, UNKNOWN_GROUP } from './group-name';
+
+/** Characters of an id; of a longer one a digest stands for it, for it is kept with its group. */
+const LONGEST_ID = 200;
 
 /** What an alarm state has to know of an event. */
 export interface AlarmEvent {
@@ -22,12 +26,12 @@ export interface AlarmEvent {
 /** @param webhook `msg.webhook` as *webhook in* made it: a flow may have left out any of it */
 export function alarmEventOf(webhook: JsonRecord, event: RvmEvent, grouping: Grouping): AlarmEvent {
   const station = textOf(webhook.station);
-  const id = textOf(webhook.deliveryId) || within(station, textOf(webhook.messageId));
+  const id = shortened(textOf(webhook.deliveryId) || within(station, textOf(webhook.messageId)));
   const { attempt, phase, ageSeconds } = webhook;
   return {
     group: groupOf(station, event, grouping),
     id,
-    alarm: within(station, textOf(event.alarmId)) || id,
+    alarm: shortened(within(station, textOf(event.alarmId))) || id,
     isEnd: phase === 'end' || (phase !== 'start' && isEnd(event)),
     isRedelivery: typeof attempt === 'number' && attempt > 1,
     isSandbox: webhook.sandbox === true,
@@ -65,6 +69,10 @@ function named(...names: unknown[]): string {
 /** Ids of two stations may be alike. */
 function within(station: string, id: string): string {
   return id === '' ? '' : `${station} ${id}`;
+}
+
+function shortened(id: string): string {
+  return id.length <= LONGEST_ID ? id : createHash('sha256').update(id).digest('base64url');
 }
 
 function textOf(value: unknown): string {

@@ -28,6 +28,9 @@ export interface EventOutcome {
   isDurable: () => Promise<boolean>;
 }
 
+/** In so many characters at most; undefined where it cannot be kept. */
+export type EventJson = (most: number) => string | undefined;
+
 export interface AlarmStateOptions {
   slots: Slots;
   /** Of the slots: instances and nodes that name the same one share the state. */
@@ -116,8 +119,8 @@ export class AlarmState {
     this.options.changed();
   }
 
-  /** @param json gives `{ webhook, event }` of the event as JSON; undefined where it cannot be kept */
-  event(event: AlarmEvent, json: () => string | undefined): EventOutcome | Promise<EventOutcome> {
+  /** @param json gives `{ webhook, event }` of the event as JSON */
+  event(event: AlarmEvent, json: EventJson): EventOutcome | Promise<EventOutcome> {
     if (!this.#isOpen) return this.#opened.then(() => this.event(event, json));
     const known = this.#levels.peek(event.group);
     if (known.line === undefined) {
@@ -152,12 +155,13 @@ export class AlarmState {
     await this.#link.close(CLOSE_WITHIN);
   }
 
-  async #handle(group: Group, event: AlarmEvent, json: () => string | undefined): Promise<EventOutcome> {
+  async #handle(group: Group, event: AlarmEvent, json: EventJson): Promise<EventOutcome> {
     for (;;) {
       const judgement = this.#judge(group, event);
       const { level } = judgement;
       if (this.#levels.isKnown(group, level)) return this.#taken(group, judgement);
-      const by = judgement.outcome === 'raised' ? { event, json: json() } : undefined;
+      const by =
+        judgement.outcome === 'raised' ? { event, json: json(this.#levels.largestEvent) } : undefined;
       if (await this.#levels.change(group, level, by)) return this.#outcome(group, judgement);
     }
   }

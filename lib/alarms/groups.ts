@@ -10,6 +10,11 @@ const LEVEL = 'group/';
 const RAISED = 'event/';
 /** Each is said at the start. */
 const MOST = 10_000;
+/** Characters of events, as JSON, that travel with states: of one while there are few groups, and of each however many there are. */
+const LARGEST_EVENT = 400_000;
+const LEAST_EVENT = 8000;
+/** What the groups have of them in all, so about. */
+const EVENTS = 20_000_000;
 /** Milliseconds that another instance has to tell that it has extended a level, or has released it. */
 const SLACK = 5000;
 /** Milliseconds for which is kept what a life has told last. */
@@ -46,6 +51,11 @@ export class Groups {
 
   all(): IterableIterator<Group> {
     return this.#groups.values();
+  }
+
+  /** Characters that the event may have, as JSON, which raises a group: each is held in memory, and in the inbox. */
+  get largestEvent(): number {
+    return Math.max(LEAST_EVENT, Math.min(LARGEST_EVENT, EVENTS / this.#groups.size));
   }
 
   /** One that is not kept may be looked at, and is forgotten. */

@@ -63,6 +63,11 @@ export class Levels {
       .filter(({ events }) => events > 0);
   }
 
+  /** Characters that the event may have, as JSON, which raises a group. */
+  get largestEvent(): number {
+    return this.#groups.largestEvent;
+  }
+
   /** As it is now: one that is not kept yet is only looked at. */
   peek(name: string): Group {
     return this.#groups.peek(name);

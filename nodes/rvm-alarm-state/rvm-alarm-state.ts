@@ -94,7 +94,7 @@ class AlarmStateNode implements LivingAlarmState {
     if (!isRecord(webhook)) return this.#state.control(controlOf(msg.topic, msg.group, msg.minutes));
     const event = eventIn(msg);
     const read = alarmEventOf(webhook, event, this.#settings.group);
-    const outcome = this.#state.event(read, () => raisedJson(webhook, event));
+    const outcome = this.#state.event(read, (most) => raisedJson(webhook, event, most));
     if (!(outcome instanceof Promise)) return this.#leave(msg, outcome, send);
     return outcome.then((settled) => this.#leave(msg, settled, send));
   }

@@ -2,9 +2,6 @@ import type { NodeMessage } from 'node-red';
 import type { Said } from '../../lib/alarms/levels';
 import { isRecord, type JsonRecord } from '../../lib/json/json-record';
 
-/** Characters of JSON: beyond it the state travels without its event. */
-const LARGEST = 400_000;
-
 type FlowMessage = NodeMessage & Record<string, unknown>;
 
 /** The event in a message of *webhook in*: its copy survives nodes that replace the payload. */
@@ -13,15 +10,19 @@ export function eventIn(msg: FlowMessage): JsonRecord {
   return isRecord(msg.payload) && !Buffer.isBuffer(msg.payload) ? msg.payload : {};
 }
 
-/** What travels with the state that an event has raised; undefined where it is no JSON. */
-export function raisedJson(webhook: JsonRecord, event: JsonRecord): string | undefined {
+/**
+ * What travels with the state that an event has raised; undefined where it is no JSON.
+ * @param most characters: beyond it the state travels without its event, beyond that with nothing but what settles it
+ */
+export function raisedJson(webhook: JsonRecord, event: JsonRecord, most: number): string | undefined {
   try {
     return [
       { webhook, event },
       { webhook, event: {} },
+      { webhook: { deliveryId: webhook['deliveryId'] }, event: {} },
     ]
       .map((facts) => JSON.stringify(facts))
-      .find((json) => json.length <= LARGEST);
+      .find((json) => json.length <= most);
   } catch {
     return undefined;
   }

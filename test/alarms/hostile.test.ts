@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { alarmEventOf, type AlarmEvent } from '../../lib/alarms/alarm-event';
+import { Groups } from '../../lib/alarms/groups';
+import { raisedJson } from '../../nodes/rvm-alarm-state/state-message';
+
+const MEGABYTE = 1_000_000;
+
+describe('events of an alarm state with all that a hostile service may write', () => {
+  const webhook = { station: 'yard', deliveryId: 'one' };
+  const read = (alarmId: string): AlarmEvent => alarmEventOf(webhook, { alarmId }, 'site');
+
+  it('are of one alarm however long its id is, which is kept short', () => {
+    const long = 'x'.repeat(MEGABYTE);
+    assert.equal(read(long).alarm, read(long).alarm);
+    assert.notEqual(read(long).alarm, read(`${long}y`).alarm);
+    assert.ok(read(long).alarm.length <= 200);
+  });
+
+  it('travel with their state whole while there are few groups, and in all hold no more memory than so much', () => {
+    const groups = new Groups('life', () => false);
+    let held = 0;
+    for (let count = 1; count <= 10_000; count += 1) {
+      groups.keep(`group ${count}`);
+      if (count === 20) assert.equal(groups.largestEvent, 400_000);
+      held += groups.largestEvent;
+    }
+    assert.ok(held < 200 * MEGABYTE, `${held} characters`);
+  });
+
+  for (const [what, facts, event, kept] of [
+    [
+      'the event is',
+      { deliveryId: 'one' },
+      { alarmId: 'x'.repeat(1000) },
+      { webhook: { deliveryId: 'one' }, event: {} },
+    ],
+    [
+      'what came with it is',
+      { ...webhook, logCorrelationId: 'x'.repeat(1000) },
+      {},
+      { webhook: { deliveryId: 'one' }, event: {} },
+    ],
+  ] as const)
+    it(`can still be settled where ${what} too large to be kept`, () => {
+      assert.deepEqual(JSON.parse(raisedJson(facts, event, 500) ?? ''), kept);
+    });
+});
