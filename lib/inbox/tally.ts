@@ -1,12 +1,14 @@
 import { eachInSlices } from '../concurrency/slices';
 import { eventRow } from './event-row';
-import type { Verdict } from './history';
+import { cutText, type Verdict } from './history';
 import { pagesOf, type PagedMessage, type PageOfMessages } from './store/page';
 import type { PageQuery } from './store/page-query';
 import { isDeadState, listed } from './store/stored-message';
 import type { TallyQuery, TallyRow } from './tally-rows';
 
 const HOUR = 3_600_000;
+/** Characters of the name of a group: all that are counted are held in memory. */
+const LONGEST_NAME = 200;
 
 /** @param read asks the store */
 export async function tallyOf(
@@ -80,7 +82,7 @@ interface Group {
 /** Counts the messages of one inbox. */
 class Tally {
   readonly #groups = new Map<string | null, Group>();
-  /** Numbers of alarms, by station and id; and what was found of them last. */
+  /** Numbers of alarms by their names; and what was found of them last. */
   readonly #alarms = new Map<string, number>();
   readonly #verdicts = new Map<number, { verdict: Verdict; time: number }>();
 
@@ -93,8 +95,8 @@ class Tally {
     group.events += 1;
     if (isDeadState(message.state)) group.dead += 1;
     if (message.state === 'delivered') this.#addSettled(group, message);
-    const { alarm, station, rank } = message;
-    if (alarm !== undefined && rank !== HEALTH) this.#addAlarm(group, `${station}\n${alarm}`, message);
+    const { alarm, rank } = message;
+    if (alarm !== undefined && rank !== HEALTH) this.#addAlarm(group, alarm, message);
   }
 
   rows(): TallyRow[] {
@@ -123,7 +125,10 @@ class Tally {
   }
 
   #nameOf(message: PagedMessage): string | null {
-    if (this.by !== 'hour') return eventRow(listed(message))[this.by];
+    if (this.by !== 'hour') {
+      const name = eventRow(listed(message))[this.by];
+      return name === null ? null : cutText(name, LONGEST_NAME);
+    }
     return new Date(Math.floor(message.received / HOUR) * HOUR).toISOString();
   }
 

@@ -31,7 +31,7 @@ export class MessageLists {
     const rows = this.statements[PAGE[state]].all(received, sequence, until, limit);
     const messages = rows.map((row) => ({
       ...listedMessage(row),
-      ...(row['alarm'] !== null && { alarm: String(row['alarm']) }),
+      ...(row['alarm_key'] !== null && { alarm: String(row['alarm_key']) }),
     }));
     if (steps) this.#addSteps(messages);
     if (bodies) this.bodies.list(messages);

@@ -32,7 +32,7 @@ function list(condition: string, index = ''): string {
 }
 
 function page(condition: string): string {
-  return `SELECT ${COLUMNS}, alarm FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition}
+  return `SELECT ${COLUMNS}, alarm_key FROM message WHERE (received, sequence) > (?, ?) AND received < ? AND ${condition}
     ORDER BY received, sequence LIMIT ?`;
 }
 

@@ -1,7 +1,7 @@
 import type { PageQuery, PlaceInTime } from './page-query';
 import type { StoredMessage } from './protocol';
 
-/** A message, and the alarm of an event that has one. */
+/** A message; of an event that has an alarm a short name of that, unlike any of another alarm or station: its id may be of any length. */
 export type PagedMessage = StoredMessage & { alarm?: string };
 
 export type PageOfMessages = PagedMessage[];

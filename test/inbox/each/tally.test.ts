@@ -55,6 +55,13 @@ inEachStore('events of an inbox, counted', (open) => {
     });
   }
 
+  it('are in groups with names that no message makes longer than a line', async () => {
+    for (const end of ['a', 'b'])
+      await accept({ locationName: 'x'.repeat(300_000) + end, alarmId: 'y'.repeat(300_000) + end });
+    const [row, ...others] = await tally();
+    assert.deepEqual([others.length, row?.group?.length, row?.events, row?.alarms], [0, 200, 2, 2]);
+  });
+
   it('are one alarm where they share its id at one station, and none where they are of class health', async () => {
     for (const eventEndTime of [null, '2026-03-04T05:06:07']) await accept({ alarmId: 'one', eventEndTime });
     await accept({ alarmId: 'two' });

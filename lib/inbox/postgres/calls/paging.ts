@@ -6,7 +6,6 @@ import { listedMessage, MESSAGE_WITH_BODY, STORED_COLUMNS } from './message-rows
 import { whole } from './listing';
 import type { Row, Statement } from './statement';
 import type { Request, Step } from './step';
-import { storedText } from './stored-text';
 import type { Tables } from './tables';
 
 /** Before the first message that was received at a time. */
@@ -49,8 +48,8 @@ const STATES: Readonly<Record<ListQuery['state'], string>> = {
 };
 
 function pagedMessage(row: Row): PagedMessage {
-  const { alarm = null } = row;
-  return { ...listedMessage(row), ...(alarm !== null && { alarm: storedText(alarm) }) };
+  const { alarm_key: alarm = null } = row;
+  return { ...listedMessage(row), ...(alarm !== null && { alarm: String(alarm) }) };
 }
 
 function pageSql(tables: Tables, condition: string, withBodies: boolean): string {
@@ -61,7 +60,7 @@ WITH page AS MATERIALIZED (
   WHERE (message.received, message.sequence) > ($1::bigint, $2::bigint) AND message.received < $3::bigint AND ${condition}
   ORDER BY message.received, message.sequence LIMIT $4::bigint
 )${withBodies ? `, ${measuredSql(tables)}` : ''}
-SELECT ${withBodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm, ${courseColumns(tables, '$5::boolean')}
+SELECT ${withBodies ? `measured.has_room, ${MESSAGE_WITH_BODY}` : STORED_COLUMNS}, message.alarm_key, ${courseColumns(tables, '$5::boolean')}
 FROM ${withBodies ? 'measured' : 'page'} JOIN ${message} AS message USING (sequence) LEFT JOIN ${work} AS work USING (sequence)
   ${courseOf(tables)}
   ${withBodies ? `LEFT JOIN ${body} AS body ON body.sequence = message.sequence AND measured.has_room` : ''}
