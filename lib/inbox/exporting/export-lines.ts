@@ -45,7 +45,7 @@ export async function* exportLines(
   let count = 0;
   const query = { state: 'all', ...period, bodies: true, steps: true } as const;
   for await (const page of pagesOf((next) => source.page(next), query)) {
-    yield page.flatMap(linesOf).join('');
+    for (const message of page) yield linesOf(message).join('');
     count += page.length;
     told(count);
   }
