@@ -1,3 +1,4 @@
+import { cutText, MOST_OF_NAME } from '../../lib/inbox/history';
 import { isRecord } from '../../lib/json/json-record';
 import type { VideoSource } from '../../lib/video/sessions/video-source';
 import { cameraOf } from '../../lib/video/sessions/video-source';
@@ -31,12 +32,16 @@ export function nameClient(client: object, key: string): void {
 export function noteRecording({ client, wanted }: VideoSource, failure: RvmErrorCode | undefined): void {
   const station = keys.get(client);
   if (station === undefined || wanted.mode === 'live') return;
-  const id = cameraOf(wanted);
+  const id = cutText(cameraOf(wanted), MOST_OF_NAME);
   if (failure === undefined) missing.delete(`${station}/${id}`);
   if (failure !== 'VIDEO_NOT_YET') return;
   const name = wanted.mode === 'event' && isRecord(wanted.event) ? wanted.event.cameraName : undefined;
   const camera = typeof name === 'string' && name !== '' ? name : id;
-  keep(`${station}/${id}`, { station, camera, since: new Date().toISOString() });
+  keep(`${station}/${id}`, {
+    station,
+    camera: cutText(camera, MOST_OF_NAME),
+    since: new Date().toISOString(),
+  });
 }
 
 /** One that the last run of Node-RED has found. */
