@@ -48,8 +48,8 @@ const STATES: Readonly<Record<ListQuery['state'], string>> = {
 };
 
 function pagedMessage(row: Row): PagedMessage {
-  const { alarm_key: alarm = null } = row;
-  return { ...listedMessage(row), ...(alarm !== null && { alarm: String(alarm) }) };
+  const { alarm_key: alarm } = row;
+  return { ...listedMessage(row), ...(typeof alarm === 'string' && { alarm }) };
 }
 
 function pageSql(tables: Tables, condition: string, withBodies: boolean): string {
