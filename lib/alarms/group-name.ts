@@ -1,3 +1,5 @@
+import { beginOf } from '../message/well-formed';
+
 /** Group of events that do not say where they belong, and of those beyond the most groups there may be. */
 export const UNKNOWN_GROUP = 'unknown';
 
@@ -13,6 +15,5 @@ export function groupName(text: string): string {
     .slice(0, 4 * LONGEST)
     .replace(UNCLEAN, ' ')
     .trim();
-  // Cut between characters, never inside one.
-  return clean.slice(0, LONGEST).replace(/[\uD800-\uDBFF]$/, '') || UNKNOWN_GROUP;
+  return beginOf(clean, LONGEST) || UNKNOWN_GROUP;
 }

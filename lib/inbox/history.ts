@@ -1,4 +1,5 @@
 import type { ProvenMessage } from '../message/record';
+import { beginOf } from '../message/well-formed';
 
 /** What a person can find of an alarm. */
 export const VERDICTS = ['real', 'false'] as const;
@@ -78,8 +79,5 @@ function nameOf({ node, user }: Actor): string | undefined {
 
 /** A text within its bound; one that was cut ends with `…`. */
 export function cutText(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const cut = text.slice(0, most - 1);
-  // Not within a pair of surrogates.
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+  return text.length <= most ? text : `${beginOf(text, most - 1)}…`;
 }

@@ -1,6 +1,7 @@
 import type { RvmEvent } from '../event';
 import { readTime } from '../time';
 import { isEnd, isHealth } from './phase';
+import { beginOf } from './well-formed';
 
 const MAX_LENGTH = 160;
 const MAX_NAME = 60;
@@ -44,6 +45,5 @@ function cleanName(value: unknown): string {
 
 function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
-  // Cut between characters, never inside one.
-  return `${text.slice(0, length - 3).replace(/[\uD800-\uDBFF]$/, '')}...`;
+  return `${beginOf(text, length - 3)}...`;
 }

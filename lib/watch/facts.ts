@@ -28,11 +28,11 @@ export interface WebhookFacts {
   station: string | null;
   /** Why nothing can come in by it: the sentence of its listener, or '' where its own status says why; undefined where it can. */
   down: { reason: string } | undefined | 'unknown';
-  /** Messages were refused, and nobody has looked at them. */
+  /** Messages were refused for a reason that a wrong phrase has, and nobody has looked at them. */
   isUnproven: boolean;
-  /** True where the last proven message came from the future. */
+  /** True where the last proven message came from the future; undefined until one has come. */
   isClockBehind: boolean | undefined;
-  /** Hours without a proven message that are too many, and since when they are over. */
+  /** Hours without a proven message that are too many, and when the last one came. */
   silent: { hours: number; since: string } | undefined | 'unknown';
   /** What the last self-tests have come to; undefined where there are none. */
   selfTest: 'well' | 'unknown' | { reason: string } | undefined;
@@ -71,7 +71,7 @@ export interface VideoFacts {
   id: string;
   /** Short name of its Central Station. */
   station: string;
-  /** As people know it. */
+  /** As people know it, where an event has said; else its id. */
   camera: string;
   /** ISO 8601, UTC, with `Z`. */
   since: string;

@@ -1,8 +1,8 @@
+import { VERDICTS } from '../../lib/inbox/history';
 import { fillAbsent } from '../support/editor/fill-absent';
 import { typedField } from '../support/editor/typed-field';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
-const VERDICTS = ['real', 'false'] as const;
 
 /** Shows the reason where the event may be rejected: it is the fixed action, or the message decides. */
 function showReason(): void {

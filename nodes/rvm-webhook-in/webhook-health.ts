@@ -1,20 +1,16 @@
+import type { WebhookFacts } from '../../lib/watch/facts';
 import type { WebhookServer } from '../support/webhook-server';
 import type { ProvenMessages } from './proven-messages';
 import type { ServedStations } from './served-stations';
 import type { WebhookState } from './webhook-status';
 
 /** What a *webhook in* says of itself to who looks after all of it. */
-export interface WebhookHealth {
+export interface WebhookHealth extends Pick<
+  WebhookFacts,
+  'down' | 'isUnproven' | 'isClockBehind' | 'silent'
+> {
   /** Short names of the Central Stations that it serves. */
   stations: readonly string[];
-  /** Why nothing can come in by it: what its listener says, or '' where its status says why. */
-  down: { reason: string } | 'unknown' | undefined;
-  /** Messages were refused for a reason that a wrong phrase has, and nobody has seen it. */
-  isUnproven: boolean;
-  /** True where the last message came from the future; undefined until one has come. */
-  isClockBehind: boolean | undefined;
-  /** Too many hours without a proven message, and when the last one came. */
-  silent: { hours: number; since: string } | 'unknown' | undefined;
 }
 
 export function webhookHealth(

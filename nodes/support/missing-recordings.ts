@@ -3,16 +3,9 @@ import { isRecord } from '../../lib/json/json-record';
 import type { VideoSource } from '../../lib/video/sessions/video-source';
 import { cameraOf } from '../../lib/video/sessions/video-source';
 import type { RvmErrorCode } from '../../lib/error';
+import type { VideoFacts } from '../../lib/watch/facts';
 
-/** A camera of which there was no recording when it was last asked for. */
-export interface MissingRecording {
-  /** Short name of its Central Station. */
-  station: string;
-  /** As people know it, where the event has said. */
-  camera: string;
-  /** ISO 8601, UTC, with `Z`. */
-  since: string;
-}
+export type MissingRecording = Omit<VideoFacts, 'id'>;
 
 /** Nobody may ever ask again: a day later it says nothing of now. Milliseconds. */
 const LASTS = 24 * 60 * 60 * 1000;

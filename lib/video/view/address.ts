@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RvmError } from '../../error';
+import { beginOf } from '../../message/well-formed';
 import { readRight } from './read-right';
 import type { ViewFacts, ViewRight } from './right';
 
@@ -67,8 +68,7 @@ function shortened(facts: ViewFacts): ViewFacts {
   };
 }
 
-/** One line, cut between characters. */
+/** One line. */
 function nameOf(text: string): string {
-  const line = text.replace(/[\p{C}\s]+/gu, ' ').trim();
-  return line.slice(0, LONGEST_NAME).replace(/[\uD800-\uDBFF]$/, '');
+  return beginOf(text.replace(/[\p{C}\s]+/gu, ' ').trim(), LONGEST_NAME);
 }
