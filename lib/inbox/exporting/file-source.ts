@@ -1,12 +1,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { INBOX_FILE } from '../inbox-settings';
-import { Bodies } from '../sqlite/bodies';
-import { HistoryTable } from '../sqlite/history-table';
-import { MessageLists } from '../sqlite/message-lists';
+import { Bodies } from '../sqlite/tables/bodies';
+import { HistoryTable } from '../sqlite/tables/history-table';
+import { MessageLists } from '../sqlite/tables/message-lists';
 import { offlineFault, openOffline } from '../sqlite/open-offline';
 import { openDatabase } from '../sqlite/open';
-import { prepareStatements } from '../sqlite/statements';
+import { prepareStatements } from '../sqlite/tables/statements';
 import { notReadable, type ExportSource } from './export-source';
 
 /**

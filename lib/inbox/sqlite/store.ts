@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { Bodies } from './bodies';
-import { KnownMessages } from './known-messages';
-import { HistoryTable } from './history-table';
-import { MessageLists } from './message-lists';
-import { Messages } from './messages';
-import { NewRows } from './new-rows';
-import { EndpointTable } from './endpoint-table';
-import { Figures } from './figures';
+import { Bodies } from './tables/bodies';
+import { KnownMessages } from './tables/known-messages';
+import { HistoryTable } from './tables/history-table';
+import { MessageLists } from './tables/message-lists';
+import { Messages } from './tables/messages';
+import { NewRows } from './tables/new-rows';
+import { EndpointTable } from './tables/endpoint-table';
+import { Figures } from './tables/figures';
 import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase, sizeOf } from './open';
 import { Openings } from './openings';
 import type { LocalCall, Opened, StoreCalls } from '../store/protocol';
-import { QuarantineTable } from './quarantine-table';
-import { Retention } from './retention';
-import { prepareStatements, type Statements } from './statements';
+import { QuarantineTable } from './tables/quarantine-table';
+import { Retention } from './tables/retention';
+import { prepareStatements, type Statements } from './tables/statements';
 import { rollBack } from './roll-back';
-import { SLOT_CLOCK, SlotClock } from './slot-clock';
-import { SlotTable } from './slot-table';
+import { SLOT_CLOCK, SlotClock } from './tables/slot-clock';
+import { SlotTable } from './tables/slot-table';
 
 type Work = { [Name in LocalCall]: (take: StoreCalls[Name]['take']) => StoreCalls[Name]['give'] };
 

@@ -45,7 +45,7 @@ patchModules({
       former(req, res, name);
       if (name === 'accepted') pass('answered');
     }),
-  'inbox/sqlite/messages.js': ({ Messages: { prototype } }) => {
+  'inbox/sqlite/tables/messages.js': ({ Messages: { prototype } }) => {
     patch(prototype, 'accept', (former) => {
       return function (...args) {
         const accepted = former.apply(this, args);

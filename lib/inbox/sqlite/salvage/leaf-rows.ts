@@ -1,6 +1,6 @@
 import type { PageSource } from './pages';
 import { typesOf, valuesOf, varint } from './record';
-import type { Row } from '../statements';
+import type { Row } from '../tables/statements';
 import { COLUMNS, END, type RowSource, type SalvagedTable } from './row-source';
 
 /** Kinds, places and lengths: https://www.sqlite.org/fileformat2.html, section 1.6 */

@@ -1,4 +1,4 @@
-import type { Row } from '../statements';
+import type { Row } from '../tables/statements';
 
 /** Beyond every primary key: a delivery id has 48 bits for it. */
 export const END = 2 ** 48;

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import { DatabaseSync, type DatabaseSyncOptions } from 'node:sqlite';
 import { isMisread } from '../fault';
 import { sizeOf } from '../open';
-import type { Row } from '../statements';
+import type { Row } from '../tables/statements';
 import { LeafRows } from './leaf-rows';
 import { framesOf, type Frame } from './log-frames';
 import { LogPages, Pages } from './pages';

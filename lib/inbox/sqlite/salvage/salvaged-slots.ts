@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isJson } from '../../../json/is-json';
-import type { Row } from '../statements';
+import type { Row } from '../tables/statements';
 
 /** Added to the last version of an owner that was found: there may have been later ones, in what is lost. */
 const BEYOND_LOST = 1_000_000;

@@ -1,12 +1,12 @@
-import type { MessageState } from '../inbox';
+import type { MessageState } from '../../inbox';
 import type { Bodies } from './bodies';
 import type { HistoryTable } from './history-table';
-import { alarmKey } from './key';
+import { alarmKey } from '../key';
 import type { KnownMessages } from './known-messages';
-import { isFurther, isOpenState } from '../store/stored-message';
+import { isFurther, isOpenState } from '../../store/stored-message';
 import type { NewRows } from './new-rows';
 import { oneEvent, type OneEvent } from './one-event';
-import { endStep } from '../store/step';
+import { endStep } from '../../store/step';
 import { storedMessage, type Row, type Statements } from './statements';
 import type {
   Accepted,
@@ -17,7 +17,7 @@ import type {
   NewMessage,
   StoredMessage,
   StoreCalls,
-} from '../store/protocol';
+} from '../../store/protocol';
 
 /** The messages of an inbox and their states. No transactions of its own. */
 export class Messages {

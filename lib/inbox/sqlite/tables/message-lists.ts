@@ -1,7 +1,7 @@
-import type { ListQuery } from '../inbox';
-import type { PageOfMessages } from '../store/page';
-import type { PageQuery } from '../store/page-query';
-import type { StoredMessage } from '../store/protocol';
+import type { ListQuery } from '../../inbox';
+import type { PageOfMessages } from '../../store/page';
+import type { PageQuery } from '../../store/page-query';
+import type { StoredMessage } from '../../store/protocol';
 import type { Bodies } from './bodies';
 import type { HistoryTable } from './history-table';
 import { oneEvent } from './one-event';

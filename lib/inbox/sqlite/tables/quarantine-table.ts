@@ -1,4 +1,4 @@
-import type { Quarantined, QuarantinedSum } from '../store/protocol';
+import type { Quarantined, QuarantinedSum } from '../../store/protocol';
 import type { Statements } from './statements';
 
 /** Messages kept of one address, and of all: a flood of forgeries from one place leaves room for others. */

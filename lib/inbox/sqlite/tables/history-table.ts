@@ -1,7 +1,7 @@
-import type { MessageState } from '../inbox';
-import type { StoreCalls } from '../store/protocol';
-import { MOST_STEPS, stepFacts, stepRow, type NotedStep, type StepRow } from '../store/step';
-import { isOpenState } from '../store/stored-message';
+import type { MessageState } from '../../inbox';
+import type { StoreCalls } from '../../store/protocol';
+import { MOST_STEPS, stepFacts, stepRow, type NotedStep, type StepRow } from '../../store/step';
+import { isOpenState } from '../../store/stored-message';
 import { oneEvent, type OneEvent } from './one-event';
 import { storedMessage, type Statements } from './statements';
 

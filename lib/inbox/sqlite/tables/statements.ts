@@ -1,8 +1,8 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { SELF_TEST_ID } from '../../message/envelope';
-import type { ListQuery, MessageState } from '../inbox';
-import type { StoredMessage } from '../store/protocol';
-import type { Course } from '../store/step';
+import { SELF_TEST_ID } from '../../../message/envelope';
+import type { ListQuery, MessageState } from '../../inbox';
+import type { StoredMessage } from '../../store/protocol';
+import type { Course } from '../../store/step';
 
 /** The partial indexes are used only where a query has their condition in these words. */
 const OPEN = `state IN ('received', 'leased')`;

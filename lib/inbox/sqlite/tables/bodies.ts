@@ -1,6 +1,6 @@
-import type { StoredMessage } from '../store/protocol';
-import { MAX_LISTED } from '../store/stored-message';
-import { isDamaged } from './fault';
+import type { StoredMessage } from '../../store/protocol';
+import { MAX_LISTED } from '../../store/stored-message';
+import { isDamaged } from '../fault';
 import type { Statements } from './statements';
 
 /** The bodies of the messages that a transaction gives, read once it is over. */

@@ -1,4 +1,4 @@
-import type { StoreCalls } from '../store/protocol';
+import type { StoreCalls } from '../../store/protocol';
 import {
   MOST_REMOVED,
   REMOVED_FOR,
@@ -6,7 +6,7 @@ import {
   type SlotRowOutcome,
   type SlotRows,
   type SlotRowWrite,
-} from '../store/slot-row';
+} from '../../store/slot-row';
 import type { SlotClock } from './slot-clock';
 import type { Row, Statements } from './statements';
 

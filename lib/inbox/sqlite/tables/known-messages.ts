@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Known, Likeness } from '../store/protocol';
-import { alarmKey, messageKey } from './key';
+import type { Known, Likeness } from '../../store/protocol';
+import { alarmKey, messageKey } from '../key';
 import { SequenceTable } from './sequence-table';
 import type { Row, Statements } from './statements';
 

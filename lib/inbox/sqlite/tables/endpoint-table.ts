@@ -1,4 +1,4 @@
-import type { StoreCalls } from '../store/protocol';
+import type { StoreCalls } from '../../store/protocol';
 import type { HistoryTable } from './history-table';
 import type { Statements } from './statements';
 

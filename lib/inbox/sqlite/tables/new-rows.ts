@@ -1,7 +1,7 @@
-import type { MessageState } from '../inbox';
-import type { Accepted, NewMessage } from '../store/protocol';
+import type { MessageState } from '../../inbox';
+import type { Accepted, NewMessage } from '../../store/protocol';
 import { makeDeliveryId } from './delivery-id';
-import { alarmKey, messageKey } from './key';
+import { alarmKey, messageKey } from '../key';
 import type { KnownMessages } from './known-messages';
 import type { Statements } from './statements';
 

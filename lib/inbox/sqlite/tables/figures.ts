@@ -1,4 +1,4 @@
-import type { InboxFigures } from '../inbox-figures';
+import type { InboxFigures } from '../../inbox-figures';
 import type { Statements } from './statements';
 
 /** The order of delivery: what waits longest of either may be the oldest. */
