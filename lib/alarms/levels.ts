@@ -42,7 +42,7 @@ export class Levels {
   constructor(private readonly options: LevelsOptions) {
     const { settings, instance, link, alarms, mayLive } = options;
     this.#groups = new Groups(instance, mayLive);
-    this.#ends = new OwnEnds(link, instance);
+    this.#ends = new OwnEnds(link, instance, settings.hold);
     const refused = (slot: Slot): void => this.adopt(slot, true);
     this.#keeper = new LevelKeeper({ settings, instance, link, alarms, refused });
   }

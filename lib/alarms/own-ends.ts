@@ -4,9 +4,10 @@ import type { SlotWrite } from './slots';
 import type { StoreLink } from './store-link';
 
 export const ENDS = 'ends/';
-/** Milliseconds until an extension is durable by itself, and where an event waits for that to be settled. */
-const WRITE_EVERY = 1000;
-const WRITE_SOON = 50;
+/** Milliseconds until an extension is durable by itself: a tenth of the hold, within these. */
+const [SOONEST, LATEST] = [1000, 3000];
+/** Milliseconds until it is where an event waits for that, to be settled. */
+const SOON = 50;
 /** Groups whose ends stand in one slot. */
 const IN_ONE = 500;
 
@@ -24,20 +25,27 @@ interface Pending {
 }
 
 /**
- * When the levels end that this instance has extended: written together once a second, for an extension changes nothing else. A write for
+ * When the levels end that this instance has extended: written together every few seconds, for an extension changes nothing else. A write for
  * each would cost more than all the rest.
  */
 export class OwnEnds {
   readonly #parts: Part[] = [];
   readonly #partOf = new Map<Group, Part>();
+  readonly #pause: number;
   #pending: Pending | undefined;
   #writing: Pending | undefined;
 
-  /** @param name of this life of this instance */
+  /**
+   * @param name of this life of this instance
+   * @param hold of its levels, in milliseconds
+   */
   constructor(
     private readonly link: StoreLink,
     private readonly name: string,
-  ) {}
+    hold: number,
+  ) {
+    this.#pause = Math.min(LATEST, Math.max(SOONEST, hold / 10));
+  }
 
   /** The level of a group of this instance ends later now. */
   extended(group: Group): void {
@@ -51,7 +59,7 @@ export class OwnEnds {
     const writing = this.#writing;
     if (writing?.groups.has(group) === true && !(await writing.written)) return false;
     if (this.#pending?.groups.has(group) !== true) return !group.isAhead;
-    this.#pending.within(WRITE_SOON);
+    this.#pending.within(SOON);
     return this.#pending.written;
   }
 
@@ -65,8 +73,8 @@ export class OwnEnds {
     const begun = performance.now();
     let within = (_pause: number): void => undefined;
     const written = new Promise<void>((resolve) => {
-      let timer = setTimeout(resolve, WRITE_EVERY);
-      let at = begun + WRITE_EVERY;
+      let timer = setTimeout(resolve, this.#pause);
+      let at = begun + this.#pause;
       within = (pause) => {
         const sooner = performance.now() + pause;
         if (sooner >= at) return;
@@ -97,12 +105,15 @@ export class OwnEnds {
 
   #writeOf(part: Part, index: number, now: number): SlotWrite {
     part.isChanged = false;
-    const ends = new Map<string, number>();
+    const groups: string[] = [];
+    const ends: number[] = [];
     for (const group of part.groups) {
-      if (group.level.raised && group.by === this.name) ends.set(group.name, group.level.until);
-      else this.#leave(group, part);
+      if (group.level.raised && group.by === this.name) {
+        groups.push(group.name);
+        ends.push(group.level.until);
+      } else this.#leave(group, part);
     }
-    return { name: `${ENDS}${this.name}/${index}`, ...endsValue(ends, now) };
+    return { name: `${ENDS}${this.name}/${index}`, ...endsValue(groups, ends, now) };
   }
 
   #partFor(group: Group): Part {

@@ -39,22 +39,24 @@ export function storedLevel({ value, left = 0 }: Slot, now: number): StoredLevel
   };
 }
 
-/** Ends of levels by group, as one life of an instance has extended them. */
-export function endsValue(ends: ReadonlyMap<string, number>, now: number): Written {
-  const lasts = lasting(Math.max(0, ...ends.values()) - now);
-  const relative = [...ends].map(([group, end]) => [group, Math.round(end - now)]);
-  return { value: { lasts, ends: relative }, lasts };
+/** Ends of levels, as one life of an instance has extended them: flat, for there may be many, every few seconds. */
+export function endsValue(groups: readonly string[], ends: readonly number[], now: number): Written {
+  const left = ends.map((end) => Math.round(end - now));
+  const lasts = lasting(left.reduce((latest, each) => Math.max(latest, each), 0));
+  return { value: { lasts, groups, left }, lasts };
 }
 
+/** By group. */
 export function storedEnds({ value, left = 0 }: Slot, now: number): Map<string, number> {
   const ends = new Map<string, number>();
-  if (!isRecord(value) || !Array.isArray(value.ends) || typeof value.lasts !== 'number') return ends;
+  if (!isRecord(value) || typeof value.lasts !== 'number') return ends;
+  const { groups, left: ofGroups } = value;
+  if (!Array.isArray(groups) || !Array.isArray(ofGroups)) return ends;
   const writtenAt = now + left - value.lasts;
-  for (const each of value.ends) {
-    if (!Array.isArray(each)) continue;
-    const [group, end] = each as unknown[];
-    if (typeof group === 'string' && typeof end === 'number') ends.set(group, writtenAt + end);
-  }
+  groups.forEach((group: unknown, index) => {
+    const ofGroup: unknown = ofGroups[index];
+    if (typeof group === 'string' && typeof ofGroup === 'number') ends.set(group, writtenAt + ofGroup);
+  });
   return ends;
 }
 

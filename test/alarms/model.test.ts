@@ -122,8 +122,8 @@ class Model {
       case 'kill':
       case 'stop':
         if (!this.#runs(deed.at)) return;
-        // An extension is durable within a second; one that is not comes again where it is to be settled.
-        if (deed.do === 'kill') await this.#instances.wait(1500);
+        // An extension is durable within three seconds; one that is not comes again where it is to be settled.
+        if (deed.do === 'kill') await this.#instances.wait(3500);
         for (const [group, { raised }] of this.#plain) if (raised) this.#vague.add(group);
         return this.#instances[deed.do](deed.at);
       default:
