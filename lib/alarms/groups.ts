@@ -7,7 +7,7 @@ import type { Slot, SlotWrite } from './slots';
 import { ToldEnds } from './told-ends';
 
 const LEVEL = 'group/';
-const RAISED = 'event/';
+const EVENT = 'event/';
 /** Each is said at the start. */
 const MOST = 10_000;
 /** Characters of events, as JSON, that travel with states: of one while there are few groups, and of each however many there are. */
@@ -25,7 +25,7 @@ export function levelSlot({ name }: Group): string {
 }
 
 export function raisedSlot({ name }: Group): string {
-  return RAISED + name;
+  return EVENT + name;
 }
 
 export interface News {
@@ -85,7 +85,7 @@ export class Groups {
 
   /** What another instance, or a former run, has written. @returns the group whose level is news */
   adopt(slot: Slot, now: number): News | undefined {
-    if (slot.name.startsWith(RAISED)) this.#adoptRaised(slot);
+    if (slot.name.startsWith(EVENT)) this.#adoptRaised(slot);
     if (slot.name.startsWith(ENDS)) this.#adoptEnds(slot, now);
     return slot.name.startsWith(LEVEL) ? this.#adoptLevel(slot, now) : undefined;
   }
@@ -117,7 +117,7 @@ export class Groups {
   }
 
   #adoptRaised(slot: Slot): void {
-    const group = this.keep(slot.name.slice(RAISED.length));
+    const group = this.keep(slot.name.slice(EVENT.length));
     if (slot.version === group.raisedVersion) return;
     group.raisedVersion = slot.value === undefined ? 0 : slot.version;
     if (!group.isAhead && typeof slot.value === 'string') group.raised = slot.value;

@@ -6,15 +6,14 @@ import { AlarmState, type EventOutcome } from '../../lib/alarms/alarm-state';
 import { controlOf } from '../../lib/alarms/control';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json-record';
+import { chosenInbox } from '../rvm-inbox/chosen-inbox';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
-import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { actorOf } from '../support/actor';
 import { onFlows } from '../support/flow-run';
 import { deliveryIdOf } from '../support/hold-event';
 import { toCatchNodes } from '../support/input';
 import { registerNode } from '../support/register';
 import {
-  textOf,
   unsetTogether,
   unsetVariableError,
   unsetVariables,
@@ -56,7 +55,7 @@ class AlarmStateNode implements LivingAlarmState {
     config: NodeDef,
   ) {
     const properties: Properties = { ...config };
-    const inboxNode = this.#findInbox(textOf(properties, 'inbox'));
+    const inboxNode = chosenInbox(RED, node, properties, 'rvm-alarm-state.errors.noInbox');
     const key = keyOf(properties, node.id);
     this.#unset = unsetTogether(unsetVariables(properties), inboxNode?.unsetVariables);
     this.#settings = settingsOf(properties);
@@ -135,13 +134,6 @@ class AlarmStateNode implements LivingAlarmState {
 
   #send(messages: NodeMessage[]): void {
     if (!this.#isClosed) this.node.send(messages);
-  }
-
-  #findInbox(id: string): InboxNode | undefined {
-    if (id === '') return undefined;
-    const inbox = this.RED.nodes.getNode(id) as InboxNode | null | undefined;
-    if (!inbox) this.node.error(this.RED._('rvm-alarm-state.errors.noInbox'));
-    return inbox ?? undefined;
   }
 
   #showSoon(): void {

@@ -12,6 +12,7 @@ import { within } from '../../lib/concurrency/within';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
+import { chosenInbox } from '../rvm-inbox/chosen-inbox';
 import { claimInbox } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../rvm-settle/settlers';
 import { onFlows } from '../support/flow-run';
@@ -26,7 +27,6 @@ import {
 } from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
-import { chosenInbox } from './chosen-inbox';
 import { chosenServer } from './chosen-server';
 import { cutAlarms } from './cut-alarms';
 import { saysWhenHandled, silentAfterOf, termsOf } from './delivery-terms';
@@ -85,7 +85,7 @@ class WebhookIn implements DeployedWebhook {
     this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
     this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
     this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
-    this.#inboxNode = chosenInbox(RED, node, this.#properties);
+    this.#inboxNode = chosenInbox(RED, node, this.#properties, 'rvm-webhook-in.errors.noInbox');
     this.#claim = claimInbox(RED, this.#inboxNode?.place);
     this.#inbox = this.#claim.inbox;
     this.#endpoint = this.#open();
