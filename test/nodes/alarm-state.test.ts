@@ -144,6 +144,48 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal((await next('held')).reason, 'disarmed');
     });
 
+    it('is found again where the node was disabled, and goes with a node that is deleted', async () => {
+      await deploy();
+      const properties = { key: `test-${fresh}`, repeat: 0 };
+      await send(event());
+      await next('state');
+      await nodeRed.deploy(
+        flow(properties).map((node) => (node.id === 'alarms' ? { ...node, d: true } : node)),
+      );
+      await nodeRed.deploy(flow(properties));
+      assert.equal((await next('state', 2)).payload, true);
+      await nodeRed.deploy(flow(properties).filter(({ id }) => id !== 'alarms'));
+      await nodeRed.deploy(flow(properties));
+      await send(event());
+      await next('state', 3);
+      assert.equal(at('extended').length, 0);
+    });
+
+    it('is one for two nodes with the same short name', async () => {
+      const other = {
+        id: 'copy',
+        type: 'rvm-alarm-state',
+        z: 'tab',
+        x: 0,
+        y: 0,
+        wires: [['state'], ['copied'], ['held']],
+      };
+      await deploy(
+        {},
+        { ...other, key: `test-${fresh + 1}`, repeat: 0 },
+        ...entrance('copy-in', 'copy'),
+        probe('copied'),
+      );
+      await send(event());
+      await next('state');
+      await inject(nodeRed, 'copy-in', event());
+      await next('copied');
+      await nodeRed.until(
+        () => /shared by 2/.test(nodeRed.statuses('copy', from).at(-1) ?? ''),
+        'the status of the copy',
+      );
+    });
+
     it('settles what it holds back or extends, and leaves what it raises to the answer of the panel', async () => {
       await deploy(
         {},

@@ -51,6 +51,7 @@ export const SLOW: readonly string[] = [
   'test/nodes/broken-video.test.ts',
   'test/nodes/late-recording.test.ts',
   'test/nodes/watch-instances.test.ts',
+  'test/nodes/shared-alarm-state.test.ts',
   // Very many cameras, alarms or messages.
   'test/cloud/large-directory.test.ts',
   'test/faults/load.test.ts',
