@@ -140,7 +140,8 @@ export class AlarmState {
     else if (what !== 'acknowledge') await this.#write(this.#arming.arm(group, what === 'arm'));
     this.#wake.at(this.#arming.nextEnd());
     this.options.changed();
-    if (what === 'arm') return;
+    const endsTest = what === 'test' && lasts === 0;
+    if (what === 'arm' || endsTest) return;
     // What another instance has raised meanwhile is released, too.
     if (!this.#link.isFailing) await this.#link.refresh();
     await this.#levels.releaseAll(group);

@@ -29,7 +29,7 @@ export class Arming {
 
   isOnTest(group: string, now: number): boolean {
     if (this.#tests.size === 0) return false;
-    return Math.max(this.#tests.get(group) ?? -Infinity, this.#tests.get('') ?? -Infinity) > now;
+    return (this.#tests.get(group) ?? this.#endOf('')) > now;
   }
 
   /** Groups that are not armed; '' where all are not unless told otherwise. */
@@ -42,9 +42,10 @@ export class Arming {
     return new Map([...this.#tests].filter(([, end]) => end > now));
   }
 
-  /** When the next test is over. */
+  /** When the next test is over, and with it what is known of it. */
   nextEnd(): number {
-    return Math.min(Infinity, ...this.#tests.values());
+    const all = this.#endOf('');
+    return Math.min(Infinity, ...[...this.#tests.values()].map((end) => Math.max(end, all)));
   }
 
   /** @param group '' = all, whatever was said of one of them before */
@@ -57,21 +58,37 @@ export class Arming {
     return this.#written([...new Set([...changed, group])].map((each) => slotName(ARMED, each)));
   }
 
-  /** @param group '' = all */
+  /**
+   * @param group '' = all, whatever was said of one of them before
+   * @param end `now` ends the test
+   */
   test(group: string, end: number, now: number): SlotWrite[] {
-    this.#tests.set(group, end);
-    return this.#written([slotName(TEST, group)], now);
+    const changed = group === '' ? [...this.#tests.keys()] : [];
+    for (const each of changed) this.#tests.delete(each);
+    // A test of one group that is over is not taken up again by that of all.
+    if (end > now || this.#endOf('') > now) this.#tests.set(group, end);
+    else this.#tests.delete(group);
+    return this.#written(
+      [...new Set([...changed, group])].map((each) => slotName(TEST, each)),
+      now,
+    );
   }
 
   /** Tests that are over. @returns what is to be removed, where it is still the same */
   tidy(now: number): SlotWrite[] {
-    const over = [...this.#tests].filter(([, end]) => end <= now).map(([group]) => group);
+    const isOver = this.#endOf('') <= now;
+    const over = [...this.#tests].filter(([, end]) => isOver && end <= now).map(([group]) => group);
     for (const group of over) this.#tests.delete(group);
     return over.flatMap((group) => {
       const name = slotName(TEST, group);
       const expected = this.#versions.get(name);
       return expected === undefined ? [] : [{ name, value: undefined, expected }];
     });
+  }
+
+  /** Of the test of a group by itself, or of all. */
+  #endOf(group: string): number {
+    return this.#tests.get(group) ?? -Infinity;
   }
 
   /** What the store does not have yet. */

@@ -9,7 +9,7 @@ export interface Control {
   do: (typeof CONTROLS)[number];
   /** '' = all. */
   group: string;
-  /** Of a test: milliseconds. */
+  /** Of a test: milliseconds; 0 ends it. */
   lasts: number;
 }
 
@@ -39,9 +39,9 @@ function groupOf(group: unknown): string {
 
 function lengthOf(minutes: unknown): number {
   const number = typeof minutes === 'string' && minutes.trim() !== '' ? Number(minutes) : minutes;
-  if (typeof number === 'number' && number > 0 && number <= LONGEST_TEST) return number * MINUTE;
+  if (typeof number === 'number' && number >= 0 && number <= LONGEST_TEST) return number * MINUTE;
   throw new RvmError(
     'BAD_INPUT',
-    `A test needs its length in msg.minutes: a number above 0, up to ${LONGEST_TEST} (a week).`,
+    `A test needs its length in msg.minutes: a number up to ${LONGEST_TEST} (a week), 0 to end it.`,
   );
 }

@@ -79,6 +79,22 @@ describe('an alarm state in time', () => {
     assert.deepEqual(instances.slots.names(), []);
   });
 
+  it('ends a test with 0 minutes: of one group while the others stay on test, and of all', async () => {
+    const instances = new Instances();
+    await instances.start();
+    const reasons = async (): Promise<unknown[]> => {
+      const outcomes = await instances.events(
+        ...['Depot', 'Yard'].map((group) => [alarmEvent({ group, id: group, alarm: group }), 0] as const),
+      );
+      return outcomes.map(({ reason }) => reason);
+    };
+    await instances.control({ do: 'test', lasts: 3_600_000 });
+    await instances.control({ do: 'test', group: 'Depot', lasts: 0 });
+    assert.deepEqual(await reasons(), [undefined, 'test']);
+    await instances.control({ do: 'test', lasts: 0 });
+    assert.deepEqual(await reasons(), [undefined, undefined]);
+  });
+
   it('writes a thousand levels that are extended all the time together, every few seconds', async () => {
     const instances = new Instances();
     await instances.start();
@@ -225,6 +241,6 @@ describe('a control of an alarm state', () => {
     refused(undefined);
     refused('disarm', '  ');
     refused('disarm', { name: 'Depot' });
-    for (const minutes of [undefined, 0, -1, NaN, 'soon', 1e9]) refused('test', 'Depot', minutes);
+    for (const minutes of [undefined, -1, NaN, 'soon', 1e9]) refused('test', 'Depot', minutes);
   });
 });
