@@ -1,5 +1,7 @@
 import type { RvmError } from '../error';
 import type { Inbox, ListedMessage, ListQuery } from './inbox';
+import { mergedRows } from './tally';
+import type { TallyQuery, TallyRow } from './tally-rows';
 
 /**
  * Asks several inboxes, of which some may fail.
@@ -30,4 +32,15 @@ export async function listAll(
   // Each list has its order already.
   if (lists.length > 1) messages.sort((one, other) => other.receivedTime.localeCompare(one.receivedTime));
   return { messages: messages.slice(0, query.limit), faults };
+}
+
+/** Counts of several inboxes, as far as they can be read. @returns `faults` of those that cannot */
+export async function tallyAll(
+  inboxes: readonly Pick<Inbox, 'tally'>[],
+  query: TallyQuery,
+): Promise<{ rows: TallyRow[]; faults: unknown[] }> {
+  // What is not among the first groups of one inbox may be so of all.
+  const whole = { ...query, limit: Infinity };
+  const { answers, faults } = await readAll(inboxes, (inbox) => inbox.tally(whole));
+  return { rows: mergedRows(answers.flat(), query), faults };
 }

@@ -3,8 +3,7 @@ import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
-import { listAll, readAll } from '../../lib/inbox/read-all';
-import { mergedRows } from '../../lib/inbox/tally';
+import { listAll, tallyAll } from '../../lib/inbox/read-all';
 import { GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/tally-rows';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
@@ -67,8 +66,8 @@ async function eventsOf(inboxes: readonly Inbox[], query: ListQuery): Promise<Li
 }
 
 async function countsOf(inboxes: readonly Inbox[], query: TallyQuery): Promise<Listed> {
-  const { answers, faults } = await readAll(inboxes, (inbox) => inbox.tally(query));
-  return listed(inboxes, mergedRows(answers.flat(), query), faults);
+  const { rows, faults } = await tallyAll(inboxes, query);
+  return listed(inboxes, rows, faults);
 }
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Verdict } from '../../../lib/inbox/history';
+import type { Inbox } from '../../../lib/inbox/inbox';
+import { tallyAll } from '../../../lib/inbox/read-all';
 import { mergedRows } from '../../../lib/inbox/tally';
 import type { TallyQuery, TallyRow } from '../../../lib/inbox/tally-rows';
 import type { ProvenMessage } from '../../../lib/message/record';
@@ -171,5 +173,14 @@ describe('counts of several inboxes', () => {
       row({ group: 'B', events: 4 }),
       row({ events: 3, alarms: 3, settled: 4, real: 1, secondsToSettle: 4 }),
     ]);
+  });
+
+  it('have a group among the first that is so in none of them', async () => {
+    const counting = (...groups: [string, number][]): Pick<Inbox, 'tally'> => ({
+      tally: async ({ limit }) => groups.map(([group, events]) => row({ group, events })).slice(0, limit),
+    });
+    const inboxes = [counting(['A', 5], ['both', 4]), counting(['B', 5], ['both', 4])];
+    const { rows } = await tallyAll(inboxes, { by: 'site', limit: 1 });
+    assert.deepEqual(rows, [row({ group: 'both', events: 8, alarms: 2 })]);
   });
 });
