@@ -50,7 +50,8 @@ class Plain {
     if (what === 'arm') this.isArmed = true;
     if (what === 'disarm') this.isArmed = false;
     if (what === 'test') this.testUntil = now + lasts;
-    if (what !== 'arm' && (what !== 'test' || lasts > 0)) Object.assign(this, { raised: false, counted: this.raised ? [] : this.counted });
+    if (what !== 'arm' && (what !== 'test' || lasts > 0))
+      Object.assign(this, { raised: false, counted: this.raised ? [] : this.counted });
   }
 }
 
