@@ -26,8 +26,8 @@ export interface WebhookFacts {
   title: string;
   /** Short name of the one Central Station it serves; null where it serves several. */
   station: string | null;
-  /** Why nothing can come in by it: the sentence of its listener, or '' where its own status says why; undefined where it can. */
-  down: { reason: string } | undefined | 'unknown';
+  /** Why nothing can come in by it: the sentence of its listener, or else what its status shows; undefined where it can. */
+  down: { reason: string } | { status: string } | undefined | 'unknown';
   /** Messages were refused for a reason that a wrong phrase has, and nobody has looked at them. */
   isUnproven: boolean;
   /** True where the last proven message came from the future; undefined until one has come. */

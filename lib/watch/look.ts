@@ -87,8 +87,7 @@ function lookAtWebhook(looked: Looked, webhook: WebhookFacts): void {
 
 function saidOfDown(down: WebhookFacts['down'], title: string): Said {
   if (down === undefined || down === 'unknown') return down;
-  const { reason } = down;
-  return { sentence: reason === '' ? 'endpoint-down' : 'listener-down', values: { title, reason } };
+  return { sentence: 'reason' in down ? 'listener-down' : 'endpoint-down', values: { title, ...down } };
 }
 
 function lookAtInbox(looked: Looked, inbox: InboxFacts): void {

@@ -136,7 +136,7 @@ class WebhookIn implements DeployedWebhook {
   }
 
   health(): WebhookHealth {
-    return webhookHealth(this.#state(), this.#stations, this.server, this.#proven);
+    return webhookHealth(this.RED, this.#state(), this.#stations, this.server, this.#proven);
   }
 
   /** @param removed the node is deleted or disabled */

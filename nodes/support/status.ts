@@ -115,12 +115,16 @@ export function failureStatus(code: RvmErrorCode): NodeStatus {
 export function jointStatus(RED: NodeAPI, statuses: readonly NodeStatus[]): NodeStatus | undefined {
   const [first, ...others] = statuses;
   if (first === undefined || others.length === 0) return first;
-  const textOf = ({ text = '' }: NodeStatus): string => (text.startsWith('status.') ? RED._(text) : text);
   const text = others.reduce(
-    (joint, other) => RED._('status.joint', { first: joint, second: textOf(other) }),
-    textOf(first),
+    (joint, other) => RED._('status.joint', { first: joint, second: shownText(RED, other) }),
+    shownText(RED, first),
   );
   return { ...first, text };
+}
+
+/** What stands below a node with this status, in the language of Node-RED. */
+export function shownText(RED: NodeAPI, { text = '' }: NodeStatus): string {
+  return text.startsWith('status.') ? RED._(text) : text;
 }
 
 /**

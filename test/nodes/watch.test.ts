@@ -181,7 +181,7 @@ describe('a watch', () => {
 
   it('finds that a webhook in takes nothing, whatever the reason', async () => {
     await run.deploy(flow({ station: { credentials: { ...credentials(), secret: '' } } }));
-    assert.match((await run.comes('listener-down')).text, /its status says why/);
+    assert.match((await run.comes('listener-down')).text, /which shows "no secret": see to its settings/);
     await run.deploy(flow());
     await run.goes('listener-down');
   });

@@ -125,9 +125,9 @@ describe('a look at all that is known', () => {
     assert.deepEqual(sentences({ webhook: { isClockBehind: true } }), ['clock-of-message']);
   });
 
-  it('takes the reason of a listener, and the status of the node where there is none', () => {
+  it('takes the reason of a listener, and what the node shows where there is none', () => {
     assert.deepEqual(sentences({ webhook: { down: { reason: 'taken' } } }), ['listener-down']);
-    assert.deepEqual(sentences({ webhook: { down: { reason: '' } } }), ['endpoint-down']);
+    assert.deepEqual(sentences({ webhook: { down: { status: 'no secret' } } }), ['endpoint-down']);
   });
 
   it('minds no event that has waited for less than a minute', () => {
