@@ -13,6 +13,7 @@ import {
 } from '../support/node-red/node-red';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { ScriptedService } from '../support/service/scripted-service';
+import { slowIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { look } from '../support/editor/editor-questions';
@@ -103,7 +104,7 @@ describe('a watch', () => {
     await run.pulse();
   });
 
-  it('finds a key that is rejected', async () => {
+  slowIt('finds a key that is rejected', async () => {
     await run.deploy(flow({ cloud: { credentials: { apiKey: 'wrong' } } }));
     assert.match((await run.comes('key-rejected')).text, /refuses the API key of "North"/);
     await run.deploy(flow());
@@ -129,7 +130,7 @@ describe('a watch', () => {
     await run.goes('clock');
   });
 
-  it('finds by a message from the future that a clock is wrong, until the next one', async () => {
+  slowIt('finds by a message from the future that a clock is wrong, until the next one', async () => {
     await run.deploy(flow());
     const transmitTime = new Date(Date.now() + 60_000).toISOString();
     assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage({}, { transmitTime }), PHRASE), 200);
@@ -179,7 +180,7 @@ describe('a watch', () => {
     await run.pulse();
   });
 
-  it('finds that a webhook in takes nothing, whatever the reason', async () => {
+  slowIt('finds that a webhook in takes nothing, whatever the reason', async () => {
     await run.deploy(flow({ station: { credentials: { ...credentials(), secret: '' } } }));
     assert.match((await run.comes('listener-down')).text, /which shows "no secret": see to its settings/);
     await run.deploy(flow());
@@ -210,7 +211,7 @@ describe('a watch', () => {
     );
   });
 
-  it('finds dead letters until they are discarded', async () => {
+  slowIt('finds dead letters until they are discarded', async () => {
     await run.deploy(flow());
     await post(nodeRed.url + PATH, '{"no": "event"}', PHRASE);
     const { severity, station: key } = await run.comes('dead-letters');
@@ -224,7 +225,7 @@ describe('a watch', () => {
     await run.goes('dead-letters');
   });
 
-  it('finds events that wait where no webhook in is, until one has their path', async () => {
+  slowIt('finds events that wait where no webhook in is, until one has their path', async () => {
     const settled = { handledWhen: 'settled', maxInFlight: 1 };
     await run.deploy(flow({ webhook: settled }));
     await alarm();
@@ -282,7 +283,7 @@ describe('a watch', () => {
     assert.deepEqual(run.pulses, []);
   });
 
-  it('lets go of what belongs to a station that is deleted', async () => {
+  slowIt('lets go of what belongs to a station that is deleted', async () => {
     const south = station({
       id: 'south-node',
       name: 'South',
