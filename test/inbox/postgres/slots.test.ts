@@ -6,6 +6,7 @@ import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { PostgresServer } from '../../support/postgres/postgres-server';
 import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { incoming } from '../../support/postgres/store-session';
+import { slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 
@@ -159,26 +160,29 @@ describe('slots in a database that instances share', () => {
     for (const [index] of writers.entries()) assert.equal(seen.get(`own ${index}`), rounds);
   });
 
-  it('are counted up by several without losing any, where each expects the version that it has read', async () => {
-    const writers = [await another('one'), await another('two'), await another('three')];
-    const [first] = writers;
-    const rounds = 20;
-    const countUp = async (writer: OpenStore): Promise<void> => {
-      for (;;) {
-        const { slots } = await read(writer);
-        const [slot] = slots;
-        const [outcome] = await put(writer, 'count', `${Number(slot?.value ?? 0) + 1}`, slot?.version ?? 0);
-        if (outcome?.written === true) return;
-      }
-    };
-    await Promise.all(
-      writers.map(async (writer) => {
-        for (let round = 0; round < rounds; round += 1) await countUp(writer);
-      }),
-    );
-    const { slots } = await read(first ?? assert.fail());
-    assert.equal(slots[0]?.value, `${writers.length * rounds}`);
-  });
+  slowIt(
+    'are counted up by several without losing any, where each expects the version that it has read',
+    async () => {
+      const writers = [await another('one'), await another('two'), await another('three')];
+      const [first] = writers;
+      const rounds = 20;
+      const countUp = async (writer: OpenStore): Promise<void> => {
+        for (;;) {
+          const { slots } = await read(writer);
+          const [slot] = slots;
+          const [outcome] = await put(writer, 'count', `${Number(slot?.value ?? 0) + 1}`, slot?.version ?? 0);
+          if (outcome?.written === true) return;
+        }
+      };
+      await Promise.all(
+        writers.map(async (writer) => {
+          for (let round = 0; round < rounds; round += 1) await countUp(writer);
+        }),
+      );
+      const { slots } = await read(first ?? assert.fail());
+      assert.equal(slots[0]?.value, `${writers.length * rounds}`);
+    },
+  );
 
   it('of several owners are written by several at once, whatever the order in which they are asked for', async () => {
     const writers = [await another('one'), await another('two')];
@@ -245,7 +249,7 @@ describe('slots in a database that instances share', () => {
     assert.equal((await read(one, version + 1)).isAll, false);
   });
 
-  it('that were removed are forgotten but for the latest ten thousand', async () => {
+  slowIt('that were removed are forgotten but for the latest ten thousand', async () => {
     const one = await another();
     await put(one, 'a', '1');
     await server.sql(`INSERT INTO "${schema}".slot (owner, name, version) SELECT '${OWNER}', 'old ' || n, n + 1 FROM generate_series(1, 10002) AS n;
@@ -269,7 +273,7 @@ describe('slots in a database that instances share', () => {
     assert.equal((await rows()).length, 0);
   });
 
-  it('are there after a crash of the database, and who watches them is told to look', async () => {
+  slowIt('are there after a crash of the database, and who watches them is told to look', async () => {
     const inbox = await anotherInbox();
     const write = (value: number) => inbox.putSlots(OWNER, [{ name: 'a', value }]);
     await write(1);
