@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
+import { SCHEMA_VERSION } from '../../lib/inbox/postgres/schema';
 import type { WebhookFacts } from '../../lib/message/event-message';
 import { act } from '../support/editor/editor-questions';
 import { PATH, PHRASE } from '../support/node-red/flows';
@@ -160,14 +161,14 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
         `UPDATE rvm.meta SET value = '${version}' WHERE name IN ('schema_version', 'readable_from')`,
         database,
       );
-    await set(1000);
+    await set(SCHEMA_VERSION + 1000);
     const from = nodeRed.log.length;
     // Where a connection is made anew it is looked at.
     await nodeRed.deploy(sharedFlow(right(), { inbox: { instanceName: 'another' } }));
     await nodeRed.logged(/newer.*(update|install)/i, from);
     assert.equal(await answerTo(nodeRed.url + PATH, message, PHRASE), 'cut');
     await assertNoPassword();
-    await set(1);
+    await set(SCHEMA_VERSION);
     assert.equal((await sendUntilAnswered(nodeRed.url + PATH, message, PHRASE)).at(-1), 200);
   });
 
