@@ -33,6 +33,7 @@ export class TwinStores {
   readonly #labels = new Map<string, string>();
   /** By store: the label of a sequence, which must grow from one event to the next. */
   readonly #sequences = { sqlite: new Map<number, string>(), postgres: new Map<number, string>() };
+  readonly #alarmNumbers = { sqlite: new Map<string, number>(), postgres: new Map<string, number>() };
   readonly #newest = { sqlite: 0, postgres: 0 };
   /** By label: station and alarm of an event. */
   readonly #alarms = new Map<string, string>();
@@ -221,9 +222,18 @@ export class TwinStores {
     return Object.fromEntries(entries.map(([name, each]) => [name, this.#plainMember(name, each, store)]));
   }
 
+  /** Each store has names of its own for alarms: in both the same events have the same one. */
+  #alarmNumber(name: string, store: 'sqlite' | 'postgres'): number {
+    const numbers = this.#alarmNumbers[store];
+    const number = numbers.get(name) ?? numbers.size;
+    numbers.set(name, number);
+    return number;
+  }
+
   #plainMember(name: string, value: unknown, store: 'sqlite' | 'postgres'): unknown {
     if (name === 'sequence') return this.#sequences[store].get(Number(value));
     if (TIMES.includes(name)) return typeof value;
+    if (name === 'alarm') return this.#alarmNumber(String(value), store);
     if (name === 'id' && typeof value === 'number')
       return this.quarantined.findIndex((each) => each[store] === value);
     return this.#plain(value, store);
