@@ -180,8 +180,12 @@ describe('a disk that fails to read bodies', () => {
     await eventually(() => inbox.state().durable === false, 'the state');
     await eventually(() => reads > WINDOW, 'the second try');
     // The store was closed, and opens again when it is asked.
-    await eventually(async () => (await leased().catch(() => 0)) > 0, 'the store');
-    assert.equal(await leased(), WINDOW);
+    let held = 0;
+    await eventually(
+      async () => (held = await leased().catch(() => 0)) >= WINDOW,
+      'the store, and a full window',
+    );
+    assert.equal(held, WINDOW);
     assert.deepEqual([inbox.waiting(ENDPOINT), taker.ids], [COUNT - WINDOW, []]);
     assert.equal(news.filter(({ kind }) => kind === 'line').length, 1);
     assert.match(JSON.stringify(news), /cannot be read now, nor can 9 more/);
@@ -189,11 +193,8 @@ describe('a disk that fails to read bodies', () => {
     assert.equal(inbox.state().durable, false);
     mend();
     await eventually(() => taker.ids.length === COUNT, 'all events');
-    const sequences = taker.deliveries.map(({ sequence }) => Number(sequence));
-    assert.deepEqual(
-      sequences,
-      sequences.toSorted((one, other) => one - other),
-    );
+    // Each once, though not in order: one that could not be read holds up none that can.
+    assert.equal(new Set(taker.ids).size, COUNT);
     assert.ok(taker.deliveries.every(({ attempt, again }) => attempt === 1 && again === undefined));
     assert.deepEqual([taker.dead, inbox.waiting(ENDPOINT)], [[], 0]);
     await eventually(() => inbox.state().durable === true, 'a better state');
