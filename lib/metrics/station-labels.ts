@@ -1,7 +1,7 @@
+import { KEY } from '../station-key';
+
 /** Stations that have a label of their own: each costs some seventy series. */
 const MOST = 50;
-/** As the key of a station may look; all else has been typed into a flow file by hand. */
-const KEY = /^[a-z0-9-]{1,32}$/;
 
 /** Of all stations that have none of their own, and of those that nobody knows. */
 export const OTHER = 'other';
@@ -13,7 +13,7 @@ export class StationLabels {
 
   constructor(private readonly most = MOST) {}
 
-  /** These are deployed, in this order. */
+  /** These are deployed, in this order. What is no key has been typed into a flow file by hand. */
   deployed(keys: readonly string[]): void {
     for (const key of keys) if (this.#own.size < this.most && KEY.test(key)) this.#own.add(key);
   }

@@ -1,5 +1,4 @@
-/** What a station key may look like. */
-export const KEY = /^[a-z0-9-]{1,32}$/;
+export { KEY } from '../../lib/station-key';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Characters in a row, without a hyphen. */
