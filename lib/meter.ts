@@ -7,6 +7,8 @@ export type MeteredAnswer =
   | 'repeat'
   | 'conflict'
   | 'stale'
+  /** Proven, and stored, and of no interest to its webhook node: 200. */
+  | 'filtered'
   | 'dead-letter'
   | 'other'
   | 'self-test'

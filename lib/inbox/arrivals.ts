@@ -1,5 +1,5 @@
 import { within } from '../concurrency/within';
-import type { DeadLetter, ProvenMessage } from '../message/record';
+import { isForFlow, type DeadLetter, type ProvenMessage } from '../message/record';
 import { enter } from './entering';
 import type { Acceptance } from './inbox';
 import { Looks } from './spill/looks';
@@ -64,8 +64,7 @@ export class Arrivals {
   }
 
   #marked(record: ProvenMessage | DeadLetter): ProvenMessage | DeadLetter {
-    const isEvent = record.kind === 'event';
-    return isEvent && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
+    return isForFlow(record) && this.options.mayRepeat() ? withWarnings(record, ['may-repeat']) : record;
   }
 
   #failed(error: unknown): 'failed' {
@@ -127,7 +126,7 @@ export class Arrivals {
     spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
   ): Promise<AcceptedBeside> {
     const { spilling, queues, health } = this.options;
-    const isEvent = record.kind === 'event';
+    const isEvent = isForFlow(record);
     const { entrance } = queues.of(record.endpointId);
     const lease = isEvent ? entrance.leaseBeside(record) : 'no';
     const told = (accepted: AcceptedBeside | undefined): void => {

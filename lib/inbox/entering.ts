@@ -1,4 +1,4 @@
-import type { DeadLetter, ProvenMessage } from '../message/record';
+import { isForFlow, type DeadLetter, type ProvenMessage } from '../message/record';
 import type { Entrance } from './queue/entrance';
 import type { EventQueues } from './queue/event-queues';
 import type { AnyStore } from './store/port';
@@ -16,7 +16,7 @@ export function enter(
   record: ProvenMessage | DeadLetter,
   message: NewMessage,
 ): Entering {
-  if (record.kind !== 'event')
+  if (!isForFlow(record))
     return { storing: store.call('accept', { message, lease: 'no' }), giveUp: () => undefined };
   return enterEvent(store, queues.of(record.endpointId).entrance, record, message);
 }

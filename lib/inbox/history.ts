@@ -7,10 +7,11 @@ export type Verdict = (typeof VERDICTS)[number];
 
 /**
  * What can become of an event. `lapsed`: not settled in time. `cut-off`: its Node-RED ended, or was deployed, meanwhile. `assigned`:
- * given to another path. `phrase`: nothing had proven it until a phrase was corrected.
+ * given to another path. `filtered`: its webhook node does not take it. `phrase`: nothing had proven it until a phrase was corrected.
  */
 export type HistoryStep =
   | 'received'
+  | 'filtered'
   | 'delivered'
   | 'settled'
   | 'rejected'
@@ -40,7 +41,7 @@ export interface HistoryEntry {
   secret?: ProvenMessage['secret'];
   /** Which delivery it was, counted from 1. */
   attempt?: number;
-  /** Why it is a dead letter, or was rejected; to which endpoint it was given. */
+  /** Why it is a dead letter, or was rejected; by what it was filtered; to which endpoint it was given. */
   reason?: string;
   note?: string;
   verdict?: Verdict;

@@ -1,12 +1,14 @@
 import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
-import type { InboxFigures } from './inbox-figures';
+import type { InboxCounts, InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
+import type { MessageState } from './message-state';
 import type { Actor, Finding, HistoryEntry, Verdict } from './history';
 import type { QuarantinedMessage, QuarantineSum } from './quarantined';
 import type { Slots } from './slot';
 import type { ListedState, TallyQuery, TallyRow } from './tally-rows';
 
+export type { MessageState } from './message-state';
 export type { QuarantinedMessage, QuarantineSum } from './quarantined';
 export type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';
 
@@ -100,13 +102,11 @@ export type Settlement = (
   finding?: Finding;
 };
 
-/** State of a message in the inbox. `leased`: with the flow, or waiting to go there again. */
-export type MessageState = 'received' | 'leased' | 'delivered' | 'dead' | 'conflict' | 'stale' | 'other';
-
 export interface ListQuery {
   state: ListedState;
-  /** Received at or after this time, in milliseconds since 1970. */
+  /** Received at or after this time, and before that one, in milliseconds since 1970. */
   since?: number;
+  until?: number;
   /** Of one alarm alone; then of any state. */
   alarm?: { station: string; alarmId: string };
   /** This message alone; then of any state. */
@@ -127,9 +127,11 @@ export interface ListedMessage {
   attempts: number;
   messageId: string | null;
   deliveryId: string;
+  /** To which it belongs. */
+  endpointId: string;
   /** Empty where the body cannot be read, or is kept no more. */
   event: RvmEvent;
-  /** True where a `retry` delivers it again: it is dead for want of attempts. */
+  /** True where a `retry` delivers it: it is dead for want of attempts, or filtered. */
   canRetry: boolean;
   /** Why it is a dead letter; absent of others, and where that is not known now. */
   reason?: DeadReason;
@@ -196,7 +198,7 @@ export interface Inbox extends Slots {
 
   /**
    * Resolves when the settlement is durable: false where this inbox does not know the id. Of an event that is settled
-   * already nothing changes but its verdict. A dead letter that nobody settled, for want of attempts, is not: `retry` delivers it again,
+   * already, or is filtered, nothing changes but its verdict; a filtered one is delivered by `retry`. A dead letter that nobody settled, for want of attempts, is not: `retry` delivers it again,
    * `done` and `reject` settle it.
    * @param actor who says so
    * @throws RvmError `STORE_FAILED`
@@ -250,6 +252,9 @@ export interface Inbox extends Slots {
 
   /** How it stands: of an endpoint at which nothing waits as far as is known here, it does not ask. @throws RvmError STORE_FAILED */
   figures(): Promise<InboxFigures>;
+
+  /** How many messages there are, for a person to see: at a cost that does not grow with the inbox. @throws RvmError `STORE_FAILED` */
+  counts(): Promise<InboxCounts>;
 
   /**
    * Gives open events and dead letters of an endpoint that no webhook node has to another one.

@@ -14,7 +14,7 @@ import type {
   QuarantineSum,
   Settlement,
 } from './inbox';
-import type { InboxFigures } from './inbox-figures';
+import { MOST_COUNTED, type InboxCounts, type InboxFigures } from './inbox-figures';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Quarantine } from './quarantine';
 import type { EventQueues } from './queue/event-queues';
@@ -122,6 +122,10 @@ export abstract class StoreInbox implements Inbox {
 
   figures(): Promise<InboxFigures> {
     return this.parts.store.call('figures', this.parts.queues.endpointsWaiting());
+  }
+
+  counts(): Promise<InboxCounts> {
+    return this.parts.reading.read('counts', { newest: MOST_COUNTED });
   }
 
   assign(from: string, to: string, actor?: Actor): Promise<number> {

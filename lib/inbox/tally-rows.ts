@@ -1,5 +1,5 @@
 /** `open`: received and leased. `settled`: delivered. `dead`: dead, conflict and stale, unless dismissed. */
-export type ListedState = 'open' | 'settled' | 'dead' | 'all';
+export type ListedState = 'open' | 'settled' | 'dead' | 'filtered' | 'all';
 
 /** By what events are counted: the hour of their receipt in UTC, or what they say themselves. */
 export const GROUPINGS = ['hour', 'site', 'camera', 'rule'] as const;
@@ -29,6 +29,8 @@ export interface TallyRow {
   false: number;
   /** Dead letters, conflicts and stale messages. */
   dead: number;
+  /** Events that their webhook node did not take; they are among `events`, and their alarms are not among `alarms`. */
+  filtered: number;
   /** From receipt to settlement, the mean; null where none is settled. */
   secondsToSettle: number | null;
 }

@@ -52,6 +52,7 @@ function sumOf(one: TallyRow, other: TallyRow): TallyRow {
     real: one.real + other.real,
     false: one.false + other.false,
     dead: one.dead + other.dead,
+    filtered: one.filtered + other.filtered,
     secondsToSettle: meanOf([one, other]),
   };
 }
@@ -72,6 +73,7 @@ interface Group {
   events: number;
   settled: number;
   dead: number;
+  filtered: number;
   /** Settled ones whose time of that is known, and the seconds that it took all of them. */
   timed: number;
   seconds: number;
@@ -94,13 +96,14 @@ class Tally {
     const group = this.#groupOf(message);
     group.events += 1;
     if (isDeadState(message.state)) group.dead += 1;
+    if (message.state === 'filtered') group.filtered += 1;
     if (message.state === 'delivered') this.#addSettled(group, message);
     const { alarm, rank } = message;
     if (alarm !== undefined && rank !== HEALTH) this.#addAlarm(group, alarm, message);
   }
 
   rows(): TallyRow[] {
-    return [...this.#groups].map(([group, { events, settled, dead, timed, seconds, alarms }]) => {
+    return [...this.#groups].map(([group, { events, settled, dead, filtered, timed, seconds, alarms }]) => {
       const verdicts = [...alarms].map((alarm) => this.#verdicts.get(alarm)?.verdict);
       return {
         group,
@@ -110,6 +113,7 @@ class Tally {
         real: verdicts.filter((verdict) => verdict === 'real').length,
         false: verdicts.filter((verdict) => verdict === 'false').length,
         dead,
+        filtered,
         secondsToSettle: timed === 0 ? null : rounded(seconds / timed),
       };
     });
@@ -119,7 +123,15 @@ class Tally {
     const name = this.#nameOf(message);
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
-    const group = { events: 0, settled: 0, dead: 0, timed: 0, seconds: 0, alarms: new Set<number>() };
+    const group = {
+      events: 0,
+      settled: 0,
+      dead: 0,
+      filtered: 0,
+      timed: 0,
+      seconds: 0,
+      alarms: new Set<number>(),
+    };
     this.#groups.set(name, group);
     return group;
   }

@@ -1,5 +1,6 @@
 import type { RvmEvent } from '../event';
 import type { Envelope } from './envelope';
+import type { FilterName } from './filter-list';
 import type { Warning } from './warnings';
 
 /** What is known of every authentic message: who sent it, who received it, and its exact content. Plain values only. */
@@ -22,7 +23,7 @@ export interface MessageRecord {
 
 /** An authentic message that can be used. */
 export interface ProvenMessage extends MessageRecord {
-  /** Only an `event` is delivered; an `other` (unknown `payloadType`) is kept, and its repeats are known. */
+  /** Only an `event` is delivered, unless it is filtered; an `other` (unknown `payloadType`) is kept, and its repeats are known. */
   kind: 'event' | 'other';
   proof: 'hmac' | 'token';
   /** Which phrase of the station proved it. */
@@ -30,6 +31,13 @@ export interface ProvenMessage extends MessageRecord {
   envelope: Envelope;
   event: RvmEvent;
   warnings: readonly Warning[];
+  /** The filters of its webhook node that an event does not pass; absent where it passes all. */
+  filteredBy?: readonly FilterName[];
+}
+
+/** True of what a flow gets: other messages are kept, and that is all. */
+export function isForFlow(record: ProvenMessage | DeadLetter): record is ProvenMessage {
+  return record.kind === 'event' && record.filteredBy === undefined;
 }
 
 /** An authentic message that is kept but not delivered. */

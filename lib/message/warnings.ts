@@ -16,6 +16,7 @@ import { isEnd } from './phase';
  * - `unusual-version`: no version, or another major version than 1
  * - `time-unreadable`: a time of the message could not be read and was left as it is
  * - `clip-uri`: the clip address does not look like a public web address; nothing here fetches it
+ * - `not-filtered`: the webhook node takes some events only, and this one lacks the field by which that is decided
  * - `not-in-inbox`: the inbox could not store it, so it was kept in the spill folder when it left
  * - `may-repeat`: which ids are known could not be read, or some were lost with a file, so it may have left before
  */
@@ -28,6 +29,7 @@ export type Warning =
   | 'unusual-version'
   | 'time-unreadable'
   | 'clip-uri'
+  | 'not-filtered'
   | 'not-in-inbox'
   | 'may-repeat';
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Inbox } from '../inbox/inbox';
+import type { EventFilter } from '../message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Problem, ProblemReason } from './problem';
 import type { ReceivingStation } from './proof/receiving-station';
@@ -24,6 +25,8 @@ export interface Endpoint {
   /** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
   stationOfAgentUser(agentUserId: string): string | undefined;
   inbox: Inbox;
+  /** Which events it takes; absent: all. */
+  filter?: EventFilter;
   /** Run after the raw bytes were captured and before they are judged. */
   middleware?: Middleware | undefined;
   /** Output 3. */

@@ -1,6 +1,7 @@
 import type { RvmEvent } from '../event';
 import { blankedBody } from '../message/blanked-body';
 import { readEnvelope, type Envelope } from '../message/envelope';
+import { judgeByFilter, type EventFilter } from '../message/event-filter';
 import { fingerprintOfBytes, fingerprintOfValue } from '../message/fingerprint';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import { namesOtherAgentUser, warningsOf } from '../message/warnings';
@@ -14,6 +15,8 @@ import type { ReceivingStation } from './proof/receiving-station';
 export interface JudgeContext {
   endpointId: string;
   stationOfAgentUser(agentUserId: string): string | undefined;
+  /** Which events the endpoint takes; absent: all. */
+  filter?: EventFilter;
   clockGuard: ClockGuard;
   received: Date;
   remoteAddress?: string | undefined;
@@ -27,6 +30,7 @@ export function judgeContextOf(
   return {
     endpointId: endpoint.id,
     stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
+    ...(endpoint.filter && { filter: endpoint.filter }),
     received,
     remoteAddress,
   };
@@ -85,7 +89,16 @@ function judgeProven(
     received: context.received,
   });
   const kind = isAlarm ? 'event' : 'other';
-  return { kind: 'usable', message: { kind, proof, secret, envelope, event, warnings, ...proven } };
+  const usable = { kind, proof, secret, envelope, event, warnings, ...proven } as const;
+  return { kind: 'usable', message: filtered(usable, context.filter) };
+}
+
+/** What is no event is not filtered. */
+function filtered(message: ProvenMessage, filter: EventFilter | undefined): ProvenMessage {
+  if (filter === undefined || message.kind !== 'event') return message;
+  const { filteredBy, isUnjudged } = judgeByFilter(filter, message.event);
+  if (filteredBy.length > 0) return { ...message, filteredBy };
+  return isUnjudged ? { ...message, warnings: [...message.warnings, 'not-filtered'] } : message;
 }
 
 function factsOf(

@@ -1,4 +1,5 @@
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 import { numberOrReason, reasoned } from '../support/editor/validate';
 
@@ -11,7 +12,7 @@ function showRows(): void {
 
 RED.nodes.registerType('rvm-list-events', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#e8a866',
   icon: 'rvm-list-events.svg',
   inputs: 1,
   outputs: 2,
@@ -28,6 +29,9 @@ RED.nodes.registerType('rvm-list-events', {
   paletteLabel() {
     return this._('rvm-list-events.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-list-events.label.node');
   },
@@ -38,7 +42,7 @@ RED.nodes.registerType('rvm-list-events', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     typedField('since', 'str');
     $('#node-input-groupBy, #node-input-state').on('change', showRows);
     showRows();

@@ -88,7 +88,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     node,
     async (msg) => {
       if (unset !== undefined) throw unsetVariableError(unset);
-      const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'all']);
+      const state = choiceOf(properties, 'state', ['open', 'settled', 'dead', 'filtered', 'all']);
       const limit = Math.min(MOST, Math.floor(numberOf(properties, 'limit', LIMIT, 1)));
       const since = sinceOf(
         await typedValue(RED, node, { properties, name: 'since', byDefault: SINCE }, msg),

@@ -1,8 +1,10 @@
-import { fillAbsent } from '../support/editor/fill-absent';
+import { prepareForm } from '../support/editor/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
+import { addPaletteWords } from '../support/editor/palette-words';
 import { isKeptPath, PATHS_BEGIN } from '../support/paths-begin';
 import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
-import { POSSIBLE_PATH } from './path-rule';
+import { filterFields, filterOrReason } from './filters/filter-fields.editor';
+import { POSSIBLE_PATH } from './server/path-rule';
 import { selfTestButton } from './self-test.editor';
 
 /** The address is known only to the service: 128 bits from a cryptographic generator. */
@@ -88,7 +90,9 @@ function warningOf(node: EditorNode): string | undefined {
 
 function copyUrl(node: EditorNode): void {
   const field = $('#rvm-webhook-url');
-  const done = (): void => RED.notify(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
+  const done = (): void => {
+    RED.notify(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
+  };
   // Browsers offer the clipboard on secure pages only; elsewhere the marked text can be copied by hand.
   if (navigator.clipboard === undefined) field.trigger('select');
   else navigator.clipboard.writeText(String(field.val())).then(done, () => field.trigger('select'));
@@ -96,7 +100,8 @@ function copyUrl(node: EditorNode): void {
 
 RED.nodes.registerType('rvm-webhook-in', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  categoryDescription: '@rvm/node-red-remote-monitoring/rvm-webhook-in:palette.description',
+  color: '#e8a866',
   icon: 'rvm-webhook-in.svg',
   inputs: 0,
   outputs: 3,
@@ -127,9 +132,16 @@ RED.nodes.registerType('rvm-webhook-in', {
       validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)),
     },
     silentAfter: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
+    classes: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'classes', value)) },
+    sites: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'sites', value)) },
+    cameras: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'cameras', value)) },
+    rules: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'rules', value)) },
   },
   paletteLabel() {
     return this._('rvm-webhook-in.label.node');
+  },
+  onpaletteadd() {
+    addPaletteWords(this);
   },
   label() {
     return this.name || this._('rvm-webhook-in.label.node');
@@ -144,7 +156,7 @@ RED.nodes.registerType('rvm-webhook-in', {
     if (!this.path) this.path = randomPath();
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     dialogOpened(this);
     $('#node-input-cloud').on('change', () => checkAgain('station'));
     $('#node-input-path, #node-input-publicUrl, #node-input-listener, #node-input-station').on(
@@ -162,6 +174,7 @@ RED.nodes.registerType('rvm-webhook-in', {
     $('#node-input-handledWhen').on('change', () => {
       $('.rvm-webhook-settled').toggle($('#node-input-handledWhen').val() !== 'sent');
     });
+    filterFields(this);
     showUrl(this);
     selfTestButton(this);
   },

@@ -1,6 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
+import { eventFilter } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
@@ -27,23 +28,26 @@ import {
 } from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
-import { chosenServer } from './chosen-server';
+import { chosenServer } from './server/chosen-server';
+import { filterOf } from './filters/filter-of';
+import { FilterWatch } from './filters/filter-watch';
+import { addSeenRoute } from './filters/seen-route';
 import { cutAlarms } from './cut-alarms';
 import { saysWhenHandled, silentAfterOf, termsOf } from './delivery-terms';
-import { fullPath } from './full-path';
-import { nodeRedServer } from './node-red-server';
+import { fullPath } from './server/full-path';
+import { nodeRedServer } from './server/node-red-server';
 import { Outputs } from './outputs';
-import { OwnSelfTest } from './own-self-test';
-import { ProvenMessages } from './proven-messages';
-import { SandboxEndpoints } from './sandbox-endpoints';
-import { ServedStations } from './served-stations';
+import { OwnSelfTest } from './stations/own-self-test';
+import { ProvenMessages } from './stations/proven-messages';
+import { SandboxEndpoints } from './stations/sandbox-endpoints';
+import { ServedStations } from './stations/served-stations';
 import { forgetProblemsOf, keepProblems, problemsKept, problemsOf } from './problem-registry';
-import { SamePhrase } from './same-phrase';
-import { ShownStatus } from './shown-status';
-import { loopbackUrl, webhookAddress } from './webhook-address';
-import { webhookHealth, type WebhookHealth } from './webhook-health';
+import { SamePhrase } from './stations/same-phrase';
+import { ShownStatus } from './status/shown-status';
+import { loopbackUrl, webhookAddress } from './server/webhook-address';
+import { webhookHealth, type WebhookHealth } from './status/webhook-health';
 import { addSelfTest, type DeployedWebhook, type WebhookNode } from './webhook-node';
-import { webhookStatus, type WebhookState } from './webhook-status';
+import { webhookStatus, type WebhookState } from './status/webhook-status';
 
 /** The end of a node waits for its inbox at most this long, in milliseconds. */
 const END_WITHIN = 2000;
@@ -67,6 +71,7 @@ class WebhookIn implements DeployedWebhook {
   readonly #sandboxEndpoints: SandboxEndpoints;
   readonly #selfTest: OwnSelfTest;
   readonly #proven: ProvenMessages;
+  readonly #filters: FilterWatch;
   /** Ends what it listens to until it closes. */
   readonly #end: (() => void)[];
   #unwatchServer: () => void = () => undefined;
@@ -79,7 +84,7 @@ class WebhookIn implements DeployedWebhook {
     private readonly server: WebhookServer,
   ) {
     this.#properties = { ...config };
-    this.#ownUnset = unsetVariables(this.#properties);
+    this.#ownUnset = unsetVariables(this.#properties, ...Object.values(filterOf(this.#properties)));
     this.#stations = new ServedStations(RED, this.#properties);
     this.#problems = problemsOf(node.id);
     this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
@@ -96,6 +101,12 @@ class WebhookIn implements DeployedWebhook {
       silentAfter: silentAfterOf(this.#properties),
       stations: this.#stations,
       tell: (problem, values) => this.#outputs.problem(problem, values),
+    });
+    this.#filters = new FilterWatch({
+      wanted: filterOf(this.#properties),
+      inbox: this.#inbox,
+      stations: () => this.#stations.all,
+      changed: () => this.#shown.showSoon(),
     });
     this.#sandboxEndpoints = new SandboxEndpoints(node.id);
     this.#selfTest = new OwnSelfTest({
@@ -120,6 +131,11 @@ class WebhookIn implements DeployedWebhook {
 
   get endpointId(): string | undefined {
     return this.#endpoint?.id;
+  }
+
+  get maxAttempts(): number | undefined {
+    const { handledWhen, maxAttempts } = termsOf(this.#properties);
+    return handledWhen === 'settled' ? maxAttempts : undefined;
   }
 
   get title(): string {
@@ -189,6 +205,7 @@ class WebhookIn implements DeployedWebhook {
       watch: (changed) => this.#stations.watch(changed),
       stationOfAgentUser: (agentUserId) => stationOfAgentUser(this.RED, agentUserId),
       inbox: this.#inbox,
+      filter: eventFilter(filterOf(this.#properties)),
       middleware: this.server.middleware(),
       onProblem: (problem) => this.#problem(problem),
       onRefused: (reason, origin) => this.#outputs.refused(reason, origin),
@@ -222,6 +239,7 @@ class WebhookIn implements DeployedWebhook {
     this.#stations.flowsStarted();
     this.#consumption?.resume();
     this.#proven.start();
+    this.#filters.start();
     this.#tellSandbox();
     this.judgeAgain().catch(() => {
       // The store fails, which is shown already; the next deploy tries again.
@@ -232,6 +250,7 @@ class WebhookIn implements DeployedWebhook {
   #flowsStopping(): void {
     this.#stations.flowsStopping();
     this.#proven.stop();
+    this.#filters.stop();
     this.#consumption?.pause();
     this.#unwatchServer();
   }
@@ -263,6 +282,7 @@ class WebhookIn implements DeployedWebhook {
       isInboxRefused: this.#inboxNode?.isRefused() ?? textOf(this.#properties, 'inbox') !== '',
       lacksSettler: this.#stations.areRunning && isSettled && !hasSettler(),
       samePhrase: this.#samePhrase.names,
+      unknownIds: this.#filters.unknown,
       isUnproven: this.#problems.isUnproven,
       unseenProblems: this.#problems.count,
       backlog: this.#endpoint === undefined ? 0 : this.#inbox.waiting(this.#endpoint.id),
@@ -279,6 +299,7 @@ export = (RED: NodeAPI): void => {
     nodeRedServer(RED);
     keepProblems(RED);
     addSelfTest(RED);
+    addSeenRoute(RED);
   }
 
   const build = (node: WebhookNode, config: NodeDef): void => {

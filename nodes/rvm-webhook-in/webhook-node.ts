@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { writeRoute } from '../support/admin-route';
 import { textOf } from '../support/settings';
-import type { WebhookHealth } from './webhook-health';
+import type { WebhookHealth } from './status/webhook-health';
 import { webhookIds } from './problem-registry';
 
 /** What the editor asks of a *webhook in* that is deployed. */
@@ -12,6 +12,8 @@ export interface DeployedWebhook {
   readonly path: string | undefined;
   /** By which its inbox knows it; undefined as the path. */
   readonly endpointId: string | undefined;
+  /** Deliveries before an event is a dead letter; undefined where it is handled once it was sent. */
+  readonly maxAttempts: number | undefined;
   /** By which people know it: its name, else those of its stations, else its path. */
   readonly title: string;
   /**

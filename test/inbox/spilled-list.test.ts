@@ -57,6 +57,7 @@ describe('a list of an inbox whose store fails', () => {
       attempts: 0,
       messageId: message.envelope.messageId,
       deliveryId,
+      endpointId: message.endpointId,
       event: message.event,
       canRetry: false,
       proof: 'hmac',

@@ -1,5 +1,6 @@
 import type { Device } from '../../device';
-import { guidForm, remoteIdOf } from './device-record';
+import { guidForm } from '../../guid-form';
+import { remoteIdOf } from './device-record';
 
 /** The places of cameras in a list, by any of their names. */
 export class DeviceNames {

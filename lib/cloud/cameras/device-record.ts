@@ -48,16 +48,6 @@ export function withStatusOf(device: Device, details: JsonRecord): Device {
   return { ...device, status: statusText(details), online: isOnline(details) };
 }
 
-const GUID = /^\{?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\}?$/i;
-
-/**
- * The form in which two spellings of one GUID are equal: no braces, lower case, any version digit. Undefined for
- * any other id: those are compared exactly.
- */
-export function guidForm(id: string): string | undefined {
-  return GUID.exec(id)?.[1]?.toLowerCase();
-}
-
 function siteOf(record: JsonRecord): string {
   for (const name of FIELDS.site) {
     const value = firstField(record, [name]);

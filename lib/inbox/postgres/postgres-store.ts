@@ -28,6 +28,7 @@ const ASIDE: ReadonlySet<SharedCall> = new Set<SharedCall>([
   'tidy',
   'openByEndpoint',
   'figures',
+  'counts',
   'isKnown',
   'instances',
 ]);

@@ -13,7 +13,7 @@ export interface SpilledRow {
 
 /** What is spilled of a list, newest first, at one moment: that in which it resolves. */
 export async function listSpilled(messages: SpilledMessages, query: ListQuery): Promise<SpilledRow[]> {
-  const { state, since = 0, limit } = query;
+  const { state, since = 0, until = Infinity, limit } = query;
   if (messages.size === 0) return [];
   const newest = new Newest(limit);
   // The newest first: then most of the others are seen to be older than the last that there is room for.
@@ -21,7 +21,8 @@ export async function listSpilled(messages: SpilledMessages, query: ListQuery): 
   const isWanted = ({ place, progress }: SpilledMessage): boolean =>
     place !== undefined && isListed(state, progress);
   await eachInSlices(messages.all().reverse(), (spilled) => {
-    if (spilled.columns.received >= since && isWanted(spilled) && isMeant(spilled, query))
+    const { received } = spilled.columns;
+    if (received >= since && received < until && isWanted(spilled) && isMeant(spilled, query))
       newest.offer(spilled);
   });
   return newest

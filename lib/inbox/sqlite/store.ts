@@ -178,6 +178,7 @@ export class Store {
       quarantineKey: () => this.#key('quarantine-key'),
       viewKey: () => this.#key('view-key'),
       figures: (take) => figures.all(take),
+      counts: (take) => figures.counts(take),
       claimEndpoint: (take) => endpoints.claim(take),
       leaveEndpoint: (take) => endpoints.leave(take),
       openByEndpoint: () => endpoints.open(),

@@ -31,10 +31,14 @@ function arrivalOf(stored: LeasedMessage, message: ProvenMessage | DeadLetter | 
     ...(message !== undefined && 'proof' in message && { proof: message.proof, secret: message.secret }),
   };
   const reason = message !== undefined && 'reason' in message ? message.reason : conflictOf(stored);
+  const filteredBy = message !== undefined && 'filteredBy' in message ? message.filteredBy : undefined;
   return [
     received,
     ...(provenTime === undefined ? [] : [{ time: provenTime, step: 'phrase' } as const]),
     ...(reason === undefined ? [] : [{ time: provenTime ?? time, step: 'dead', reason } as const]),
+    ...(filteredBy === undefined || reason !== undefined
+      ? []
+      : [{ time: provenTime ?? time, step: 'filtered', reason: filteredBy.join(', ') } as const]),
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { Warning } from '../../message/warnings';
 import type { Verdict } from '../history';
 import type { InstanceRow, ListQuery, MessageState } from '../inbox';
-import type { InboxFigures } from '../inbox-figures';
+import type { InboxCounts, InboxFigures } from '../inbox-figures';
 import type { PageQuery } from './page-query';
 import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { Course, NotedStep } from './step';
@@ -17,7 +17,7 @@ export interface NewMessage {
   fingerprint: string;
   endpoint: string;
   /** What becomes of it where its id is new. */
-  state: 'received' | 'other' | 'dead' | 'stale';
+  state: 'received' | 'filtered' | 'other' | 'dead' | 'stale';
   /** 0 security and unknown classes, 1 health. */
   rank: 0 | 1;
   /** Absent where the event names none, and of what is no event. */
@@ -235,6 +235,8 @@ export interface StoreCalls {
   openByEndpoint: { take: undefined; give: Record<string, number> };
   /** How the inbox stands; of these endpoints. Reads alone. */
   figures: { take: string[]; give: InboxFigures };
+  /** How many messages it has: the newest so many by state, and all dead letters. Reads alone. */
+  counts: { take: { newest: number }; give: InboxCounts };
   /** Open events and dead letters of an endpoint go to another, and what is quarantined. How many events wait there then. */
   assign: { take: { from: string; to: string; by?: string }; give: number };
   /** Whether a message of this id was accepted, of whatever state, by whichever instance. */

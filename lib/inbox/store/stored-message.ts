@@ -3,7 +3,7 @@ import { readEnvelope } from '../../message/envelope';
 import { jsonOf } from '../../message/json-reading';
 import { isEnd, isHealth } from '../../message/phase';
 import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
-import type { DeadLetter, ProvenMessage } from '../../message/record';
+import { isForFlow, type DeadLetter, type ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';
 import { historyOf } from './history-of';
 import type { LeasedMessage, Likeness, NewMessage, Progress } from './protocol';
@@ -13,7 +13,8 @@ import { timeText } from './time-text';
 type Facts = RecordFacts & OwnFacts;
 type RecordFacts = Pick<ProvenMessage, 'stationName' | 'sandbox' | 'remoteAddress' | 'provenTime'>;
 type OwnFacts =
-  Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings'> | Pick<DeadLetter, 'kind' | 'reason'>;
+  | Pick<ProvenMessage, 'kind' | 'proof' | 'secret' | 'warnings' | 'filteredBy'>
+  | Pick<DeadLetter, 'kind' | 'reason'>;
 
 /** A message as it goes into the store. */
 export function newMessage(record: ProvenMessage | DeadLetter): NewMessage {
@@ -21,18 +22,24 @@ export function newMessage(record: ProvenMessage | DeadLetter): NewMessage {
 }
 
 function newProvenMessage(message: ProvenMessage): NewMessage {
-  const { kind, event, envelope, proof, secret, warnings } = message;
+  const { kind, event, envelope, proof, secret, warnings, filteredBy } = message;
   const { alarmId } = event;
-  const hasAlarm = kind === 'event' && typeof alarmId === 'string' && alarmId !== '';
+  // One that no flow gets has no place in the order of its alarm.
+  const hasAlarm = isForFlow(message) && typeof alarmId === 'string' && alarmId !== '';
   return {
     id: envelope.messageId,
     named: true,
-    state: kind === 'event' ? 'received' : 'other',
+    state: stateOf(message),
     rank: isHealth(event) ? 1 : 0,
     isEnd: isEnd(event),
     ...(hasAlarm && { alarm: alarmId }),
-    ...columns(message, { kind, proof, secret, warnings }),
+    ...columns(message, { kind, proof, secret, warnings, ...(filteredBy && { filteredBy }) }),
   };
+}
+
+function stateOf(message: ProvenMessage): NewMessage['state'] {
+  if (message.kind !== 'event') return 'other';
+  return isForFlow(message) ? 'received' : 'filtered';
 }
 
 function newDeadLetter(letter: DeadLetter): NewMessage {
@@ -101,10 +108,11 @@ export function acceptedMessage(stored: Kept): ProvenMessage | DeadLetter | unde
     return { kind, reason, ...messageId, ...(reading.event && { event: reading.event }), ...record };
   }
   if (!reading.usable) return undefined;
-  const { kind, proof, secret } = facts;
+  const { kind, proof, secret, filteredBy } = facts;
   const { envelope, event } = reading;
   const warnings: Warning[] = Array.isArray(facts.warnings) ? facts.warnings : [];
-  return { kind, proof, secret, warnings, envelope, event, ...record };
+  const filter = Array.isArray(filteredBy) ? { filteredBy } : {};
+  return { kind, proof, secret, warnings, ...filter, envelope, event, ...record };
 }
 
 /** Undefined where a damaged disk has changed them so far that they cannot be read. */
@@ -160,8 +168,10 @@ export function listed(stored: LeasedMessage, withHistory = false): ListedMessag
     attempts: stored.attempt,
     messageId: stored.named ? stored.id : null,
     deliveryId: stored.deliveryId,
+    endpointId: stored.endpoint,
     event: message?.event ?? {},
-    canRetry: reason === 'attempts',
+    // What is filtered enters the inbox first.
+    canRetry: reason === 'attempts' || (stored.state === 'filtered' && stored.sequence !== null),
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && 'proof' in message && { proof: message.proof }),
     ...(stored.verdict && { verdict: stored.verdict.verdict }),
@@ -198,6 +208,7 @@ export function isListed(
   if (wanted === 'all') return true;
   if (wanted === 'open') return isOpenState(state);
   if (wanted === 'settled') return state === 'delivered';
+  if (wanted === 'filtered') return state === 'filtered';
   return isDeadState(state) && again !== 'dismissed';
 }
 

@@ -1,4 +1,5 @@
 import type { Acceptance } from '../../inbox/inbox';
+import type { DeadLetter, ProvenMessage } from '../../message/record';
 import type { MeteredAnswer } from '../../meter';
 import type { Problem } from '../problem';
 
@@ -8,7 +9,9 @@ const KINDS: readonly MeteredAnswer[] = ['conflict', 'stale', 'dead-letter', 'ot
 export function meteredAs(
   problem: Pick<Problem, 'kind'> | undefined,
   { outcome }: Pick<Acceptance, 'outcome'>,
+  record: ProvenMessage | DeadLetter,
 ): MeteredAnswer {
   if (outcome === 'repeat') return 'repeat';
-  return KINDS.find((kind) => kind === problem?.kind) ?? 'accepted';
+  const told = KINDS.find((kind) => kind === problem?.kind);
+  return told ?? ('filteredBy' in record ? 'filtered' : 'accepted');
 }

@@ -237,7 +237,11 @@ export class Receiver {
     if (acceptance === undefined) return this.#giveUp(request.req, 'the inbox could not store it in time');
     answer(request.req, request.res, 'accepted');
     const problem = this.options.reporter.accepted(endpoint, record, acceptance, request.body.length);
-    meter()?.answered(meteredAs(problem, acceptance), record.stationKey, secondsSince(request.completeAt));
+    meter()?.answered(
+      meteredAs(problem, acceptance, record),
+      record.stationKey,
+      secondsSince(request.completeAt),
+    );
   }
 
   /** Tries again while the request may be held: what was stored by a try that seemed to fail is then a repeat. */

@@ -158,6 +158,7 @@ describe('counts of several inboxes', () => {
     real: 0,
     false: 0,
     dead: 0,
+    filtered: 0,
     secondsToSettle: null,
     ...changes,
   });

@@ -31,6 +31,7 @@ const message: fc.Arbitrary<NewMessage> = fc
     state: fc.constantFrom(
       'received' as const,
       'received' as const,
+      'filtered' as const,
       'other' as const,
       'dead' as const,
       'stale' as const,

@@ -1,4 +1,4 @@
-import { guidForm } from '../device-record';
+import { guidForm } from '../../../guid-form';
 
 /** Words of addresses that say what is done, and to no camera in particular. */
 const COMMON: ReadonlySet<string> = new Set([

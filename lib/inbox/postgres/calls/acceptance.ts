@@ -154,7 +154,7 @@ WITH item AS MATERIALIZED (
   SELECT compared.*, ${behind} FROM compared
 ), judged AS (
   SELECT numbered.*,
-    is_event AND (alarm_key IS NULL OR (was_end IS NULL AND of_alarm = 1)) AS first,
+    (state = 'filtered' AND top IS NULL) OR (is_event AND (alarm_key IS NULL OR (was_end IS NULL AND of_alarm = 1))) AS first,
     is_event AND alarm_key IS NOT NULL AND (coalesce(was_end, false) OR coalesce(ends_before, false)) AS ended,
     is_event AND bool_and(lease <> 'no' AND NOT is_busy AND is_free AND (lease = 'any' OR alarm_key IS NULL OR of_alarm_here = 1))
       OVER (PARTITION BY is_event, endpoint ORDER BY n) AS may_lease

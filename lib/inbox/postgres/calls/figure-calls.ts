@@ -1,15 +1,19 @@
-import type { InboxFigures } from '../../inbox-figures';
+import { SELF_TEST_ID } from '../../../message/envelope';
+import type { MessageState } from '../../inbox';
+import type { InboxCounts, InboxFigures } from '../../inbox-figures';
 import type { InboxClock } from './inbox-clock';
 import type { Statement } from './statement';
 import type { Request, Step } from './step';
 import { storable, storedText } from './stored-text';
-import type { Tables } from './tables';
+import { MOVING, type Tables } from './tables';
 
 /** How the inbox stands. All of it only reads, so that a database that waits for its standby can say so. */
 export class FigureCalls {
   readonly #oldest: Statement;
   readonly #dead: Statement;
   readonly #standby: Statement;
+  readonly #newest: Statement;
+  readonly #allDead: Statement;
 
   constructor(
     tables: Tables,
@@ -17,6 +21,8 @@ export class FigureCalls {
   ) {
     this.#oldest = { name: 'rvm_oldest', text: oldestSql(tables) };
     this.#dead = { name: 'rvm_dead_by_station', text: deadSql(tables) };
+    this.#newest = { name: 'rvm_counts_of_newest', text: newestSql(tables) };
+    this.#allDead = { name: 'rvm_counts_of_dead', text: allDeadSql(tables) };
     this.#standby = { name: 'rvm_standby', text: STANDBY };
   }
 
@@ -54,6 +60,33 @@ export class FigureCalls {
       },
     ];
   }
+
+  counts({ id, take }: Request<'counts'>): Step[] {
+    const counts: InboxCounts = { newest: [], dead: 0, exhausted: 0 };
+    return [
+      {
+        statement: this.#newest,
+        values: [take.newest],
+        read: (rows) => {
+          counts.newest = rows.map((row) => ({
+            station: storedText(row['station']),
+            state: storedText(row['state']) as MessageState,
+            count: Number(row['count']),
+            last: Number(row['last']),
+          }));
+          return [];
+        },
+      },
+      {
+        statement: this.#allDead,
+        values: [],
+        read: ([row]) => {
+          const exhausted = Number(row?.['exhausted']);
+          return [{ id, give: { ...counts, dead: Number(row?.['dead']) + exhausted, exhausted } }];
+        },
+      },
+    ];
+  }
 }
 
 /** Of each rank the first to be delivered, and of these the older one. */
@@ -73,6 +106,21 @@ function deadSql({ work, message }: Tables): string {
       SELECT station FROM ${message} WHERE state IN ('dead', 'conflict', 'stale') AND again IS DISTINCT FROM 'dismissed'
       UNION ALL SELECT message.station FROM ${work} AS work JOIN ${message} AS message USING (sequence) WHERE work.state = 'dead'
     ) AS dead GROUP BY station`;
+}
+
+/** What is on its way from another store waits. */
+function newestSql({ work, message }: Tables): string {
+  const state = `CASE work.state WHEN '${MOVING}' THEN 'received' ELSE coalesce(work.state, message.state) END`;
+  return `SELECT message.station, ${state} AS state, count(*) AS count, max(message.received) AS last FROM (
+      SELECT sequence, station, state, received FROM ${message} AS message
+      WHERE NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%') ORDER BY sequence DESC LIMIT $1::bigint
+    ) AS message LEFT JOIN ${work} AS work USING (sequence) GROUP BY 1, 2`;
+}
+
+function allDeadSql({ work, message }: Tables): string {
+  return `SELECT (SELECT count(*) FROM ${message}
+      WHERE state IN ('dead', 'conflict', 'stale') AND again IS DISTINCT FROM 'dismissed') AS dead,
+    (SELECT count(*) FROM ${work} WHERE state = 'dead') AS exhausted`;
 }
 
 /** The settings of others, for those of a batch are its own; connections of this role whose commits wait for a standby in vain. */

@@ -11,6 +11,8 @@ import type { Tables } from './tables';
 /** What a list is asked for, each with the rows that it is of. */
 type Kind = ListQuery['state'] | 'alarm' | 'one';
 
+const PERIOD = 'message.received >= $1::bigint AND message.received < $4::bigint';
+
 /** Less than nothing: for a list that reads no body, not even the first. */
 export const NO_BODIES = -1;
 
@@ -25,34 +27,35 @@ export class Listing {
       text: listSql(tables, page, maxBytes),
     });
     const { work, message } = tables;
-    const all = `${message} AS message WHERE message.received >= $1::bigint`;
+    const all = `${message} AS message WHERE ${PERIOD}`;
     this.#list = {
       open: statement(
         'open',
         pageOf(`${message} AS message JOIN ${work} AS work USING (sequence)
-        WHERE message.received >= $1::bigint AND work.state IN ('received', 'leased')`),
+        WHERE ${PERIOD} AND work.state IN ('received', 'leased')`),
       ),
       settled: statement(
         'settled',
         pageOf(`${all} AND message.state = 'delivered'
         AND NOT EXISTS (SELECT FROM ${work} AS work WHERE work.sequence = message.sequence)`),
       ),
+      filtered: statement('filtered', pageOf(`${all} AND message.state = 'filtered'`)),
       dead: statement('dead', pageOf(`(${deadPage(tables)}) AS message`)),
       all: statement(
         'all',
         pageOf(`${all} AND NOT (message.state = 'other' AND message.id LIKE '${SELF_TEST_ID}%')`),
       ),
-      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $4::uuid`)),
-      one: statement('one', pageOf(`${all} AND message.delivery_id = $4::uuid`)),
+      alarm: statement('alarm', pageOf(`${all} AND message.alarm_key = $5::uuid`)),
+      one: statement('one', pageOf(`${all} AND message.delivery_id = $5::uuid`)),
     };
   }
 
   list({ id, take }: Request<'list'>): Step {
-    const { state, since = 0, alarm, deliveryId, limit, history = false } = take;
+    const { state, since = 0, until = LAST, alarm, deliveryId, limit, history = false } = take;
     const read: Step['read'] = (rows) => [{ id, give: rows.map(listedMessage) }];
     if (deliveryId !== undefined)
-      return { statement: this.#list.one, values: [FIRST, 1, history, askedId(deliveryId)], read };
-    const page = [whole(since), Math.max(0, whole(limit)), history];
+      return { statement: this.#list.one, values: [FIRST, 1, history, LAST, askedId(deliveryId)], read };
+    const page = [whole(since), Math.max(0, whole(limit)), history, whole(until)];
     if (alarm === undefined) return { statement: this.#list[state], values: page, read };
     return {
       statement: this.#list.alarm,
@@ -63,6 +66,7 @@ export class Listing {
 }
 
 const FIRST = Number.MIN_SAFE_INTEGER;
+const LAST = Number.MAX_SAFE_INTEGER;
 
 /** The next whole number that a column can be compared with. */
 export function whole(number: number): number {
@@ -77,11 +81,11 @@ function pageOf(from: string): string {
 /** Those that can be had again are in "work" alone. */
 function deadPage({ work, message }: Tables): string {
   return `
-    (${pageOf(`${message} AS message WHERE message.received >= $1::bigint
+    (${pageOf(`${message} AS message WHERE ${PERIOD}
       AND message.state IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`)})
     UNION ALL
     (${pageOf(`${message} AS message JOIN ${work} AS work USING (sequence)
-      WHERE message.received >= $1::bigint AND work.state = 'dead'`)})`;
+      WHERE ${PERIOD} AND work.state = 'dead'`)})`;
 }
 
 function listSql(tables: Tables, page: string, maxBytes: number): string {

@@ -44,6 +44,7 @@ const STATES: Readonly<Record<ListQuery['state'], string>> = {
   open: `work.state IN ('received', 'leased')`,
   settled: `message.state = 'delivered' AND work.sequence IS NULL`,
   dead: `coalesce(work.state, message.state) IN ('dead', 'conflict', 'stale') AND message.again IS DISTINCT FROM 'dismissed'`,
+  filtered: `message.state = 'filtered'`,
   all: 'TRUE',
 };
 

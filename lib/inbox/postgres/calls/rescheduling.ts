@@ -170,7 +170,7 @@ WITH again AS (
 SELECT attempt FROM again`;
 }
 
-/** With all its attempts. */
+/** A dead letter with all its attempts; or what is filtered, which is kept from now on as any event that is open. */
 function reviveSql(tables: Tables): string {
   const { work, message, stir } = tables;
   return `
@@ -179,8 +179,17 @@ WITH revived AS (
   FROM ${message} AS message
   WHERE message.delivery_id = $1::uuid AND work.sequence = message.sequence AND work.state = 'dead'
   RETURNING work.sequence, work.endpoint
-), ${notedSql(tables, 'revived', { time: '$2', step: `'delivered-again'`, actor: '$3' })}
-SELECT endpoint, ${stir('endpoint')} AS noted FROM revived`;
+), taken AS (
+  UPDATE ${message} AS message SET state = 'delivered', attempt = 1
+  WHERE message.delivery_id = $1::uuid AND message.state = 'filtered'
+  RETURNING message.sequence, message.endpoint, message.rank
+), opened AS (
+  INSERT INTO ${work} (sequence, endpoint, rank, state, attempt, at_flow, again)
+  SELECT sequence, endpoint, rank, 'received', 0, false, 'retry' FROM taken RETURNING sequence, endpoint
+), waiting AS (
+  SELECT sequence, endpoint FROM revived UNION ALL SELECT sequence, endpoint FROM opened
+), ${notedSql(tables, 'waiting', { time: '$2', step: `'delivered-again'`, actor: '$3' })}
+SELECT endpoint, ${stir('endpoint')} AS noted FROM waiting`;
 }
 
 function tellSql({ work, message, instance, wish, callHolder }: Tables): string {

@@ -246,7 +246,14 @@ class Salvage {
 }
 
 const IS_OPEN = `state IN ('received', 'leased')`;
-const OVER: readonly unknown[] = ['delivered', 'dead', 'conflict', 'stale', 'other'] satisfies MessageState[];
+const OVER: readonly unknown[] = [
+  'delivered',
+  'dead',
+  'conflict',
+  'stale',
+  'filtered',
+  'other',
+] satisfies MessageState[];
 
 function isOpen({ state }: Row): boolean {
   return !OVER.includes(state);

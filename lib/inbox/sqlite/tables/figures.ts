@@ -1,4 +1,5 @@
-import type { InboxFigures } from '../../inbox-figures';
+import type { MessageState } from '../../inbox';
+import type { InboxCounts, InboxFigures } from '../../inbox-figures';
 import type { Statements } from './statements';
 
 /** The order of delivery: what waits longest of either may be the oldest. */
@@ -22,6 +23,21 @@ export class Figures {
     return {
       oldest: Object.fromEntries(oldest),
       dead: Object.fromEntries(dead.map((row) => [String(row['station']), Number(row['count'])])),
+    };
+  }
+
+  counts({ newest }: { newest: number }): InboxCounts {
+    const rows = this.statements.countsOfNewest.all(newest);
+    const dead = this.statements.countsOfDead.get();
+    return {
+      newest: rows.map((row) => ({
+        station: String(row['station']),
+        state: String(row['state']) as MessageState,
+        count: Number(row['count']),
+        last: Number(row['last']),
+      })),
+      dead: Number(dead?.['count']),
+      exhausted: Number(dead?.['exhausted']),
     };
   }
 

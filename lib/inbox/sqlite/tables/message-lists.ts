@@ -42,9 +42,9 @@ export class MessageLists {
     for (const message of messages) message.steps = this.history.of(message.sequence);
   }
 
-  #rowsOf({ state, since = 0, alarm, deliveryId, limit }: ListQuery): Row[] {
+  #rowsOf({ state, since = 0, until = Number.MAX_SAFE_INTEGER, alarm, deliveryId, limit }: ListQuery): Row[] {
     if (deliveryId !== undefined) return this.statements.find.all(...oneEvent(this.statements, deliveryId));
-    if (alarm === undefined) return this.statements[LIST[state]].all(since, limit);
-    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, limit);
+    if (alarm === undefined) return this.statements[LIST[state]].all(since, until, limit);
+    return this.statements.listAlarm.all(alarm.station, alarm.alarmId, since, until, limit);
   }
 }

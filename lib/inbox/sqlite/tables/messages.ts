@@ -49,6 +49,7 @@ export class Messages {
     const same = copies.find((row) => row['fingerprint'] === message.fingerprint);
     if (same !== undefined) return repeated(same);
     if (copies.length > 0) return this.rows.add(message, 'conflict', nextCopy(copies), NO_PHASE);
+    if (message.state === 'filtered') return this.rows.add(message, message.state, 0, UNSEEN);
     if (message.state !== 'received') return this.rows.add(message, message.state, 0, NO_PHASE);
     const phase = this.known.phaseOf(message);
     const leased = this.#mayLease(message, lease);
@@ -264,6 +265,8 @@ function nextCopy(copies: readonly Row[]): number {
 }
 
 const NO_PHASE = { first: false, ended: false };
+/** Should it be delivered after all: the flow has not seen its alarm. */
+const UNSEEN = { first: true, ended: false };
 
 function repeated(copy: Row): Accepted {
   const { delivery_id: deliveryId, sequence } = copy;

@@ -10,8 +10,9 @@ const LEASED = `${OPEN} AND state = 'leased'`;
 const DEAD = `state IN ('dead', 'conflict', 'stale')`;
 /** A dead letter that nobody settled: it can be had again. */
 const EXHAUSTED = `state = 'dead' AND again = 'attempts'`;
+const NO_SELF_TEST = `NOT (state = 'other' AND substr(id, 1, ${SELF_TEST_ID.length}) = '${SELF_TEST_ID}')`;
 /** Nothing becomes of it any more: it goes when it is old. Dead letters stay until somebody deals with them, or discards them. */
-const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'other') OR (state = 'dead' AND again IS 'dismissed'))`;
+const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'filtered', 'other') OR (state = 'dead' AND again IS 'dismissed'))`;
 
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
   ended, received, delivered, settled, settled_by, judged, verdict`;
@@ -27,7 +28,7 @@ const CUT_OFF = `SET state = 'received', cut_off = cut_off + at_flow,
   again = CASE at_flow WHEN 1 THEN 'restart' ELSE again END, at_flow = 0`;
 
 function list(condition: string, index = ''): string {
-  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ?
+  return `SELECT ${COLUMNS} FROM message ${index} WHERE ${condition} AND received >= ? AND received < ?
     ORDER BY received DESC, sequence DESC LIMIT ?`;
 }
 
@@ -77,7 +78,7 @@ const SQL = {
   // What becomes of it.
   end: `UPDATE message SET state = ?, at_flow = 0, settled = ?, settled_by = ? WHERE ${ONE} AND ${OPEN}`,
   revive: `UPDATE message SET state = 'received', cut_off = attempt, again = 'retry'
-    WHERE ${ONE} AND ${EXHAUSTED} RETURNING endpoint`,
+    WHERE ${ONE} AND (${EXHAUSTED} OR state = 'filtered') RETURNING endpoint`,
   bury: `UPDATE message SET state = ?, again = NULL, settled = ?, settled_by = ? WHERE ${ONE} AND ${EXHAUSTED}`,
   dismiss: `UPDATE message SET again = 'dismissed' WHERE ${ONE} AND ${DEAD}`,
 
@@ -104,15 +105,21 @@ const SQL = {
   count: 'SELECT count(*) AS count FROM message',
   newest: 'SELECT max(sequence) AS sequence FROM message',
   waiting: `SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`,
+  // Each row is next to the one before it, so that many are read in a moment.
+  countsOfNewest: `SELECT station, state, count(*) AS count, max(received) AS last FROM (
+    SELECT station, state, received FROM message WHERE ${NO_SELF_TEST} ORDER BY sequence DESC LIMIT ?) GROUP BY station, state`,
+  countsOfDead: `SELECT count(*) AS count, total(${EXHAUSTED}) AS exhausted FROM message WHERE ${DEAD} AND again IS NOT 'dismissed'`,
   // By the time of receipt it would have to walk past all those that are not open any more.
   listOpen: list(OPEN, 'INDEXED BY message_open'),
   listSettled: list(`state = 'delivered'`),
   listDead: list(`${DEAD} AND again IS NOT 'dismissed'`),
-  listAll: list(`NOT (state = 'other' AND substr(id, 1, ${SELF_TEST_ID.length}) = '${SELF_TEST_ID}')`),
+  listFiltered: list(`state = 'filtered'`),
+  listAll: list(NO_SELF_TEST),
   listAlarm: list('station = ? AND alarm = ?'),
   pageOpen: page(`+${OPEN}`),
   pageSettled: page(`state = 'delivered'`),
   pageDead: page(`+${DEAD} AND again IS NOT 'dismissed'`),
+  pageFiltered: page(`state = 'filtered'`),
   pageAll: page('TRUE'),
   body: 'SELECT facts, bytes FROM body WHERE sequence = ?',
 
@@ -197,6 +204,7 @@ export const LIST: Readonly<Record<ListQuery['state'], keyof Statements>> = {
   open: 'listOpen',
   settled: 'listSettled',
   dead: 'listDead',
+  filtered: 'listFiltered',
   all: 'listAll',
 };
 
@@ -205,6 +213,7 @@ export const PAGE: Readonly<Record<ListQuery['state'], keyof Statements>> = {
   open: 'pageOpen',
   settled: 'pageSettled',
   dead: 'pageDead',
+  filtered: 'pageFiltered',
   all: 'pageAll',
 };
 

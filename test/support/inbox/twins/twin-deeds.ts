@@ -18,6 +18,8 @@ const IDS = [
 ] as const;
 const ALARMS = ['alarm', 'a\u0000', '\u0000a', '\\'] as const;
 
+const LISTED = ['open', 'settled', 'dead', 'filtered', 'all'] as const;
+
 const endpoint = fc.constantFrom(...ENDPOINTS);
 const station = fc.constantFrom(...STATIONS);
 /** Of the events that are known; of none where none is. Much happens to a few, or nothing would happen to one after the other. */
@@ -28,6 +30,7 @@ const state = fc.constantFrom(
   'received' as const,
   'received' as const,
   'received' as const,
+  'filtered' as const,
   'other' as const,
   'dead' as const,
   'stale' as const,
@@ -52,7 +55,7 @@ const acceptance = fc.record({
 export type NewAcceptance = typeof acceptance extends fc.Arbitrary<infer Value> ? Value : never;
 
 const list = fc.record({
-  state: fc.constantFrom('open' as const, 'settled' as const, 'dead' as const, 'all' as const),
+  state: fc.constantFrom(...LISTED),
   since: fc.option(
     fc.nat(4).map((hour) => Date.UTC(2026, 0, 1, hour)),
     { nil: undefined },

@@ -1,5 +1,5 @@
-import { textOf, type Properties } from '../support/settings';
-import type { WebhookServer } from '../support/webhook-server';
+import { textOf, type Properties } from '../../support/settings';
+import type { WebhookServer } from '../../support/webhook-server';
 
 /** The address of a full path as this machine sees it; undefined until its server listens. */
 export function loopbackUrl(server: WebhookServer, path: string): string | undefined {

@@ -1,8 +1,8 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import type { ListenerNode } from '../rvm-listener/listener-node';
-import { textOf, unsetVariables } from '../support/settings';
-import { showFromStart, status, unsetStatus } from '../support/status';
-import type { WebhookServer } from '../support/webhook-server';
+import type { ListenerNode } from '../../rvm-listener/listener-node';
+import { textOf, unsetVariables } from '../../support/settings';
+import { showFromStart, status, unsetStatus } from '../../support/status';
+import type { WebhookServer } from '../../support/webhook-server';
 import { nodeRedServer } from './node-red-server';
 
 /**

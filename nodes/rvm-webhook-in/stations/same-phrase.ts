@@ -1,7 +1,7 @@
-import { samePhraseProblem, type Problem } from '../../lib/webhook/problem';
-import { loneStation } from '../../lib/webhook/proof/receiving-station';
-import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import { sortedNames, type Station } from '../rvm-central-station/station';
+import { samePhraseProblem, type Problem } from '../../../lib/webhook/problem';
+import { loneStation } from '../../../lib/webhook/proof/receiving-station';
+import type { UnseenProblems } from '../../../lib/webhook/unseen-problems';
+import { sortedNames, type Station } from '../../rvm-central-station/station';
 import type { ServedStations } from './served-stations';
 
 /** Which stations of a *webhook in* have one phrase with another station. */

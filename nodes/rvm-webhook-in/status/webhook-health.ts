@@ -1,9 +1,9 @@
 import type { NodeAPI } from 'node-red';
-import type { WebhookFacts } from '../../lib/watch/facts';
-import { shownText } from '../support/status';
-import type { WebhookServer } from '../support/webhook-server';
-import type { ProvenMessages } from './proven-messages';
-import type { ServedStations } from './served-stations';
+import type { WebhookFacts } from '../../../lib/watch/facts';
+import { shownText } from '../../support/status';
+import type { WebhookServer } from '../../support/webhook-server';
+import type { ProvenMessages } from '../stations/proven-messages';
+import type { ServedStations } from '../stations/served-stations';
 import { webhookStatus, type WebhookState } from './webhook-status';
 
 /** What a *webhook in* says of itself to who looks after all of it. */

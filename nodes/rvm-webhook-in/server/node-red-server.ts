@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeAPI } from 'node-red';
-import type { Middleware } from '../../lib/webhook/endpoint';
-import { loopbackOrigin } from '../../lib/webhook/listener/loopback-origin';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
-import { Pages } from '../../lib/webhook/receive/pages';
-import { ignoreUpgrades } from '../../lib/webhook/receive/ignored-upgrade';
-import { onFlows } from '../support/flow-run';
-import { PATHS_BEGIN } from '../support/paths-begin';
-import { unknownPaths } from '../support/unknown-paths';
-import type { WebhookServer } from '../support/webhook-server';
+import type { Middleware } from '../../../lib/webhook/endpoint';
+import { loopbackOrigin } from '../../../lib/webhook/listener/loopback-origin';
+import { Dispatcher } from '../../../lib/webhook/receive/dispatcher';
+import { Pages } from '../../../lib/webhook/receive/pages';
+import { ignoreUpgrades } from '../../../lib/webhook/receive/ignored-upgrade';
+import { onFlows } from '../../support/flow-run';
+import { PATHS_BEGIN } from '../../support/paths-begin';
+import { unknownPaths } from '../../support/unknown-paths';
+import type { WebhookServer } from '../../support/webhook-server';
 import { RememberedPaths } from './remembered-paths';
 import { isReservedPath } from './reserved-path';
 

@@ -1,4 +1,4 @@
-import type { Station } from '../rvm-central-station/station';
+import type { Station } from '../../rvm-central-station/station';
 
 /** Where the sandbox posts the alarms of the stations of a *webhook in*. */
 export class SandboxEndpoints {

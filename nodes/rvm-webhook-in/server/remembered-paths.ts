@@ -1,8 +1,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { makeFolder } from '../../lib/make-folder';
-import { ownFolder } from '../support/own-folder';
+import { makeFolder } from '../../../lib/make-folder';
+import { ownFolder } from '../../support/own-folder';
 
 /**
  * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;

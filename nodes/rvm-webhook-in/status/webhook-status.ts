@@ -1,13 +1,18 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import type { UnsetVariables } from '../support/settings';
+import { cutText } from '../../../lib/inbox/history';
+import { JUDGED, type JudgedFilter, type UnknownIds } from '../../../lib/message/known-ids';
+import type { UnsetVariables } from '../../support/settings';
 import {
-  clockTime,
   jointStatus,
   lastAlarmStatus,
+  momentOf,
   status,
   unsetStatus,
   type StatusName,
-} from '../support/status';
+} from '../../support/status';
+
+/** Characters: it stands below a node. */
+const MOST_OF_IDS = 60;
 
 /** What the status of a *webhook in* tells of, as it is at the moment. */
 export interface WebhookState {
@@ -29,6 +34,8 @@ export interface WebhookState {
   lacksSettler: boolean;
   /** Names of its stations that have one phrase with another, and of those others; '' where there are none. */
   samePhrase: string;
+  /** What of its filters nobody knows: no event passes that. */
+  unknownIds: UnknownIds;
   /** Messages were refused for a reason that a wrong phrase has, and nobody has seen it. */
   isUnproven: boolean;
   /** Problems that no flow has got, and nobody has seen. */
@@ -70,14 +77,26 @@ function concerns(RED: NodeAPI, state: WebhookState): NodeStatus[] {
   const { isUnproven, unseenProblems, backlog, offlineSince, lastAt } = state;
   const found = [
     samePhraseOf(RED, state),
+    ...JUDGED.map((name) => unknownOf(RED, name, state)),
     isUnproven ? status(RED, 'notProven') : undefined,
     unseenProblems > 0 ? status(RED, 'problems', { count: unseenProblems }) : undefined,
     backlog > 0 ? status(RED, 'backlog', { count: backlog }) : undefined,
     offlineSince !== undefined && !cameSince(offlineSince, lastAt)
-      ? status(RED, 'offlineSince', { time: clockTime(offlineSince) })
+      ? status(RED, 'offlineSince', { time: momentOf(offlineSince) })
       : undefined,
   ];
   return found.filter((concern) => concern !== undefined);
+}
+
+const UNKNOWN: Readonly<Record<JudgedFilter, StatusName>> = {
+  classes: 'unknownClass',
+  sites: 'unknownSite',
+  cameras: 'unknownCamera',
+};
+
+function unknownOf(RED: NodeAPI, name: JudgedFilter, { unknownIds }: WebhookState): NodeStatus | undefined {
+  const ids = unknownIds[name].join(', ');
+  return ids === '' ? undefined : status(RED, UNKNOWN[name], { id: cutText(ids, MOST_OF_IDS) });
 }
 
 function samePhraseOf(RED: NodeAPI, { samePhrase }: WebhookState): NodeStatus | undefined {

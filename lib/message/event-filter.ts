@@ -1,0 +1,66 @@
+import type { RvmEvent } from '../event';
+import { guidForm } from '../guid-form';
+import { FILTERS, type FilterName } from './filter-list';
+
+/** What a webhook node is to take: of each kind these ids. */
+export type FilterIds = Readonly<Record<FilterName, readonly string[]>>;
+
+/** The same, to be asked about events. */
+export type EventFilter = Readonly<Record<FilterName, ReadonlySet<string>>>;
+
+export interface FilterVerdict {
+  /** The kinds of which the event has another id; empty: it is taken. */
+  filteredBy: FilterName[];
+  /** True where it lacks what a filter asks for: nobody can say whether it is meant, and an alarm too many is better than one too few. */
+  isUnjudged: boolean;
+}
+
+/** By what of an event each filter knows it. Sites have their name in the list of devices, rules have nothing but a name. */
+const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
+  classes: ({ eventClass }) => [eventClass],
+  sites: ({ locationName, locationId }) => [locationName, locationId],
+  cameras: ({ cameraId, cameraRemoteId }) => [cameraId, cameraRemoteId],
+  rules: ({ eventRuleName, eventName }) => [textOf(eventRuleName) === undefined ? eventName : eventRuleName],
+};
+
+/** The ids that an event has for a filter; the first is the one that a list to choose from offers. */
+export function idsOf(name: FilterName, event: RvmEvent): string[] {
+  return IDS[name](event)
+    .map(textOf)
+    .filter((id) => id !== undefined);
+}
+
+/** In this form two spellings of one id are the same. */
+export function idForm(id: string): string {
+  return guidForm(id) ?? id;
+}
+
+/** An empty list takes all. */
+export function eventFilter(ids: Partial<FilterIds>): EventFilter {
+  const formsOf = (name: FilterName): ReadonlySet<string> => new Set((ids[name] ?? []).map(idForm));
+  return {
+    classes: formsOf('classes'),
+    sites: formsOf('sites'),
+    cameras: formsOf('cameras'),
+    rules: formsOf('rules'),
+  };
+}
+
+/** Whether an event is taken. Several kinds must all fit, of several ids of one kind any. */
+export function judgeByFilter(filter: EventFilter, event: RvmEvent): FilterVerdict {
+  const filteredBy: FilterName[] = [];
+  let isUnjudged = false;
+  for (const name of FILTERS) {
+    const wanted = filter[name];
+    if (wanted.size === 0) continue;
+    const ids = idsOf(name, event);
+    if (ids.length === 0) isUnjudged = true;
+    else if (!ids.some((id) => wanted.has(idForm(id)))) filteredBy.push(name);
+  }
+  return { filteredBy, isUnjudged };
+}
+
+function textOf(value: unknown): string | undefined {
+  const text = typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
+  return text === '' ? undefined : text;
+}

@@ -1,0 +1,115 @@
+import { idsIn, textOfIds } from '../../../lib/message/filter-list';
+import { Picker, type Offer, type Pickable } from '../../support/editor/picker';
+
+export interface ChipOptions {
+  /** Whose dialog it is in. */
+  node: EditorNode;
+  /** Property of the node, in a hidden field: ids, as `filter-list` has them. */
+  name: string;
+  /** What the button of the list says. */
+  title: string;
+  /** @param fresh asks the service now. @throws AskError */
+  load(fresh: boolean): Promise<Offer>;
+  /** How an id is shown, where more is known of it. */
+  nameOf(id: string): string | undefined;
+  isUnknown(id: string): boolean;
+}
+
+/** Several ids, each as a chip: picked from a list, or typed. By keyboard: Enter or a comma adds, Backspace removes the last. */
+export class ChipField {
+  readonly #field: JQuery;
+  readonly #box: JQuery;
+  readonly #entry: JQuery;
+  readonly #picker: Picker;
+  #ids: string[];
+
+  constructor(private readonly options: ChipOptions) {
+    const { name, node } = options;
+    this.#field = $(`#node-input-${name}`);
+    this.#box = $(`#rvm-chips-${name}`);
+    this.#ids = idsIn(String(this.#field.val()));
+    this.#entry = $('<input type="text" class="rvm-chip-entry" autocomplete="off">');
+    this.#entry.attr({ id: `rvm-chip-entry-${name}` });
+    this.#entry.on('keydown', (event) => this.#typed(event));
+    this.#entry.on('blur', () => this.#addTyped());
+    this.#box.append(this.#entry).on('click', (event) => {
+      if (event.target === this.#box[0]) this.#entry.trigger('focus');
+    });
+    this.#picker = new Picker({
+      node,
+      name,
+      title: options.title,
+      load: (fresh) => options.load(fresh),
+      choice: { has: (id) => this.#ids.includes(id), toggle: (item) => this.#toggle(item) },
+    });
+    this.show();
+  }
+
+  get ids(): readonly string[] {
+    return this.#ids;
+  }
+
+  /** What is known of the ids has changed, or they have. */
+  show(): void {
+    this.#box.children('.rvm-chip').remove();
+    this.#entry.before(this.#ids.map((id) => this.#chip(id)));
+    this.#entry.attr('placeholder', this.#ids.length === 0 ? this.#say('all') : '');
+    // Node-RED checks it then, and says below why it is red.
+    this.#field.trigger('change');
+  }
+
+  /** What is offered depends on something that has changed. */
+  reset(): void {
+    this.#picker.reset();
+  }
+
+  #say(key: string, values?: Record<string, unknown>): string {
+    return this.options.node._(`rvm-webhook-in.filter.${key}`, values);
+  }
+
+  #chip(id: string): JQuery {
+    const name = this.options.nameOf(id) ?? id;
+    const remove = this.#say('remove', { name });
+    const button = $('<button type="button">').attr({ title: remove, 'aria-label': remove });
+    button.append($('<i class="fa fa-times" aria-hidden="true">'));
+    button.on('click', () => {
+      this.#set(this.#ids.filter((other) => other !== id));
+      this.#entry.trigger('focus');
+    });
+    const chip = $('<span class="rvm-chip">').toggleClass('rvm-chip-unknown', this.options.isUnknown(id));
+    return chip.attr('title', id).append($('<span>').text(name), button);
+  }
+
+  #typed(event: JQuery.KeyDownEvent): void {
+    if (event.key === 'Enter' || (event.key === ',' && !this.#isQuoting())) {
+      // Enter would leave the dialog.
+      event.preventDefault();
+      this.#addTyped();
+    } else if (event.key === 'Backspace' && this.#entry.val() === '') {
+      this.#set(this.#ids.slice(0, -1));
+    }
+  }
+
+  /** The comma is a part of what is typed. */
+  #isQuoting(): boolean {
+    return /^\s*"(?:[^"]|"")*$/.test(String(this.#entry.val()));
+  }
+
+  #addTyped(): void {
+    const typed = idsIn(String(this.#entry.val()));
+    this.#entry.val('');
+    if (typed.length > 0) this.#set([...new Set([...this.#ids, ...typed])]);
+  }
+
+  #toggle({ id }: Pickable): void {
+    const others = this.#ids.filter((other) => other !== id);
+    this.#set(others.length < this.#ids.length ? others : [...this.#ids, id]);
+  }
+
+  #set(ids: string[]): void {
+    this.#ids = ids;
+    this.#field.val(textOfIds(ids));
+    this.show();
+    this.#picker.update();
+  }
+}

@@ -1,0 +1,113 @@
+import type { SeenIds } from '../../../lib/inbox/seen-ids';
+import type { FilterName } from '../../../lib/message/filter-list';
+import { CLASSES, type KnownIds } from '../../../lib/message/known-ids';
+import { keyFromName } from '../../rvm-central-station/key';
+import { ask, AskError } from '../../support/editor/ask';
+import { askStation, stationAsKept } from '../../support/editor/ask-station';
+import type { Offer, Pickable } from '../../support/editor/picker';
+import { trimmed } from '../../support/editor/validate';
+import type { PickedDevice } from '../../support/picker-data';
+
+/** What there is to choose from, as far as it could be asked for. */
+export interface Offers extends Readonly<Record<FilterName, readonly Pickable[]>> {
+  known: KnownIds;
+  /** Why the service could not be asked. */
+  fault?: string;
+}
+
+/** Of the Central Stations that the dialog has chosen: what the service lists, and what their newest events were of. */
+export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
+  const stations = chosenStations();
+  const [listed, seen] = await Promise.all([devicesOf(node, stations, fresh), seenOf(node, stations)]);
+  const devices = listed instanceof AskError ? [] : listed;
+  const seenIds = (name: FilterName): string[] => seen?.[name].flatMap(({ ids }) => ids) ?? [];
+  const offered = (name: FilterName): Pickable[] =>
+    seen?.[name].map(({ ids: [id = ''], name: shown, group }) => ({ id, name: shown, group })) ?? [];
+  const sites = [...new Set(devices.map(({ site }) => site.trim()).filter((site) => site !== ''))];
+  const isListed = !(listed instanceof AskError) && stations.length > 0;
+  return {
+    classes: withOthers(CLASSES.map(pickable), offered('classes')),
+    sites: withOthers(sites.map(pickable), offered('sites')).sort(byName),
+    cameras: withOthers(devices.map(cameraOf), offered('cameras')),
+    rules: offered('rules'),
+    known: {
+      ...(seen && { classes: [...CLASSES, ...seenIds('classes')] }),
+      ...(isListed && {
+        sites: [...sites, ...seenIds('sites')],
+        cameras: [...devices.map(({ id }) => id), ...seenIds('cameras')],
+      }),
+    },
+    ...(listed instanceof AskError && { fault: listed.message }),
+  };
+}
+
+/** @param offers all that there is */
+export function offerOf(name: FilterName, offers: Offers, none: string): Offer {
+  const items = offers[name];
+  const asksService = name === 'sites' || name === 'cameras';
+  const note = asksService && offers.fault !== undefined ? offers.fault : items.length === 0 ? none : '';
+  return { items, note };
+}
+
+/** Those of the open dialog: one, or all of a cloud. */
+function chosenStations(): EditorNode[] {
+  const station = RED.nodes.node(String($('#node-input-station').val()));
+  if (station) return [station];
+  const cloud = String($('#node-input-cloud').val());
+  const all: EditorNode[] = [];
+  RED.nodes.eachConfig((config) => {
+    if (config.type === 'rvm-central-station' && config.cloud === cloud && config.d !== true)
+      all.push(config);
+  });
+  return all;
+}
+
+/** The reason where one of them cannot be asked: then nobody can say what there is not. */
+async function devicesOf(
+  node: EditorNode,
+  stations: readonly EditorNode[],
+  fresh: boolean,
+): Promise<PickedDevice[] | AskError> {
+  const values = { fresh: String(fresh) };
+  try {
+    const answers = await Promise.all(
+      stations.map((station) =>
+        askStation<{ devices: PickedDevice[] }>(node, 'devices', stationAsKept(station), values),
+      ),
+    );
+    return answers.flatMap(({ devices }) => devices);
+  } catch (error) {
+    if (error instanceof AskError) return error;
+    throw error;
+  }
+}
+
+async function seenOf(node: EditorNode, stations: readonly EditorNode[]): Promise<SeenIds | undefined> {
+  const keys = stations.map(
+    ({ key, name, id }) => trimmed(key) || keyFromName(trimmed(name)) || keyFromName(id),
+  );
+  try {
+    const data = { stations: keys.join(',') };
+    return await ask<SeenIds>((key) => node._(key), { url: 'rvm/seen-ids', data });
+  } catch (error) {
+    if (error instanceof AskError) return undefined;
+    throw error;
+  }
+}
+
+function pickable(id: string): Pickable {
+  return { id, name: id };
+}
+
+function cameraOf({ id, name, site, status, online }: PickedDevice): Pickable {
+  return { id, name, group: site, state: { isGood: online, text: status } };
+}
+
+function withOthers(first: readonly Pickable[], others: readonly Pickable[]): Pickable[] {
+  const known = new Set(first.map(({ id }) => id));
+  return [...first, ...others.filter(({ id }) => !known.has(id))];
+}
+
+function byName(one: Pickable, other: Pickable): number {
+  return one.name.localeCompare(other.name);
+}

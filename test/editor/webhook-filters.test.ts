@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { Sandbox } from '../../sandbox';
+import { closeDialog, openDialog } from '../support/editor/browser';
+import { describeInEditor } from '../support/editor/in-editor';
+import { cloud, station, webhookIn } from '../support/node-red/flows';
+import { watched, type FlowNode } from '../support/node-red/node-red';
+
+const ITEMS = '.rvm-picker:not([hidden]) .rvm-picker-item';
+const SECTION = '#rvm-webhook-filters';
+
+let sandbox: Sandbox;
+
+async function flow(): Promise<FlowNode[]> {
+  sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0 });
+  const credentials = sandbox.setStation('north', { scheme: 'http' });
+  return watched(
+    cloud({ url: sandbox.url, credentials: { apiKey: sandbox.apiKey } }),
+    station({ credentials }),
+    webhookIn(),
+  );
+}
+
+describeInEditor('the filters of a webhook in', { flow, end: () => sandbox.close() }, (editor) => {
+  const { version } = editor;
+  const chips = (name: string): Promise<string[]> =>
+    editor.page.locator(`#rvm-chips-${name} .rvm-chip > span`).allInnerTexts();
+  const entry = (name: string): string => `#rvm-chip-entry-${name}`;
+  const saved = (name: string): Promise<string> =>
+    editor.page.evaluate(`String(RED.nodes.node('webhook').${name} ?? '')`) as Promise<string>;
+  const set = (values: Record<string, string>): Promise<unknown> =>
+    editor.page.evaluate(`Object.assign(RED.nodes.node('webhook'),
+      { classes: '', sites: '', cameras: '', rules: '' }, ${JSON.stringify(values)})`);
+  async function openSection(values: Record<string, string> = {}): Promise<void> {
+    await set(values);
+    await openDialog(editor.page, 'webhook');
+    if (!(await editor.page.locator(entry('classes')).isVisible()))
+      await editor.page.click(`${SECTION} > summary`);
+  }
+  async function openPicker(name: string): Promise<void> {
+    await editor.page.locator(`#rvm-chips-${name}`).locator('..').locator('.rvm-pick').click();
+    await editor.page.waitForSelector(ITEMS);
+  }
+
+  it('are folded where none is set, and open where one is', async () => {
+    await set({});
+    await openDialog(editor.page, 'webhook');
+    assert.equal(await editor.page.locator(entry('classes')).isVisible(), false);
+    await closeDialog(editor.page, 'cancel');
+    await set({ rules: 'Person' });
+    await openDialog(editor.page, 'webhook');
+    assert.equal(await editor.page.locator(entry('rules')).isVisible(), true);
+    assert.deepEqual(await chips('rules'), ['Person']);
+  });
+
+  it('take several cameras from the list of the service, show their names, and keep their ids', async () => {
+    await openSection();
+    await openPicker('cameras');
+    assert.equal(await editor.page.locator(ITEMS).count(), 24);
+    const ids: string[] = [];
+    const names: string[] = [];
+    for (const index of [3, 8]) {
+      const item = editor.page.locator(ITEMS).nth(index);
+      ids.push(await item.locator('code').innerText());
+      names.push(await item.locator('.rvm-picker-name').innerText());
+      await item.click();
+      assert.equal(await item.getAttribute('aria-pressed'), 'true');
+    }
+    assert.deepEqual(await chips('cameras'), names);
+    if (process.env['RVM_SHOT'] !== undefined)
+      await editor.page.screenshot({ path: `${process.env['RVM_SHOT']}-${version ?? ''}.png` });
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await saved('cameras'), ids.join(', '));
+    await openDialog(editor.page, 'webhook');
+    await editor.page.waitForFunction(
+      `$('#rvm-chips-cameras .rvm-chip > span').first().text() === ${JSON.stringify(names[0])}`,
+    );
+  });
+
+  it('offer the sites by name, and let one go again', async () => {
+    await openSection();
+    await openPicker('sites');
+    const first = editor.page.locator(ITEMS).first();
+    const name = await first.locator('.rvm-picker-name').innerText();
+    await first.click();
+    assert.deepEqual(await chips('sites'), [name]);
+    await editor.page.click(`#rvm-chips-sites button[aria-label="Take out: ${name}"]`);
+    assert.deepEqual([await chips('sites'), await first.getAttribute('aria-pressed')], [[], 'false']);
+  });
+
+  it('are typed by keyboard alone: Enter and comma add, Backspace takes the last', async () => {
+    await openSection();
+    await editor.page.focus(entry('rules'));
+    await editor.page.keyboard.type('Person,Yard at night');
+    await editor.page.keyboard.press('Enter');
+    await editor.page.keyboard.type('"Gate, north"');
+    await editor.page.keyboard.press('Tab');
+    assert.deepEqual(await chips('rules'), ['Person', 'Yard at night', 'Gate, north']);
+    await editor.page.focus(entry('rules'));
+    await editor.page.keyboard.press('Backspace');
+    assert.deepEqual(await chips('rules'), ['Person', 'Yard at night']);
+    await editor.page.keyboard.type('Gate; south');
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await saved('rules'), 'Person, Yard at night, Gate; south');
+  });
+
+  it('are red where nobody knows an id, and say which, until it is taken out', async () => {
+    await openSection({ cameras: 'nobody', classes: 'security, securty', sites: 'Nowhere' });
+    for (const [name, id] of [
+      ['cameras', 'nobody'],
+      ['classes', 'securty'],
+      ['sites', 'Nowhere'],
+    ]) {
+      const unknown = editor.page.locator(`#rvm-chips-${name} .rvm-chip-unknown`);
+      await unknown.waitFor();
+      assert.deepEqual(await unknown.locator('span').allInnerTexts(), [id]);
+      await editor.page.waitForSelector(`#node-input-${name}.input-error`, { state: 'attached' });
+      const reason = editor.page.locator('.form-row', { has: editor.page.locator(`#rvm-chips-${name}`) });
+      assert.match(await reason.locator('.rvm-reason').innerText(), new RegExp(`: ${id}\\.`));
+    }
+    await editor.page.click('#rvm-chips-cameras .rvm-chip-unknown button');
+    await editor.page.waitForSelector('#node-input-cameras:not(.input-error)', { state: 'attached' });
+  });
+
+  it('call no rule unknown, for there is no list of them', async () => {
+    await openSection({ rules: 'Never seen', classes: 'securty' });
+    await editor.page.locator('#rvm-chips-classes .rvm-chip-unknown').waitFor();
+    assert.equal(await editor.page.locator('#rvm-chips-rules .rvm-chip-unknown').count(), 0);
+  });
+
+  it('take a variable in place of all ids, and refuse one beside others', async () => {
+    await openSection({ cameras: '${CAMERAS}' });
+    assert.deepEqual(await chips('cameras'), ['${CAMERAS}']);
+    await editor.page.focus(entry('cameras'));
+    await editor.page.keyboard.type('other');
+    await editor.page.keyboard.press('Enter');
+    await editor.page.waitForSelector('#node-input-cameras.input-error', { state: 'attached' });
+    await editor.page.keyboard.press('Backspace');
+    await editor.page.waitForSelector('#node-input-cameras:not(.input-error)', { state: 'attached' });
+    await closeDialog(editor.page, 'ok');
+    assert.equal(await saved('cameras'), '${CAMERAS}');
+  });
+
+  it('say why the service cannot be asked, and call nothing unknown then', async () => {
+    await sandbox.close();
+    await openSection({ cameras: 'nobody', classes: 'securty' });
+    await editor.page.locator('#rvm-chips-classes .rvm-chip-unknown').waitFor();
+    await editor.page.locator('#rvm-chips-cameras').locator('..').locator('.rvm-pick').click();
+    // What was asked for before the service went is still known to the client; asked again, it says what is wrong.
+    await editor.page.locator('.rvm-picker:not([hidden]) .rvm-picker-refresh').click();
+    await editor.page.waitForFunction(
+      `$('.rvm-picker:not([hidden]) .rvm-picker-note').text() !== '' && $('#rvm-chips-cameras .rvm-chip-unknown').length === 0`,
+    );
+    editor.errors.splice(0); // The browser reports the answer that is no success.
+  });
+});

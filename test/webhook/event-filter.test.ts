@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import type { RvmEvent } from '../../lib/event';
+import {
+  eventFilter,
+  judgeByFilter,
+  type FilterIds,
+  type FilterVerdict,
+} from '../../lib/message/event-filter';
+import { idsIn, textOfIds } from '../../lib/message/filter-list';
+
+const EVENT: RvmEvent = {
+  eventClass: 'security',
+  locationId: 'site-1',
+  locationName: 'Harbour Depot',
+  cameraId: 'cam-1',
+  cameraRemoteId: 'remote-1',
+  eventRuleName: 'Yard at night',
+  eventName: 'Person',
+};
+
+/** As it comes: nobody has checked its fields. */
+const eventOf = (fields: Record<string, unknown>): RvmEvent => ({ ...fields });
+
+const verdict = (ids: Partial<FilterIds>, event: RvmEvent = EVENT): FilterVerdict =>
+  judgeByFilter(eventFilter(ids), event);
+const filteredBy = (ids: Partial<FilterIds>, event?: RvmEvent): string =>
+  verdict(ids, event).filteredBy.join(' ');
+
+describe('the filter of a webhook node', () => {
+  it('takes every event where it is empty', () => {
+    assert.deepEqual(verdict({}, {}), { filteredBy: [], isUnjudged: false });
+  });
+
+  for (const [name, ids] of [
+    ['classes', ['security']],
+    ['sites', ['site-1', 'Harbour Depot']],
+    ['cameras', ['cam-1', 'remote-1']],
+    ['rules', ['Yard at night']],
+  ] as const) {
+    it(`takes an event by any of its ${name}, and no other`, () => {
+      for (const id of ids) assert.equal(filteredBy({ [name]: ['other', id] }), '');
+      assert.equal(filteredBy({ [name]: ['other'] }), name);
+    });
+  }
+
+  it('knows an event without the name of a rule by its own name, and one with it by that alone', () => {
+    assert.equal(filteredBy({ rules: ['Person'] }), 'rules');
+    assert.equal(filteredBy({ rules: ['Person'] }, { ...EVENT, eventRuleName: '' }), '');
+  });
+
+  it('wants all kinds that are set to fit, and names those that do not', () => {
+    const [sites, cameras] = [['Harbour Depot'], ['cam-1']];
+    assert.equal(filteredBy({ sites, cameras }), '');
+    assert.equal(filteredBy({ sites, cameras: ['cam-2'] }), 'cameras');
+    assert.equal(filteredBy({ classes: ['health'], sites, rules: ['x'] }), 'classes rules');
+  });
+
+  it('takes an event that lacks what it is asked for, and says so', () => {
+    for (const locationName of [undefined, null, '', '  ', {}] as const)
+      assert.deepEqual(
+        verdict({ sites: ['Harbour Depot'] }, eventOf({ eventClass: 'health', locationName })),
+        {
+          filteredBy: [],
+          isUnjudged: true,
+        },
+      );
+  });
+
+  it('does not take one that lacks something where another filter is against it', () => {
+    assert.equal(
+      filteredBy({ classes: ['security'], cameras: ['cam-1'] }, { eventClass: 'health' }),
+      'classes',
+    );
+  });
+
+  it('knows an id however it is spelt', () => {
+    const [id, other] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '{0F8FAD5B-D9CB-469F-A165-70867728950E}'];
+    for (const [wanted, cameraId] of [
+      [id, other],
+      [other, id],
+    ])
+      assert.equal(filteredBy({ cameras: [wanted ?? ''] }, eventOf({ cameraId })), '');
+  });
+
+  it('knows an id that is a number, and minds no white space around one', () => {
+    assert.equal(filteredBy({ sites: ['17'] }, eventOf({ locationId: 17 })), '');
+    assert.equal(filteredBy({ sites: ['Depot'] }, { locationName: ' Depot ' }), '');
+  });
+});
+
+describe('the list of ids in a property', () => {
+  for (const [text, ids] of [
+    ['', []],
+    [' , ,', []],
+    ['a', ['a']],
+    ['a, b ,c', ['a', 'b', 'c']],
+    ['a,a', ['a']],
+    ['"Depot, Gate 2", b', ['Depot, Gate 2', 'b']],
+    ['"the ""old"" gate"', ['the "old" gate']],
+    ['"a" ,"b"', ['a', 'b']],
+    ['19" rack, b', ['19" rack', 'b']],
+    ['"open, b', ['"open', 'b']],
+    ['${NAME}', ['${NAME}']],
+  ] as const) {
+    it(`in ${text || 'an empty one'} is ${ids.join(' and ') || 'empty'}`, () => {
+      assert.deepEqual(idsIn(text), ids);
+    });
+  }
+
+  it('is read as it was written, whatever stands in the ids', () => {
+    for (const ids of [['a', 'b'], ['a, b', 'c'], ['say "x"', '"'], ['", "'], ['港, 一']])
+      assert.deepEqual(idsIn(textOfIds(ids)), ids);
+  });
+});
