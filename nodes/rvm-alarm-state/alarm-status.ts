@@ -1,6 +1,7 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
 import type { AlarmState } from '../../lib/alarms/alarm-state';
-import { clockTime, status } from '../support/status';
+import { joint, momentOf, status } from '../support/status';
+import { withWords, wordsOf, type WordValue } from '../support/status-words';
 
 /** Names in a status: a line has room for few. */
 const MOST_NAMES = 3;
@@ -21,11 +22,9 @@ export function alarmStatus(RED: NodeAPI, shown: AlarmStateShown): NodeStatus {
   const isQuiet = shown.state.raised().length === 0;
   const [fault] = faults;
   const look = isQuiet && fault !== undefined ? fault : level;
-  const hints = shown.sharing > 1 ? [RED._('status.alarmShared', { nodes: shown.sharing })] : [];
-  const texts = [level, ...faults].map(({ text = '' }) => (text.startsWith('status.') ? RED._(text) : text));
-  if (texts.length + hints.length === 1) return level;
-  const text = [...texts, ...hints].reduce((first, second) => RED._('status.joint', { first, second }));
-  return { ...look, text };
+  const hints = shown.sharing > 1 ? [{ key: 'status.alarmShared', values: { nodes: shown.sharing } }] : [];
+  const texts = [...[level, ...faults].map(wordsOf), ...hints];
+  return texts.length === 1 ? level : withWords(RED, look, joint(texts));
 }
 
 function faultsOf(RED: NodeAPI, { state, hasWrongSetting }: AlarmStateShown): NodeStatus[] {
@@ -40,7 +39,7 @@ function levelStatus(RED: NodeAPI, { state, count }: AlarmStateShown): NodeStatu
   if (raised.length > 0) return status(RED, 'alarmRaised', { groups: namesOf(raised) });
   const now = performance.now();
   const tests = state.arming.tests(now);
-  const timeOf = (end: number): string => clockTime(new Date(Date.now() + end - now));
+  const timeOf = (end: number): WordValue => momentOf(new Date(Date.now() + end - now));
   const all = tests.get('');
   if (all !== undefined) return status(RED, 'alarmOnTest', { time: timeOf(all) });
   const disarmed = state.arming.disarmed();

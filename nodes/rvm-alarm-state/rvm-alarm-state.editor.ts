@@ -1,6 +1,7 @@
 import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/alarm-settings';
 import { KEY, keyFromName } from '../rvm-central-station/key';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 
 const OUTPUTS = ['state', 'extended', 'held'] as const;
@@ -13,7 +14,7 @@ function keyOrReason(node: EditorNode, value: unknown): boolean | string {
 
 RED.nodes.registerType('rvm-alarm-state', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#e8a866',
   icon: 'rvm-alarm-state.svg',
   inputs: 1,
   outputs: 3,
@@ -34,6 +35,9 @@ RED.nodes.registerType('rvm-alarm-state', {
   paletteLabel() {
     return this._('rvm-alarm-state.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-alarm-state.label.node');
   },
@@ -44,7 +48,7 @@ RED.nodes.registerType('rvm-alarm-state', {
     return this._(`rvm-alarm-state.output.${OUTPUTS[index] ?? 'state'}`);
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     const showKey = (): void => {
       const proposal = keyFromName(String($('#node-input-name').val()));
       $('#node-input-key').attr('placeholder', proposal || this._('rvm-alarm-state.placeholder.key'));

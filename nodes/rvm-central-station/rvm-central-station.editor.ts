@@ -1,5 +1,5 @@
 import { isRealService } from '../rvm-cloud/url-rule';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { prepareForm } from '../support/editor/prepare-form';
 import { showReasons } from '../support/editor/reason-line';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName, looksLikeApiKey } from './key';
@@ -32,18 +32,6 @@ function secretOrReason(node: EditorNode, value: unknown): boolean | string {
   return credentialOrReason(node, value, 'rvm-central-station.errors.noSecret');
 }
 
-function showKeyTip(node: EditorNode): void {
-  showReasons('#rvm-key-tip', [keyOrReason(node, $('#node-config-input-key').val())]);
-}
-
-function showAgentUserTip(node: EditorNode): void {
-  const reasons = ['username', 'password'].map((name) =>
-    agentUserOrReason(node, $(`#node-config-input-${name}`).val()),
-  );
-  // Of both it is the same.
-  showReasons('#rvm-agent-user-tip', [...new Set(reasons)]);
-}
-
 function showSchemeTip(): void {
   const scheme = String($('#node-config-input-scheme').val());
   $('.rvm-scheme-tip').hide();
@@ -51,12 +39,14 @@ function showSchemeTip(): void {
   $('.rvm-scheme-http-only').toggle(scheme === 'http');
 }
 
-/** The phrase is kept as typed, so what cannot be seen in a password field is told; and what does not work without it. */
+/** The phrase is kept as typed, so what cannot be seen in a password field is told. */
 function showSecretTip(node: EditorNode): void {
   const secret = String($('#node-config-input-secret').val());
   const remarks = secret === '__PWRD__' || isVariable(secret) ? [] : remarksOn(secret);
-  const texts = remarks.map((remark) => node._(`rvm-central-station.secret.${remark}`));
-  showReasons('#rvm-secret-tip', [...texts, secretOrReason(node, secret)]);
+  showReasons(
+    '#rvm-secret-tip',
+    remarks.map((remark) => node._(`rvm-central-station.secret.${remark}`)),
+  );
 }
 
 RED.nodes.registerType('rvm-central-station', {
@@ -83,17 +73,12 @@ RED.nodes.registerType('rvm-central-station', {
     return this.name || String(this.key || '') || this._('rvm-central-station.label.centralStation');
   },
   oneditprepare() {
-    fillAbsent(this, 'node-config');
+    prepareForm(this, 'node-config');
     $('#node-config-input-scheme').on('change', showSchemeTip);
-    const showTips = (): void => {
-      showAgentUserTip(this);
-      showSecretTip(this);
-    };
     const credentials = ['username', 'password', 'secret'].map((name) => `#node-config-input-${name}`);
-    $(credentials.join(', ')).on('input change', showTips);
+    $('#node-config-input-secret').on('input change', () => showSecretTip(this));
     // What may be empty depends on the cloud; Node-RED 4.1 looks at a field only when that changes.
     $('#node-config-input-cloud').on('change', () => $(credentials.join(', ')).trigger('change'));
-    $('#node-config-input-key').on('input change', () => showKeyTip(this));
     $('#node-config-input-name').on('input', () => {
       const proposal = keyFromName(String($('#node-config-input-name').val()));
       const placeholder = proposal || this._('rvm-central-station.placeholder.key');
@@ -101,8 +86,7 @@ RED.nodes.registerType('rvm-central-station', {
     });
     $('#node-config-input-name').trigger('input');
     showSchemeTip();
-    showKeyTip(this);
-    showTips();
+    showSecretTip(this);
     testButton(this);
   },
   oneditsave() {

@@ -5,9 +5,11 @@ import type { TestResult } from '../../lib/station-test';
 import { RvmError } from '../../lib/error';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { readRoute, TO_DEPLOY, writeRoute } from '../support/admin-route';
+import { lastPictureOf } from '../support/last-pictures';
 import type { PickedDevice, PickedTarget } from '../support/picker-data';
 import { textOf } from '../support/settings';
 import { withDraft, withStation } from './asked-station';
+import { stationById } from './find-station';
 
 type TestModule = typeof import('../../lib/station-test');
 
@@ -30,6 +32,7 @@ export function addStationRoutes(RED: NodeAPI): void {
   };
   both('devices', devicesOf);
   both('targets', targetsOf);
+  readRoute(RED, 'camera-picture', (asked) => pictureOf(RED, asked));
   writeRoute(
     RED,
     'station-test',
@@ -60,6 +63,13 @@ async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ de
 async function targetsOf(client: StationClient, asked: JsonRecord): Promise<{ targets: PickedTarget[] }> {
   const targets = await client.ptzTargets(textOf(asked, 'camera'), listIn(asked), { once: true });
   return { targets: targets.map(({ id, name }) => ({ id: String(id), name })) };
+}
+
+/** The last picture that was taken of a camera, if one is kept: the service is not asked. */
+function pictureOf(RED: NodeAPI, asked: JsonRecord): { jpeg: string | null } {
+  const station = stationById(RED, textOf(asked, 'station'));
+  const jpeg = station && lastPictureOf({ station: station.key, camera: textOf(asked, 'camera') });
+  return { jpeg: jpeg?.toString('base64') ?? null };
 }
 
 function listIn({ list }: JsonRecord): PtzList {

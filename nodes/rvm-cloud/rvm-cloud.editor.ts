@@ -1,6 +1,5 @@
 import { MOST_VIDEO_SESSIONS } from '../../lib/video/choices';
-import { fillAbsent } from '../support/editor/fill-absent';
-import { showReasons } from '../support/editor/reason-line';
+import { prepareForm } from '../support/editor/prepare-form';
 import {
   isOpen,
   isVariable,
@@ -54,10 +53,6 @@ function relationOrReason(node: EditorNode, value: unknown): boolean | string {
 function apiKeyOrReason(node: EditorNode, value: unknown): boolean | string {
   const url = $('#node-config-input-url').val();
   return trimmed(value) !== '' || !isRealService(url) || node._('rvm-cloud.errors.noApiKey');
-}
-
-function showApiKeyTip(node: EditorNode): void {
-  showReasons('#rvm-api-key-tip', [apiKeyOrReason(node, $('#node-config-input-apiKey').val())]);
 }
 
 /** Rows that only one of the two, sandbox or real service, has a use for. The key stays, for everybody looks for its place. */
@@ -140,14 +135,12 @@ RED.nodes.registerType('rvm-cloud', {
     );
   },
   oneditprepare() {
-    fillAbsent(this, 'node-config');
+    prepareForm(this, 'node-config');
     $('#node-config-input-url').on('input change', showRows);
-    $('#node-config-input-url, #node-config-input-apiKey').on('input change', () => showApiKeyTip(this));
     $('#rvm-cloud-use-sandbox').on('click', (event) => {
       event.preventDefault();
       $('#node-config-input-url').val(SANDBOX).trigger('change');
     });
     showRows();
-    showApiKeyTip(this);
   },
 });

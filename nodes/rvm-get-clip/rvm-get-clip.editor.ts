@@ -1,6 +1,7 @@
 import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
 import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import {
   deadlineOrReason,
   folderOrReason,
@@ -24,7 +25,7 @@ function showRows(node: EditorNode): void {
 
 RED.nodes.registerType('rvm-get-clip', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a597cc',
   icon: 'rvm-get-clip.svg',
   inputs: 1,
   outputs: 2,
@@ -60,6 +61,9 @@ RED.nodes.registerType('rvm-get-clip', {
   paletteLabel() {
     return this._('rvm-get-clip.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-get-clip.label.node');
   },
@@ -70,7 +74,7 @@ RED.nodes.registerType('rvm-get-clip', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     videoFields(this);
     $('#node-input-mode, #node-input-untilEnd, #node-input-folder').on('input change', () => showRows(this));
     showRows(this);

@@ -1,11 +1,12 @@
 import { cameraPicker } from '../support/editor/camera-picker';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, deadlineOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-get-device', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a9cee0',
   icon: 'rvm-get-device.svg',
   inputs: 1,
   outputs: 2,
@@ -21,6 +22,9 @@ RED.nodes.registerType('rvm-get-device', {
   paletteLabel() {
     return this._('rvm-get-device.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-get-device.label.node');
   },
@@ -31,7 +35,7 @@ RED.nodes.registerType('rvm-get-device', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     typedField('camera', 'msg');
     cameraPicker(this);
   },

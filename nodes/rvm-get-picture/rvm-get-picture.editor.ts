@@ -1,6 +1,7 @@
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/video/choices';
 import { offsetsIn } from '../../lib/video/picture/offsets';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import {
   neededCameraOrReason,
@@ -37,7 +38,7 @@ function widthOrReason(node: EditorNode, value: unknown): boolean | string {
 
 RED.nodes.registerType('rvm-get-picture', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a597cc',
   icon: 'rvm-get-picture.svg',
   inputs: 1,
   outputs: 2,
@@ -61,6 +62,9 @@ RED.nodes.registerType('rvm-get-picture', {
   paletteLabel() {
     return this._('rvm-get-picture.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-get-picture.label.node');
   },
@@ -71,7 +75,7 @@ RED.nodes.registerType('rvm-get-picture', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     videoFields(this, 'offsets');
   },
 });

@@ -24,7 +24,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     RED,
     node,
     config,
-    async (msg, { client, video, options }) => {
+    async (msg, { station, client, video, options }) => {
       const offsets = offsetsIn(textOf(properties, 'offsets', '0'));
       const width = pictureWidthIn(textOf(properties, 'width'));
       const layout = choiceOf<Layout>(properties, 'layout', ['first', 'list', 'sheet']);
@@ -38,9 +38,9 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       // All of them: behind http in they were those of a request, and http response would send them.
       msg.headers = { 'content-type': 'image/jpeg' };
       msg.pictures = pictures.map(({ camera: _camera, ...picture }) => picture);
-      const deliveryId = deliveryIdOf(msg);
-      if (deliveryId !== '' && wanted.mode === 'event')
-        keepPicture(deliveryId, nearest(pictures, first), 'alarm');
+      const deliveryId = wanted.mode === 'event' ? deliveryIdOf(msg) : '';
+      const of = { station: station.key, camera: first.camera.id };
+      keepPicture(deliveryId, nearest(pictures, first), wanted.mode === 'live' ? 'live' : 'alarm', of);
     },
     lack,
   );

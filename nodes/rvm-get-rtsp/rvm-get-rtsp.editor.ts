@@ -1,11 +1,12 @@
 import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { deadlineOrReason, numberOrReason, reasoned } from '../support/editor/validate';
 import { neededCameraOrReason, timeOrReason, videoFields } from '../support/editor/video-fields';
 
 RED.nodes.registerType('rvm-get-rtsp', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a597cc',
   icon: 'rvm-get-rtsp.svg',
   inputs: 1,
   outputs: 2,
@@ -29,6 +30,9 @@ RED.nodes.registerType('rvm-get-rtsp', {
   paletteLabel() {
     return this._('rvm-get-rtsp.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-get-rtsp.label.node');
   },
@@ -39,7 +43,7 @@ RED.nodes.registerType('rvm-get-rtsp', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     videoFields(this);
   },
 });

@@ -1,7 +1,6 @@
 import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
 import { isSchemaName } from '../../lib/inbox/postgres/schema-name';
-import { fillAbsent } from '../support/editor/fill-absent';
-import { showReasons } from '../support/editor/reason-line';
+import { prepareForm } from '../support/editor/prepare-form';
 import {
   folderOrReason,
   isOpen,
@@ -84,19 +83,11 @@ RED.nodes.registerType('rvm-inbox', {
     return String(this.folder || '') || this._('rvm-inbox.label.inbox');
   },
   oneditprepare() {
-    fillAbsent(this, 'node-config');
+    prepareForm(this, 'node-config');
     prepareEngine();
     prepareTls(this, showRows);
-    const connection = $('#node-config-input-connection');
-    const showTip = (): void =>
-      showReasons(
-        '#rvm-inbox-connection-tip',
-        isPostgres() ? [connectionOrReason(this, connection.val())] : [],
-      );
-    connection.on('input change', showTip);
     connectionTestButton(this);
     showRows();
-    showTip();
   },
   oneditsave: keepTls,
 });

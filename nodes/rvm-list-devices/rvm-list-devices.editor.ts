@@ -1,10 +1,11 @@
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 import { deadlineOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-list-devices', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a9cee0',
   icon: 'rvm-list-devices.svg',
   inputs: 1,
   outputs: 2,
@@ -23,6 +24,9 @@ RED.nodes.registerType('rvm-list-devices', {
   paletteLabel() {
     return this._('rvm-list-devices.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-list-devices.label.node');
   },
@@ -33,7 +37,7 @@ RED.nodes.registerType('rvm-list-devices', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     typedField('search', 'str');
   },
 });

@@ -1,4 +1,4 @@
-import { fillAbsent } from '../support/editor/fill-absent';
+import { prepareForm } from '../support/editor/prepare-form';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { isPort } from './port-rule';
 
@@ -33,6 +33,6 @@ RED.nodes.registerType('rvm-listener', {
     return this.name || `${this._('rvm-listener.label.listener')} ${scheme} ${trimmed(this.port)}`;
   },
   oneditprepare() {
-    fillAbsent(this, 'node-config');
+    prepareForm(this, 'node-config');
   },
 });

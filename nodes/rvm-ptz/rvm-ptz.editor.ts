@@ -1,8 +1,9 @@
 import type { PtzList } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS } from '../../lib/cloud/choices';
 import { cameraPicker, targetPicker } from '../support/editor/camera-picker';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { prepareForm } from '../support/editor/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
+import { addPaletteWords } from '../support/editor/palette-words';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, deadlineOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
 
@@ -40,7 +41,7 @@ function targetOrReason(node: EditorNode, value: unknown): boolean | string {
 
 RED.nodes.registerType('rvm-ptz', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a9cee0',
   icon: 'rvm-ptz.svg',
   inputs: 1,
   outputs: 2,
@@ -59,6 +60,9 @@ RED.nodes.registerType('rvm-ptz', {
   paletteLabel() {
     return this._('rvm-ptz.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-ptz.label.node');
   },
@@ -69,7 +73,7 @@ RED.nodes.registerType('rvm-ptz', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     dialogOpened(this);
     const options = PTZ_ACTIONS.map((value) => ({ value, label: this._(`rvm-ptz.action.${value}`) }));
     typedField('camera', 'msg');

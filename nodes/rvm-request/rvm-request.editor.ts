@@ -1,6 +1,7 @@
 import { cameraPicker } from '../support/editor/camera-picker';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { prepareForm } from '../support/editor/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
+import { addPaletteWords } from '../support/editor/palette-words';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned } from '../support/editor/validate';
 
@@ -21,7 +22,7 @@ function neededCameraOrReason(node: EditorNode, value: unknown): boolean | strin
 
 RED.nodes.registerType('rvm-request', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a9cee0',
   icon: 'rvm-request.svg',
   inputs: 1,
   outputs: 2,
@@ -39,6 +40,9 @@ RED.nodes.registerType('rvm-request', {
   paletteLabel() {
     return this._('rvm-request.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-request.label.node');
   },
@@ -49,7 +53,7 @@ RED.nodes.registerType('rvm-request', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     dialogOpened(this);
     typedField('camera', 'msg');
     cameraPicker(this);

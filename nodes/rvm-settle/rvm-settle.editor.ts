@@ -1,5 +1,6 @@
 import { VERDICTS } from '../../lib/inbox/history';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
@@ -13,7 +14,7 @@ function showReason(): void {
 
 RED.nodes.registerType('rvm-settle', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#e8a866',
   icon: 'rvm-settle.svg',
   inputs: 1,
   outputs: 2,
@@ -35,6 +36,9 @@ RED.nodes.registerType('rvm-settle', {
   paletteLabel() {
     return this._('rvm-settle.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-settle.label.node');
   },
@@ -45,7 +49,7 @@ RED.nodes.registerType('rvm-settle', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     const options = ACTIONS.map((value) => ({ value, label: this._(`rvm-settle.action.${value}`) }));
     typedField('action', 'str', { label: this._('rvm-settle.label.fixed'), options });
     typedField('delivery', 'msg');

@@ -1,7 +1,7 @@
 import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
 import type { HistoryEntry } from '../../lib/inbox/history';
-import type { InstanceRow, QuarantineSum } from '../../lib/inbox/inbox';
+import type { InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/inbox';
 import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/unseen-problems';
 import type { PictureKind } from '../support/last-pictures';
@@ -76,6 +76,8 @@ export interface StationRow {
   name: string;
   isSandbox: boolean;
   status: NodeStatus;
+  /** When its newest event was received: ISO 8601, UTC, with `Z`; null where it has none. */
+  last: string | null;
 }
 
 /** The instances of Node-RED that share an inbox, oldest first. */
@@ -97,8 +99,24 @@ export interface PendingRow {
   site: string;
 }
 
-/** What the sidebar shows, newest first. */
+/** How many messages the inboxes have, as far as they can be read. */
+export interface Totals {
+  /** Of the newest 10,000 messages of each inbox. */
+  events: number;
+  /** True where there are older ones. */
+  isCut: boolean;
+  /** The same by their state. */
+  byState: Partial<Record<MessageState, number>>;
+  /** Of all: dead letters, conflicts and what came too late; and how many of these can be delivered again. */
+  dead: number;
+  exhausted: number;
+}
+
+/** What the sidebar shows, newest first: of events and dead letters the newest, as far as they match what is looked for. */
 export interface Overview {
+  totals: Totals;
+  /** The oldest of the events and dead letters that were looked at; null where there are no others. */
+  from: { events: string | null; dead: string | null };
   events: SidebarRow[];
   /** Of those, and of older ones, what no flow gets any more: dead letters, conflicts, and what came too late. */
   dead: SidebarRow[];
@@ -125,10 +143,41 @@ export interface Overview {
   isPartial: boolean;
 }
 
-/** What became of an event, oldest first. */
+/** What became of an event, oldest first, and what else is known of it. */
 export interface EventHistory {
   history: HistoryEntry[];
+  /** As the event names its camera; null what it does not say. */
+  camera: { id: string | null; remoteId: string | null };
+  /** The *webhook in* that has it; null where none has. */
+  webhook: { title: string; path: string; maxAttempts: number | null } | null;
 }
+
+/** Events that were looked for, newest first. */
+export interface FoundEvents {
+  events: SidebarRow[];
+  /** How many match; null where no words were looked for. */
+  matches: number | null;
+  /** How many of them can be delivered again; null in the same case. */
+  retryable: number | null;
+  /** How many were looked at. */
+  looked: number;
+  /** True where there are older ones. */
+  isCut: boolean;
+}
+
+/** All dead letters that match. */
+export interface DeadLetters {
+  letters: { deliveryId: string; canRetry: boolean }[];
+}
+
+/** What became of what was asked for several dead letters. */
+export interface ActedOn {
+  done: number;
+  failed: number;
+}
+
+/** Dead letters that may be named in one request. */
+export const MOST_AT_ONCE = 50;
 
 /** What can be done with a dead letter: deliver it again, or take it off the list. */
 export const DEAD_ACTIONS = ['retry', 'discard'] as const;

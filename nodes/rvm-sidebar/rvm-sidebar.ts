@@ -1,152 +1,82 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { actWhereKnown } from '../../lib/inbox/act-where-known';
-import { eventRow } from '../../lib/inbox/event-row';
-import type { Actor } from '../../lib/inbox/history';
-import type { DeadReason, Inbox, ListedMessage } from '../../lib/inbox/inbox';
-import type { OpenInbox } from '../../lib/inbox/inboxes';
-import { listAll, readAll } from '../../lib/inbox/read-all';
+import { listAll } from '../../lib/inbox/read-all';
+import type { ListedMessage } from '../../lib/inbox/inbox';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
-import { allInboxes, openInboxes, shownTitle } from '../rvm-inbox/inboxes';
-import { pictureKindOf, pictureOf } from '../support/last-pictures';
-import { problemsOf, problemsSeen } from '../rvm-webhook-in/problem-registry';
-import { notDeployed, webhookAt } from '../rvm-webhook-in/webhook-node';
-import { placeOfKey } from '../../lib/webhook/receive/endpoint-key';
+import type { Station } from '../rvm-central-station/station';
+import { allInboxes } from '../rvm-inbox/inboxes';
+import { problemsSeen } from '../rvm-webhook-in/problem-registry';
 import { userOf } from '../support/actor';
 import { readRoute, writeRoute } from '../support/admin-route';
-import { problemKey } from '../support/problem-text';
-import { unknownPaths } from '../support/unknown-paths';
+import { pictureOf } from '../support/last-pictures';
 import { nodeIsNewEnough } from '../support/node-version';
-import { AbandonedEvents } from './abandoned-events';
-import { hasVideo } from './asked-video';
-import { eventHistory } from './event-history';
-import { inboxFaults } from './inbox-faults';
-import { sharingRows } from './instances';
-import { problemRows } from './problem-rows';
-import {
-  DEAD_ACTIONS,
-  QUARANTINE_ACTIONS,
-  type Overview,
-  type Picture,
-  type QuarantineRow,
-  type SidebarRow,
-  type StationRow,
-} from './overview';
-import { acceptSite, pendingSites, raiseAlarms } from './sandboxes';
-import { addVideoRoutes } from './video-routes';
+import { unknownPaths } from '../support/unknown-paths';
+import { isId } from './asked-id';
+import { deadLetters, findEvents, matching } from './events/find-events';
+import { sidebarRow } from './events/sidebar-row';
+import { AbandonedEvents } from './hands/abandoned-events';
+import { actOnDead } from './hands/dead-letters';
+import { inboxFaults } from './hands/inbox-faults';
+import { problemRows } from './hands/problem-rows';
+import { actOnQuarantine, quarantineOf } from './hands/quarantine';
+import { wordsOf } from './list/found';
+import { eventHistory } from './opened/event-history';
+import type { Overview, Picture, SidebarRow, StationRow } from './overview';
+import { sharingRows } from './stations/instances';
+import { acceptSite, pendingSites, raiseAlarms } from './stations/sandboxes';
+import { sendWords } from './status-words';
+import { Counting } from './totals';
+import { addVideoRoutes } from './video/video-routes';
 
 /** Rows of a list. */
 const MOST = 50;
 
-async function overview(RED: NodeAPI, abandoned: AbandonedEvents): Promise<Overview> {
-  const [events, dead, quarantine, sharing] = await Promise.all([
+async function overview(
+  RED: NodeAPI,
+  { abandoned, counting }: { abandoned: AbandonedEvents; counting: Counting },
+  { search }: JsonRecord,
+): Promise<Overview> {
+  const [events, dead, quarantine, sharing, { totals, last }] = await Promise.all([
     listAll(allInboxes(), { state: 'all', limit: MOST }),
     listAll(allInboxes(), { state: 'dead', limit: MOST }),
     quarantineOf(RED),
     sharingRows(),
+    counting.current(),
   ]);
+  const isWanted = matching(RED, wordsOf(search));
+  const rowsOf = ({ messages }: { messages: ListedMessage[] }): SidebarRow[] =>
+    messages.filter(isWanted).map((message) => sidebarRow(RED, message));
   return {
-    events: events.messages.map((message) => sidebarRow(RED, message)),
-    dead: dead.messages.map((message) => sidebarRow(RED, message)),
+    totals,
+    from: { events: oldestOf(events.messages), dead: oldestOf(dead.messages) },
+    events: rowsOf(events),
+    dead: rowsOf(dead),
     quarantine,
     abandoned: abandoned.rows(),
     ...problemRows(RED, quarantine),
     unknownPaths: unknownPaths(RED).all(),
-    stations: allStations(RED).map((station): StationRow => ({
-      id: station.id,
-      key: station.key,
-      name: station.name,
-      isSandbox: station.isSandbox,
-      status: station.status(),
-    })),
+    stations: allStations(RED).map((station) => stationRow(station, last.get(station.key))),
     pending: pendingSites(RED),
     sharing,
     ...inboxFaults(events.faults),
   };
 }
 
-function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
-  const { proof, canRetry, reason, deliveryId, verdict } = message;
-  const picture = pictureKindOf(deliveryId) ?? null;
-  const why = reason && { why: whyKey(reason) };
-  const row = { ...eventRow(message), canRetry, picture, hasVideo: hasVideo(RED, message) };
-  return { ...row, ...(proof && { proof }), ...(verdict && { verdict }), ...why };
+function oldestOf(messages: readonly ListedMessage[]): string | null {
+  return messages.length < MOST ? null : (messages.at(-1)?.receivedTime ?? null);
 }
 
-/** What a disk has damaged was no problem while it came in. */
-function whyKey(reason: DeadReason): string {
-  return reason === 'unreadable' ? 'rvm-sidebar.unreadable' : problemKey({ kind: 'dead-letter', reason });
-}
-
-/** Of all inboxes that can be read. */
-async function quarantineOf(RED: NodeAPI): Promise<QuarantineRow[]> {
-  const { answers } = await readAll(openInboxes(), (open) => quarantineIn(RED, open));
-  return answers.flat();
-}
-
-async function quarantineIn(RED: NodeAPI, open: OpenInbox): Promise<QuarantineRow[]> {
-  const sums = await open.inbox.quarantineSums();
-  const inboxTitle = openInboxes().length > 1 ? shownTitle(RED, open) : null;
-  return sums.map((sum) => {
-    const webhook = webhookAt(RED, sum.endpointId)?.webhook;
-    const canVerify = webhook !== undefined && open.inbox.hasConsumer(sum.endpointId);
-    const { path } = placeOfKey(sum.endpointId);
-    return { ...sum, inbox: open.id, inboxTitle, path, title: webhook?.title ?? null, canVerify };
-  });
-}
-
-/** @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, STORE_FAILED */
-async function actOnDead({ deliveryId, action }: JsonRecord, actor: Actor): Promise<void> {
-  const wanted = DEAD_ACTIONS.find((known) => known === action);
-  if (wanted === undefined || typeof deliveryId !== 'string') {
-    throw new RvmError('BAD_INPUT', 'Name a delivery, and what to do with it: retry or discard.');
-  }
-  await actWhereKnown(allInboxes(), (inbox) =>
-    wanted === 'retry'
-      ? inbox.settle(deliveryId, { action: 'retry' }, actor)
-      : inbox.dismiss(deliveryId, actor),
-  );
-}
-
-/**
- * In the inbox of which the sum was shown, and no other: ids count anew in each.
- * @returns how many messages a current phrase has proved
- * @throws RvmError BAD_INPUT, CONFIG_MISSING, STORE_FAILED
- */
-async function actOnQuarantine(RED: NodeAPI, asked: JsonRecord): Promise<{ accepted: number }> {
-  const { endpointId, lastId } = asked;
-  const action = QUARANTINE_ACTIONS.find((known) => known === asked.action);
-  const inbox = openInboxes().find(({ id }) => id === asked.inbox)?.inbox;
-  if (action === undefined || typeof endpointId !== 'string' || !isId(lastId)) {
-    throw new RvmError(
-      'BAD_INPUT',
-      'Name an inbox, a webhook, the last message seen, and what to do: verify or discard.',
-    );
-  }
-  if (inbox === undefined) {
-    throw new RvmError('BAD_INPUT', 'This inbox is not open any more: see what the sidebar shows now.');
-  }
-  if (action === 'verify') return { accepted: await judgeAgain(RED, endpointId, inbox) };
-  await inbox.releaseUpTo(endpointId, lastId);
-  const id = webhookAt(RED, endpointId)?.id;
-  if (id !== undefined) problemsOf(id).forgetRefusals();
-  return { accepted: 0 };
-}
-
-function isId(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value);
-}
-
-/** A webhook looks into its own inbox alone. */
-async function judgeAgain(RED: NodeAPI, endpointId: string, inbox: Inbox): Promise<number> {
-  const webhook = webhookAt(RED, endpointId)?.webhook;
-  if (webhook === undefined) throw notDeployed();
-  if (inbox.hasConsumer(endpointId)) return webhook.judgeAgain();
-  throw new RvmError(
-    'CONFIG_MISSING',
-    'This webhook has another inbox now: give it the former one again to check these messages.',
-  );
+function stationRow(station: Station, last: number | undefined): StationRow {
+  const { id, key, name, isSandbox } = station;
+  return {
+    id,
+    key,
+    name,
+    isSandbox,
+    status: station.status(),
+    last: last === undefined ? null : new Date(last).toISOString(),
+  };
 }
 
 /** A person has looked at what the sidebar lists. @throws RvmError BAD_INPUT */
@@ -164,9 +94,13 @@ function picture({ deliveryId }: JsonRecord): Picture {
 export = (RED: NodeAPI): void => {
   if (!nodeIsNewEnough()) return;
   const abandoned = new AbandonedEvents(RED);
-  readRoute(RED, 'overview', () => overview(RED, abandoned));
+  sendWords(RED);
+  const counting = new Counting();
+  readRoute(RED, 'overview', (asked) => overview(RED, { abandoned, counting }, asked));
+  readRoute(RED, 'events', (asked) => findEvents(RED, asked));
+  readRoute(RED, 'dead-letters', (asked) => deadLetters(RED, asked));
   readRoute(RED, 'picture', picture);
-  readRoute(RED, 'history', eventHistory);
+  readRoute(RED, 'history', (asked) => eventHistory(RED, asked));
   // Not the question for the overview: that is asked by whatever polls, and changes nothing.
   writeRoute(RED, 'problems-seen', seen);
   writeRoute(RED, 'dead-letters', (asked, req) => actOnDead(asked, userOf(req)));

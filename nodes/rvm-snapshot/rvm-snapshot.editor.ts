@@ -1,6 +1,7 @@
 import { WIDEST_SNAPSHOT } from '../../lib/cloud/choices';
 import { cameraPicker } from '../support/editor/camera-picker';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
 
@@ -13,7 +14,7 @@ function widthOrReason(node: EditorNode, value: unknown): boolean | string {
 
 RED.nodes.registerType('rvm-snapshot', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a597cc',
   icon: 'rvm-snapshot.svg',
   inputs: 1,
   outputs: 2,
@@ -29,6 +30,9 @@ RED.nodes.registerType('rvm-snapshot', {
   paletteLabel() {
     return this._('rvm-snapshot.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-snapshot.label.node');
   },
@@ -39,7 +43,7 @@ RED.nodes.registerType('rvm-snapshot', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     typedField('camera', 'msg');
     cameraPicker(this);
   },

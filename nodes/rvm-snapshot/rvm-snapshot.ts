@@ -9,7 +9,7 @@ import { keepPicture } from '../support/last-pictures';
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };
 
-  serviceNode(RED, node, config, async (msg, client, options) => {
+  serviceNode(RED, node, config, async (msg, client, options, station) => {
     const wanted = widthOf(properties);
     const camera = await cameraOf(RED, node, properties, msg);
     const { jpeg, filename, cameraId, time } = await client.snapshot(camera, wanted, options);
@@ -17,8 +17,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     msg.filename = filename;
     // All of them: behind http in they were those of a request, and http response would send them.
     msg.headers = { 'content-type': 'image/jpeg' };
-    const deliveryId = deliveryIdOf(msg);
-    if (deliveryId !== '') keepPicture(deliveryId, jpeg, 'live');
+    keepPicture(deliveryIdOf(msg), jpeg, 'live', { station: station.key, camera: cameraId });
     msg.snapshot = { cameraId, time, live: true };
   });
 }

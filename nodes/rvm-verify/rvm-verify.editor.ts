@@ -1,8 +1,9 @@
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 
 RED.nodes.registerType('rvm-verify', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#e8a866',
   icon: 'rvm-verify.svg',
   inputs: 1,
   outputs: 2,
@@ -13,6 +14,9 @@ RED.nodes.registerType('rvm-verify', {
   },
   paletteLabel() {
     return this._('rvm-verify.label.node');
+  },
+  onpaletteadd() {
+    addPaletteWords(this);
   },
   label() {
     return this.name || this._('rvm-verify.label.node');
@@ -27,6 +31,6 @@ RED.nodes.registerType('rvm-verify', {
     return this._(`rvm-verify.output.${index === 0 ? 'authentic' : 'not'}`);
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
   },
 });

@@ -1,5 +1,6 @@
 import { LONGEST_VIEW_MIN, MOST_VIEWERS } from '../../lib/video/choices';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import {
   deadlineOrReason,
   numberOrReason,
@@ -16,7 +17,7 @@ import {
 
 RED.nodes.registerType('rvm-view', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#a597cc',
   icon: 'rvm-view.svg',
   inputs: 1,
   outputs: 2,
@@ -45,6 +46,9 @@ RED.nodes.registerType('rvm-view', {
   paletteLabel() {
     return this._('rvm-view.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-view.label.node');
   },
@@ -55,7 +59,7 @@ RED.nodes.registerType('rvm-view', {
     return this._(index === 0 ? 'shared.result' : 'shared.failed');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     videoFields(this);
   },
 });

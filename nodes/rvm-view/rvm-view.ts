@@ -10,7 +10,7 @@ import {
 } from '../../lib/video/choices';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
-import { chosenServer } from '../rvm-webhook-in/chosen-server';
+import { chosenServer } from '../rvm-webhook-in/server/chosen-server';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';

@@ -1,5 +1,6 @@
 import { keyFromName } from '../rvm-central-station/key';
-import { fillAbsent } from '../support/editor/fill-absent';
+import { addPaletteWords } from '../support/editor/palette-words';
+import { prepareForm } from '../support/editor/prepare-form';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
 /** More are not offered: their short names can be typed. */
@@ -67,7 +68,7 @@ function offerStations(): void {
 
 RED.nodes.registerType('rvm-watch', {
   category: 'remote monitoring',
-  color: '#9fb8c8',
+  color: '#e8a866',
   icon: 'rvm-watch.svg',
   inputs: 0,
   outputs: 2,
@@ -81,6 +82,9 @@ RED.nodes.registerType('rvm-watch', {
   paletteLabel() {
     return this._('rvm-watch.label.node');
   },
+  onpaletteadd() {
+    addPaletteWords(this);
+  },
   label() {
     return this.name || this._('rvm-watch.label.node');
   },
@@ -91,7 +95,7 @@ RED.nodes.registerType('rvm-watch', {
     return this._(index === 0 ? 'rvm-watch.output.change' : 'rvm-watch.output.pulse');
   },
   oneditprepare() {
-    fillAbsent(this, 'node');
+    prepareForm(this, 'node');
     offerStations();
   },
 });

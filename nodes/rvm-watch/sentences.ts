@@ -24,7 +24,10 @@ export function verdictOn(RED: NodeAPI, standing: readonly Standing[]): Verdict 
 export function statusOf(RED: NodeAPI, standing: readonly Standing[]): NodeStatus {
   const [first, ...others] = inOrder(standing);
   if (first === undefined) return status(RED, 'allWell');
-  const what = RED._(`rvm-watch.short.${first.what}`);
-  const text = others.length === 0 ? what : RED._('rvm-watch.short.more', { what, count: others.length });
-  return status(RED, isFault(first) ? 'watchFault' : 'watchWarning', { what: text });
+  const only = { key: `rvm-watch.short.${first.what}` };
+  const what =
+    others.length === 0
+      ? only
+      : { key: 'rvm-watch.short.more', values: { what: only, count: others.length } };
+  return status(RED, isFault(first) ? 'watchFault' : 'watchWarning', { what });
 }

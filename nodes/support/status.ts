@@ -3,6 +3,7 @@ import type { StationState } from '../../lib/cloud/session/station-state';
 import type { RvmErrorCode } from '../../lib/error';
 import { onFlows } from './flow-run';
 import type { UnsetVariables } from './settings';
+import { said, withWords, wordsOf, type Words, type WordValue } from './status-words';
 
 /** The one status table of all nodes: fill and shape here, texts in the shared locale file under `status`. */
 const TABLE = {
@@ -27,6 +28,9 @@ const TABLE = {
   lastSandboxAlarm: ['yellow', 'ring'],
   notProven: ['red', 'ring'],
   samePhrase: ['red', 'ring'],
+  unknownClass: ['red', 'ring'],
+  unknownSite: ['red', 'ring'],
+  unknownCamera: ['red', 'ring'],
   problems: ['red', 'dot'],
   noSecret: ['red', 'ring'],
   portInUse: ['red', 'ring'],
@@ -59,13 +63,13 @@ const TABLE = {
 export type StatusName = keyof typeof TABLE;
 
 /**
- * One row of the status table. Texts with a value are translated here; the others go out as their key, which the
- * editor translates into the language of the person who looks.
+ * One row of the status table, for the editor to say in the language of the person who looks: without values its text goes out
+ * as a key, which the editor knows; with some, the words go beside it (decision 0056).
  */
-export function status(RED: NodeAPI, name: StatusName, values?: Record<string, string | number>): NodeStatus {
+export function status(RED: NodeAPI, name: StatusName, values?: Record<string, WordValue>): NodeStatus {
   const [fill, shape] = TABLE[name];
   const key = `status.${name}`;
-  return { fill, shape, text: values === undefined ? key : RED._(key, values) };
+  return values === undefined ? { fill, shape, text: key } : withWords(RED, { fill, shape }, { key, values });
 }
 
 /** What a node shows while environment variables lack: all of them, so that they can be set in one go. */
@@ -115,16 +119,18 @@ export function failureStatus(code: RvmErrorCode): NodeStatus {
 export function jointStatus(RED: NodeAPI, statuses: readonly NodeStatus[]): NodeStatus | undefined {
   const [first, ...others] = statuses;
   if (first === undefined || others.length === 0) return first;
-  const text = others.reduce(
-    (joint, other) => RED._('status.joint', { first: joint, second: shownText(RED, other) }),
-    shownText(RED, first),
-  );
-  return { ...first, text };
+  return withWords(RED, first, joint(statuses.map(wordsOf)));
+}
+
+/** One text of several, of which there is one at least. */
+export function joint(texts: readonly Words[]): Words {
+  return texts.reduce((first, second) => ({ key: 'status.joint', values: { first, second } }));
 }
 
 /** What stands below a node with this status, in the language of Node-RED. */
-export function shownText(RED: NodeAPI, { text = '' }: NodeStatus): string {
-  return text.startsWith('status.') ? RED._(text) : text;
+export function shownText(RED: NodeAPI, status: NodeStatus): string {
+  const { text = '' } = status;
+  return text.startsWith('status.') ? said(RED, { key: text }) : text;
 }
 
 /**
@@ -166,7 +172,7 @@ export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: b
         ? status(RED, 'connected')
         : status(RED, 'connectedVersion', { version: state.version });
     case 'offline':
-      return status(RED, 'offlineSince', { time: clockTime(state.since) });
+      return status(RED, 'offlineSince', { time: momentOf(state.since) });
     case 'refused':
       return status(RED, REFUSALS[state.error.code] ?? 'notConfigured');
     default:
@@ -177,10 +183,10 @@ export function connectionStatus(RED: NodeAPI, state: StationState, isSandbox: b
 /** What a node shows that alarms come to. One of the sandbox never looks like a real one. */
 export function lastAlarmStatus(RED: NodeAPI, lastAt: Date | undefined, isSandbox: boolean): NodeStatus {
   if (lastAt === undefined) return isSandbox ? status(RED, 'sandbox') : {};
-  return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: clockTime(lastAt) });
+  return status(RED, isSandbox ? 'lastSandboxAlarm' : 'lastAlarm', { time: momentOf(lastAt) });
 }
 
-/** Local time of day, as the person in front of the editor reads it. */
-export function clockTime(time: Date): string {
-  return time.toLocaleTimeString(undefined, { hour12: false });
+/** A time that a status tells. */
+export function momentOf(time: Date): WordValue {
+  return { moment: time.getTime() };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { describeInEditor } from '../support/editor/in-editor';
+import { leaveRows } from '../support/editor/sidebar';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -58,9 +59,11 @@ describeInEditor('events that wait for a webhook in that is gone', { flow }, (ed
     const choice = row().getByLabel('The webhook in whose flow gets them');
     const offered = await choice.locator('option').allInnerTexts();
     assert.deepEqual(offered.toSorted(), ['Car park', 'Night desk']);
+    await choice.focus();
     await choice.selectOption(`:${PATH}`);
     const count = await editor.page.locator('.rvm-events .rvm-row').count();
     assert.equal((await post(editor.nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+    await editor.page.locator('.rvm-new').click();
     await editor.page.waitForFunction(`$('.rvm-events .rvm-row').length > ${count}`);
     assert.equal(await choice.inputValue(), `:${PATH}`);
   });
@@ -72,7 +75,8 @@ describeInEditor('events that wait for a webhook in that is gone', { flow }, (ed
     await editor.page.keyboard.press('Enter');
     await editor.page.getByText('Assigned events: 2').waitFor();
     await editor.nodeRed.until(() => editor.nodeRed.at('alarms', from).length === 2, 'the events');
-    await row().waitFor({ state: 'detached' });
+    await leaveRows(editor.page);
+    await row().waitFor({ state: 'hidden' });
     assert.equal(await heading().isVisible(), false);
   });
 });

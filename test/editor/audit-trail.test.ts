@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
 import { closeDialog, loadEditor, openDialog, speak } from '../support/editor/browser';
 import { describeInEditor, type EditorOfTests } from '../support/editor/in-editor';
+import { leaveRows, showSidebar } from '../support/editor/sidebar';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
@@ -75,18 +76,19 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
 
   before(async () => {
     await editor.page.setViewportSize({ width: 1366, height: 768 });
-    await showSidebar(editor);
+    await showSidebar(editor.page);
   });
 
   it('opens with the keyboard, and tells from where it came and which node settled it', async () => {
     const deliveryId = await alarm(editor, 'Gate 1', PATH);
     await inject(editor.nodeRed, 'answer', { payload: {}, webhook: { deliveryId } });
     const row = rowOf('events', 'Gate 1');
-    await row.filter({ hasText: 'delivered' }).locator('summary').focus();
+    await row.filter({ hasText: 'delivered' }).locator('.rvm-opener').focus();
     await editor.page.keyboard.press('Enter');
     await steps(row).filter({ hasText: 'settled' }).waitFor();
-    const [received, delivered, settled] = await steps(row).allInnerTexts();
-    assert.match(received ?? '', /received\n.*127\.0\.0\.1 · signed$/);
+    const [received, proven, stored, delivered, settled] = await steps(row).allInnerTexts();
+    assert.match(received ?? '', /received\n.*127\.0\.0\.1$/);
+    assert.deepEqual([proven, stored], ['proven\nsigned · with the current phrase', 'stored in the inbox']);
     assert.match(delivered ?? '', /handed to the flow/);
     assert.match(settled ?? '', /settled\nby: to the PLC$/);
   });
@@ -111,16 +113,16 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
     assert.equal(await editor.page.evaluate(isCut), false);
   });
 
-  it('of a dead letter stays open while that is delivered again, and names the user who did that', async () => {
+  it('of a dead letter that is delivered again names the user who did that', async () => {
     const deliveryId = await alarm(editor, 'Gate 2', HURRIED);
-    await rowOf('dead', 'Gate 2').locator('summary').click();
+    await rowOf('dead', 'Gate 2').locator('.rvm-opener').click();
     await steps(rowOf('dead', 'Gate 2')).filter({ hasText: 'dead letter' }).waitFor();
     assert.match(
       await steps(rowOf('dead', 'Gate 2')).last().innerText(),
       /dead letter\n.*delivered as often as allowed/,
     );
-    await rowOf('events', 'Gate 2').locator('summary').click();
     await rowOf('dead', 'Gate 2').locator('[data-action="retry"]').click();
+    await rowOf('events', 'Gate 2').locator('.rvm-opener').click();
     const events = steps(rowOf('events', 'Gate 2'));
     await events.filter({ hasText: /sent out again\s*by: admin/ }).waitFor();
     await inject(editor.nodeRed, 'answer', { payload: {}, webhook: { deliveryId } });
@@ -130,7 +132,7 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
   it('names the user who discarded it', async () => {
     await alarm(editor, 'Gate 3', HURRIED);
     await rowOf('dead', 'Gate 3').locator('[data-action="discard"]').click();
-    await rowOf('events', 'Gate 3').locator('summary').click();
+    await rowOf('events', 'Gate 3').locator('.rvm-opener').click();
     await steps(rowOf('events', 'Gate 3'))
       .filter({ hasText: /discarded\s*by: admin/ })
       .waitFor();
@@ -139,21 +141,19 @@ describeInEditor('the history of an event in the sidebar', { flow, secured: true
   it('speaks the language of the browser', async () => {
     await speak(editor.page, 'de-DE');
     await loadEditor(editor.page, editor.nodeRed, ROOT);
-    await showSidebar(editor);
+    await showSidebar(editor.page);
     const row = rowOf('events', 'Gate 1');
-    await row.getByText('Verlauf').click();
+    await row.locator('.rvm-opener').click();
     const german = row.getByRole('list', { name: 'Verlauf' });
     await german.getByText('abgeschlossen').waitFor();
     const text = await german.innerText();
-    assert.match(text, /empfangen\nvon .*127\.0\.0\.1 · signiert[^]*bewertet Fehlalarm\ndurch: Night desk/);
+    assert.match(
+      text,
+      /empfangen\nvon .*127\.0\.0\.1\nauthentisch\nsigniert[^]*bewertet Fehlalarm\ndurch: Night desk/,
+    );
     assert.doesNotMatch(text, /rvm-sidebar|fact\.|step\./, 'a text is missing from the catalogue');
   });
 });
-
-async function showSidebar({ page }: EditorOfTests): Promise<void> {
-  await page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
-  await page.waitForSelector('.rvm-sidebar .rvm-stations .rvm-row');
-}
 
 function deliveries({ nodeRed }: EditorOfTests): { deliveryId: string }[] {
   return nodeRed.at('alarms').map(({ webhook }) => webhook as { deliveryId: string });
@@ -161,9 +161,19 @@ function deliveries({ nodeRed }: EditorOfTests): { deliveryId: string }[] {
 
 /** @returns its delivery id, once the flow has it */
 async function alarm(editor: EditorOfTests, cameraName: string, path: string): Promise<string> {
-  const { nodeRed } = editor;
+  const { nodeRed, page } = editor;
+  await leaveRows(page);
   const known = deliveries(editor).length;
-  assert.equal((await post(`${nodeRed.url}${path}`, alarmMessage({ cameraName }), PHRASE)).status, 200);
+  assert.equal(
+    (
+      await post(
+        `${nodeRed.url}${path}`,
+        alarmMessage({ cameraName, cameraId: undefined, cameraRemoteId: undefined }),
+        PHRASE,
+      )
+    ).status,
+    200,
+  );
   await nodeRed.until(() => deliveries(editor).length > known, 'the event');
   return deliveries(editor)[known]?.deliveryId ?? '';
 }

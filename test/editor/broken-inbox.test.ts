@@ -5,6 +5,7 @@ import path from 'node:path';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
+import { leaveRows } from '../support/editor/sidebar';
 import type { FlowNode } from '../support/node-red/node-red';
 
 const folders: string[] = [];
@@ -46,6 +47,7 @@ describeInEditor('the sidebar of a Node-RED whose inbox is broken', { flow, end 
     const isDead = () => editor.nodeRed.at('problems', from).some(({ topic }) => topic === 'dead-letter');
     await editor.nodeRed.until(isDead, 'the dead letter once more');
     await dead.locator('[data-action="discard"]').click();
+    await leaveRows(editor.page);
     await dead.waitFor({ state: 'detached' });
     assert.match(await events().innerText(), /Camera at night[^]*dead letter[^]*is listed again/);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { closeDialog, loadEditor, openDialog } from '../support/editor/browser';
+import { closeDialog, loadEditor, openDialog, typeInto, unfold } from '../support/editor/browser';
 import { webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
 import { ROOT, type FlowNode } from '../support/node-red/node-red';
@@ -110,6 +110,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   for (const [id, fields] of Object.entries(DIALOGS)) {
     it(`of ${id} opens, shows its fields with labels, and closes without an error on the console`, async () => {
       await openDialog(editor.page, id);
+      await unfold(editor.page);
       for (const field of fields) assert.ok(await editor.page.locator(field).isVisible(), field);
       const text = await editor.page.locator('.red-ui-tray').last().innerText();
       assert.doesNotMatch(text, /rvm-[a-z-]+\.|shared\.|undefined/, 'a text is missing from the catalogue');
@@ -138,6 +139,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
 
   it('of webhook in shows the address of the listener that is chosen, unless a public one is set', async () => {
     await openDialog(editor.page, 'webhook');
+    await unfold(editor.page);
     await editor.page.selectOption('#node-input-listener', 'listener');
     assert.equal(
       await editor.page.inputValue('#rvm-webhook-url'),
@@ -225,9 +227,9 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   it('of the cloud says below an empty API key of a real service that it is wanted, and below no other', async () => {
     await openDialog(editor.page, 'cloud');
     const key = '#node-config-input-apiKey';
-    const tip = editor.page.locator('#rvm-api-key-tip');
+    const tip = editor.page.locator('.form-row:has(#node-config-input-apiKey) .rvm-reason');
     await tip.waitFor({ state: 'hidden' });
-    await editor.page.fill(key, '');
+    await typeInto(editor.page, key, '');
     await tip.filter({ hasText: /without it the service refuses everything/ }).waitFor();
     await editor.page.click('#rvm-cloud-use-sandbox');
     await tip.waitFor({ state: 'hidden' });
@@ -236,28 +238,28 @@ describeInEditor('the dialogs', { flow }, (editor) => {
   it('of the station says below a short name why it is refused, and below one that is not, nothing', async () => {
     await openDialog(editor.page, 'station');
     const key = '#node-config-input-key';
-    const tip = editor.page.locator('#rvm-key-tip');
+    const tip = editor.page.locator('.form-row:has(#node-config-input-key) .rvm-reason');
     await tip.waitFor({ state: 'hidden' });
     for (const [typed, reason] of [
       ['9e107d9d372bb6826bd81d3542a419d6', /looks like an API key/],
       ['Not Good!', /small letters, digits and hyphens/],
     ] as const) {
-      await editor.page.fill(key, typed);
+      await typeInto(editor.page, key, typed);
       await tip.filter({ hasText: reason }).waitFor();
     }
-    await editor.page.fill(key, 'harbour-north');
+    await typeInto(editor.page, key, 'harbour-north');
     await tip.waitFor({ state: 'hidden' });
   });
 
   it('of the station marks an empty Agent User and phrase, and says what does not work without', async () => {
     await openDialog(editor.page, 'station');
-    const tips = { agentUser: '#rvm-agent-user-tip', secret: '#rvm-secret-tip' };
-    for (const [name, tip, reason] of [
-      ['username', tips.agentUser, /can only receive/],
-      ['password', tips.agentUser, /can only receive/],
-      ['secret', tips.secret, /no alarm can be proven/],
+    for (const [name, reason] of [
+      ['username', /can only receive/],
+      ['password', /can only receive/],
+      ['secret', /no alarm can be proven/],
     ] as const) {
       const field = `#node-config-input-${name}`;
+      const tip = `.form-row:has(${field}) .rvm-reason`;
       await editor.page.waitForSelector(`${field}:not(.input-error)`);
       await editor.page.locator(tip).waitFor({ state: 'hidden' });
       const before = await editor.page.inputValue(field);
@@ -265,7 +267,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
       await editor.page.locator(field).blur();
       await editor.page.waitForSelector(`${field}.input-error`);
       await editor.page.locator(tip, { hasText: reason }).waitFor();
-      await editor.page.fill(field, before);
+      await typeInto(editor.page, field, before);
     }
     assert.equal(await editor.page.locator('#node-config-input-previousSecret.input-error').count(), 0);
   });
@@ -293,6 +295,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     assert.equal(await placeholder(), 'harbour-north');
     await editor.page.fill('#node-config-input-name', '');
     assert.match((await placeholder()) ?? '', /from the name/);
+    await editor.page.locator('.form-row:has(#node-config-input-key) .rvm-help').click();
     assert.match(await editor.page.locator('.red-ui-tray').last().innerText(), /not the API key/);
   });
 
@@ -342,6 +345,9 @@ describeInEditor('the dialogs', { flow }, (editor) => {
         );
         await editor.page.waitForSelector(`${field}${mark}`, { state: 'attached' });
       }
+      const told = editor.page.locator(`.form-row:has(${field}) .rvm-reason`);
+      assert.match(await told.innerText(), reason);
+      assert.ok(await told.isVisible());
       await closeDialog(editor.page, 'ok');
       assert.match(await problemsOf(id), reason);
       const property = field.slice(field.lastIndexOf('-') + 1);
@@ -390,6 +396,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     await editor.nodeRed.deploy([...flow(), ...core]);
     await loadEditor(editor.page, editor.nodeRed);
     await openDialog(editor.page, 'cloud');
+    await unfold(editor.page);
     await editor.page.selectOption('#node-config-input-tls', 'tls');
     await editor.page.selectOption('#node-config-input-proxy', 'proxy');
     await editor.page.selectOption('#node-config-input-liveStyle', 'live');

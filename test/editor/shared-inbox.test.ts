@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../support/editor/browser';
+import { closeDialog, openDialog, typeInto } from '../support/editor/browser';
 import { describeInEditor, type InEditor } from '../support/editor/in-editor';
 import type { FlowNode } from '../support/node-red/node-red';
 import { sharedFlow, sharedInbox } from '../support/node-red/shared-flow';
@@ -45,10 +45,10 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     assert.deepEqual([await isVisible('folder'), await isVisible('connection')], [true, false]);
     await choose('postgres');
     assert.deepEqual([await isVisible('folder'), await isVisible('connection')], [false, true]);
-    const tip = editor.page.locator('#rvm-inbox-connection-tip');
+    const tip = editor.page.locator('.form-row:has(#node-config-input-connection) .rvm-reason');
     assert.match(await tip.innerText(), /postgres:\/\/user/);
-    await editor.page.fill(`${FIELD}connection`, connection());
-    assert.equal(await tip.isVisible(), false);
+    await typeInto(editor.page, `${FIELD}connection`, connection());
+    await tip.waitFor({ state: 'hidden' });
     await closeDialog(editor.page, 'ok');
     assert.deepEqual([await kept('file', 'engine'), await kept('file', 'tls')], ['postgres', 'verify']);
     await openDialog(editor.page, 'file');

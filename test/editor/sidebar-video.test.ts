@@ -11,6 +11,8 @@ import { alarmMessage, post } from '../support/webhook/alarm-message';
 /** Milliseconds: all of the recording of such an event is there. */
 const AN_HOUR = 3_600_000;
 const EVENTS = '.rvm-events .rvm-opener';
+/** Where video is: that of a camera in a panel beside the sidebar, that of an event in its row. */
+const SHOWN = ':is(.rvm-video, .rvm-opened)';
 
 let service: VideoService;
 
@@ -28,7 +30,7 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
   });
   afterEach(async () => {
     await editor.page.locator('.rvm-sidebar').press('Escape');
-    await editor.page.waitForSelector('.rvm-video', { state: 'detached' });
+    await editor.page.waitForSelector(SHOWN, { state: 'detached' });
     await noSession();
   });
 
@@ -62,8 +64,8 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
 
   /** @param name `recorded` or `live` */
   async function moves(name: 'recorded' | 'live'): Promise<void> {
-    const shown = `[...document.querySelectorAll('.rvm-video video')].find((video) => !video.hidden)`;
-    const isLive = `document.querySelector('.rvm-video .rvm-live-mark').hidden === ${name === 'recorded'}`;
+    const shown = `[...document.querySelectorAll('${SHOWN} video')].find((video) => !video.hidden)`;
+    const isLive = `document.querySelector('${SHOWN} .rvm-live-mark').hidden === ${name === 'recorded'}`;
     for (const seconds of [0.1, 0.6])
       await editor.page.waitForFunction(
         `${isLive} && ${shown}?.currentTime > ${seconds} && ${shown}.videoWidth > 0`,
@@ -79,19 +81,9 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
   const focused = (): Promise<string> =>
     editor.page.evaluate(`document.activeElement.closest('[class]').className`);
 
-  it('plays the clip of an event that is clicked, whole on a screen of 1366 by 768', async () => {
+  it('shows the picture of the alarm, and from then on beside the event alone', async () => {
     await editor.page.locator(EVENTS).first().click();
-    await moves('recorded');
-    const box = await editor.page.locator('.rvm-video').boundingBox();
-    assert.ok(box !== null && box.x >= 0 && box.y >= 0 && box.width > 700);
-    assert.ok(box.x + box.width <= 1366 && box.y + box.height <= 768);
-  });
-
-  it('shows the picture of the alarm, in the place of the video, too, and from then on beside the event alone', async () => {
-    await editor.page.locator(EVENTS).first().click();
-    await editor.page.waitForFunction(`$('.rvm-still img')[0]?.naturalWidth > 100`);
-    await editor.page.click('.rvm-still button');
-    await editor.page.waitForFunction(`$('.rvm-video .rvm-picture:visible')[0]?.naturalWidth > 100`);
+    await editor.page.waitForFunction(`$('.rvm-alarm-picture img')[0]?.naturalWidth > 100`);
     await editor.page.waitForFunction(`$('.rvm-events .rvm-thumbnail')[0]?.naturalWidth > 100`);
     assert.equal(await editor.page.locator('.rvm-events .rvm-thumbnail').count(), 1);
   });
@@ -99,17 +91,19 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
   it('shows what the camera sees now, and the alarm again', async () => {
     await editor.page.locator(EVENTS).first().click();
     await moves('recorded');
-    await editor.page.click('.rvm-video .rvm-switch');
+    await editor.page.click('.rvm-opened .rvm-switch');
     await moves('live');
-    await editor.page.click('.rvm-video .rvm-switch');
+    await editor.page.click('.rvm-opened .rvm-switch');
     await moves('recorded');
   });
 
-  it('plays a camera that is clicked live', async () => {
+  it('plays a camera that is clicked live, whole on a screen of 1366 by 768', async () => {
     await openCameras();
     await editor.page.locator('.rvm-camera', { hasText: 'online' }).first().click();
     await moves('live');
-    assert.equal(await editor.page.locator('.rvm-still').count(), 0);
+    const box = await editor.page.locator('.rvm-video').boundingBox();
+    assert.ok(box !== null && box.x >= 0 && box.y >= 0 && box.width > 700);
+    assert.ok(box.x + box.width <= 1366 && box.y + box.height <= 768);
   });
 
   it('says of a camera that is off line that it is', async () => {
@@ -133,25 +127,26 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     assert.deepEqual([...new Set(names)].sort(), ['delivery', 'delivery,part']);
   });
 
-  it('opens by Enter and closes by Escape, which ends the RTSP session and leaves the focus where it was', async () => {
-    const row = editor.page.locator(EVENTS).nth(1);
+  it('opens a camera by Enter and closes by Escape, which ends the RTSP session and leaves the focus where it was', async () => {
+    await openCameras();
+    const row = editor.page.locator('.rvm-camera', { hasText: 'online' }).first();
     await row.focus();
     await editor.page.keyboard.press('Enter');
-    await moves('recorded');
+    await moves('live');
     assert.match(await focused(), /rvm-player/);
     assert.equal(await row.getAttribute('aria-expanded'), 'true');
     await editor.page.keyboard.press('Escape');
     await noSession();
     assert.equal(await row.getAttribute('aria-expanded'), 'false');
-    assert.equal(await editor.page.evaluate(`$('${EVENTS}').index(document.activeElement)`), 1);
+    assert.equal(await row.evaluate((element) => element === document.activeElement), true);
   });
 
-  it('halts by space, goes live by L, wherever in the panel the focus is', async () => {
+  it('halts by space and goes live by L where the focus is in the player', async () => {
     await editor.page.locator(EVENTS).first().click();
     await moves('recorded');
+    await editor.page.locator('.rvm-opened .rvm-player').focus();
     await editor.page.keyboard.press('Space');
-    await editor.page.waitForFunction(`document.querySelector('.rvm-video video').paused`);
-    await editor.page.locator('.rvm-video-close').focus();
+    await editor.page.waitForFunction(`document.querySelector('.rvm-opened video').paused`);
     await editor.page.keyboard.press('l');
     await moves('live');
   });
@@ -173,32 +168,14 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
 
   it('closes by another click on its row', async () => {
     await editor.page.locator(EVENTS).first().click();
-    await editor.page.waitForSelector('.rvm-video');
+    await editor.page.waitForSelector('.rvm-opened');
     await editor.page.locator(EVENTS).first().click();
-    await editor.page.waitForSelector('.rvm-video', { state: 'detached' });
-  });
-
-  it('goes on, with the focus where it is, while further events come', async () => {
-    const row = editor.page.locator(EVENTS).first();
-    const title = await row.locator('.rvm-where').innerText();
-    await row.click();
-    await moves('recorded');
-    const { opened } = await service.video();
-    const count = await editor.page.locator(EVENTS).count();
-    await alarm(service.online[1]);
-    await editor.page.locator(EVENTS).nth(count).waitFor();
-    assert.match(await focused(), /rvm-player/);
-    await editor.page.waitForFunction(`!document.querySelector('.rvm-video video').paused`);
-    assert.equal((await service.video()).opened, opened);
-    await editor.page.keyboard.press('Escape');
-    const back = await editor.page.evaluate<string>(
-      `document.activeElement.querySelector('.rvm-where').textContent`,
-    );
-    assert.equal(back, title);
+    await editor.page.waitForSelector('.rvm-opened', { state: 'detached' });
   });
 
   it('gives way to the dialog of a node', async () => {
-    await editor.page.locator(EVENTS).first().click();
+    await openCameras();
+    await editor.page.locator('.rvm-camera', { hasText: 'online' }).first().click();
     await editor.page.waitForSelector('.rvm-video');
     await editor.page.evaluate(`RED.editor.edit(RED.nodes.node('webhook'))`);
     await editor.page.waitForSelector('.rvm-video', { state: 'detached' });
@@ -220,10 +197,10 @@ describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.
     await loadEditor(editor.page, editor.nodeRed);
     await show(editor.page);
     await editor.page.locator(EVENTS).first().click();
-    const panel = editor.page.locator('.rvm-video');
-    await panel.getByText('Live ansehen', { exact: true }).waitFor();
-    await panel.getByRole('button', { name: 'Schließen' }).waitFor();
-    const html = await panel.innerHTML();
+    const opened = editor.page.locator('.rvm-opened');
+    await opened.getByText('Live ansehen', { exact: true }).waitFor();
+    await opened.getByRole('button', { name: 'Kopieren: Alarm-ID' }).waitFor();
+    const html = await opened.innerHTML();
     assert.doesNotMatch(html, /view\.|shared\.|rvm-sidebar\./, 'a text is missing from the catalogue');
   });
 });
@@ -242,8 +219,8 @@ describeInEditor(
       assert.equal((await post(`${editor.nodeRed.url}${PATH}`, message, PHRASE)).status, 200);
       await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
       await editor.page.locator(EVENTS).first().click();
-      await editor.page.waitForFunction(`document.querySelector('.rvm-video video')?.currentTime > 0.5`);
-      await editor.page.locator('.rvm-video-close').click();
+      await editor.page.waitForFunction(`document.querySelector('.rvm-opened video')?.currentTime > 0.5`);
+      await editor.page.keyboard.press('Escape');
     });
   },
 );

@@ -4,6 +4,7 @@ import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { openEditor } from '../support/editor/browser';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
+import { leaveRows, showSidebar } from '../support/editor/sidebar';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { soon } from '../support/time/patience';
 
@@ -17,11 +18,6 @@ function flow(): FlowNode[] {
   return webhookFlow({ webhook, cloud, station: { credentials: { secret: PHRASE } } }, settle, snapshot);
 }
 
-async function show(page: Page): Promise<void> {
-  await page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
-  await page.waitForSelector('.rvm-sidebar .rvm-stations .rvm-row');
-}
-
 /** Ends when the sidebar has asked once more for what there is. */
 async function nextLook(page: Page): Promise<void> {
   const request = await page.waitForRequest((each) => each.url().endsWith('/rvm/overview'));
@@ -29,7 +25,7 @@ async function nextLook(page: Page): Promise<void> {
 }
 
 describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
-  before(() => show(editor.page));
+  before(() => showSidebar(editor.page));
 
   async function alarm(): Promise<Record<string, unknown>> {
     const message = alarmMessage();
@@ -54,6 +50,7 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     const row = editor.page.locator('.rvm-pending .rvm-row');
     assert.match(await row.innerText(), /^SANDBOX .+\nSANDBOX .+ Ltd\n/);
     await row.locator('[data-action="accept"]').click();
+    await leaveRows(editor.page);
     await row.waitFor({ state: 'detached' });
     assert.equal(await editor.page.getByText('Pending Requests').isVisible(), false);
     await editor.page.locator('.rvm-camera').nth(25).waitFor();
@@ -95,6 +92,7 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     // The row of the first dead letter may stand there until now.
     await nextLook(editor.page);
     await row.locator('[data-action="discard"]').click();
+    await leaveRows(editor.page);
     await editor.page.waitForSelector('.rvm-dead .rvm-row', { state: 'detached' });
   });
 
@@ -110,10 +108,11 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     assert.match(await row.innerText(), /conflict/);
     assert.equal(await row.locator('[data-action="retry"]').count(), 0);
     await row.locator('[data-action="discard"]').click();
-    await row.waitFor({ state: 'detached' });
+    await leaveRows(editor.page);
     const first = editor.page.locator('.rvm-dead .rvm-row').filter({ hasText: 'Camera of the copy' });
     await first.locator('[data-action="discard"]').click();
-    await first.waitFor({ state: 'detached' });
+    await leaveRows(editor.page);
+    for (const each of [row, first]) await each.waitFor({ state: 'detached' });
   });
 
   it('shows what nothing proved, why, and what to do, checks it again with the current phrases, or lets it go', async () => {
@@ -128,6 +127,7 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await row.locator('[data-action="verify"]').click();
     await editor.page.getByText('and accepted: 0').waitFor();
     await row.locator('[data-action="discard"]').click();
+    await leaveRows(editor.page);
     await row.waitFor({ state: 'detached' });
   });
 
@@ -139,7 +139,7 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await editor.nodeRed.stop();
     editor.nodeRed = await NodeRed.start({ version: editor.version, userDir, port });
     Object.assign(editor, await openEditor(editor.browser, editor.nodeRed));
-    await show(editor.page);
+    await showSidebar(editor.page);
     await editor.page.waitForSelector('.rvm-events .rvm-row');
     assert.deepEqual(await texts(), before);
   });
@@ -170,12 +170,13 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     const statuses = (): string[] => editor.nodeRed.statuses('webhook');
     const isTold = (): boolean =>
       statuses().at(-1)?.includes('not proven') === true || statuses().at(-1) === 'status.notProven';
+    await leaveRows(editor.page);
     await editor.page.evaluate(`RED.sidebar.show('info')`);
     assert.equal((await post(`${editor.nodeRed.url}${PATH}`, alarmMessage())).status, 401);
     await editor.nodeRed.until(isTold, 'the status');
     // In a sidebar that is a few lines high it may lie out of sight: that is not seen.
     await editor.page.evaluate(`$('.rvm-sidebar').css({ height: '1px', overflow: 'hidden' })`);
-    await show(editor.page);
+    await showSidebar(editor.page);
     const row = editor.page.locator('.rvm-quarantine .rvm-row').filter({ hasText: 'without a signature' });
     await row.waitFor({ state: 'attached' });
     for (let look = 0; look < 2; look += 1)

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { EXAMPLES, example, packagesFor } from '../support/examples/examples';
-import { letSandboxOut } from '../support/examples/trial';
 import { burntInSecond } from '../support/rtsp/burnt-in-second';
 import { bytesOf } from '../support/node-red/message-part';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
@@ -53,12 +52,9 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(await numberIn(bytesOf(msg.payload)), eventSecond(msg));
     });
 
-    it('05: the URL beside an alarm plays, and shows the second of the event in its first picture', async function () {
+    it('13: the URL beside an alarm plays, and shows the second of the event in its first picture', async function () {
       needs(this, 'ffmpeg');
-      const often = { 'rvm-example-05-cloud': { sandboxEvents: 30 } };
-      const nodes = example('05', { 'rvm-example-05-video': 'video' });
-      await nodeRed.deploy(nodes.map((node) => ({ ...node, ...often[node.id as keyof typeof often] })));
-      await letSandboxOut(nodeRed, nodes);
+      await nodeRed.deploy(example('13', { 'rvm-example-13-video': 'video' }));
       const video = await nodeRed.message('video');
       assert.equal(await burntInSecond(String(video.payload)), eventSecond(video));
     });

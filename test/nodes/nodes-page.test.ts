@@ -7,11 +7,17 @@ import { ROOT, typesOfPackage } from '../support/node-red/node-red';
 /** What all nodes have, and the page tells once. */
 const OF_ALL: ReadonlySet<string> = new Set(['name', 'configVersion']);
 
-interface Row {
-  /** Names of properties, those of a typed input and of its type together. */
-  names: string[];
-  defaults: string[];
-}
+/** Properties with their defaults, as `(`camera`, `cameraType`: `event.cameraId`, `msg`)` tells them. */
+const TOLD = /\((`\w+`(?:,\s+`\w+`)*): ([^)]+)\)/g;
+
+/** What several types have in common stands once, and their sections lead there. */
+const SHARED = /\]\(#(nodes-that-[a-z-]+)\)/g;
+
+/** The parts of the sidebar and what can be done there, by the keys of their texts. */
+const OF_SIDEBAR = (
+  'label name stations pending events dead problems quarantine unknownPaths abandoned instances ' +
+  'sandboxAlarm accept retry discard verify assign assignTo history'
+).split(' ');
 
 function read(file: string): string {
   return fs.readFileSync(path.join(ROOT, file), 'utf8');
@@ -29,20 +35,31 @@ function typeOf(section: string): string | undefined {
   return /^(?:Type|Plugin) `(rvm-[a-z-]+)`/m.exec(section)?.[1];
 }
 
-/** The part of a section that tells of properties, without what comes in and goes out. */
+/** The part of a section that tells of properties: up to its first heading. */
 function propertiesIn(section: string): string {
-  return /^### Properties$([^]*?)(?=^### |(?![^]))/m.exec(section)?.[1] ?? '';
+  return section.split('\n###', 1)[0] ?? '';
 }
 
-/** The rows of tables whose second column holds names of properties, and whose third their defaults. */
-function rowsOf(section: string): Row[] {
-  const rows = [...section.matchAll(/^\|(.+)\|$/gm)].map(([, row = '']) =>
-    row.split('|').map((cell) => cell.trim()),
-  );
-  return rows.map(([, names = '', defaults = '']) => ({
-    names: codesIn(names),
-    defaults: defaults.split(', '),
-  }));
+/** The properties that a part of the page tells of, with their defaults: those of a typed input and of its type together. */
+function toldIn(part: string): [name: string, value: string][] {
+  return [...part.matchAll(TOLD)].flatMap(([, names = '', told = '']) => {
+    const defaults = told.split(', ');
+    return codesIn(names).map((name, index): [string, string] => [
+      name,
+      (defaults.length === 1 ? defaults[0] : defaults[index]) ?? '',
+    ]);
+  });
+}
+
+/** The parts of the page that a section leads to, for what its type has in common with others. */
+function sharedIn(section: string, page: string): string {
+  const anchors = new Set([...section.matchAll(SHARED)].map(([, anchor]) => anchor));
+  const parts = page.split(/^### /m).slice(1);
+  return parts.filter((part) => anchors.has(anchorOf(part))).join('');
+}
+
+function anchorOf(part: string): string {
+  return (part.split('\n', 1)[0] ?? '').toLowerCase().replaceAll(' ', '-');
 }
 
 function codesIn(cell: string): string[] {
@@ -80,19 +97,18 @@ describe('the page of the nodes', () => {
   for (const type of typesOfPackage()) {
     describe(`on ${type}`, () => {
       const section = sections.get(type) ?? '';
-      const rows = rowsOf(propertiesIn(section));
+      const shared = sharedIn(propertiesIn(section), page);
+      const own = toldIn(propertiesIn(section));
 
       it('tells each property with its default', () => {
-        const told = new Map(
-          rows.flatMap(({ names, defaults }) => names.map((name, index) => [name, defaults[index]])),
-        );
+        const told = new Map([...toldIn(shared), ...own]);
         for (const [name, { value }] of Object.entries(definitionOf(type).defaults)) {
           if (!OF_ALL.has(name)) assert.equal(told.get(name), shown(value), name);
         }
       });
 
       it('tells each credential', () => {
-        const told = new Set(rows.flatMap(({ names }) => names));
+        const told = new Map(own);
         const { credentials = {} } = definitionOf(type);
         assert.deepEqual(
           Object.keys(credentials).filter((name) => !told.has(name)),
@@ -102,9 +118,8 @@ describe('the page of the nodes', () => {
 
       it('tells no property that there is not', () => {
         const { defaults, credentials = {} } = definitionOf(type);
-        const told = rows.flatMap(({ names }) => names);
         assert.deepEqual(
-          told.filter((name) => !(name in defaults) && !(name in credentials)),
+          own.filter(([name]) => !(name in defaults) && !(name in credentials)),
           [],
         );
       });
@@ -118,41 +133,30 @@ describe('the page of the nodes', () => {
 
       it('tells each choice of the dialog', () => {
         assert.deepEqual(
-          choicesOf(type).filter((choice) => !section.includes(`\`${choice}\``)),
+          choicesOf(type).filter((choice) => !`${shared}${section}`.includes(`\`${choice}\``)),
           [],
         );
       });
     });
   }
 
-  it('names all that the sidebar shows', () => {
-    const inPassing = [
-      'notDurable',
-      'cut',
-      'beat',
-      'held',
-      'abandonedHint',
-      'assigned',
-      'notDeployed',
-      'raised',
-      'pendingHint',
-      'siteAccepted',
-      'none',
-      'unproven',
-      'accepted',
-      'inbox',
-      'unknownPath',
-      'times',
-      'port',
-      'unreadable',
-      'fact',
-      'reason',
-    ];
-    const texts = Object.entries(textsOf('rvm-sidebar')).filter(([key]) => !inPassing.includes(key));
+  it('names the parts of the sidebar, and what can be done there', () => {
+    const texts = textsOf('rvm-sidebar');
+    const wanted = OF_SIDEBAR.map((key) => texts[key]);
+    assert.ok(!wanted.includes(undefined));
     assert.deepEqual(
-      textsIn(Object.fromEntries(texts)).filter(
-        (text) => !(sections.get('rvm-sidebar') ?? '').includes(text),
-      ),
+      textsIn(wanted).filter((text) => !(sections.get('rvm-sidebar') ?? '').includes(text)),
+      [],
+    );
+  });
+
+  it('tells each step of a history', () => {
+    const [, type = ''] = /export type HistoryStep =([^;]+);/.exec(read('lib/inbox/history.ts')) ?? [];
+    const steps = [...type.matchAll(/'([a-z-]+)'/g)].map(([, step = '']) => step);
+    const told = codesIn(sections.get('rvm-list-events') ?? '');
+    assert.ok(steps.length > 0);
+    assert.deepEqual(
+      steps.filter((step) => !told.includes(step)),
       [],
     );
   });
@@ -162,13 +166,14 @@ describe('the page of the nodes', () => {
       status: Record<string, string>;
     };
     const texts = Object.entries(status).flatMap(([key, text]) => (key.endsWith('_one') ? [] : text));
-    const untold = texts.filter((text) => !page.includes(`\`${text.replaceAll(/__\w+__/g, '…')}\``));
+    const pages = `${page}${read('docs/errors.md')}`;
+    const untold = texts.filter((text) => !pages.includes(`\`${text.replaceAll(/__\w+__/g, '…')}\``));
     assert.deepEqual(untold, []);
   });
 
   it('names no error code that there is not', () => {
     const known = read('lib/error.ts');
-    const told = [...page.matchAll(/errors\.md#([a-z_]+)/g)].map(([, code = '']) => code.toUpperCase());
+    const told = [...page.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, code = '']) => code);
     assert.ok(told.length > 0);
     assert.deepEqual(
       told.filter((code) => !known.includes(`'${code}'`)),

@@ -42,18 +42,21 @@ describe('the status of a station that is refused', () => {
   }
 });
 
-/** Each code of the page of errors. */
-const CODES = [
-  ...fs.readFileSync(path.join(ROOT, 'docs/errors.md'), 'utf8').matchAll(/^\| `([A-Z_]+)` /gm),
-].map(([, code = '']) => code as RvmErrorCode);
+/** What the page of errors says of each code. */
+const TOLD = fs
+  .readFileSync(path.join(ROOT, 'docs/errors.md'), 'utf8')
+  .split(/^### /m)
+  .slice(1)
+  .map((section): [RvmErrorCode, string] => [section.split('\n', 1)[0] as RvmErrorCode, section]);
 
 describe('the status of a node whose last message has failed', () => {
-  for (const code of CODES) {
-    it(`is a red dot with a short text for ${code}`, () => {
+  for (const [code, told] of TOLD) {
+    it(`is a red dot with a short text for ${code}, which the page of errors tells`, () => {
       const { fill, shape, text } = failureStatus(code);
       assert.deepEqual([fill, shape], ['red', 'dot']);
       const inEnglish = TEXTS[(text ?? '').replace(/^status\./, '')] ?? '';
       assert.match(inEnglish, /^[^_]{5,30}$/);
+      assert.ok(told.includes(`\`${inEnglish}\``), inEnglish);
     });
   }
 });

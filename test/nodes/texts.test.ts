@@ -30,7 +30,7 @@ describe('the texts', () => {
   it('that code and dialogs ask for are there', () => {
     const shared = JSON.parse(read('nodes/support/locales/en-US.json')) as object;
     for (const file of [...sources('nodes', '.ts'), ...sources('nodes', '.html')]) {
-      const type = path.basename(path.dirname(file));
+      const [, type = ''] = file.split(path.sep);
       const own = path.join('nodes', type, 'locales', 'en-US.json');
       const texts = {
         ...shared,

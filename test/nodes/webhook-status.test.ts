@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/webhook-status';
-import { clockTime } from '../../nodes/support/status';
+import { NONE_UNKNOWN } from '../../lib/message/known-ids';
+import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/status/webhook-status';
+import { clockTime } from '../../nodes/support/status-words';
 
 const GOOD: WebhookState = {
   fault: undefined,
@@ -14,6 +15,7 @@ const GOOD: WebhookState = {
   isInboxRefused: false,
   lacksSettler: false,
   samePhrase: '',
+  unknownIds: NONE_UNKNOWN,
   isUnproven: false,
   unseenProblems: 0,
   backlog: 0,
@@ -42,6 +44,11 @@ const LACKS: Row[] = [
 /** What a person has to look at while alarms may come, most important first. */
 const CONCERNS: Row[] = [
   ['a phrase that two have', { samePhrase: 'North, South' }, 'status.samePhrase North, South'],
+  [
+    'cameras that nobody knows',
+    { unknownIds: { ...NONE_UNKNOWN, cameras: ['x', 'y'] } },
+    'status.unknownCamera x, y',
+  ],
   ['messages that were refused', { isUnproven: true }, 'status.notProven'],
   ['problems that no flow has got', { unseenProblems: 3 }, 'status.problems 3'],
   ['events that wait', { backlog: 7 }, 'status.backlog 7'],
@@ -89,6 +96,11 @@ describe('the status of webhook in', () => {
   it('hides none of four concerns behind another', () => {
     const { text = '' } = shown(...CONCERNS.map(([, concern]) => concern));
     for (const [what, , part] of CONCERNS) assert.ok(text.includes(part), what);
+  });
+
+  it('names classes and sites that nobody knows', () => {
+    const text = shown({ unknownIds: { ...NONE_UNKNOWN, classes: ['x'], sites: ['y'] } }).text;
+    assert.equal(text, 'status.joint status.unknownClass x status.unknownSite y');
   });
 
   it('names the phrase that two have where they cannot be told apart for it', () => {

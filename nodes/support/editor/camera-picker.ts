@@ -2,17 +2,13 @@ import type { PtzList } from '../../../lib/cloud/calls';
 import type { PickedDevice, PickedTarget } from '../picker-data';
 import { AskError } from './ask';
 import { askStation, chosenStation, stationAsKept } from './ask-station';
+import { camerasOf, camerasSeen } from './camera-list';
+import { ChosenCamera } from './chosen-camera';
 import { Picker, type Offer } from './picker';
 
-/** The list of cameras as it was last seen, for a service that cannot be reached. */
-interface Seen {
-  /** Milliseconds since 1970. */
-  at: number;
-  devices: PickedDevice[];
-}
-
-/** Adds a list of the cameras of the chosen station to the field `camera` of a dialog. */
+/** Adds a list of the cameras of the chosen station to the field `camera` of a dialog, which says which one it is. */
 export function cameraPicker(node: EditorNode): Picker {
+  new ChosenCamera(node).show();
   const picker = new Picker({
     node,
     name: 'camera',
@@ -47,20 +43,11 @@ function chooseStation(node: EditorNode): void {
 
 async function devicesOffered(node: EditorNode, fresh: boolean): Promise<Offer> {
   const station = chosenStation(node);
-  const key = `rvm-devices-${station.id}`;
   try {
-    const { devices } = await askStation<{ devices: PickedDevice[] }>(
-      node,
-      'devices',
-      stationAsKept(station),
-      {
-        fresh: String(fresh),
-      },
-    );
-    remember(key, { at: Date.now(), devices });
+    const devices = await camerasOf(node, station, fresh);
     return { items: itemsOf(devices), ...(devices.length === 0 && { note: node._('shared.picker.none') }) };
   } catch (error) {
-    const seen = remembered(key);
+    const seen = camerasSeen(station);
     if (!(error instanceof AskError) || seen === undefined) throw error;
     const time = new Date(seen.at).toLocaleString();
     const note = node._('shared.picker.asOf', { time, reason: error.message });
@@ -90,21 +77,4 @@ function itemsOf(devices: readonly PickedDevice[]): Offer['items'] {
     group: site,
     state: { isGood: online, text: status },
   }));
-}
-
-/** A list that is too long for the memory of the browser is not kept. */
-function remember(key: string, seen: Seen): void {
-  try {
-    localStorage.setItem(key, JSON.stringify(seen));
-  } catch {
-    localStorage.removeItem(key);
-  }
-}
-
-function remembered(key: string): Seen | undefined {
-  try {
-    return (JSON.parse(localStorage.getItem(key) ?? 'null') as Seen | null) ?? undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -21,8 +21,10 @@ export interface Offer {
 export interface PickerOptions {
   /** Whose dialog it is in. */
   node: EditorNode;
-  /** Property of the node, a typed input. */
+  /** Property of the node: a typed input, unless `choice` says what is chosen. */
   name: string;
+  /** Where several can be picked: the list stays open. */
+  choice?: { has(id: string): boolean; toggle(item: Pickable): void };
   /** What the button says. */
   title: string;
   /** @param fresh asks the service now. @throws AskError */
@@ -72,6 +74,14 @@ export class Picker {
     this.#items = [];
     this.#asked += 1;
     if (this.#isOpen()) void this.#load(false);
+  }
+
+  /** Shows again what is picked; nothing moves, and the focus stays. */
+  update(): void {
+    this.#list.find('.rvm-picker-item').each((_index, element) => {
+      const row = $(element);
+      row.attr('aria-pressed', String(this.#isPicked(String(row.data('id')))));
+    });
   }
 
   /** Puts the list away, as where its field is not asked for any more. */
@@ -137,19 +147,32 @@ export class Picker {
     else if (found.length === 0 && this.#items.length > 0) this.#list.append(remark(this.#say('nothing')));
   }
 
-  #row({ id, name, state }: Pickable): JQuery {
+  #row(item: Pickable): JQuery {
+    const { id, name, state } = item;
     const row = $('<button type="button" class="rvm-picker-item">');
-    row.attr('aria-pressed', String(this.#field.typedInput('value') === id));
+    row.data('id', id).attr('aria-pressed', String(this.#isPicked(id)));
     if (state !== undefined) {
       row.append(statePoint(state.isGood)).attr('title', state.text);
     }
     row.append(
       $('<span>').append($('<span class="rvm-picker-name">').text(name || id), $('<code>').text(id)),
     );
-    return row.on('click', () => this.#pick(id));
+    return row.on('click', () => this.#pick(item));
   }
 
-  #pick(id: string): void {
+  #isPicked(id: string): boolean {
+    const { choice } = this.options;
+    return choice === undefined ? this.#field.typedInput('value') === id : choice.has(id);
+  }
+
+  #pick(item: Pickable): void {
+    const { choice } = this.options;
+    if (choice === undefined) return this.#pickOne(item.id);
+    choice.toggle(item);
+    this.update();
+  }
+
+  #pickOne(id: string): void {
     this.#field.typedInput('type', 'str');
     this.#field.typedInput('value', id);
     this.#field.trigger('change');

@@ -5,6 +5,8 @@ interface EditorNode {
   name: string;
   type: string;
   changed: boolean;
+  /** What stands below it; absent until it was told. */
+  status?: { text?: string };
   _def: EditorType;
   _(key: string, values?: Record<string, unknown>): string;
   [property: string]: unknown;
@@ -30,6 +32,10 @@ interface EditorType {
   inputs?: number;
   outputs?: number;
   paletteLabel?(this: EditorNode): string;
+  /** Called with the definition once the node is in the palette. */
+  onpaletteadd?(this: EditorNode): void;
+  /** A key with its namespace: what the category is about, where no other definition has said so. */
+  categoryDescription?: string;
   label(this: EditorNode): string;
   labelStyle?(this: EditorNode): string;
   inputLabels?(this: EditorNode): string;
@@ -55,6 +61,7 @@ interface TypedInputOptions {
 interface JQuery {
   typedInput(options: TypedInputOptions): this;
   typedInput(ask: 'type' | 'value'): string;
+  typedInput(ask: 'validate', options: { returnErrorMessage: true }): boolean | string;
   typedInput(set: 'type' | 'value', value: string): this;
 }
 
@@ -64,8 +71,14 @@ declare const RED: {
     node(id: string): EditorNode | null | undefined;
     eachConfig(each: (node: EditorNode) => boolean | void): void;
     eachNode(each: (node: EditorNode) => boolean | void): void;
+    eachWorkspace(each: (tab: { id: string; label: string }) => boolean | void): void;
+    /** A new one. */
+    id(): string;
   };
   plugins: { registerPlugin(id: string, definition: { type: string; onadd(): void }): void };
+  workspaces: { show(id: string): void };
+  /** False where the browser does not let it. */
+  clipboard: { copyText(text: string): boolean };
   sidebar: {
     addTab(tab: {
       id: string;
@@ -85,7 +98,21 @@ declare const RED: {
     /** The login of the user; null where there are no users. */
     get(name: 'auth-tokens'): { access_token: string } | null | undefined;
   };
+  comms: { subscribe(topic: string, told: (topic: string, data: object) => void): void };
+  view: {
+    redrawStatus(node: EditorNode): void;
+    importNodes(nodes: object[], options: { generateIds: boolean; notify: boolean }): void;
+  };
   events: { on(name: 'editor:open', told: () => void): void };
-  notify(text: string, options?: { type?: string; timeout?: number }): void;
+  notify(
+    text: string | HTMLElement,
+    options?: {
+      type?: string;
+      timeout?: number;
+      modal?: boolean;
+      fixed?: boolean;
+      buttons?: { text: string; class?: string; click: () => void }[];
+    },
+  ): { close: () => void };
   _(key: string, values?: Record<string, unknown>): string;
 };

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readPage, unwrapRecord } from '../../../lib/cloud/http/collection';
-import { guidForm, isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
+import { isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
+import { guidForm } from '../../../lib/guid-form';
 import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
 import { camera, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';

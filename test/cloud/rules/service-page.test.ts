@@ -30,7 +30,7 @@ function textsIn(value: unknown): string[] {
 
 describe('the page of the service', () => {
   const page = readFileSync(path.join(ROOT, 'docs', 'service.md'), 'utf8');
-  const listed = [...page.matchAll(/^\| (T-\d{2}) \|/gm)].map(([, rule = '']) => rule);
+  const listed = [...page.matchAll(/^- (T-\d{2}) /gm)].map(([, rule = '']) => rule);
 
   it('lists the rules in order, each once', () => {
     assert.deepEqual(listed, [...new Set(listed)].sort());

@@ -1,6 +1,6 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import type { FlowNode, NodeRed } from '../node-red/node-red';
-import { PATIENCE } from '../time/patience';
+import { eventually, PATIENCE } from '../time/patience';
 
 /** Colours of the theme for a dark room, in the place of those of the example. */
 const DARK = {
@@ -11,31 +11,71 @@ const DARK = {
   groupOutline: '#33363c',
 };
 
-/** The alarm board of example 10 in a page of its own, once its table is there. */
-export async function openBoard(browser: Browser, nodeRed: NodeRed, errors: string[] = []): Promise<Page> {
-  const page = await browser.newPage({ viewport: { width: 1400, height: 700 }, deviceScaleFactor: 2 });
+export interface BoardOptions {
+  /** Errors of the page are put there. */
+  errors?: string[];
+  /** Who sits before it; nobody has said so where it is absent. */
+  operator?: string;
+  width?: number;
+  height?: number;
+  /** Pixels of a picture for each of the page. */
+  scale?: number;
+  /** Below the base of the dashboard. */
+  path?: string;
+}
+
+/** The alarm board of example 10 in a browser of its own, which shares nothing with another one. */
+export async function openBoard(
+  browser: Browser,
+  nodeRed: NodeRed,
+  { errors = [], operator, width = 1366, height = 768, scale = 1, path = 'alarms' }: BoardOptions = {},
+): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height }, deviceScaleFactor: scale });
   page.setDefaultTimeout(PATIENCE);
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('dialog', (dialog) => {
     errors.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  await page.goto(`${nodeRed.url}/dashboard/alarms`);
-  await page.waitForSelector('.rvm-board tbody tr');
+  await page.goto(`${nodeRed.url}/dashboard/${path}`);
+  await page.locator('.rvm-board').waitFor();
+  if (operator !== undefined) await page.getByLabel('Operator').fill(operator);
   return page;
+}
+
+/** The line of the alarm that is named so. */
+export function lineOf(page: Page, text: string): Locator {
+  return page.locator('.rvm-list li', { has: page.locator('.rvm-what b', { hasText: text }) });
+}
+
+/** Chooses an alarm, and leaves the list: nothing of it stands still for the pointer. */
+export async function choose(page: Page, text: string): Promise<void> {
+  await lineOf(page, text).click();
+  await page.locator('.rvm-alarm h2', { hasText: text }).waitFor();
+  await page.mouse.move(0, 0);
+}
+
+/** Waits for an alarm, and lets it in where the list stands still. */
+export async function letIn(page: Page, text: string): Promise<void> {
+  await eventually(
+    async () => {
+      await page.evaluate(`document.querySelector('.rvm-more:not(:disabled)')?.click()`);
+      return (await lineOf(page, text).count()) > 0;
+    },
+    text,
+    100,
+  );
+}
+
+/** Waits for a picture that has loaded, of the alarm that is named so. */
+export async function pictureIs(page: Page, text: string): Promise<void> {
+  await page.waitForFunction(
+    `document.querySelector('.rvm-alarm h2')?.innerText === ${JSON.stringify(text)} &&
+      document.querySelector('.rvm-media img')?.naturalWidth > 0`,
+  );
 }
 
 /** The flow of example 10 with a dark theme. */
 export function inDark(flow: readonly FlowNode[]): FlowNode[] {
   return flow.map((node) => (node.type === 'ui-theme' ? { ...node, colors: DARK } : node));
-}
-
-/** Waits until the board shows so many alarms and a picture of one of them. */
-export async function boardIsFull(page: Page, alarms = 3): Promise<void> {
-  await page.waitForFunction(
-    `document.querySelectorAll('.rvm-board tr.rvm-new').length >= ${alarms} &&
-      (document.querySelector('.rvm-picture img')?.naturalWidth ?? 0) > 0`,
-    undefined,
-    { timeout: 60_000 },
-  );
 }

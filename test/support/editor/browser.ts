@@ -119,6 +119,17 @@ export async function openDialog(page: Page, id: string): Promise<void> {
   await page.waitForFunction(TRAY_IS_OPEN, undefined, { polling: 100 });
 }
 
+/** Fills a field as a person does: the editor looks at it with each key. */
+export async function typeInto(page: Page, field: string, text: string): Promise<void> {
+  await page.fill(field, text);
+  await page.press(field, 'End');
+}
+
+/** Opens what is folded in the open dialog. */
+export async function unfold(page: Page): Promise<void> {
+  await page.evaluate(`$('.rvm-fold').prop('open', true)`);
+}
+
 export async function closeDialog(page: Page, button: 'ok' | 'cancel'): Promise<void> {
   const buttons = `#node-dialog-${button}, #node-config-dialog-${button}`;
   await page.locator('.red-ui-tray').last().locator(buttons).click();

@@ -8,8 +8,9 @@ export interface Definition {
   defaults: Record<string, { value: unknown; type?: string; validate?(value: unknown): unknown }>;
   /** Absent where a node has none. */
   credentials?: Record<string, { type: string }>;
-  /** Absent where a node is not in the palette. */
+  /** Absent where a node is not in the palette, as is its colour. */
   paletteLabel?: unknown;
+  color?: string;
   label(): string;
 }
 

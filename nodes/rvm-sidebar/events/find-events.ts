@@ -1,0 +1,90 @@
+import type { NodeAPI } from 'node-red';
+import { RvmError } from '../../../lib/error';
+import type { Inbox, ListedMessage } from '../../../lib/inbox/inbox';
+import { listAll } from '../../../lib/inbox/read-all';
+import type { JsonRecord } from '../../../lib/json/json-record';
+import { allStations } from '../../rvm-central-station/find-station';
+import { allInboxes } from '../../rvm-inbox/inboxes';
+import type { DeadLetters, FoundEvents } from '../overview';
+import { wordsOf, type Words } from '../list/found';
+import { matches } from './matching';
+import { sidebarRow } from './sidebar-row';
+
+/** Rows that are shown of one list. */
+export const MOST_SHOWN = 1000;
+/** Messages that are looked through for some words: the newest; and how many of them are read at a time. */
+const MOST_LOOKED = 20_000;
+const PAGE = 500;
+
+interface Found {
+  /** Those that match, newest first. */
+  found: ListedMessage[];
+  looked: number;
+  /** True where older ones were not looked at. */
+  isCut: boolean;
+}
+
+/** Finds events, also those that the overview does not have. @throws RvmError BAD_INPUT */
+export async function findEvents(RED: NodeAPI, asked: JsonRecord): Promise<FoundEvents> {
+  const limit = Number(asked['limit']);
+  const state = asked['state'];
+  if (!(Number.isSafeInteger(limit) && limit > 0) || (state !== 'all' && state !== 'dead'))
+    throw new RvmError('BAD_INPUT', 'Say of which list, all or dead, and how many rows.');
+  const shown = Math.min(limit, MOST_SHOWN);
+  const words = wordsOf(asked['search']);
+  if (words.length === 0) {
+    const { messages } = await listAll(allInboxes(), { state, limit: shown + 1 });
+    const events = messages.slice(0, shown).map((message) => sidebarRow(RED, message));
+    return {
+      events,
+      matches: null,
+      retryable: null,
+      looked: messages.length,
+      isCut: messages.length > shown,
+    };
+  }
+  const { found, looked, isCut } = await lookThrough(allInboxes(), state, matching(RED, words));
+  const events = found.slice(0, shown).map((message) => sidebarRow(RED, message));
+  const retryable = found.filter(({ canRetry }) => canRetry).length;
+  return { events, matches: found.length, retryable, looked, isCut };
+}
+
+/** Those that a list of dead letters has, as far as they match. */
+export async function deadLetters(RED: NodeAPI, { search }: JsonRecord): Promise<DeadLetters> {
+  const { found } = await lookThrough(allInboxes(), 'dead', matching(RED, wordsOf(search)));
+  return { letters: found.map(({ deliveryId, canRetry }) => ({ deliveryId, canRetry })) };
+}
+
+/** Whether an event has these words. */
+export function matching(RED: NodeAPI, words: Words): (message: ListedMessage) => boolean {
+  if (words.length === 0) return () => true;
+  const names = new Map(allStations(RED).map(({ key, name }) => [key, name]));
+  return (message) => matches(message, words, names.get(message.station));
+}
+
+async function lookThrough(
+  inboxes: readonly Inbox[],
+  state: 'all' | 'dead',
+  isWanted: (message: ListedMessage) => boolean,
+): Promise<Found> {
+  const found = new Map<string, ListedMessage>();
+  let until: number | undefined;
+  for (let looked = 0; looked < MOST_LOOKED;) {
+    const { messages } = await listAll(inboxes, {
+      state,
+      limit: PAGE,
+      ...(until !== undefined && { until }),
+    });
+    looked += messages.length;
+    for (const message of messages) if (isWanted(message)) found.set(message.deliveryId, message);
+    if (messages.length < PAGE) return { found: [...found.values()], looked, isCut: false };
+    until = nextUntil(messages);
+  }
+  return { found: [...found.values()], looked: MOST_LOOKED, isCut: true };
+}
+
+/** Others may have come in the same millisecond as the last of a page: those that are known come again then. */
+function nextUntil(page: readonly ListedMessage[]): number {
+  const last = Date.parse(page.at(-1)?.receivedTime ?? '');
+  return last === Date.parse(page[0]?.receivedTime ?? '') ? last : last + 1;
+}

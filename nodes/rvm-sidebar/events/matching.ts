@@ -1,0 +1,13 @@
+import { haveAll, type Words } from '../list/found';
+import type { ListedMessage } from '../../../lib/inbox/inbox';
+import { eventRow } from '../../../lib/inbox/event-row';
+
+/** Whether site, camera, rule, class, Central Station or an id of a message has all words. */
+export function matches(message: ListedMessage, words: Words, stationName = ''): boolean {
+  if (words.length === 0) return true;
+  const { site, camera, rule, class: ofClass, alarmId, messageId, deliveryId, station } = eventRow(message);
+  const { cameraId, cameraRemoteId, locationId } = message.event;
+  const names = [site, camera, rule, ofClass, station, stationName];
+  const ids = [alarmId, messageId, deliveryId, cameraId, cameraRemoteId, locationId];
+  return haveAll([...names, ...ids], words);
+}

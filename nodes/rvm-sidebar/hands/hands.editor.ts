@@ -1,0 +1,213 @@
+import type { EventRowOptions } from '../events/event-row.editor';
+import { askFirst } from '../list/ask-first.editor';
+import type { Desk } from '../list/desk.editor';
+import { haveAll, wordsOf } from '../list/found';
+import { RowList, type Showing } from '../list/row-list.editor';
+import { own } from '../list/row.editor';
+import { Section } from '../list/section.editor';
+import { TextRowView, type TextRow } from '../list/text-row.editor';
+import type { AbandonedRow, Overview, QuarantineRow, SidebarRow } from '../overview';
+import { AbandonedRowView } from './abandoned-row.editor';
+import { DeadList } from './dead-list.editor';
+import {
+  pendingRow,
+  problemRow,
+  quarantineRow,
+  tellAccepted,
+  unknownPathRow,
+  verifyAsked,
+} from './hand-rows.editor';
+import { sharesOf } from './shares';
+
+/** What needs hands, in the order in which it is shown. */
+const KINDS = ['problems', 'abandoned', 'quarantine', 'unknownPaths', 'dead', 'pending'] as const;
+type Kind = (typeof KINDS)[number];
+/** Those whose rows are text alone. */
+type TextKind = Exclude<Kind, 'abandoned' | 'dead'>;
+
+/** Rows of all kinds that are shown before somebody wants to see more, where there are many: the events below must be in sight. */
+const FEW = 2;
+/** And where there are no more than these, all are. */
+const NOT_MANY = 4;
+
+interface Shown {
+  count: number;
+  /** Shows the rows. @returns how many wait */
+  show: (showing: Showing) => number;
+}
+
+export interface HandsOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
+  search: () => string;
+  /** A site of the sandbox was accepted: its cameras are there. */
+  accepted: () => void;
+}
+
+/** What needs hands, where there is any: a few rows of each kind, and all of them where somebody wants to see them. */
+export class Hands {
+  readonly #sections: Record<Kind, Section>;
+  readonly #lists: Record<TextKind, RowList<TextRow>>;
+  readonly #abandoned: RowList<AbandonedRow, AbandonedRowView>;
+  readonly #dead: DeadList;
+  readonly #verifyAll = $(
+    '<button type="button" class="red-ui-button red-ui-button-small" data-action="verify-all">',
+  );
+  readonly #opened = new Set<Kind>();
+  #quarantine: readonly QuarantineRow[] = [];
+  #waiting: Partial<Record<Kind, number>> = {};
+
+  constructor(
+    private readonly desk: Desk,
+    private readonly options: HandsOptions,
+  ) {
+    this.#sections = byKind((kind) => new Section(kind, () => this.#toggle(kind)));
+    for (const kind of KINDS) this.#sections[kind].toggle(false);
+    const texts = (kind: TextKind): RowList<TextRow> =>
+      new RowList<TextRow>(this.#sections[kind].list, {
+        keyOf: ({ key }) => key,
+        make: (row) => new TextRowView(row, desk),
+      });
+    this.#lists = {
+      problems: texts('problems'),
+      quarantine: texts('quarantine'),
+      unknownPaths: texts('unknownPaths'),
+      pending: texts('pending'),
+    };
+    this.#abandoned = new RowList(this.#sections.abandoned.list, {
+      keyOf: ({ inbox, endpointId }) => `${inbox} ${endpointId}`,
+      make: (row) => new AbandonedRowView(row, desk),
+    });
+    this.#dead = new DeadList(this.#sections.dead.list, desk, options);
+    this.#sections.dead.tools.append(this.#dead.bulk.element);
+    this.#sections.quarantine.tools.append(this.#verifyAll.on('click', () => void this.#checkAll()));
+  }
+
+  get elements(): JQuery[] {
+    return KINDS.map((kind) => this.#sections[kind].element);
+  }
+
+  /** Dead letters that are listed. */
+  get dead(): readonly SidebarRow[] {
+    return this.#dead.shown;
+  }
+
+  search(search: string): void {
+    this.#dead.feed.search(search);
+  }
+
+  /** What there was is not so any more. */
+  stale(): void {
+    this.#dead.feed.stale();
+  }
+
+  /** How many there are of all kinds, whatever is looked for. */
+  count(overview: Overview): number {
+    const { problems, abandoned, quarantine, refused, unknownPaths, pending, dead, totals } = overview;
+    const lists = [problems, abandoned, quarantine, refused, unknownPaths, pending];
+    return lists.reduce((sum, { length }) => sum + length, Math.max(totals.dead, dead.length));
+  }
+
+  /** @returns how many rows wait to be shown */
+  show(overview: Overview): number {
+    const kinds = this.#kinds(overview);
+    this.#quarantine = overview.quarantine;
+    this.#tellVerifyAll();
+    const counts = KINDS.map((kind) => (this.#opened.has(kind) ? 0 : kinds[kind].count));
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    const shares = sharesOf(counts, all > NOT_MANY ? FEW : all);
+    this.#waiting = {};
+    for (const [index, kind] of KINDS.entries()) this.#showKind(kind, kinds[kind], shares[index] ?? 0);
+    return Object.values(this.#waiting).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** True where somebody can see the first row of what went wrong at *webhook in*, or there is none. */
+  get areProblemsInSight(): boolean {
+    return (['problems', 'quarantine'] as const).every(
+      (kind) => (this.#waiting[kind] ?? 0) === 0 && isInSight(this.#sections[kind]),
+    );
+  }
+
+  #kinds(overview: Overview): Record<Kind, Shown> {
+    const { problems, abandoned, quarantine, refused, unknownPaths, pending } = overview;
+    const words = wordsOf(this.options.search());
+    const texts = (kind: TextKind, all: readonly TextRow[]): Shown => {
+      const rows = all.filter(({ lines }) => haveAll(lines, words));
+      return { count: rows.length, show: (showing) => this.#lists[kind].show(rows, showing) };
+    };
+    return {
+      problems: texts('problems', problems.map(problemRow)),
+      abandoned: { count: abandoned.length, show: (showing) => this.#abandoned.show(abandoned, showing) },
+      quarantine: texts('quarantine', [...quarantine.map(quarantineRow), ...refused.map(problemRow)]),
+      unknownPaths: texts('unknownPaths', unknownPaths.map(unknownPathRow)),
+      dead: { count: this.#dead.count(overview), show: (showing) => this.#dead.show(overview, showing) },
+      pending: texts(
+        'pending',
+        pending.map((row) => pendingRow(row, this.options.accepted)),
+      ),
+    };
+  }
+
+  #showKind(kind: Kind, { count, show }: Shown, share: number): void {
+    const section = this.#sections[kind];
+    const hold = this.desk.holdOf(section.element);
+    const isOpened = this.#opened.has(kind);
+    const waiting = show({ hold, most: isOpened ? Infinity : share });
+    if (waiting > 0) this.#waiting[kind] = waiting;
+    section.count(count.toLocaleString());
+    if (hold === 'all') return;
+    // One that comes would move what is looked at.
+    section.toggle(count > 0 && (hold === 'none' || section.isShown));
+    section.more(this.#moreText(kind, count, share), share === 0 && !isOpened);
+  }
+
+  #moreText(kind: Kind, count: number, share: number): string {
+    if (!this.#opened.has(kind))
+      return count > share ? own('bar.all', { count: count.toLocaleString() }) : '';
+    if (kind === 'dead' && count > this.#dead.feed.limit) return own('bar.more');
+    return count > 1 ? own('bar.fewer') : '';
+  }
+
+  #toggle(kind: Kind): void {
+    const isMore =
+      kind === 'dead' && this.#opened.has(kind) && this.#dead.shown.length >= this.#dead.feed.limit;
+    if (isMore || (kind === 'dead' && !this.#opened.has(kind))) this.#dead.feed.more();
+    if (!isMore && this.#opened.has(kind)) this.#opened.delete(kind);
+    else this.#opened.add(kind);
+    this.desk.redraw();
+  }
+
+  #tellVerifyAll(): void {
+    const rows = this.#quarantine.filter(({ canVerify }) => canVerify);
+    const text = own('bulk.verify', { count: sumOf(rows).toLocaleString() });
+    if (this.#verifyAll.text() !== text) this.#verifyAll.text(text);
+    this.#verifyAll.toggle(this.desk.mayAct && rows.length > 1);
+  }
+
+  async #checkAll(): Promise<void> {
+    const rows = this.#quarantine.filter(({ canVerify }) => canVerify);
+    const count = sumOf(rows).toLocaleString();
+    if (!(await askFirst(own('bulk.ask.verify', { count }), own('bulk.verify', { count })))) return;
+    let accepted = 0;
+    for (const row of rows) {
+      const answer = await this.desk.act<{ accepted: number }>('quarantine', verifyAsked(row));
+      accepted += answer?.accepted ?? 0;
+    }
+    tellAccepted(accepted);
+  }
+}
+
+function byKind<Value>(make: (kind: Kind) => Value): Record<Kind, Value> {
+  return Object.fromEntries(KINDS.map((kind) => [kind, make(kind)])) as Record<Kind, Value>;
+}
+
+function sumOf(rows: readonly { count: number }[]): number {
+  return rows.reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Whether the first row of a list can be seen; true where there is none to see. */
+function isInSight({ list, isShown }: Section): boolean {
+  if (!isShown) return true;
+  const [row] = list.children('.rvm-row').get();
+  if (row === undefined) return false;
+  const { left, top, width, height } = row.getBoundingClientRect();
+  return row.contains(document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 10)));
+}

@@ -1,0 +1,17 @@
+import { reasonOf } from '../../../lib/inbox/store/port';
+import { openInboxes } from '../../rvm-inbox/inboxes';
+import type { Overview } from '../overview';
+
+/** Why an inbox cannot store, or be read. @param unread what was thrown where they were read */
+export function inboxFaults(unread: readonly unknown[]): Pick<Overview, 'fault' | 'isCut' | 'isPartial'> {
+  const failing = openInboxes().filter(({ inbox }) => inbox.state().durable === false);
+  const faults = [
+    ...failing.map(({ inbox }) => inbox.state().fault ?? ''),
+    ...unread.map((error) => reasonOf(error)),
+  ];
+  return {
+    fault: faults[0] ?? null,
+    isCut: failing.some(({ place }) => place.folder === undefined),
+    isPartial: unread.length > 0,
+  };
+}

@@ -1,0 +1,55 @@
+import type { NodeAPI } from 'node-red';
+import { RvmError } from '../../../lib/error';
+import type { JsonRecord } from '../../../lib/json/json-record';
+import { stationsOfCloud } from '../../rvm-central-station/find-station';
+import type { CloudNode } from '../../rvm-cloud/cloud-node';
+import type { PendingRow } from '../overview';
+
+/** In every sandbox there is. @throws RvmError CONFIG_MISSING where there is none, and those of its start */
+export async function raiseAlarms(RED: NodeAPI): Promise<{ alarmIds: string[] }> {
+  const clouds = sandboxClouds(RED);
+  if (clouds.length === 0) {
+    throw new RvmError('CONFIG_MISSING', 'No cloud is the sandbox: only that raises alarms on demand.');
+  }
+  const sandboxes = await Promise.all(clouds.map((cloud) => cloud.sandbox()));
+  return { alarmIds: sandboxes.map((sandbox) => sandbox.raiseAlarm().alarmId) };
+}
+
+/** Of every sandbox that runs: to look at the sidebar starts none. */
+export function pendingSites(RED: NodeAPI): PendingRow[] {
+  return sandboxClouds(RED).flatMap((cloud) => pendingAt(cloud));
+}
+
+/**
+ * Accepts a site, as the provider does at the service. Its cameras are listed once this is over: by itself no Central Station
+ * would ask for them before its next refresh.
+ * @throws RvmError BAD_INPUT
+ */
+export async function acceptSite(RED: NodeAPI, { cloud: id, customer }: JsonRecord): Promise<void> {
+  if (typeof id !== 'string' || typeof customer !== 'string') {
+    throw new RvmError('BAD_INPUT', 'Name a cloud, and the customer whose site is accepted.');
+  }
+  const cloud = sandboxClouds(RED).find((known) => known.id === id);
+  if (cloud === undefined || !pendingAt(cloud).some((row) => row.customer === customer)) {
+    throw new RvmError('BAD_INPUT', 'This site is not pending any more: see what the sidebar shows now.');
+  }
+  cloud.runningSandbox()?.acceptCustomer(customer);
+  // A station that cannot ask now says so in its status, and asks later.
+  await Promise.allSettled(stationsOfCloud(RED, id).map((station) => station.refreshCameras()));
+}
+
+function pendingAt(cloud: CloudNode): PendingRow[] {
+  const customers = cloud.runningSandbox()?.customers() ?? [];
+  return customers
+    .filter(({ state }) => state === 'pending')
+    .map(({ id, name, siteName }) => ({ cloud: cloud.id, customer: id, name, site: siteName }));
+}
+
+function sandboxClouds(RED: NodeAPI): CloudNode[] {
+  const clouds: CloudNode[] = [];
+  RED.nodes.eachNode(({ type, id }) => {
+    const node = type === 'rvm-cloud' ? (RED.nodes.getNode(id) as CloudNode | null) : undefined;
+    if (node?.isSandbox === true) clouds.push(node);
+  });
+  return clouds;
+}

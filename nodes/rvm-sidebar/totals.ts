@@ -1,0 +1,55 @@
+import type { StateCount } from '../../lib/inbox/inbox-figures';
+import { MOST_COUNTED } from '../../lib/inbox/inbox-figures';
+import { readAll } from '../../lib/inbox/read-all';
+import { allInboxes } from '../rvm-inbox/inboxes';
+import type { Totals } from './overview';
+
+/** What was counted is told for this long, in milliseconds, and so many times as long as it took. */
+const FRESH = 1000;
+const TIMES = 20;
+
+/** How many messages the inboxes have, counted once for all who look. */
+export class Counting {
+  #counted: Promise<Counted> | undefined;
+  #staleAt = -Infinity;
+
+  /** As far as the inboxes can be read. */
+  current(): Promise<Counted> {
+    if (this.#counted === undefined || performance.now() >= this.#staleAt) this.#counted = this.#count();
+    return this.#counted;
+  }
+
+  async #count(): Promise<Counted> {
+    const began = performance.now();
+    this.#staleAt = Infinity;
+    const { answers } = await readAll(allInboxes(), (inbox) => inbox.counts());
+    this.#staleAt = performance.now() + Math.max(FRESH, TIMES * (performance.now() - began));
+    const newest = answers.flatMap((counts) => counts.newest);
+    const sum = (counts: readonly { count: number }[]): number =>
+      counts.reduce((total, { count }) => total + count, 0);
+    const byState = new Map<string, number>();
+    for (const { state, count } of newest) byState.set(state, (byState.get(state) ?? 0) + count);
+    return {
+      totals: {
+        events: sum(newest),
+        isCut: answers.some((counts) => sum(counts.newest) >= MOST_COUNTED),
+        byState: Object.fromEntries(byState),
+        dead: sum(answers.map(({ dead }) => ({ count: dead }))),
+        exhausted: sum(answers.map(({ exhausted }) => ({ count: exhausted }))),
+      },
+      last: lastByStation(newest),
+    };
+  }
+}
+
+interface Counted {
+  totals: Totals;
+  /** By key of a station: when its newest event was received, in milliseconds since 1970. */
+  last: ReadonlyMap<string, number>;
+}
+
+function lastByStation(counts: readonly StateCount[]): Map<string, number> {
+  const last = new Map<string, number>();
+  for (const count of counts) last.set(count.station, Math.max(count.last, last.get(count.station) ?? 0));
+  return last;
+}

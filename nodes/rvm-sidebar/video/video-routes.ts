@@ -1,0 +1,116 @@
+import type { NodeAPI } from 'node-red';
+import { RvmError } from '../../../lib/error';
+import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../../lib/video/choices';
+import type { ViewAnswers, ViewContent } from '../../../lib/video/view/view-answers';
+import type { ViewSource } from '../../../lib/video/view/view-source';
+import type { Viewing } from '../../../lib/video/view/viewing';
+import { StationView, type ViewChoice } from '../../rvm-view/view-source';
+import { logUnknown, mediaRoute, type Request, type Response } from '../../support/admin-route';
+import { keepPicture, pictureKindOf, pictureOf } from '../../support/last-pictures';
+import { askedVideo, SIDEBAR_VIDEO, type AskedVideo } from './asked-video';
+
+type AnswerModule = typeof import('../../../lib/video/view/answer');
+type AnswersModule = typeof import('../../../lib/video/view/view-answers');
+type ViewingModule = typeof import('../../../lib/video/view/viewing');
+type FragmentsModule = typeof import('../../../lib/video/mp4/fragments');
+
+/** Streams of all sidebars at a time; and as many pictures and clips may be made at a time. */
+const VIEWERS = 4;
+const CHOICE = {
+  ...SIDEBAR_VIDEO,
+  deadlineMs: VIDEO_DEADLINE_S * 1000,
+  waitForVideoMs: VIDEO_WAIT_S * 1000,
+};
+
+/** What shows video, made at its first use: most who look at the sidebar open none. */
+interface Screen {
+  answers: ViewAnswers;
+  viewing: Viewing;
+  sendFault: AnswerModule['sendFault'];
+}
+
+/**
+ * What the player in the sidebar fetches: `GET rvm/video/stream`, `…/picture` and `…/clip.mp4`, of the event `delivery`, or of the
+ * camera `camera` of `station`, a key. To be called once, when the plugin registers.
+ */
+export function addVideoRoutes(RED: NodeAPI): void {
+  let made: Screen | undefined;
+  const screen = (): Screen => {
+    made ??= newScreen(RED);
+    return made;
+  };
+  mediaRoute(RED, 'video/stream', (req, res) => send(RED, screen(), req, res, partOf(req)));
+  mediaRoute(RED, 'video/picture', (req, res) => send(RED, screen(), req, res, 'picture'));
+  mediaRoute(RED, 'video/clip.mp4', (req, res) => send(RED, screen(), req, res, 'clip'));
+}
+
+function newScreen(RED: NodeAPI): Screen {
+  const { sendFault } = require('../../../lib/video/view/answer') as AnswerModule;
+  const { ViewAnswers } = require('../../../lib/video/view/view-answers') as AnswersModule;
+  const { Viewing } = require('../../../lib/video/view/viewing') as ViewingModule;
+  const { FragmentWriter } = require('../../../lib/video/mp4/fragments') as FragmentsModule;
+  // Who looks on is told of what has a code.
+  const failed = (error: Error): void => {
+    if (!(error instanceof RvmError)) logUnknown(RED, 'video', error);
+  };
+  return {
+    answers: new ViewAnswers({ fragments: ({ audio }, seconds) => new FragmentWriter(audio, seconds) }),
+    viewing: new Viewing({ viewers: VIEWERS, failed }),
+    sendFault,
+  };
+}
+
+async function send(
+  RED: NodeAPI,
+  { answers, viewing, sendFault }: Screen,
+  req: Request,
+  res: Response,
+  content: ViewContent | undefined,
+): Promise<void> {
+  res.on('error', () => undefined);
+  if (content === undefined) return sendFault(req, res, 'BAD_INPUT');
+  try {
+    const asked = await askedVideo(RED, req.query);
+    const source = sourceOf(RED, asked, content);
+    await answers.answer(req, res, { right: asked.right, viewing, source, name: nameOf(asked) }, content);
+  } catch (error) {
+    if (!(error instanceof RvmError)) throw error;
+    sendFault(req, res, error.code);
+  }
+}
+
+function partOf({ query }: Request): 'recorded' | 'live' | undefined {
+  const { part } = query;
+  return part === 'recorded' || part === 'live' ? part : undefined;
+}
+
+function sourceOf(RED: NodeAPI, { right, deliveryId }: AskedVideo, content: ViewContent): ViewSource {
+  // Why nothing is to be seen now is known of a camera that is off line.
+  const isLive = content === 'live' || right.recorded === undefined;
+  const choice: ViewChoice = isLive ? { ...CHOICE, whenOffline: 'fail' } : CHOICE;
+  const view = new StationView(RED, right, choice);
+  if (deliveryId === undefined) return view;
+  return {
+    open: (part, signal) => view.open(part, signal),
+    clip: (signal) => view.clip(signal),
+    picture: (signal) => pictureOfAlarm(deliveryId, right, () => view.picture(signal)),
+  };
+}
+
+/** The one that was made already, by *get picture* or for somebody else. What is made shows as the thumbnail of its event. */
+async function pictureOfAlarm(
+  deliveryId: string,
+  { station, camera }: AskedVideo['right'],
+  make: () => Promise<Buffer>,
+): Promise<Buffer> {
+  const known = pictureKindOf(deliveryId) === 'alarm' ? pictureOf(deliveryId) : undefined;
+  if (known !== undefined) return known;
+  const jpeg = await make();
+  keepPicture(deliveryId, jpeg, 'alarm', { station, camera: camera.id });
+  return jpeg;
+}
+
+function nameOf({ right, deliveryId }: AskedVideo): string {
+  const { station, camera } = right;
+  return deliveryId ?? JSON.stringify([station, camera.id]);
+}

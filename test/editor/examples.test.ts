@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { openBrowser, openEditor } from '../support/editor/browser';
+import { canvasOf, putFlow, SCREEN, type Canvas, type Drawn } from '../support/editor/example-canvas';
+import { example, EXAMPLES, packagesFor } from '../support/examples/examples';
+import { statusesOf } from '../support/examples/example-statuses';
+import { NodeRed } from '../support/node-red/node-red';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { needs } from '../support/suite/programs';
+
+for (const version of NODE_RED_VERSIONS) {
+  describe(`the examples on a screen of 1366x768 with both sidebars open, in the editor of Node-RED ${version}`, () => {
+    let nodeRed: NodeRed;
+    let browser: Browser;
+    let page: Page;
+    let errors: string[];
+
+    before(async function () {
+      needs(this, 'chromium');
+      const palette = [...new Set(EXAMPLES.flatMap(packagesFor))];
+      nodeRed = await NodeRed.start({ version, palette, settings: 'editorTheme: { tours: false },' });
+      browser = await openBrowser();
+      ({ page, errors } = await openEditor(browser, nodeRed, SCREEN));
+    });
+
+    after(async () => {
+      await browser?.close();
+      await nodeRed?.stopAndRemove();
+    });
+
+    for (const name of EXAMPLES) {
+      it(`"${name}" is seen as a whole, and no status lies over a node`, async () => {
+        const flow = example(name);
+        await putFlow(page, flow);
+        const tabs = flow.filter(({ type }) => type === 'tab');
+        for (const { id } of tabs) {
+          const canvas = await canvasOf(page, id, statusesOf(flow, id));
+          assert.ok(canvas.nodes.length > 0 && canvas.statuses.length > 0);
+          assert.deepEqual(outside(canvas), [], 'outside of what is seen');
+          assert.deepEqual(covered(canvas), [], 'under the status of another');
+        }
+        assert.deepEqual(errors, []);
+      });
+    }
+  });
+}
+
+function outside({ visible, nodes }: Canvas): Drawn[] {
+  return nodes.filter(
+    ({ left, top, right, bottom }) =>
+      left < visible.left || top < visible.top || right > visible.right || bottom > visible.bottom,
+  );
+}
+
+function covered({ nodes, statuses }: Canvas): string[] {
+  return statuses.flatMap((status) =>
+    [...nodes, ...statuses]
+      .filter((other) => other.id !== status.id && overlap(status, other))
+      .map((other) => `${other.id} under the status of ${status.id}`),
+  );
+}
+
+function overlap(a: Drawn, b: Drawn): boolean {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}

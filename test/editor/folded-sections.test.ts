@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { closeDialog, openDialog } from '../support/editor/browser';
+import { describeInEditor } from '../support/editor/in-editor';
+import { webhookFlow } from '../support/node-red/flows';
+
+const INSIDE = '#node-config-input-versionLow';
+const FOLD = `.rvm-fold:has(${INSIDE})`;
+
+describeInEditor('the folded details of a cloud', { flow: () => webhookFlow() }, (editor) => {
+  const isOpen = (): Promise<boolean> => editor.page.locator(INSIDE).isVisible();
+
+  async function withCloud(changes: object, look: () => Promise<void>): Promise<void> {
+    const cloud = `RED.nodes.node('cloud')`;
+    const names = JSON.stringify(Object.keys(changes));
+    const before = await editor.page.evaluate(`${names}.map((name) => ${cloud}[name])`);
+    await editor.page.evaluate(`Object.assign(${cloud}, ${JSON.stringify(changes)})`);
+    await openDialog(editor.page, 'cloud');
+    await look();
+    await closeDialog(editor.page, 'cancel');
+    await editor.page.evaluate(
+      `${names}.forEach((name, index) => { ${cloud}[name] = ${JSON.stringify(before)}[index] ?? undefined; })`,
+    );
+  }
+
+  it('stay folded where all of them are what a new cloud has', async () => {
+    await openDialog(editor.page, 'cloud');
+    assert.ok(await editor.page.locator(`${FOLD} >> summary`).isVisible());
+    assert.equal(await isOpen(), false);
+  });
+
+  it('open and close by the keyboard alone', async () => {
+    await openDialog(editor.page, 'cloud');
+    await editor.page.evaluate(`$('.rvm-fold').prop('open', false)`);
+    await editor.page.locator('.rvm-fold > summary').first().focus();
+    await editor.page.keyboard.press('Tab');
+    await editor.page.keyboard.press('Enter');
+    assert.equal(await isOpen(), true);
+    await editor.page.keyboard.press('Space');
+    assert.equal(await isOpen(), false);
+  });
+
+  for (const [what, changes] of Object.entries({
+    'a text': { relHome: 'rel/go_home' },
+    'a choice': { liveStyle: 'live' },
+    'a tick': { appendZ: true },
+    'a stored credential': { credentials: { has_loginExtra: true } },
+  })) {
+    it(`are open where ${what} among them is not the default`, async () => {
+      await withCloud(changes, async () => assert.equal(await isOpen(), true));
+    });
+  }
+
+  it('open as soon as one of them is red', async () => {
+    await openDialog(editor.page, 'cloud');
+    assert.equal(await isOpen(), false);
+    await editor.page.evaluate(`$('${INSIDE}').val('one').trigger('change')`);
+    await editor.page.locator(INSIDE).waitFor({ state: 'visible' });
+  });
+
+  it('call the fields of the login so that nobody enters a user name there', async () => {
+    await openDialog(editor.page, 'cloud');
+    await editor.page.locator(`${FOLD} >> summary`).click();
+    const label = editor.page.locator('label[for="node-config-input-loginUserField"]');
+    assert.equal(await label.innerText(), 'Login field (user)');
+    const field = editor.page.locator('#node-config-input-loginUserField');
+    assert.equal(await field.getAttribute('placeholder'), 'username');
+    assert.match((await field.getAttribute('title')) ?? '', /belong in the Central Station/);
+  });
+});

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict';
+import type { Locator } from 'playwright-core';
+import { describeInEditor, type EditorOfTests } from '../support/editor/in-editor';
+import { leaveRows } from '../support/editor/sidebar';
+import { VideoService } from '../support/editor/sidebar-video';
+import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
+import { needs } from '../support/suite/programs';
+import { eventually } from '../support/time/patience';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+
+/** Milliseconds: all of the recording of such an event is there. */
+const AN_HOUR = 3_600_000;
+/** Whose events have one attempt of a second, and whose have many and long ones. */
+const HURRIED = '/remote-monitoring/hurried';
+const PATIENT = '/remote-monitoring/patient';
+
+function settledFlow(): FlowNode[] {
+  const settle = { id: 'settle', type: 'rvm-settle', name: 'to the PLC', z: 'tab', wires: [[], []] };
+  const hurried = { id: 'hurried', path: HURRIED, handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
+  return webhookFlow(
+    { webhook: { path: PATIENT, handledWhen: 'settled', redeliverAfter: 600, maxAttempts: 7 } },
+    webhookIn(hurried),
+    settle,
+    ...entrance('answer', 'settle'),
+  );
+}
+
+/** An event that comes in; unless it is said, of no camera: then there is no video to ask for. */
+async function send({ nodeRed }: EditorOfTests, path: string, facts: Record<string, unknown>) {
+  const message = alarmMessage({ cameraId: undefined, cameraRemoteId: undefined, ...facts });
+  assert.equal((await post(`${nodeRed.url}${path}`, message, PHRASE)).status, 200);
+  return message;
+}
+
+/** One that shows at once, for nobody is at the rows. */
+async function alarm(editor: EditorOfTests, path: string, facts: Record<string, unknown>) {
+  await leaveRows(editor.page);
+  return send(editor, path, facts);
+}
+
+function rowOf({ page }: EditorOfTests, list: 'events' | 'dead', camera: string): Locator {
+  return page.locator(`.rvm-${list} .rvm-row`, { hasText: camera });
+}
+
+/** A row of its event, opened. */
+async function opened(editor: EditorOfTests, camera: string, list: 'events' | 'dead' = 'events') {
+  const row = rowOf(editor, list, camera);
+  const opener = row.locator('.rvm-opener').first();
+  await opener.waitFor();
+  if ((await opener.getAttribute('aria-expanded')) === 'false') await opener.click();
+  return { row, opener, all: row.locator('.rvm-opened') };
+}
+
+describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }, (editor) => {
+  before(async () => {
+    await editor.page.setViewportSize({ width: 1366, height: 768 });
+    await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+  });
+  afterEach(async () => {
+    await editor.page.locator('.rvm-opener[aria-expanded=true]').press('Escape');
+    await editor.page.waitForSelector('.rvm-opened', { state: 'detached' });
+  });
+
+  it('tells what became of it: received, proven by which phrase, stored, delivered, settled by whom and with what verdict', async () => {
+    await alarm(editor, PATIENT, { cameraName: 'Gate 1' });
+    const { webhook } = await editor.nodeRed.message('alarms');
+    const { all } = await opened(editor, 'Gate 1');
+    const finding = { verdict: 'false', note: 'A cat on the fence', by: 'Night desk' };
+    await inject(editor.nodeRed, 'answer', { ...finding, webhook });
+    await all.getByText('A cat on the fence').waitFor();
+    const steps = await all.getByRole('list', { name: 'History' }).getByRole('listitem').allInnerTexts();
+    const told = [
+      /received\nfrom .*127\.0\.0\.1$/,
+      /^proven\nsigned · with the current phrase$/,
+      /^stored in the inbox$/,
+      /handed to the flow\nattempt 1/,
+    ];
+    for (const [index, pattern] of told.entries()) assert.match(steps[index] ?? '', pattern);
+    assert.match(steps.slice(4).join('\n'), /settled\nby: to the PLC/);
+    assert.match(steps.slice(4).join('\n'), /judged false alarm\nby: Night desk/);
+  });
+
+  it('says in words how it stands and what there is to do, how often it was delivered of how often it may be, and of which Central Station it is', async () => {
+    await alarm(editor, PATIENT, { cameraName: 'Gate 2' });
+    const { all } = await opened(editor, 'Gate 2');
+    await all.getByText('The flow has it and has not settled it yet').waitFor();
+    await all.getByText('Received by').waitFor();
+    const facts = await all.locator('.rvm-facts').innerText();
+    assert.match(facts, /Deliveries\s+1 of 7/);
+    assert.match(facts, /Received by\s+.*\/remote-monitoring\/patient/);
+    assert.match(facts, /Central Station\s+North \(north\)/);
+  });
+
+  it('copies each of its ids and says which', async () => {
+    const message = await alarm(editor, PATIENT, {
+      cameraName: 'Gate 3',
+      cameraId: 'camera-3',
+      cameraRemoteId: 'remote-3',
+    });
+    const { all } = await opened(editor, 'Gate 3');
+    await all.locator('[data-copies=remoteCamera]').waitFor();
+    const deliveryId = await all.locator('[data-copies=delivery]').locator('..').locator('code').innerText();
+    const ids = {
+      'Alarm id': String((message.payload as { alarmId: unknown }).alarmId),
+      'Message id': String(message.messageId),
+      'Delivery id': deliveryId,
+      'Camera id': 'camera-3',
+      'Remote camera id': 'remote-3',
+    };
+    await editor.page.evaluate(
+      `document.addEventListener('copy', () => (window.rvmCopied = getSelection().toString() || document.activeElement.value))`,
+    );
+    for (const [what, id] of Object.entries(ids)) {
+      await all.getByRole('button', { name: `Copy: ${what}` }).click();
+      await editor.page.locator('#red-ui-notifications', { hasText: `Copied: ${what} ${id}` }).waitFor();
+      assert.equal(await editor.page.evaluate('window.rvmCopied'), id);
+    }
+  });
+
+  it('comes again when somebody wants it while the flow has it, and names who did that', async () => {
+    await alarm(editor, PATIENT, { cameraName: 'Gate 4' });
+    const { all } = await opened(editor, 'Gate 4');
+    await all.getByRole('button', { name: /^Deliver again: .*Gate 4/ }).click();
+    await all.getByText('put back, to come again').waitFor();
+    await all.getByText('attempt 2').waitFor();
+  });
+
+  it('says of a settled one why it is not delivered again', async () => {
+    const { all } = await opened(editor, 'Gate 1');
+    await all.getByText('Deliver again: not for an event that is settled.').waitFor();
+    assert.equal(await all.locator('[data-action=retry]').count(), 0);
+  });
+
+  it('says why it is a dead letter; what can be done stands in its row once', async () => {
+    await alarm(editor, HURRIED, { cameraName: 'Gate 5' });
+    const { row, all } = await opened(editor, 'Gate 5', 'dead');
+    await all.getByText('delivered as often as allowed', { exact: false }).first().waitFor();
+    assert.equal(await row.locator('[data-action=retry]').count(), 1);
+  });
+
+  it('opens by Enter and space, one at a time, and closes by Escape, which leaves the focus on its row', async () => {
+    const first = rowOf(editor, 'events', 'Gate 1').locator('.rvm-opener');
+    const second = rowOf(editor, 'events', 'Gate 2').locator('.rvm-opener');
+    await first.focus();
+    await editor.page.keyboard.press('Enter');
+    await rowOf(editor, 'events', 'Gate 1')
+      .getByRole('region', { name: /Gate 1/ })
+      .waitFor();
+    await second.focus();
+    await editor.page.keyboard.press('Space');
+    await rowOf(editor, 'events', 'Gate 2').locator('.rvm-opened').waitFor();
+    assert.equal(await editor.page.locator('.rvm-opened').count(), 1);
+    assert.equal(await first.getAttribute('aria-expanded'), 'false');
+    await rowOf(editor, 'events', 'Gate 2').locator('[data-copies=alarm]').focus();
+    await editor.page.keyboard.press('Escape');
+    await editor.page.waitForSelector('.rvm-opened', { state: 'detached' });
+    const text = await editor.page.evaluate<string>('document.activeElement.innerText');
+    assert.match(text, /Gate 2/);
+    await editor.page.keyboard.press('Enter');
+  });
+
+  it('opens list events with what lists its alarm, on a tab of its own, once', async () => {
+    const { all } = await opened(editor, 'Gate 1');
+    const button = all.locator('[data-action=list]');
+    await button.click();
+    await editor.page.waitForFunction(
+      `RED.nodes.workspace(RED.workspaces.active()).label.startsWith('Alarm: ')`,
+    );
+    await button.click();
+    const tabs = await editor.page.evaluate<number>(`(() => {
+      let count = 0;
+      RED.nodes.eachWorkspace(({ label }) => { if (label.startsWith('Alarm: ')) count += 1; });
+      return count;
+    })()`);
+    assert.equal(tabs, 1);
+    const invalid = await editor.page.evaluate<string[]>(`(() => {
+      const found = [];
+      RED.nodes.eachNode((node) => { if (node.z === RED.workspaces.active() && node.valid === false) found.push(node.type); });
+      return found;
+    })()`);
+    assert.deepEqual(invalid, []);
+    await editor.page.click('#red-ui-header-button-deploy');
+    await editor.page.waitForSelector('#red-ui-header-button-deploy.disabled');
+    const id = await editor.page.evaluate<string>(`(() => {
+      let found = '';
+      RED.nodes.eachNode((node) => { if (node.type === 'inject' && node.z === RED.workspaces.active()) found = node.id; });
+      return found;
+    })()`);
+    await editor.page.evaluate(`$.ajax({ url: 'inject/${id}', type: 'POST' })`);
+    await editor.page.locator('.red-ui-debug-msg', { hasText: 'array[1]' }).waitFor({ state: 'attached' });
+    await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+  });
+});
+
+let service: VideoService;
+
+async function videoFlow(): Promise<FlowNode[]> {
+  service = await VideoService.start();
+  return service.flow;
+}
+
+describeInEditor(
+  'the picture and the clip of an event that is opened in the sidebar',
+  { flow: videoFlow, end: () => service.sandbox.close() },
+  (editor) => {
+    before(async function () {
+      needs(this, 'ffmpeg');
+      await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+      for (const { id, remoteId, name } of service.online)
+        await alarm(editor, PATH, {
+          cameraId: id,
+          cameraRemoteId: remoteId,
+          cameraName: name,
+          eventStartTime: new Date(Date.now() - AN_HOUR).toISOString().slice(0, -1),
+        });
+      await editor.page.locator('.rvm-events .rvm-opener').nth(1).waitFor();
+    });
+    afterEach(async () => {
+      await editor.page.locator('.rvm-opener[aria-expanded=true]').press('Escape');
+      await eventually(async () => (await service.video()).sessions === 0, 'the end of the RTSP session');
+    });
+
+    const name = (index: 0 | 1): string => service.online[index].name;
+
+    async function plays(): Promise<void> {
+      const shown = `[...document.querySelectorAll('.rvm-opened video')].find((video) => !video.hidden)`;
+      for (const seconds of [0.1, 0.6])
+        await editor.page.waitForFunction(`${shown}?.currentTime > ${seconds} && ${shown}.videoWidth > 0`);
+    }
+
+    it('are as wide as the sidebar, and the clip plays', async () => {
+      const { all } = await opened(editor, name(0));
+      await plays();
+      const picture = all.locator('.rvm-alarm-picture img');
+      await picture.waitFor();
+      const [image, place] = await Promise.all([picture.boundingBox(), all.boundingBox()]);
+      assert.ok(image !== null && place !== null && image.width > place.width - 30);
+      assert.match((await picture.getAttribute('alt')) ?? '', /^Picture of the alarm: /);
+    });
+
+    it('go on, with the focus where it is, while further events come', async () => {
+      const { all } = await opened(editor, name(0));
+      await plays();
+      const { opened: sessions } = await service.video();
+      await all.locator('.rvm-switch').focus();
+      await send(editor, PATH, { cameraName: 'One more' });
+      await editor.page.locator('.rvm-new', { hasText: '1' }).waitFor();
+      assert.equal(
+        await editor.page.evaluate(`document.activeElement.classList.contains('rvm-switch')`),
+        true,
+      );
+      await plays();
+      assert.equal((await service.video()).opened, sessions);
+    });
+
+    it('end when another row opens', async () => {
+      await opened(editor, name(0));
+      await plays();
+      await opened(editor, name(1));
+      await plays();
+      await eventually(async () => (await service.video()).sessions === 1, 'the end of the first session');
+    });
+
+    it('fit a sidebar of 320 pixels, with all that is told of the event', async () => {
+      const { all } = await opened(editor, name(0));
+      await plays();
+      await all.getByText('stored in the inbox').waitFor();
+      const isCut = `(() => {
+        const sidebar = $('.rvm-sidebar').css({ width: '320px' })[0];
+        const isCut = sidebar.scrollWidth > sidebar.clientWidth;
+        $(sidebar).css({ width: '' });
+        return isCut;
+      })()`;
+      assert.equal(await editor.page.evaluate(isCut), false);
+    });
+
+    it('give way to what the camera sees now', async () => {
+      const { all } = await opened(editor, name(0));
+      await plays();
+      await all.locator('.rvm-switch').click();
+      await all.locator('.rvm-live-mark').waitFor();
+    });
+  },
+);

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { loadEditor, speak } from '../support/editor/browser';
+import { describeInEditor } from '../support/editor/in-editor';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import type { FlowNode } from '../support/node-red/node-red';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+
+function flow(): FlowNode[] {
+  const state = (id: string): FlowNode => ({
+    id,
+    type: 'rvm-alarm-state',
+    z: 'tab',
+    key: 'shared',
+    x: 300,
+    y: id === 'first' ? 200 : 300,
+    wires: [[], [], []],
+  });
+  return webhookFlow(
+    { webhook: { x: 300, y: 100 } },
+    { ...state('first') },
+    { ...state('second') },
+    { id: 'proof', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 400, wires: [[], []] },
+    {
+      id: 'unset',
+      type: 'rvm-webhook-in',
+      z: 'tab',
+      station: 'station',
+      path: '${RVM_NOT_SET}',
+      x: 300,
+      y: 500,
+      wires: [[], [], []],
+    },
+  );
+}
+
+describeInEditor('a status with values', { flow }, (editor) => {
+  const shown = (id: string): Promise<string> =>
+    editor.page.evaluate(
+      `document.getElementById(${JSON.stringify(id)})?.__statusLabel__?.textContent ?? ''`,
+    );
+
+  async function shows(id: string, text: RegExp): Promise<string> {
+    await editor.page.waitForFunction(
+      `${String(text)}.test(document.getElementById(${JSON.stringify(id)})?.__statusLabel__?.textContent ?? '')`,
+    );
+    return shown(id);
+  }
+
+  async function alarm(): Promise<void> {
+    const response = await post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), PHRASE);
+    assert.equal(response.status, 200);
+  }
+
+  before(async function () {
+    if (editor.page === undefined) return;
+    const session = await editor.page.context().newCDPSession(editor.page);
+    // Fourteen hours ahead of UTC: nobody who runs this test is there.
+    await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Pacific/Kiritimati' });
+    await speak(editor.page, 'de-DE');
+    await loadEditor(editor.page, editor.nodeRed);
+  });
+
+  it('that was there before the editor is in the language of the person', async () => {
+    await shows('unset', /^RVM_NOT_SET nicht gesetzt$/);
+  });
+
+  it('that is made of several texts is so in each of them', async () => {
+    await shows('first', /^scharf, von 2 Nodes geteilt$/);
+  });
+
+  it('that comes while the editor is open is so as well, with the clock of the person', async () => {
+    await alarm();
+    const text = await shows('webhook', /^zuletzt \d\d:\d\d:\d\d$/);
+    const hour = Number(/\d\d/.exec(text)?.[0]);
+    const there = new Date().toLocaleTimeString('en-GB', { timeZone: 'Pacific/Kiritimati', hour: '2-digit' });
+    assert.ok([Number(there), (Number(there) + 23) % 24].includes(hour), `${text}, and it is ${there} there`);
+  });
+
+  it('is so after the editor was loaded once more', async () => {
+    await loadEditor(editor.page, editor.nodeRed);
+    await shows('webhook', /^zuletzt \d\d:\d\d:\d\d$/);
+  });
+
+  it('gives way to one without', async () => {
+    await shows('unset', /nicht gesetzt$/);
+    const flows = flow().map((node) => (node.id === 'unset' ? { ...node, path: PATH } : node));
+    await editor.nodeRed.deploy(flows, 'nodes');
+    await shows('unset', /^Pfad belegt$/);
+  });
+
+  it('is a plain text in the language of Node-RED to a flow, and nothing else', async () => {
+    const from = editor.nodeRed.seen.length;
+    await alarm();
+    const last = (): string | undefined =>
+      editor.nodeRed.statuses('webhook', from).find((text) => /^last \d\d:\d\d:\d\d$/.test(text));
+    await editor.nodeRed.until(() => last() !== undefined, 'the status');
+    const told = editor.nodeRed.at('status', from).map(({ status }) => Object.keys(status as object).sort());
+    assert.deepEqual(told[0], ['fill', 'shape', 'source', 'text']);
+  });
+});
