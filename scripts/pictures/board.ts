@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core';
-import { boardIsFull, inDark, openBoard } from '../../test/support/editor/alarm-board';
+import { inDark, lineOf, openBoard, pictureIs } from '../../test/support/editor/alarm-board';
 import { example, packagesFor } from '../../test/support/examples/examples';
 import type { FlowNode, NodeRed } from '../../test/support/node-red/node-red';
 import { DAYLIGHT } from './daylight';
 import { TOLERANCE } from './picture-folder';
+import { SCALE } from './frame';
 import { FENCE, raiseAlarm, type SandboxAlarm } from './sandbox-alarm';
 import type { Shoot } from './studio';
 import { THEMES, type Theme } from './theme';
@@ -26,8 +27,7 @@ function boardIn(theme: Theme): Shoot {
     take: async (nodeRed, studio) => {
       const flow = withoutAlarms(example('10'));
       await nodeRed.deploy(theme === 'dark' ? inDark(flow) : flow);
-      await raiseAlarm(nodeRed, ALARMS[0]);
-      const page = await openBoard(studio.browser, nodeRed);
+      const page = await openBoard(studio.browser, nodeRed, { operator: 'Anna', scale: SCALE });
       await page.addInitScript(DAYLIGHT);
       await page.reload();
       await fill(page, nodeRed);
@@ -42,11 +42,21 @@ function withoutAlarms(flow: readonly FlowNode[]): FlowNode[] {
   return flow.map((node) => (node.type === 'rvm-cloud' ? { ...node, sandboxEvents: 0 } : node));
 }
 
+/** Of three alarms one is claimed, and one is shown with what was said of it. */
 async function fill(page: Page, nodeRed: NodeRed): Promise<void> {
-  for (const [index, { camera }] of ALARMS.entries()) {
-    if (index > 0) await raiseAlarm(nodeRed, ALARMS[index]);
-    await page.locator('.rvm-board tbody tr', { hasText: camera }).waitFor();
+  for (const alarm of ALARMS) {
+    await raiseAlarm(nodeRed, alarm);
+    await lineOf(page, alarm.eventName).waitFor();
   }
-  await page.locator('.rvm-picture', { hasText: FENCE.camera }).locator('img').waitFor();
-  await boardIsFull(page, ALARMS.length);
+  await lineOf(page, ALARMS[1]?.eventName ?? '').click();
+  await page.keyboard.press('a');
+  await lineOf(page, FENCE.eventName).click();
+  await pictureIs(page, FENCE.eventName);
+  await page.locator('.rvm-media iframe').waitFor();
+  await page.keyboard.press('c');
+  await page.keyboard.type('The guard is on the way');
+  await page.keyboard.press('Enter');
+  await page.locator('.rvm-trail li').waitFor();
+  await page.keyboard.press('Escape');
+  await page.mouse.move(0, 0);
 }

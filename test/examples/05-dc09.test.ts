@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { dc09Crc, Dc09Receiver, readDc09 } from '../support/examples/dc09-receiver';
-import { eventOf, ExampleRun, webhookOf } from '../support/examples/example-run';
+import { dc09Crc, readDc09 } from '../support/examples/dc09-receiver';
+import { Dc09Run, ZONES } from '../support/examples/dc09-run';
+import { eventOf, webhookOf } from '../support/examples/example-run';
 import { eventually } from '../support/time/patience';
 
 type Message = Record<string, unknown>;
@@ -28,122 +29,143 @@ describe('the DC-09 receiver of the tests', () => {
 });
 
 describe('example 05, alarm to a receiver as SIA DC-09', () => {
-  let run: ExampleRun;
-  let receiver: Dc09Receiver;
+  let dc09: Dc09Run;
 
-  async function start(constants: Record<string, string> = {}): Promise<void> {
-    receiver = new Dc09Receiver();
-    await receiver.start();
-    run = await ExampleRun.start('05', {
-      beside: {
-        'rvm-example-05-new': 'came',
-        'rvm-example-05-nothing': 'settled at once',
-        'rvm-example-05-done': 'acknowledged',
-        'rvm-example-05-refused': 'refused',
-        'rvm-example-05-down': 'down',
-      },
-      changes: {
-        'rvm-example-05-receiver': { port: String(receiver.port) },
-        'rvm-example-05-webhook': { redeliverAfter: 3 },
-      },
-      constants: { 'rvm-example-05-frame': constants },
-    });
-  }
-
-  before(() => start());
+  before(async () => {
+    dc09 = await Dc09Run.start({ table: { zones: { default: 0, ...ZONES } } });
+  });
 
   beforeEach(() => {
-    receiver.manner = 'ACK';
-    receiver.frames.length = 0;
+    dc09.receiver.manner = 'ACK';
+    dc09.receiver.frames.length = 0;
   });
 
-  after(async () => {
-    await run.stop();
-    await receiver.stop();
-  });
-
-  afterEach(() => assert.deepEqual(receiver.faults, []));
-
-  const at = (probe: string, messageId: string): Message[] =>
-    run.nodeRed.at(probe).filter((msg) => webhookOf(msg).messageId === messageId);
-
-  async function acknowledged(messageId: string): Promise<Message> {
-    return run.nodeRed.message('acknowledged', (msg) => webhookOf(msg).messageId === messageId);
-  }
-
-  const numberOf = (msg: Message): string =>
-    String(((Number(webhookOf(msg).sequence) - 1) % 9999) + 1).padStart(4, '0');
+  after(() => dc09?.stop());
 
   it('sends one frame of a new alarm, and settles it by the ACK', async () => {
     const before = Date.now();
-    const { messageId } = await run.raise();
-    const msg = await acknowledged(messageId);
-    assert.equal(receiver.frames.length, 1);
-    const { time, ...frame } = receiver.frames[0] ?? assert.fail('no frame');
-    assert.deepEqual(frame, {
-      kind: 'ADM-CID',
-      sequence: numberOf(msg),
-      line: 'L0',
-      account: '1234',
-      data: '#1234|1130 01 000',
-    });
+    const { messageId } = await dc09.run.raise({ camera: 'SANDBOX Gate 1' });
+    await dc09.acknowledged(messageId);
+    assert.equal(dc09.receiver.reports.length, 1);
+    const { time, sequence, ...frame } = dc09.receiver.reports[0] ?? assert.fail('no frame');
+    assert.deepEqual(frame, { kind: 'ADM-CID', line: 'L0', account: '1234', data: '#1234|1130 01 001' });
+    assert.match(sequence, /^(?!0000)\d{4}$/);
     // In whole seconds.
     assert.ok(Number(time) > before - 1000 && Number(time) <= Date.now(), String(time));
-    assert.equal(at('came', messageId).length, 1, 'it does not come again');
   });
 
   it('sends no frame of the message that tells of the end', async () => {
-    const { alarmId } = await run.raise({ seconds: 1 });
+    const { alarmId } = await dc09.run.raise({ seconds: 1 });
     const isItsEnd = (msg: Message): boolean =>
       eventOf(msg).alarmId === alarmId && webhookOf(msg).phase === 'end';
-    await run.nodeRed.message('settled at once', isItsEnd);
-    assert.equal(receiver.frames.length, 1);
+    await dc09.run.nodeRed.message('settled at once', isItsEnd);
+    assert.equal(dc09.receiver.reports.length, 1);
   });
 
   for (const manner of ['NAK', 'DUH', 'another sequence number', 'wrong CRC', 'silent'] as const) {
-    it(`an answer "${manner}" does not settle: the alarm comes again with the same sequence number`, async () => {
-      receiver.manner = manner;
-      const { messageId } = await run.raise();
-      await eventually(() => receiver.frames.length > 0, 'the first frame');
-      if (manner !== 'silent')
-        await run.nodeRed.until(() => at('refused', messageId).length > 0, 'the refusal');
-      assert.equal(at('acknowledged', messageId).length, 0);
-      receiver.manner = 'ACK';
-      const msg = await acknowledged(messageId);
-      assert.ok(Number(webhookOf(msg).attempt) > 1);
-      assert.ok(receiver.frames.length > 1);
-      assert.deepEqual([...new Set(receiver.frames.map(({ sequence }) => sequence))], [numberOf(msg)]);
+    it(`an answer "${manner}" does not settle: the frame is sent again with its sequence number`, async () => {
+      dc09.receiver.manner = manner;
+      const { messageId } = await dc09.run.raise();
+      await eventually(() => dc09.receiver.reports.length > 1, 'the second frame');
+      assert.equal(dc09.at('refused', messageId).length, 1, 'told once');
+      assert.equal(dc09.at('acknowledged', messageId).length, 0);
+      dc09.receiver.manner = 'ACK';
+      await dc09.acknowledged(messageId);
+      assert.equal(new Set(dc09.receiver.reports.map(({ sequence }) => sequence)).size, 1);
     });
   }
 
-  it('keeps an alarm while the receiver is away', async () => {
-    const { port } = receiver;
-    await receiver.stop();
-    const { messageId } = await run.raise();
-    await run.nodeRed.until(() => at('down', messageId).length > 0, 'the failure');
-    receiver = new Dc09Receiver();
-    await receiver.start(port);
-    await acknowledged(messageId);
-    assert.equal(receiver.frames.length, 1);
+  it('gives each report a sequence number of its own', async () => {
+    for (const camera of ['SANDBOX Gate 1', 'SANDBOX Yard 1'])
+      await dc09.acknowledged((await dc09.run.raise({ camera })).messageId);
+    const [first, second] = dc09.receiver.reports.map(({ sequence }) => Number(sequence));
+    assert.equal(second, (first ?? assert.fail()) + 1);
   });
 
-  it('speaks SIA-DCS, with account and zone by site and camera, and clean names', async () => {
-    const other = await run.raise();
-    const { locationName, cameraName } = eventOf(await acknowledged(other.messageId));
-    await run.stop();
-    await receiver.stop();
-    await start({
-      FORMAT: "'SIA-DCS'",
-      LINE: "'R1L0'",
-      ACCOUNTS: `new Map([[${JSON.stringify(locationName)}, '5678']])`,
-      ZONES: `new Map([[${JSON.stringify(cameraName)}, 7]])`,
-    });
-    const { messageId } = await run.raise({ camera: String(cameraName) });
-    await acknowledged(messageId);
-    const { kind, line, account, data } = receiver.frames[0] ?? assert.fail();
-    assert.deepEqual(
-      { kind, line, account, data },
-      { kind: 'SIA-DCS', line: 'R1L0', account: '5678', data: `#5678|Nri1/BA007^${String(cameraName)}^` },
-    );
+  it('keeps an alarm while the receiver is away', async () => {
+    const back = await dc09.away();
+    const { messageId } = await dc09.run.raise();
+    await dc09.run.nodeRed.until(() => dc09.at('refused', messageId).length > 0, 'the failure');
+    await back();
+    await dc09.acknowledged(messageId);
+    assert.equal(dc09.receiver.reports.length, 1);
   });
+
+  it('takes the time of a receiver whose clock differs', async () => {
+    dc09.receiver.clockAhead = 7_200_000;
+    try {
+      const { messageId } = await dc09.run.raise();
+      await dc09.acknowledged(messageId);
+      const { time } = dc09.receiver.reports.at(-1) ?? assert.fail();
+      assert.ok(Math.abs(Number(time) - Date.now() - 7_200_000) < 60_000, String(time));
+    } finally {
+      dc09.receiver.clockAhead = 0;
+    }
+  });
+
+  it('reports an alarm that came while the receiver was away and Node-RED was killed', async () => {
+    const killed = await Dc09Run.start({ open: true, table: { zones: ZONES } });
+    try {
+      const back = await killed.away();
+      const { messageId } = await killed.run.raise({ camera: 'SANDBOX Entrance 1' });
+      const isRefused = (): boolean => killed.at('refused', messageId).length > 0;
+      await killed.run.nodeRed.until(isRefused, 'the failure');
+      await killed.run.restart('SIGKILL');
+      await back();
+      await killed.acknowledged(messageId);
+      const reported = killed.receiver.reports.map(({ data }) => data);
+      assert.deepEqual(reported, ['#1234|1130 01 007']);
+    } finally {
+      await killed.stop();
+    }
+  });
+
+  it('says so where the table cannot be read, and the alarm stays open', async () => {
+    const broken = await Dc09Run.start({ table: { codes: {} } });
+    try {
+      await broken.run.raise();
+      await broken.run.nodeRed.message('table not read');
+      assert.equal(broken.run.nodeRed.at('acknowledged').length, 0);
+    } finally {
+      await broken.stop();
+    }
+  });
+});
+
+describe('example 05, what its table says', () => {
+  const codes = {
+    default: { cid: 130, alarm: 'BA', restore: 'BR' },
+    Smoke: { cid: 111, alarm: 'FA', restore: 'FR' },
+  };
+  const SITES = { 'SANDBOX Harbour Depot': '5678', 'SANDBOX Solar Park East': '5679' };
+  const table = {
+    line: 'R1L0',
+    accounts: { default: '1234', ...SITES },
+    zones: { default: 0, ...ZONES },
+    codes,
+  };
+
+  for (const [format, reports] of Object.entries({
+    'ADM-CID': ['5678#5678|1111 01 001', '5679#5679|1130 01 002', '1234#1234|1130 01 003'],
+    'SIA-DCS': [
+      '5678#5678|Nri1/FA001^SANDBOX Gate 1^',
+      '5679#5679|Nri1/BA002^SANDBOX Yard 1^',
+      '1234#1234|Nri1/BA003^SANDBOX Loading Bay 1^',
+    ],
+  })) {
+    it(`is the account by site, the zone by camera and the code by rule of ${format}, or the default`, async () => {
+      const dc09 = await Dc09Run.start({ table: { ...table, format } });
+      try {
+        await dc09.run.raise({ camera: 'SANDBOX Gate 1', eventName: 'Smoke' });
+        await dc09.run.raise({ camera: 'SANDBOX Yard 1', eventName: 'Rule that nobody entered' });
+        await dc09.run.raise({ camera: 'SANDBOX Loading Bay 1', eventName: 'constructor' });
+        await eventually(() => dc09.receiver.reports.length === 3, 'three reports');
+        const seen = dc09.receiver.reports.map(({ account, data }) => account + data);
+        assert.deepEqual(new Set(seen), new Set(reports));
+        for (const { kind, line } of dc09.receiver.reports) assert.deepEqual([kind, line], [format, 'R1L0']);
+      } finally {
+        await dc09.stop();
+      }
+    });
+  }
 });

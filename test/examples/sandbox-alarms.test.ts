@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { ExampleRun } from '../support/examples/example-run';
+import { isRaiser, SandboxOfExample, withChanges } from '../support/examples/example-sandbox';
+import { slowIt } from '../support/suite/lanes';
 import { example, EXAMPLES } from '../support/examples/examples';
 import { letSandboxOut, trialButton } from '../support/examples/trial';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
@@ -12,7 +14,7 @@ import { eventually } from '../support/time/patience';
 const REACHING_OUT: Record<string, readonly string[]> = {
   '03': ['plc'],
   '04': ['plc'],
-  '05': ['receiver'],
+  '05': ['new'],
   '06': ['out-state', 'out-last'],
   '07': ['mail', 'picture', 'clip'],
   '08': ['alarm', 'ptz'],
@@ -154,4 +156,29 @@ describe('alarms of the sandbox and the examples that reach out', () => {
     await deploy();
     await isHeldBack();
   });
+});
+
+describe('the button of an example whose sandbox raises an alarm a minute', () => {
+  const SELDOM = EXAMPLES.filter((name) => example(name).some(isRaiser)).map((name) => name.slice(0, 2));
+
+  it('is in each of them, and in those alone', () => {
+    const raisingSeldom = DIGITS.filter((digits) => example(digits).some((node) => node.sandboxEvents === 1));
+    assert.deepEqual(SELDOM, raisingSeldom);
+  });
+
+  for (const digits of SELDOM)
+    slowIt(`raises one at once in ${digits}`, async () => {
+      const id = (name: string): string => `rvm-example-${digits}-${name}`;
+      const run = await ExampleRun.start(digits, {
+        beside: { [id('gate')]: 'came' },
+        changes: { [id('raise')]: {} },
+        closed: true,
+      });
+      try {
+        await run.press(id('trial'));
+        await run.nodeRed.message('came', ({ webhook }) => webhook !== undefined);
+      } finally {
+        await run.stop();
+      }
+    });
 });

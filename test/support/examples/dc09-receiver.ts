@@ -58,12 +58,21 @@ export class Dc09Receiver {
   /** What came and was no frame. */
   readonly faults: string[] = [];
   manner: Manner = 'ACK';
+  /** Accounts that it does not know: it answers DUH. */
+  readonly unknownAccounts = new Set<string>();
+  /** Milliseconds by which its clock is ahead. It says NAK to a frame whose time differs from its own by more than a minute. */
+  clockAhead = 0;
   readonly #server = net.createServer((socket) => this.#serve(socket));
   readonly #sockets = new Set<net.Socket>();
 
   async start(port = 0): Promise<void> {
     this.#server.listen(port, '127.0.0.1');
     await once(this.#server, 'listening');
+  }
+
+  /** What is no NULL message. */
+  get reports(): Dc09Frame[] {
+    return this.frames.filter(({ kind }) => kind !== 'NULL');
   }
 
   get port(): number {
@@ -101,9 +110,12 @@ export class Dc09Receiver {
     }
   }
 
-  #answerTo({ sequence, line, account }: Dc09Frame): string {
+  #answerTo({ sequence, line, account, time }: Dc09Frame): string {
     const echo = (kind: string, number: string): string => frameOf(`"${kind}"${number}${line}#${account}[]`);
-    if (this.manner === 'NAK') return frameOf(`"NAK"0000R0L0A0[]_${stampOf(new Date())}`);
+    const now = Date.now() + this.clockAhead;
+    const isOff = time !== null && Math.abs(now - Number(time)) > 60_000;
+    if (this.manner === 'NAK' || isOff) return frameOf(`"NAK"0000R0L0A0[]_${stampOf(new Date(now))}`);
+    if (this.unknownAccounts.has(account)) return echo('DUH', sequence);
     if (this.manner === 'another sequence number')
       return echo('ACK', String((Number(sequence) % 9999) + 1).padStart(4, '0'));
     if (this.manner === 'wrong CRC') return echo('ACK', sequence).replace(/^\n.{4}/s, '\n0000');

@@ -91,11 +91,13 @@ function changedFlow(
   { beside, changes = {}, constants = {} }: Pick<RunOptions, 'beside' | 'changes' | 'constants'>,
 ): FlowNode[] {
   const own = example(digits, beside);
-  const functions = Object.entries(constants).map(([id, values]) => {
-    const node = own.find((each) => each.id === id) ?? assert.fail(`the example has no ${id}`);
-    return [id, withConstants(node, values)] as const;
-  });
-  const nodes = withChanges(withChanges(own, Object.fromEntries(functions)), changes);
+  for (const id of Object.keys(constants))
+    assert.ok(
+      own.some((node) => node.id === id),
+      `the example has no ${id}`,
+    );
+  const functions = own.map((node) => withConstants(node, constants[node.id] ?? {}));
+  const nodes = withChanges(functions, changes);
   const z = nodes.find(({ type }) => type === 'tab')?.id ?? '';
   const watch = { id: 'watch-status', type: 'status', z, scope: null, x: 0, y: 0, wires: [['status']] };
   return [...nodes, watch, probe('status', z)];

@@ -24,8 +24,8 @@ export interface RaisedAlarm {
 }
 
 /**
- * Flow nodes with other properties, by id, and a sandbox that raises no alarm by itself. Properties of the tab, such as `env`,
- * are changed the same way.
+ * Flow nodes with other properties, by id, and a sandbox that raises no alarm by itself, nor by the button of a trial. Properties of
+ * the tab, such as `env`, are changed the same way.
  */
 export function withChanges(
   nodes: readonly FlowNode[],
@@ -33,11 +33,17 @@ export function withChanges(
 ): FlowNode[] {
   const unknown = Object.keys(changes).filter((id) => !nodes.some((node) => node.id === id));
   assert.deepEqual(unknown, [], 'the example has these nodes');
-  return nodes.map((node) => ({
+  const standing = nodes.filter((node) => !isRaiser(node) || changes[node.id] !== undefined);
+  return standing.map((node) => ({
     ...node,
     ...(node.type === 'rvm-cloud' && { sandboxEvents: 0 }),
     ...changes[node.id],
   }));
+}
+
+/** The node by which the button of a trial raises an alarm of the sandbox at once. */
+export function isRaiser({ id }: FlowNode): boolean {
+  return id.endsWith('-raise');
 }
 
 /** Environment variables of a flow, as the property `env` of its tab holds them. */

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board-flow';
+import { packagesFor } from '../../support/examples/examples';
+import { inboxesOpen } from '../../support/node-red/inboxes-open';
+import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
+import { eventually } from '../../support/time/patience';
+
+const SECONDS = 3;
+const OPERATOR = 'rvm-example-10-operator';
+
+/** The board, whose operators act by `hand` as a browser does. */
+function flow(): FlowNode[] {
+  const hand = entrance('hand', OPERATOR).map((node) => ({ ...node, z: 'rvm-example-10-tab' }));
+  return [...boardFlow({ escalateAfter: SECONDS / 60 }), ...hand];
+}
+
+describe('example 10, an alarm that nobody takes', () => {
+  let nodeRed: NodeRed;
+
+  const texts = (): string[] =>
+    nodeRed.at('escalation').map(({ payload }) => (payload as { text: string }).text);
+  const escalatedOf = (rule: string): string[] => texts().filter((text) => text.includes(`: ${rule},`));
+
+  async function raise(eventRuleName: string): Promise<void> {
+    await postAlarm(nodeRed, { eventRuleName, alarmId: `alarm of ${eventRuleName}` });
+    await trailWhen(nodeRed, eventRuleName, ([row]) => row?.state === 'leased');
+  }
+
+  /** Until the board has the alarm, what is sent of it is dropped. */
+  async function act(rule: string, sent: Record<string, unknown>): Promise<void> {
+    await eventually(
+      async () => {
+        await inject(nodeRed, 'hand', { key: `example-10 alarm of ${rule}`, by: 'Anna', ...sent });
+        const row = (await trailOf(nodeRed)).find((each) => each.rule === rule);
+        return row !== undefined && saidOf(row).some(([by]) => by === 'Anna');
+      },
+      `a hand at ${rule}`,
+      100,
+    );
+  }
+
+  before(async () => {
+    nodeRed = await NodeRed.start({ palette: packagesFor('10') });
+    await nodeRed.deploy(flow());
+    await inboxesOpen(nodeRed);
+  });
+
+  after(() => nodeRed?.stopAndRemove());
+
+  it('leaves by the wire of the pager once, with one line of text, and stands in the audit trail', async () => {
+    await raise('Forgotten');
+    await nodeRed.message('escalation');
+    assert.match(texts()[0] ?? '', /^Nobody has taken it for 0 min: Forgotten, Gate 1, Harbour Depot$/);
+    const trail = await trailWhen(
+      nodeRed,
+      'Forgotten',
+      ([row]) => row !== undefined && saidOf(row).length > 0,
+    );
+    assert.deepEqual(saidOf(trail), [['alarm board', 'escalated']]);
+  });
+
+  it('does not where somebody has claimed it, and does where it was released and left', async () => {
+    await raise('Claimed');
+    await act('Claimed', { topic: 'claim', from: '' });
+    await raise('Released');
+    await act('Released', { topic: 'claim', from: '' });
+    await inject(nodeRed, 'hand', { key: 'example-10 alarm of Released', by: 'Anna', topic: 'release' });
+    await nodeRed.message('escalation', ({ payload }) =>
+      (payload as { text: string }).text.includes('Released'),
+    );
+    assert.deepEqual(escalatedOf('Claimed'), []);
+  });
+
+  it('does not again, whatever comes, nor after a kill', async () => {
+    const { userDir, port } = nodeRed;
+    assert.equal(escalatedOf('Forgotten').length, 1);
+    await trailWhen(nodeRed, 'Released', ([row]) =>
+      row === undefined ? false : saidOf(row).some(([, said]) => said === 'escalated'),
+    );
+    await nodeRed.stop('SIGKILL');
+    nodeRed = await NodeRed.start({ userDir, port, palette: packagesFor('10') });
+    // One that is younger escalates: the others would have before it.
+    await raise('Later');
+    await nodeRed.message('escalation');
+    assert.deepEqual(
+      texts().map((text) => text.split(': ')[1]?.split(',')[0]),
+      ['Later'],
+    );
+  });
+});

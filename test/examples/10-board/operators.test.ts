@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
+import { openBrowser } from '../../support/editor/browser';
+import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board-flow';
+import { packagesFor } from '../../support/examples/examples';
+import { inboxesOpen } from '../../support/node-red/inboxes-open';
+import { NodeRed } from '../../support/node-red/node-red';
+import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
+import { needs } from '../../support/suite/programs';
+
+/** What a browser can send that no button of the board sends. */
+const STRANGE: readonly unknown[] = [
+  { topic: 'judge', key: '<b>', by: 'Eve', verdict: 'real' },
+  { topic: 'claim', key: {}, by: 'Eve' },
+  { topic: 'comment', by: ['Eve'], note: {} },
+  { topic: 'perhaps' },
+  {},
+];
+
+for (const version of NODE_RED_VERSIONS)
+  describe(`example 10, two operators at one board, on Node-RED ${version}`, () => {
+    const errors: string[] = [];
+    let browser: Browser;
+    let nodeRed: NodeRed;
+    let anna: Page;
+    let ben: Page;
+
+    const both = (): Page[] => [anna, ben];
+    const see = (text: string, state: string): Promise<unknown> =>
+      Promise.all(both().map((page) => lineOf(page, text).getByText(state).waitFor()));
+    const button = (page: Page, name: RegExp): ReturnType<Page['locator']> =>
+      page.locator('.rvm-acts').getByRole('button', { name });
+
+    async function open(): Promise<void> {
+      anna = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });
+      ben = await openBoard(browser, nodeRed, { errors, operator: 'Ben' });
+    }
+
+    before(async function () {
+      needs(this, 'chromium');
+      const started = NodeRed.start({ palette: packagesFor('10'), version });
+      [browser, nodeRed] = await Promise.all([openBrowser(), started]);
+      await nodeRed.deploy(boardFlow());
+      await inboxesOpen(nodeRed);
+      await open();
+      for (const eventRuleName of ['Fence', 'Gate', 'Yard', 'Dock']) {
+        const alarmId = `alarm of ${eventRuleName}`;
+        await postAlarm(nodeRed, { eventRuleName, alarmId });
+        await Promise.all(both().map((page) => lineOf(page, eventRuleName).waitFor()));
+      }
+    });
+
+    after(async () => {
+      await browser?.close();
+      await nodeRed?.stopAndRemove();
+    });
+
+    it('asks who it is before anything is done', async () => {
+      const nobody = await openBoard(browser, nodeRed, { errors });
+      await choose(nobody, 'Fence');
+      await button(nobody, /^claim/).click();
+      await nobody.getByText('Write your name first.').waitFor();
+      assert.equal(await nobody.evaluate('document.activeElement.placeholder'), 'your name');
+      await nobody.close();
+    });
+
+    it('leaves each operator the own choice', async () => {
+      await choose(anna, 'Fence');
+      await choose(ben, 'Gate');
+      assert.equal(await anna.locator('.rvm-alarm h2').innerText(), 'Fence');
+    });
+
+    it('shows at once to both who has claimed an alarm', async () => {
+      await button(anna, /^claim/).click();
+      await see('Fence', 'claimed by Anna');
+    });
+
+    it('says to the second of two who claim at the same moment that the first has it', async () => {
+      await Promise.all(both().map((page) => choose(page, 'Gate')));
+      await Promise.all(both().map((page) => button(page, /^claim/).click()));
+      await see('Gate', 'claimed by');
+      const winner = (await lineOf(anna, 'Gate').innerText()).includes('claimed by Anna') ? anna : ben;
+      const [loser, name] = winner === anna ? [ben, 'Anna'] : [anna, 'Ben'];
+      await loser.getByText(`Already claimed by ${name}.`).waitFor();
+      await button(loser, new RegExp(`^take over from ${name}`)).waitFor();
+      assert.equal(await winner.getByText('Already claimed').count(), 0);
+    });
+
+    it('shows a comment to both', async () => {
+      await choose(ben, 'Fence');
+      await ben.getByPlaceholder('comment').fill('Guard is on the way');
+      await button(ben, /^send/).click();
+      await choose(anna, 'Fence');
+      await anna.locator('.rvm-trail', { hasText: 'Ben Guard is on the way' }).waitFor();
+    });
+
+    it('takes a verdict back for ten seconds', async () => {
+      await choose(anna, 'Yard');
+      await button(anna, /^real/).click();
+      await see('Yard', 'real, Anna');
+      await button(anna, /^undo/).click();
+      await see('Yard', 'new');
+      const trail = await trailWhen(nodeRed, 'Yard', ([row]) => row !== undefined && saidOf(row).length > 0);
+      assert.deepEqual(saidOf(trail), [['Anna', 'took back: real']]);
+    });
+
+    it('says to the second who judges that it is judged already, and by whom', async () => {
+      await Promise.all(both().map((page) => choose(page, 'Fence')));
+      await anna.getByPlaceholder('comment').fill('A cat');
+      await Promise.all([button(anna, /^false alarm/).click(), button(ben, /^real/).click()]);
+      const text = await Promise.any(
+        both().map((page) => page.locator('.rvm-told', { hasText: 'Already' }).innerText()),
+      );
+      assert.match(text, /^Already (real|a false alarm), by (Anna|Ben)\.$/);
+    });
+
+    it('settles what was judged, once, and the line stays until nobody is in the list', async () => {
+      const trail = await trailWhen(nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      assert.equal(trail.attempts, 1);
+      assert.equal(saidOf(trail).filter(([, said]) => /^(real|false)/.test(said ?? '')).length, 1);
+      await Promise.all(
+        both().map(async (page) => {
+          await page.keyboard.press('Escape');
+          await lineOf(page, 'Fence').waitFor({ state: 'hidden' });
+        }),
+      );
+    });
+
+    it('keeps claim, comment and verdict with who did it and when in the audit trail', async () => {
+      const trail = await trailWhen(nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+      assert.deepEqual(saidOf(trail).slice(0, 2), [
+        ['Anna', 'claimed'],
+        ['Ben', 'Guard is on the way'],
+      ]);
+      assert.match(saidOf(trail)[2]?.join(' ') ?? '', /^(Anna false A cat|Ben real)$/);
+      assert.equal(trail.history.find(({ step }) => step === 'settled')?.by, 'settle: verdict');
+      for (const { time } of trail.history) assert.ok(Date.parse(time) > 0);
+    });
+
+    it('settles the end of an alarm that was judged, without a line for it', async () => {
+      const eventEndTime = new Date().toISOString();
+      await postAlarm(nodeRed, { eventRuleName: 'Fence', alarmId: 'alarm of Fence', eventEndTime });
+      await trailWhen(
+        nodeRed,
+        'Fence',
+        (rows) => rows.length === 2 && rows.every(({ state }) => state === 'delivered'),
+      );
+      assert.equal(await lineOf(anna, 'Fence').count(), 0);
+    });
+
+    it('settles an end that came before the verdict together with its alarm', async () => {
+      const eventEndTime = new Date().toISOString();
+      await postAlarm(nodeRed, { eventRuleName: 'Dock', alarmId: 'alarm of Dock', eventEndTime });
+      await lineOf(anna, 'Dock').getByText('ended').waitFor();
+      await choose(anna, 'Dock');
+      await button(anna, /^false alarm/).click();
+      await trailWhen(
+        nodeRed,
+        'Dock',
+        (rows) => rows.length === 2 && rows.every(({ state }) => state === 'delivered'),
+      );
+    });
+
+    it('drops what a browser sends that no button sends', async () => {
+      const before = JSON.stringify(await trailOf(nodeRed));
+      for (const sent of STRANGE)
+        await anna.evaluate(`(() => {
+          const { $socket } = document.querySelector('#app').__vue_app__._context.provides;
+          $socket.emit('widget-send', 'rvm-example-10-alarms', ${JSON.stringify(sent)});
+        })()`);
+      await choose(anna, 'Yard');
+      await anna.getByPlaceholder('comment').fill('after it');
+      await button(anna, /^send/).click();
+      const trail = await trailWhen(nodeRed, 'Yard', ([row]) => row !== undefined && saidOf(row).length > 1);
+      assert.deepEqual(saidOf(trail).at(-1), ['Anna', 'after it']);
+      assert.doesNotMatch(JSON.stringify(await trailOf(nodeRed)), /Eve/);
+      assert.ok(before.length > 0);
+      assert.doesNotMatch(nodeRed.log, /\[error\]/);
+    });
+
+    it('comes back with alarms, claims and comments after a kill, and with a verdict not yet settled taken back', async () => {
+      await choose(ben, 'Yard');
+      await button(ben, /^real/).click();
+      await see('Yard', 'real, Ben');
+      const { userDir, port } = nodeRed;
+      await nodeRed.stop('SIGKILL');
+      nodeRed = await NodeRed.start({ userDir, port, palette: packagesFor('10'), version });
+      await Promise.all(both().map((page) => page.close()));
+      await open();
+      await see('Gate', 'claimed by');
+      await see('Yard', 'new');
+      await choose(anna, 'Yard');
+      await anna.locator('.rvm-trail', { hasText: 'Anna after it' }).waitFor();
+      assert.equal(await anna.locator('.rvm-list li').count(), 2);
+      await button(anna, /^false alarm/).click();
+      const trail = await trailWhen(nodeRed, 'Yard', ([row]) => row?.state === 'delivered');
+      assert.deepEqual(saidOf(trail).at(-1), ['Anna', 'false']);
+    });
+
+    it('runs without an error in the browser', () => {
+      assert.deepEqual(errors, []);
+    });
+  });

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { choose, letIn, lineOf, openBoard } from '../../support/editor/alarm-board';
+import { openBrowser } from '../../support/editor/browser';
+import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
+import { SandboxOfExample, withChanges } from '../../support/examples/example-sandbox';
+import { packagesFor } from '../../support/examples/examples';
+import type { FlowNode } from '../../support/node-red/node-red';
+import { NodeRed } from '../../support/node-red/node-red';
+import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
+import { needs } from '../../support/suite/programs';
+import { PATIENCE } from '../../support/time/patience';
+
+const MARKUP = '<img src=x onerror="window.hacked = true">';
+
+/** The example, which asks for cameras and counts each second. */
+function flow(): FlowNode[] {
+  return withChanges(boardFlow({ undoSeconds: 1 }), {
+    'rvm-example-10-devices-tick': { repeat: '1' },
+    'rvm-example-10-statistics-tick': { repeat: '1' },
+  });
+}
+
+for (const version of NODE_RED_VERSIONS)
+  describe(`example 10, site plan and statistics, on Node-RED ${version}`, () => {
+    const errors: string[] = [];
+    let browser: Browser;
+    let nodeRed: NodeRed;
+    let sandbox: SandboxOfExample;
+    let board: Page;
+    let page: Page;
+
+    /** A camera on the plan. */
+    const camera = (name: string, state = ''): Locator =>
+      page.locator(`.rvm-camera${state && `.rvm-${state}`}`, { hasText: name });
+    const beside = (text: RegExp): Locator => page.locator('.rvm-beside li', { hasText: text });
+
+    async function openPlan(reducedMotion: 'reduce' | 'no-preference'): Promise<Page> {
+      const plan = await browser.newPage({ viewport: { width: 1366, height: 768 }, reducedMotion });
+      plan.setDefaultTimeout(PATIENCE);
+      plan.on('pageerror', (error) => errors.push(error.message));
+      await plan.goto(`${nodeRed.url}/dashboard/plan`);
+      await plan.locator('.rvm-camera').first().waitFor();
+      return plan;
+    }
+
+    before(async function () {
+      needs(this, 'chromium');
+      const started = NodeRed.start({ palette: packagesFor('10'), version });
+      [browser, nodeRed] = await Promise.all([openBrowser(), started]);
+      await nodeRed.deploy(flow());
+      sandbox = await SandboxOfExample.of(nodeRed);
+      board = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });
+      page = await openPlan('no-preference');
+    });
+
+    after(async () => {
+      await browser?.close();
+      await nodeRed?.stopAndRemove();
+    });
+
+    it('shows the cameras of the table at their places, and lists the others beside', async () => {
+      await page.waitForFunction(`document.querySelectorAll('.rvm-camera').length === 8`);
+      assert.equal(await camera('Gate 1').getAttribute('transform'), 'translate(75 215)');
+      await beside(/SANDBOX Yard 1: online/).waitFor();
+      assert.equal(await page.locator('.rvm-beside li').count(), 16);
+    });
+
+    it('blinks where there is an alarm, until it is judged; claimed, it is steady and of another shape', async () => {
+      await sandbox.raise({ camera: 'SANDBOX Gate 1', eventName: 'At the gate' });
+      await camera('Gate 1', 'raised').waitFor();
+      assert.equal(await motionOf(page), 'rvm-blink');
+      await choose(board, 'At the gate');
+      await board.keyboard.press('a');
+      await camera('Gate 1', 'claimed').waitFor();
+      assert.equal(await camera('Gate 1').locator('rect.rvm-sign').count(), 1);
+      await board.keyboard.press('f');
+      await camera('Gate 1', 'online').waitFor();
+    });
+
+    it('stands still where the browser is asked for less motion, and shows the alarm by its shape', async () => {
+      await sandbox.raise({ camera: 'SANDBOX Entrance 1', eventName: 'At the entrance' });
+      const still = await openPlan('reduce');
+      await still.locator('.rvm-camera.rvm-raised path.rvm-sign').waitFor();
+      assert.equal(await motionOf(still), 'none');
+      await still.close();
+    });
+
+    it('names camera and state for screen readers', async () => {
+      await page.getByRole('link', { name: 'SANDBOX Entrance 1: alarm' }).waitFor();
+      await page.getByRole('img', { name: 'SANDBOX Gate 2: online' }).waitFor();
+    });
+
+    it('shows cameras that are offline, on the plan and beside it', async () => {
+      await sandbox.fault({ kind: 'camera-offline', camera: 'SANDBOX Weighbridge 2' });
+      await sandbox.fault({ kind: 'camera-offline', camera: 'SANDBOX Yard 1' });
+      await camera('Weighbridge 2', 'offline').locator('.rvm-cross').waitFor();
+      await beside(/SANDBOX Yard 1: offline/).waitFor();
+    });
+
+    it('lists the alarm of a camera that is not on the plan first, also of one the service does not list', async () => {
+      await postAlarm(nodeRed, { eventRuleName: 'Elsewhere', cameraName: MARKUP, locationName: MARKUP });
+      await page.locator('.rvm-beside li').first().getByText(MARKUP).first().waitFor();
+      assert.equal(await page.evaluate('window.hacked'), undefined);
+    });
+
+    it('counts by hour and site, the share of false alarms, and the seconds until settled', async () => {
+      await letIn(board, 'At the entrance');
+      await choose(board, 'At the entrance');
+      await board.keyboard.press('r');
+      await trailWhen(nodeRed, 'At the entrance', ([row]) => row?.state === 'delivered');
+      const row = page.locator('.rvm-by-site tr', { hasText: 'SANDBOX Harbour Depot' });
+      await row.getByText('50 %').waitFor();
+      const cells = await row.locator('td').allInnerTexts();
+      assert.deepEqual(cells.slice(1, 5), ['2', '1', '1', '50 %']);
+      assert.match(cells[5] ?? '', /^\d+$/);
+      await page.getByRole('img', { name: /^Alarms by hour: .*\d\d:00 [123]/ }).waitFor();
+      await page.getByRole('img', { name: /^Seconds until settled: \d\d:00 \d+/ }).waitFor();
+    });
+
+    it('is seen as a whole at 1366x768', async () => {
+      const sizes = await page.evaluate(`({
+        page: document.documentElement.scrollHeight - innerHeight,
+        wide: document.documentElement.scrollWidth - innerWidth,
+        plan: (() => {
+          const drawing = document.querySelector('.rvm-drawing').getBoundingClientRect();
+          const all = [...document.querySelectorAll('.rvm-drawing g, .rvm-drawing rect')];
+          return all.every((part) => part.getBoundingClientRect().bottom <= drawing.bottom + 1);
+        })(),
+      })`);
+      assert.deepEqual(sizes, { page: 0, wide: 0, plan: true });
+    });
+
+    it('leads to the alarm on the first page by a click, or by Enter', async () => {
+      await sandbox.raise({ camera: 'SANDBOX North Fence 1', eventName: 'At the fence' });
+      await sandbox.raise({ camera: 'SANDBOX Loading Bay 1', eventName: 'Newest of all' });
+      await camera('North Fence 1', 'raised').click();
+      await page.locator('.rvm-alarm h2', { hasText: 'At the fence' }).waitFor();
+      await lineOf(page, 'Newest of all').waitFor();
+      assert.equal(await page.locator('.rvm-alarm h2').innerText(), 'At the fence');
+      await page.goBack();
+      await camera('North Fence 1', 'raised').focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.rvm-alarm h2', { hasText: 'At the fence' }).waitFor();
+    });
+
+    it('runs without an error in the browser', () => {
+      assert.deepEqual(errors, []);
+    });
+  });
+
+function motionOf(page: Page): Promise<string> {
+  return page
+    .locator('.rvm-camera.rvm-raised .rvm-sign')
+    .first()
+    .evaluate((sign) => getComputedStyle(sign).animationName);
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import type { HistoryEntry } from '../../../lib/inbox/history';
+import type { EventRow } from '../../../lib/inbox/event-row';
+import { withConstants } from './example-run';
+import { withChanges } from './example-sandbox';
+import { example } from './examples';
+import { PHRASE } from '../node-red/flows';
+import { entrance, inject, probe, type FlowNode, type NodeRed } from '../node-red/node-red';
+import { eventually } from '../time/patience';
+import { alarmMessage, post } from '../webhook/alarm-message';
+
+const TAB = 'rvm-example-10-tab';
+
+/** An event of the inbox with its audit trail. */
+export type Trail = EventRow & { history: HistoryEntry[] };
+
+export interface BoardFlowOptions {
+  /** For a verdict to be taken back. */
+  undoSeconds?: number;
+  /** Without a hand. */
+  escalateAfter?: number;
+}
+
+/** Example 10 with a phrase that tests know, a probe at the wire of the pager, and a way to read the audit trail. */
+export function boardFlow({ undoSeconds = 10, escalateAfter = 60 }: BoardFlowOptions = {}): FlowNode[] {
+  const minutes = { t: 'set', p: 'minutes', pt: 'msg', to: String(escalateAfter), tot: 'num' };
+  const nodes = withChanges(example('10', { 'rvm-example-10-escalate': 'escalation' }), {
+    'rvm-example-10-station': { credentials: { secret: PHRASE } },
+    'rvm-example-10-minutes': { rules: [minutes] },
+  }).map((node) =>
+    node.id === 'rvm-example-10-operator' ? withConstants(node, { UNDO_SECONDS: String(undoSeconds) }) : node,
+  );
+  const list = {
+    id: 'trail-list',
+    type: 'rvm-list-events',
+    z: TAB,
+    state: 'all',
+    history: true,
+    limit: 1000,
+    x: 0,
+    y: 0,
+    wires: [['trail'], []],
+  };
+  const ask = entrance('ask-trail', 'trail-list').map((node) => ({ ...node, z: TAB }));
+  return [...nodes, ...ask, list, probe('trail', TAB)];
+}
+
+/** All events of the inbox, newest first. */
+export async function trailOf(nodeRed: NodeRed): Promise<Trail[]> {
+  const from = nodeRed.seen.length;
+  await inject(nodeRed, 'ask-trail', {});
+  await nodeRed.until(() => nodeRed.at('trail', from).length > 0, 'the list of the inbox');
+  return nodeRed.at('trail', from)[0]?.payload as Trail[];
+}
+
+/** Waits until the events of an alarm are as wanted, and gives the first of them. */
+export async function trailWhen(
+  nodeRed: NodeRed,
+  rule: string,
+  isWanted: (events: readonly Trail[]) => boolean,
+): Promise<Trail> {
+  let events: Trail[] = [];
+  await eventually(
+    async () => {
+      events = (await trailOf(nodeRed)).filter((row) => row.rule === rule);
+      return events.length > 0 && isWanted(events);
+    },
+    `the trail of ${rule}`,
+    100,
+  );
+  return events.at(-1) ?? assert.fail();
+}
+
+/** What persons have said of an event: who, and what. */
+export function saidOf({ history }: Trail): [by?: string, said?: string][] {
+  return history
+    .filter(({ step }) => step === 'verdict')
+    .map(({ by, note, verdict }) => [by, [verdict, note].filter(Boolean).join(' ')]);
+}
+
+/** Posts a proven message to the board, whose service knows no such camera. */
+export async function postAlarm(nodeRed: NodeRed, payload: Record<string, unknown>): Promise<void> {
+  const answer = await post(`${nodeRed.url}/remote-monitoring/example-10`, alarmMessage(payload), PHRASE);
+  assert.equal(answer.status, 200);
+}
