@@ -3,29 +3,11 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { buildIfStale, ROOT } from './build';
+import { introduction } from './introduction';
 import type { FolderLock } from '../lib/inbox/folder-lock';
 import { prepareUserDir, takeUserDir, USER_DIR } from './user-dir';
 
 const PORT = process.env.PORT ?? '1880';
-
-function introduction(): string {
-  return [
-    '',
-    `  Open  http://127.0.0.1:${PORT}/`,
-    '',
-    '  The first example flow is running against the sandbox. Every few seconds an alarm comes in. The sidebar of Remote',
-    '  monitoring (the bell) shows it with its picture; a click on it plays its clip, a click on a camera shows it live.',
-    '',
-    '  Try',
-    '  - open the page of an alarm: its address stands in the debug sidebar (the beetle), behind that of this Node-RED',
-    '  - send something unproven, and see it refused with 401:',
-    `    curl -i -X POST -d '{}' http://127.0.0.1:${PORT}/remote-monitoring/example-01`,
-    '  - import the second example: menu, Import, Examples, @rvm/node-red-remote-monitoring',
-    '',
-    '  Stop with Ctrl-C. Start afresh by removing the folder .start.',
-    '',
-  ].join('\n');
-}
 
 const RUNS_ALREADY = [
   '',
@@ -49,6 +31,11 @@ function linesOfStart(red: string): string[] {
   });
 }
 
+function versionOf(red: string): string {
+  const text = fs.readFileSync(path.join(path.dirname(red), 'package.json'), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
 function run(userDir: FolderLock): void {
   buildIfStale();
   prepareUserDir();
@@ -67,7 +54,7 @@ function run(userDir: FolderLock): void {
     untilStarted += piece;
     if (!started.some((line) => untilStarted.includes(line))) return;
     introduced = true;
-    process.stdout.write(`${introduction()}\n`);
+    process.stdout.write(`${introduction(PORT, versionOf(red))}\n`);
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal));
   child.on('exit', (code) => {

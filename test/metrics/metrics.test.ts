@@ -151,8 +151,8 @@ describe('labels of stations', () => {
 describe('docs/metrics.md', () => {
   it('names every answer that is counted, and no other', () => {
     const page = fs.readFileSync(path.join(ROOT, 'docs', 'metrics.md'), 'utf8');
-    const [, table = ''] = /### Answers\n(.*?)\n### /s.exec(page) ?? [];
-    const [, ...told] = [...table.matchAll(/^\| `([a-z-]+)`/gm)].map(([, name = '']) => name);
+    const [, list = ''] = /### Answers\n(.*?)\n### /s.exec(page) ?? [];
+    const told = [...list.matchAll(/^- `([a-z-]+)` \(/gm)].map(([, name = '']) => name);
     const source = fs.readFileSync(path.join(ROOT, 'lib', 'meter.ts'), 'utf8');
     const [, union = ''] = /type MeteredAnswer =(.*?);/s.exec(source) ?? [];
     const counted = [...union.matchAll(/\| '([a-z-]+)'/g)].map(([, name = '']) => name);

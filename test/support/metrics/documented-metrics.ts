@@ -8,10 +8,10 @@ export interface DocumentedMetric {
   labels: string[];
 }
 
-/** The table of all metrics in docs/metrics.md. */
+/** The list of all metrics in docs/metrics.md: a name, its type, and its labels. */
 export function documentedMetrics(): DocumentedMetric[] {
   const page = fs.readFileSync(path.join(ROOT, 'docs', 'metrics.md'), 'utf8');
-  const rows = page.matchAll(/^\| `([a-z_]+)` +\| (counter|gauge|histogram) +\| ([a-z_` ]*)\|/gm);
+  const rows = page.matchAll(/^- `([a-z_]+)` \((counter|gauge|histogram)([;, a-z_`]*)\)/gm);
   return [...rows].map(([, name = '', type = '', labels = '']) => ({
     name,
     type,

@@ -23,7 +23,7 @@ export const NODE_RED_VERSIONS: readonly NodeRedVersion[] = EVERY_LANE
 export const SLOW: readonly string[] = [
   // In Chromium.
   'test/editor/',
-  'test/examples/10-board.test.ts',
+  'test/examples/10-board/',
   'test/video/view/player.test.ts',
   'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
@@ -41,6 +41,7 @@ export const SLOW: readonly string[] = [
   'test/nodes/node-versions.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
+  'test/production/installed.test.ts',
   // Several Node-RED on one database.
   'test/cluster/',
   // Services, relays and databases that stumble, are away or break off, each for as long as it takes.

@@ -7,11 +7,10 @@ import os from 'node:os';
 import path from 'node:path';
 import { Probes } from '../../lib/webhook/receive/probes';
 import { answer } from '../../lib/webhook/receive/answer';
-import { MONITORING } from '../support/metrics/monitoring-files';
+import { nodeArguments, PRODUCTION, productionFile } from '../support/production/production-files';
 import { needs, programPath } from '../support/suite/programs';
 
-const read = (file: string): string => fs.readFileSync(path.join(MONITORING, file), 'utf8');
-const UNITS = path.join(MONITORING, 'systemd');
+const UNITS = path.join(PRODUCTION, 'systemd');
 /** As the files have it. */
 const NODE_RED = '127.0.0.1:1880';
 
@@ -19,18 +18,15 @@ const NODE_RED = '127.0.0.1:1880';
 type Check = (port: number) => [program: string, ...args: string[]];
 
 const docker: Check = (port) => {
-  const [, command = ''] = /^ +CMD (\[.*\])$/m.exec(read('Dockerfile')) ?? [];
-  const words: unknown = JSON.parse(command.replace(NODE_RED, `127.0.0.1:${port}`));
-  assert.ok(Array.isArray(words));
-  const [node, ...args] = words.map(String);
-  assert.equal(node, 'node');
+  const [, command = ''] = /^ +CMD (\[.*\])$/m.exec(productionFile('Dockerfile')) ?? [];
+  const args = nodeArguments(command.replace(NODE_RED, `127.0.0.1:${port}`));
   return [process.execPath, ...args];
 };
 
 function ofUnit(file: string): Check {
   return (port) => {
     const [, line = ''] =
-      /^Exec(?:Start|StartPost)=-?\/usr\/bin\/curl (.*)$/m.exec(read(path.join('systemd', file))) ?? [];
+      /^Exec(?:Start|StartPost)=-?\/usr\/bin\/curl (.*)$/m.exec(productionFile(`systemd/${file}`)) ?? [];
     // Nobody shall wait for another try of what has failed already.
     const hurried = line.replaceAll(/--retry\S*(?: \d+)?/g, '').replace(NODE_RED, `127.0.0.1:${port}`);
     return [programPath('curl') ?? '', ...hurried.split(/ +/)];
@@ -89,7 +85,7 @@ for (const [title, check] of Object.entries(CHECKS)) {
 describe('the files of health checks', () => {
   it('ask in Kubernetes live for restarts, and ready for traffic alone', () => {
     const probes = [
-      ...read('kubernetes.yml').matchAll(/(\w+)Probe:\n +httpGet: \{ path: (\S+), port: (\w+) \}/g),
+      ...productionFile('kubernetes.yml').matchAll(/(\w+)Probe:\n +httpGet: \{ path: (\S+), port: (\w+) \}/g),
     ];
     assert.deepEqual(
       probes.map(([, name, at, port]) => [name, at, port]),
@@ -106,10 +102,14 @@ describe('the files of health checks', () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-units-'));
     try {
       fs.cpSync(UNITS, folder, { recursive: true });
-      // That of Node-RED belongs to whoever has installed it.
-      fs.writeFileSync(path.join(folder, 'node-red.service'), '[Service]\nExecStart=/usr/bin/true\n');
+      // Where Node.js is differs from machine to machine.
+      const unit = path.join(folder, 'node-red.service');
+      fs.writeFileSync(
+        unit,
+        fs.readFileSync(unit, 'utf8').replace('=/usr/bin/node ', `=${process.execPath} `),
+      );
       const units = fs.readdirSync(folder).filter((name) => /\.(service|timer)$/.test(name));
-      assert.equal(units.length, 4);
+      assert.equal(units.length, 5);
       const files = units.map((unit) => path.join(folder, unit));
       const { status, stdout, stderr } = spawnSync(
         programPath('systemd-analyze') ?? '',
@@ -125,18 +125,15 @@ describe('the files of health checks', () => {
     }
   });
 
-  it('stand in docs/monitoring.md as they are, and no other', () => {
-    const page = fs.readFileSync(path.join(MONITORING, '..', 'monitoring.md'), 'utf8');
-    const blocks = [...page.matchAll(/^```(?:dockerfile|yaml|ini)\n(.*?)^```$/gms)].map(
-      ([, block = '']) => block,
+  it('are led to by docs/production.md, each', () => {
+    const page = fs.readFileSync(path.join(PRODUCTION, '..', 'production.md'), 'utf8');
+    const files = fs
+      .readdirSync(PRODUCTION, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => path.relative(PRODUCTION, path.join(parentPath, name)));
+    assert.deepEqual(
+      files.filter((file) => !page.includes(`](production/${file.replaceAll(path.sep, '/')})`)),
+      [],
     );
-    const units = fs
-      .readdirSync(UNITS, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile());
-    const files = [
-      ...['Dockerfile', 'compose.yml', 'kubernetes.yml'].map(read),
-      ...units.map(({ parentPath, name }) => fs.readFileSync(path.join(parentPath, name), 'utf8')),
-    ];
-    assert.deepEqual(blocks.sort(), files.sort());
   });
 });
