@@ -1,9 +1,13 @@
 'use strict';
 
+/** What stands in the file "environment" until somebody enters a value. */
+const EXAMPLES = ['a long random text', 'what node-red-admin hash-pw prints'];
+
 /** @returns the value of a variable; without it Node-RED does not start, rather than run unguarded */
 function required(name) {
-  const value = process.env[name];
-  if (value === undefined || value === '') throw new Error(`${name} is not set: see the file "environment"`);
+  const value = process.env[name] ?? '';
+  if (value === '' || EXAMPLES.includes(value))
+    throw new Error(`${name} is not set: see the file "environment"`);
   return value;
 }
 
@@ -19,7 +23,7 @@ module.exports = {
   adminAuth: {
     type: 'credentials',
     users: [
-      // `npx node-red-admin hash-pw` makes the hash. Who only watches gets permissions: 'read'.
+      // Who only watches gets permissions: 'read'.
       { username: 'admin', password: required('NODE_RED_ADMIN_HASH'), permissions: '*' },
     ],
   },

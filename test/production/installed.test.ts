@@ -97,7 +97,13 @@ function folderOfNobody(name: string): string {
   return folder;
 }
 
-const VARIABLES = { ...environmentFile(), NODE_RED_ADMIN_HASH: HASH };
+/** The examples of the file, and what somebody enters in their place. */
+const EXAMPLES = environmentFile();
+const VARIABLES = {
+  ...EXAMPLES,
+  NODE_RED_ADMIN_HASH: HASH,
+  NODE_RED_CREDENTIAL_SECRET: 'a secret of the test',
+};
 
 describe('what docs/production.md installs', () => {
   let opt: string;
@@ -185,12 +191,16 @@ describe('what docs/production.md installs', () => {
     }
   });
 
-  it('does not start without a login and a secret, rather than run unguarded', async () => {
-    for (const name of ['NODE_RED_ADMIN_HASH', 'NODE_RED_CREDENTIAL_SECRET']) {
-      const run = unit();
-      const installed = await Installed.start({ ...run, env: { ...run.env, [name]: '' } });
-      assert.notEqual(await installed.stop(), 0);
-      assert.match(installed.log, new RegExp(`${name} is not set`));
-    }
-  });
+  for (const name of ['NODE_RED_ADMIN_HASH', 'NODE_RED_CREDENTIAL_SECRET'])
+    for (const [what, value] of [
+      ['none', ''],
+      ['the example of the file', EXAMPLES[name]],
+    ] as const)
+      it(`does not start where ${name} is ${what}, rather than run unguarded`, async () => {
+        assert.ok(value !== undefined);
+        const run = unit();
+        const installed = await Installed.start({ ...run, env: { ...run.env, [name]: value } });
+        assert.notEqual(await installed.stop(), 0);
+        assert.match(installed.log, new RegExp(`${name} is not set`));
+      });
 });
