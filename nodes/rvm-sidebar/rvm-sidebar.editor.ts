@@ -16,6 +16,7 @@ import { StationList } from './stations/station-list.editor';
 import { isTroubled, type OpenCamera } from './stations/station-view.editor';
 import { VideoPanel } from './video/video-panel.editor';
 import { sayStatuses } from './status-words.editor';
+import { tell } from '../support/editor/tell';
 
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
 const EVERY = 1000;
@@ -192,7 +193,7 @@ class Sidebar {
 
   async #raise(): Promise<void> {
     const answer = await this.#act('sandbox-alarms', {});
-    if (answer !== undefined) RED.notify(own('raised'), { timeout: 2000 });
+    if (answer !== undefined) tell(own('raised'), { timeout: 2000 });
   }
 
   /** Undefined where it failed, which the user is told. */
@@ -203,7 +204,7 @@ class Sidebar {
       await this.#refresh();
       return answer;
     } catch (failure) {
-      RED.notify(textOf(failure), { type: 'error' });
+      tell(textOf(failure), { type: 'error' });
       return undefined;
     }
   }

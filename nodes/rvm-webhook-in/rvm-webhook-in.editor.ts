@@ -6,6 +6,7 @@ import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from
 import { filterFields, filterOrReason } from './filters/filter-fields.editor';
 import { POSSIBLE_PATH } from './server/path-rule';
 import { selfTestButton } from './self-test.editor';
+import { tell } from '../support/editor/tell';
 
 /** The address is known only to the service: 128 bits from a cryptographic generator. */
 function randomPath(): string {
@@ -91,7 +92,7 @@ function warningOf(node: EditorNode): string | undefined {
 function copyUrl(node: EditorNode): void {
   const field = $('#rvm-webhook-url');
   const done = (): void => {
-    RED.notify(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
+    tell(node._('rvm-webhook-in.tip.copied'), { timeout: 2000 });
   };
   // Browsers offer the clipboard on secure pages only; elsewhere the marked text can be copied by hand.
   if (navigator.clipboard === undefined) field.trigger('select');

@@ -118,6 +118,18 @@ describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }
     }
   });
 
+  it('says which as text, whatever an id from outside holds', async () => {
+    const cameraRemoteId = '<img src=x onerror="window.rvmTaken = true">';
+    await alarm(editor, PATIENT, { cameraName: 'Side door', cameraRemoteId });
+    const { all } = await opened(editor, 'Side door');
+    await all.getByRole('button', { name: 'Copy: Remote camera id' }).click();
+    await editor.page
+      .locator('#red-ui-notifications', { hasText: `Remote camera id ${cameraRemoteId}` })
+      .waitFor();
+    assert.equal(await editor.page.locator('#red-ui-notifications img').count(), 0);
+    assert.equal(await editor.page.evaluate('window.rvmTaken'), undefined);
+  });
+
   it('comes again when somebody wants it while the flow has it, and names who did that', async () => {
     await alarm(editor, PATIENT, { cameraName: 'Gate 4' });
     const { all } = await opened(editor, 'Gate 4');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../support/editor/browser';
+import { closeDialog, openDialog, unfold } from '../support/editor/browser';
 import { describeInEditor } from '../support/editor/in-editor';
 import { station, webhookFlow } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
@@ -60,6 +60,7 @@ describeInEditor('the dialog of a watch', { flow }, (editor) => {
     await editor.page.waitForSelector('#node-input-interval.input-error');
     await closeDialog(editor.page, 'cancel');
     await openDialog(editor.page, 'webhook');
+    await unfold(editor.page);
     assert.equal(await editor.page.inputValue('#node-input-silentAfter'), '0');
     await editor.page.fill('#node-input-silentAfter', '26');
     await closeDialog(editor.page, 'ok');

@@ -2,6 +2,7 @@ import type { Desk } from '../list/desk.editor';
 import type { RowView } from '../list/row-list.editor';
 import { linesOf, own, present } from '../list/row.editor';
 import type { AbandonedRow, Taker } from '../overview';
+import { tell } from '../../support/editor/tell';
 
 /**
  * Events that wait for a *webhook in* that is not there. A row stays the same element for as long as it is listed, so that nobody's
@@ -41,7 +42,7 @@ export class AbandonedRowView implements RowView<AbandonedRow> {
   async #assign({ inbox, endpointId }: AbandonedRow): Promise<void> {
     const body = { inbox, endpointId, to: String(this.#choice.val()) };
     const answer = await this.desk.act<{ assigned: number }>('abandoned-events', body);
-    if (answer !== undefined) RED.notify(own('assigned', { count: answer.assigned }), { timeout: 4000 });
+    if (answer !== undefined) tell(own('assigned', { count: answer.assigned }), { timeout: 4000 });
   }
 
   /** What was chosen stays so, while it is there. */

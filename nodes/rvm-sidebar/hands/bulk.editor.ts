@@ -3,6 +3,7 @@ import { askFirst } from '../list/ask-first.editor';
 import type { Desk } from '../list/desk.editor';
 import { own, said, textOf } from '../list/row.editor';
 import { MOST_AT_ONCE, type ActedOn, type DEAD_ACTIONS, type DeadLetters } from '../overview';
+import { tell } from '../../support/editor/tell';
 
 type Action = (typeof DEAD_ACTIONS)[number];
 
@@ -54,7 +55,7 @@ export class Bulk {
     try {
       await this.#run(action);
     } catch (failure) {
-      RED.notify(textOf(failure), { type: 'error' });
+      tell(textOf(failure), { type: 'error' });
     } finally {
       this.#isAtWork = false;
       this.#stop.hide();
@@ -79,7 +80,7 @@ export class Bulk {
     const { done, failed } = await this.#actOn(action, ids);
     const told = own(`bulk.done.${action}`, { count: done.toLocaleString() });
     const failures = failed === 0 ? '' : ` ${own('bulk.failed', { count: failed.toLocaleString() })}`;
-    RED.notify(told + failures, { type: failed === 0 ? 'success' : 'warning', timeout: 6000 });
+    tell(told + failures, { type: failed === 0 ? 'success' : 'warning', timeout: 6000 });
   }
 
   async #actOn(action: Action, ids: readonly string[]): Promise<ActedOn> {

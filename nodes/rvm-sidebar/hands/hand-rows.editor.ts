@@ -3,6 +3,7 @@ import type { RowAction } from '../list/row-actions.editor';
 import { own, present, said } from '../list/row.editor';
 import type { TextRow } from '../list/text-row.editor';
 import { QUARANTINE_ACTIONS, type PendingRow, type ProblemRow, type QuarantineRow } from '../overview';
+import { tell } from '../../support/editor/tell';
 
 /** What nothing proved at a *webhook in*. */
 export function quarantineRow(row: QuarantineRow): TextRow {
@@ -37,7 +38,7 @@ function quarantineActions(row: QuarantineRow): RowAction[] {
 }
 
 export function tellAccepted(count: number): void {
-  RED.notify(own('accepted', { count }), { timeout: 4000 });
+  tell(own('accepted', { count }), { timeout: 4000 });
 }
 
 /** What went wrong at a *webhook in*. */
@@ -69,7 +70,7 @@ export function pendingRow({ cloud, customer, site, name }: PendingRow, accepted
         action: 'accept',
         asked: { path: 'sandbox-sites', body: { cloud, customer } },
         done: () => {
-          RED.notify(own('siteAccepted', { site }), { timeout: 4000 });
+          tell(own('siteAccepted', { site }), { timeout: 4000 });
           accepted();
         },
       },

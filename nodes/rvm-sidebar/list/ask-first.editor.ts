@@ -1,3 +1,4 @@
+import { tell } from '../../support/editor/tell';
 /**
  * Asks a question that has to be answered first.
  * @param yes what the button says that does it
@@ -10,7 +11,7 @@ export function askFirst(question: string, yes: string): Promise<boolean> {
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
       resolve(answer);
     };
-    const asked = RED.notify($('<p>').text(question).get(0) ?? question, {
+    const asked = tell(question, {
       type: 'warning',
       modal: true,
       fixed: true,

@@ -1,4 +1,5 @@
 import { own } from '../list/row.editor';
+import { tell } from '../../support/editor/tell';
 
 /** An id by the name of its text; null where the event has none. */
 export type Ids = readonly (readonly [name: string, id: string | null])[];
@@ -18,7 +19,7 @@ function rowOf(name: string, id: string): JQuery[] {
     .on('click', () => {
       const isCopied = RED.clipboard.copyText(id);
       const text = own(isCopied ? 'opened.copied' : 'opened.notCopied', { what, id });
-      RED.notify(text, { timeout: 3000, ...(!isCopied && { type: 'warning' }) });
+      tell(text, { timeout: 3000, ...(!isCopied && { type: 'warning' }) });
     });
   return [$('<dt>').text(what), $('<dd>').append($('<code>').text(id), button)];
 }

@@ -1,5 +1,6 @@
 import { own } from '../list/row.editor';
 import type { SidebarRow } from '../overview';
+import { tell } from '../../support/editor/tell';
 
 /** What an opened row needs to change something. */
 export interface Hand {
@@ -23,7 +24,7 @@ export function deliverAgain(row: SidebarRow, name: string, hand: Hand): JQuery 
 
 async function again({ deliveryId }: SidebarRow, hand: Hand): Promise<void> {
   const answer = await hand.act('dead-letters', { deliveryId, action: 'retry' });
-  if (answer !== undefined) RED.notify(own('opened.sentAgain'), { timeout: 3000 });
+  if (answer !== undefined) tell(own('opened.sentAgain'), { timeout: 3000 });
 }
 
 /** What the inbox delivers again: what was given up for want of attempts or filtered, and what the flow has and has not settled. */

@@ -1,5 +1,6 @@
 import { own } from '../list/row.editor';
 import type { SidebarRow } from '../overview';
+import { tell } from '../../support/editor/tell';
 
 /** Before the event, in milliseconds: the alarm may have begun with another message. */
 const BEFORE = 3_600_000;
@@ -18,7 +19,7 @@ export function openInListEvents(row: SidebarRow, name: string): void {
   const tab = known ?? knownTab(label);
   if (tab === undefined) return;
   RED.workspaces.show(tab);
-  RED.notify(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
+  tell(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
 }
 
 function knownTab(label: string): string | undefined {

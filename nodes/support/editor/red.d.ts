@@ -104,8 +104,9 @@ declare const RED: {
     importNodes(nodes: object[], options: { generateIds: boolean; notify: boolean }): void;
   };
   events: { on(name: 'editor:open', told: () => void): void };
+  /** By `tell` alone: a string would be markup. */
   notify(
-    text: string | HTMLElement,
+    content: HTMLElement,
     options?: {
       type?: string;
       timeout?: number;
