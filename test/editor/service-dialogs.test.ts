@@ -8,9 +8,10 @@ import { caller } from '../support/node-red/station-flow';
 function flow(): FlowNode[] {
   const node = (id: string, type: string, properties: Record<string, unknown> = {}): FlowNode =>
     caller(type, { id, wires: [[], []], ...properties });
+  // The sandbox: a camera that is typed is looked up in the list of the service at once.
   return watched(
-    cloud(),
-    station(),
+    cloud({ url: 'sandbox', sandboxEvents: 0, credentials: {} }),
+    station({ credentials: {} }),
     node('list', 'rvm-list-devices'),
     node('device', 'rvm-get-device'),
     node('ptz', 'rvm-ptz', { target: '0' }),
