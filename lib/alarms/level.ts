@@ -1,3 +1,4 @@
+import { idForm } from '../message/event-filter';
 import type { AlarmEvent } from './alarm-event';
 import type { AlarmSettings } from './alarm-settings';
 
@@ -84,5 +85,7 @@ function reasonToHold(
 }
 
 function isOfClass({ eventClass }: AlarmEvent, { classes }: AlarmSettings): boolean {
-  return classes.length === 0 ? eventClass !== 'health' : classes.includes(eventClass);
+  if (classes.length === 0) return eventClass !== 'health';
+  const form = idForm('classes', eventClass);
+  return classes.some((wanted) => idForm('classes', wanted) === form);
 }

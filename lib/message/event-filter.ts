@@ -30,14 +30,19 @@ export function idsOf(name: FilterName, event: RvmEvent): string[] {
     .filter((id) => id !== undefined);
 }
 
-/** In this form two spellings of one id are the same. */
-export function idForm(id: string): string {
-  return guidForm(id) ?? id;
+/**
+ * In this form two spellings of one id are the same, so that no alarm is kept back for its spelling: white space around it and the
+ * way in which an accent is encoded say nothing, nor does the case of a class. Names and ids of cameras are told apart by it.
+ */
+export function idForm(name: FilterName, id: string): string {
+  const text = id.trim().normalize('NFC');
+  return name === 'classes' ? text.toLowerCase() : (guidForm(text) ?? text);
 }
 
 /** An empty list takes all. */
 export function eventFilter(ids: Partial<FilterIds>): EventFilter {
-  const formsOf = (name: FilterName): ReadonlySet<string> => new Set((ids[name] ?? []).map(idForm));
+  const formsOf = (name: FilterName): ReadonlySet<string> =>
+    new Set((ids[name] ?? []).map((id) => idForm(name, id)));
   return {
     classes: formsOf('classes'),
     sites: formsOf('sites'),
@@ -55,7 +60,7 @@ export function judgeByFilter(filter: EventFilter, event: RvmEvent): FilterVerdi
     if (wanted.size === 0) continue;
     const ids = idsOf(name, event);
     if (ids.length === 0) isUnjudged = true;
-    else if (!ids.some((id) => wanted.has(idForm(id)))) filteredBy.push(name);
+    else if (!ids.some((id) => wanted.has(idForm(name, id)))) filteredBy.push(name);
   }
   return { filteredBy, isUnjudged };
 }

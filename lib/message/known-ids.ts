@@ -20,8 +20,8 @@ export function unknownIds(wanted: FilterIds, known: KnownIds): UnknownIds {
   const unknownOf = (name: JudgedFilter): string[] => {
     const ids = known[name];
     if (ids === undefined) return [];
-    const forms = new Set(ids.map((id) => idForm(id.trim())));
-    return wanted[name].filter((id) => !forms.has(idForm(id)));
+    const forms = new Set(ids.map((id) => idForm(name, id)));
+    return wanted[name].filter((id) => !forms.has(idForm(name, id)));
   };
   return { classes: unknownOf('classes'), sites: unknownOf('sites'), cameras: unknownOf('cameras') };
 }

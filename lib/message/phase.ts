@@ -11,7 +11,7 @@ export function isEnd(event: RvmEvent): boolean {
   return typeof end === 'string' && end.trim() !== '' && !isZeroDate(end);
 }
 
-/** True for an event of class `health`; unknown classes count as security. */
+/** True for an event of class `health`, spelt just so; all others count as security, for an alarm too many is better than one too few. */
 export function isHealth(event: RvmEvent): boolean {
   return event.eventClass === 'health';
 }

@@ -56,6 +56,26 @@ describe('an alarm state in time', () => {
     assert.deepEqual([output, raised], ['state', true]);
   });
 
+  it('raises for an event of a class that is chosen, however that is spelt', async () => {
+    const instances = new Instances({ ...SETTINGS, classes: ['security'] });
+    await instances.start();
+    for (const [eventClass, output] of [
+      ['other', 'held'],
+      [' Security', 'state'],
+    ] as const)
+      assert.equal((await instances.event(alarmEvent({ eventClass }))).output, output, eventClass);
+  });
+
+  it('raises for any class but "health" where none is chosen, also for another spelling of that', async () => {
+    const instances = new Instances();
+    await instances.start();
+    for (const [eventClass, output] of [
+      ['health', 'held'],
+      ['Health', 'state'],
+    ] as const)
+      assert.equal((await instances.event(alarmEvent({ eventClass }))).output, output, eventClass);
+  });
+
   it('raises again for an alarm of a day before, and keeps nothing of it', async () => {
     const instances = new Instances();
     await instances.start();

@@ -233,6 +233,11 @@ describe('content of a proven message', () => {
     assert.deepEqual([health.output, health.msg.topic], [1, 'health']);
   });
 
+  it('C-120 an eventClass that is health in other letters is an alarm', async () => {
+    const { output, msg } = await accept(JSON.stringify(envelope({}, { eventClass: 'Health' })));
+    assert.deepEqual([output, msg.topic], [0, 'Health']);
+  });
+
   for (const [version, isUnusual] of [
     ['2.0.0', true],
     ['1.9.0', false],

@@ -82,6 +82,40 @@ describe('the filter of a webhook node', () => {
       assert.equal(filteredBy({ cameras: [wanted ?? ''] }, eventOf({ cameraId })), '');
   });
 
+  it('knows a class in any case, with or without white space around it', () => {
+    for (const eventClass of ['Security', 'SECURITY', ' security', 'security\n'])
+      assert.equal(filteredBy({ classes: ['security'] }, { eventClass }), '', eventClass);
+    assert.equal(filteredBy({ classes: ['Security '] }, { eventClass: 'security' }), '');
+  });
+
+  for (const [name, field, letters] of [
+    ['sites', 'locationName', 'Köln'],
+    ['sites', 'locationId', 'Köln-1'],
+    ['rules', 'eventRuleName', 'Übertritt'],
+    ['rules', 'eventName', '人が侵入した：ガレージ'],
+    ['cameras', 'cameraId', 'Tür 1'],
+  ] as const) {
+    it(`knows ${name} by ${field} however their accents are encoded, and minds no white space around them`, () => {
+      const [composed, taken] = [letters.normalize('NFC'), letters.normalize('NFD')];
+      assert.notEqual(composed, taken);
+      for (const [wanted, sent] of [
+        [composed, taken],
+        [taken, composed],
+        [` ${composed}`, `${composed} `],
+      ] as const)
+        assert.equal(filteredBy({ [name]: [wanted] }, eventOf({ [field]: sent })), '', `${wanted} ${sent}`);
+    });
+  }
+
+  it('tells names of sites, rules and cameras apart by the case of a letter', () => {
+    for (const [name, field] of [
+      ['sites', 'locationName'],
+      ['rules', 'eventRuleName'],
+      ['cameras', 'cameraId'],
+    ] as const)
+      assert.equal(filteredBy({ [name]: ['Depot'] }, eventOf({ [field]: 'depot' })), name);
+  });
+
   it('knows an id that is a number, and minds no white space around one', () => {
     assert.equal(filteredBy({ sites: ['17'] }, eventOf({ locationId: 17 })), '');
     assert.equal(filteredBy({ sites: ['Depot'] }, { locationName: ' Depot ' }), '');

@@ -76,6 +76,13 @@ describe('a webhook that takes some events only', () => {
     assert.deepEqual(await filteredIds(), ['health']);
   });
 
+  it('takes an alarm whose class and site are spelt in another way than its filters', async () => {
+    await start({ classes: ['security'], sites: ['Köln'.normalize('NFC')] });
+    await post(signed({}, { eventClass: ' Security', locationName: 'Köln'.normalize('NFD') }));
+    await receiver.delivered(1);
+    assert.deepEqual([await filteredIds(), receiver.deliveries[0]?.message.warnings], [[], []]);
+  });
+
   it('filters no message of an unknown type, for that is no event', async () => {
     await start({ cameras: ['cam-1'] });
     await post(signed({ payloadType: 'Unknown' }, { cameraId: 'cam-2', cameraRemoteId: 'r-2' }));
