@@ -23,11 +23,11 @@ let held = 0;
 
 /**
  * Keeps the picture that was taken, the last one of its event; one of the alarm itself goes before one that was live.
- * @param deliveryId '' where it is of no event: the last one of its camera is kept then
+ * @param deliveryId '' where it is of no event: the last one of its camera is kept then, whatever it shows
  */
 export function keepPicture(deliveryId: string, jpeg: Buffer, kind: PictureKind, of: PictureOf): void {
   const place = deliveryId === '' ? JSON.stringify([of.station, of.camera]) : deliveryId;
-  if (kind === 'live' && pictures.get(place)?.kind === 'alarm') return;
+  if (deliveryId !== '' && kind === 'live' && pictures.get(place)?.kind === 'alarm') return;
   forget(place);
   pictures.set(place, { kind, jpeg, of });
   held += jpeg.byteLength;
