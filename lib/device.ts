@@ -12,3 +12,11 @@ export interface Device {
   _links?: Record<string, unknown>;
   [field: string]: unknown;
 }
+
+/** What of a listed camera its events may name. */
+export interface ListedCamera {
+  id: string;
+  /** By which its site knows it; absent where the list does not show it. */
+  remoteId?: string;
+  site: string;
+}

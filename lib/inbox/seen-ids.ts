@@ -12,7 +12,10 @@ export interface SeenId {
   group: string;
 }
 
-export type SeenIds = Readonly<Record<FilterName, readonly SeenId[]>>;
+export interface SeenIds extends Readonly<Record<FilterName, readonly SeenId[]>> {
+  /** False where an inbox cannot be read: there may be others. */
+  isWhole: boolean;
+}
 
 /** So many of the newest events are looked at. */
 const NEWEST = 500;
@@ -22,7 +25,7 @@ const NEWEST = 500;
  * @param stations keys: events of others are left out
  */
 export async function seenIds(inboxes: readonly Inbox[], stations: ReadonlySet<string>): Promise<SeenIds> {
-  const { messages } = await listAll(inboxes, { state: 'all', limit: NEWEST });
+  const { messages, faults } = await listAll(inboxes, { state: 'all', limit: NEWEST });
   const found = Object.fromEntries(FILTERS.map((name) => [name, new Map<string, SeenId>()])) as Record<
     FilterName,
     Map<string, SeenId>
@@ -46,5 +49,6 @@ export async function seenIds(inboxes: readonly Inbox[], stations: ReadonlySet<s
     sites: sorted('sites'),
     cameras: sorted('cameras'),
     rules: sorted('rules'),
+    isWhole: faults.length === 0,
   };
 }

@@ -1,4 +1,5 @@
 // Server and dialog share this file.
+import type { ListedCamera } from '../device';
 import { idForm, type FilterIds } from './event-filter';
 
 /** What can be told to be unknown: of rules there is no list anywhere, and one that has not applied yet is none the less right. */
@@ -11,10 +12,42 @@ export const CLASSES: readonly string[] = ['security', 'health'];
 /** The ids that are known of each kind; absent where nobody can say what there is. */
 export type KnownIds = Readonly<Partial<Record<JudgedFilter, readonly string[]>>>;
 
-/** Of each kind the ids that are wanted and that nobody knows. */
-export type UnknownIds = Readonly<Record<JudgedFilter, readonly string[]>>;
+/** Ids of each kind. */
+export type JudgedIds = Readonly<Record<JudgedFilter, readonly string[]>>;
 
-export const NONE_UNKNOWN: UnknownIds = { classes: [], sites: [], cameras: [] };
+/** Of each kind the ids that are wanted and that nobody knows. */
+export type UnknownIds = JudgedIds;
+
+export const NO_IDS: JudgedIds = { classes: [], sites: [], cameras: [] };
+
+/**
+ * What is known: of classes, those of the specification and those that events have named; of sites and cameras, those that the
+ * service lists, by any of their ids, and those that events have named.
+ * @param listed undefined where the service cannot be asked
+ * @param named by events; undefined where nobody can say what else there is
+ */
+export function knownIds(
+  listed: readonly ListedCamera[] | undefined,
+  named: JudgedIds | undefined,
+): KnownIds {
+  if (named === undefined) return {};
+  const classes = [...CLASSES, ...named.classes];
+  if (listed === undefined) return { classes };
+  const remoteIds = listed.flatMap(({ remoteId }) => remoteId ?? []);
+  return {
+    classes,
+    sites: [...listed.map(({ site }) => site), ...named.sites],
+    cameras: [...listed.map(({ id }) => id), ...remoteIds, ...named.cameras],
+  };
+}
+
+/** All ids by which events have named something. */
+export function idsNamed(
+  seen: Readonly<Record<JudgedFilter, readonly { ids: readonly string[] }[]>>,
+): JudgedIds {
+  const named = (name: JudgedFilter): string[] => seen[name].flatMap(({ ids }) => ids);
+  return { classes: named('classes'), sites: named('sites'), cameras: named('cameras') };
+}
 
 export function unknownIds(wanted: FilterIds, known: KnownIds): UnknownIds {
   const unknownOf = (name: JudgedFilter): string[] => {

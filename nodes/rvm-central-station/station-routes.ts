@@ -1,4 +1,5 @@
 import type { NodeAPI } from 'node-red';
+import { listedCamera } from '../../lib/cloud/cameras/device-record';
 import type { PtzList } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { TestResult } from '../../lib/station-test';
@@ -56,7 +57,10 @@ function isDeployed({ station }: JsonRecord): boolean {
 async function devicesOf(client: StationClient, asked: JsonRecord): Promise<{ devices: PickedDevice[] }> {
   const devices = await client.listDevices({ fresh: asked.fresh === 'true', once: true });
   return {
-    devices: devices.map(({ id, name, site, status, online }) => ({ id, name, site, status, online })),
+    devices: devices.map((device) => {
+      const { name, status, online } = device;
+      return { ...listedCamera(device), name, status, online };
+    }),
   };
 }
 

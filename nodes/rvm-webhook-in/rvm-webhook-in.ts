@@ -14,7 +14,7 @@ import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackStatus } from '../rvm-central-station/lack';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';
-import { claimInbox } from '../rvm-inbox/inboxes';
+import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { hasSettler } from '../rvm-settle/settlers';
 import { onFlows } from '../support/flow-run';
 import { nodeIsNewEnough } from '../support/node-version';
@@ -104,7 +104,7 @@ class WebhookIn implements DeployedWebhook {
     });
     this.#filters = new FilterWatch({
       wanted: filterOf(this.#properties),
-      inbox: this.#inbox,
+      inboxes: allInboxes,
       stations: () => this.#stations.all,
       changed: () => this.#shown.showSoon(),
     });

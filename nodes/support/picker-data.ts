@@ -1,10 +1,10 @@
+import type { ListedCamera } from '../../lib/device';
+
 /** What the pickers of the dialogs get from the runtime. Nothing here needs more than the language itself. */
 
 /** A camera, as a picker shows it. */
-export interface PickedDevice {
-  id: string;
+export interface PickedDevice extends ListedCamera {
   name: string;
-  site: string;
   /** As the service tells it. */
   status: string;
   online: boolean;

@@ -4,6 +4,7 @@ import { closeDialog, openDialog } from '../support/editor/browser';
 import { describeInEditor } from '../support/editor/in-editor';
 import { cloud, station, webhookIn } from '../support/node-red/flows';
 import { watched, type FlowNode } from '../support/node-red/node-red';
+import type { SandboxCamera } from '../support/node-red/station-flow';
 
 const ITEMS = '.rvm-picker:not([hidden]) .rvm-picker-item';
 const SECTION = '#rvm-webhook-filters';
@@ -11,7 +12,7 @@ const SECTION = '#rvm-webhook-filters';
 let sandbox: Sandbox;
 
 async function flow(): Promise<FlowNode[]> {
-  sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0 });
+  sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, remoteId: 'record' });
   const credentials = sandbox.setStation('north', { scheme: 'http' });
   return watched(
     cloud({ url: sandbox.url, credentials: { apiKey: sandbox.apiKey } }),
@@ -119,6 +120,16 @@ describeInEditor('the filters of a webhook in', { flow, end: () => sandbox.close
     }
     await editor.page.click('#rvm-chips-cameras .rvm-chip-unknown button');
     await editor.page.waitForSelector('#node-input-cameras:not(.input-error)', { state: 'attached' });
+  });
+
+  it('know a camera of the list by the id that its site has for it, too', async () => {
+    const state = (await (await fetch(`${sandbox.url}/sandbox/state`)).json()) as {
+      cameras: SandboxCamera[];
+    };
+    await openSection({ cameras: `${state.cameras[0]?.remoteId ?? ''}, nobody` });
+    const unknown = editor.page.locator('#rvm-chips-cameras .rvm-chip-unknown');
+    await unknown.waitFor();
+    assert.deepEqual(await unknown.locator('span').allInnerTexts(), ['nobody']);
   });
 
   it('call no rule unknown, for there is no list of them', async () => {

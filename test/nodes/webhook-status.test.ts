@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { NONE_UNKNOWN } from '../../lib/message/known-ids';
+import { NO_IDS } from '../../lib/message/known-ids';
 import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/status/webhook-status';
 import { clockTime } from '../../nodes/support/status-words';
 
@@ -15,7 +15,7 @@ const GOOD: WebhookState = {
   isInboxRefused: false,
   lacksSettler: false,
   samePhrase: '',
-  unknownIds: NONE_UNKNOWN,
+  unknownIds: NO_IDS,
   isUnproven: false,
   unseenProblems: 0,
   backlog: 0,
@@ -46,7 +46,7 @@ const CONCERNS: Row[] = [
   ['a phrase that two have', { samePhrase: 'North, South' }, 'status.samePhrase North, South'],
   [
     'cameras that nobody knows',
-    { unknownIds: { ...NONE_UNKNOWN, cameras: ['x', 'y'] } },
+    { unknownIds: { ...NO_IDS, cameras: ['x', 'y'] } },
     'status.unknownCamera x, y',
   ],
   ['messages that were refused', { isUnproven: true }, 'status.notProven'],
@@ -99,7 +99,7 @@ describe('the status of webhook in', () => {
   });
 
   it('names classes and sites that nobody knows', () => {
-    const text = shown({ unknownIds: { ...NONE_UNKNOWN, classes: ['x'], sites: ['y'] } }).text;
+    const text = shown({ unknownIds: { ...NO_IDS, classes: ['x'], sites: ['y'] } }).text;
     assert.equal(text, 'status.joint status.unknownClass x status.unknownSite y');
   });
 

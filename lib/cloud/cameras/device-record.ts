@@ -1,4 +1,4 @@
-import type { Device } from '../../device';
+import type { Device, ListedCamera } from '../../device';
 import { isRecord, type JsonRecord } from '../../json/json-record';
 import { DIALECT } from '../dialect';
 import { asText, firstField, firstText } from '../http/json-field';
@@ -41,6 +41,13 @@ export function tellsStatus(record: JsonRecord): boolean {
 /** The id its site knows the camera by, if the record shows it. Opaque and case-sensitive. */
 export function remoteIdOf(record: JsonRecord): string | undefined {
   return firstText(record, FIELDS.remoteId);
+}
+
+/** What of the camera its events may name. */
+export function listedCamera(device: Device): ListedCamera {
+  const { id, site } = device;
+  const remoteId = remoteIdOf(device);
+  return { id, site, ...(remoteId !== undefined && { remoteId }) };
 }
 
 /** The record of a camera brought up to date with the status that its details tell. */

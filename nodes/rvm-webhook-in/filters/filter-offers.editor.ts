@@ -1,6 +1,7 @@
 import type { SeenIds } from '../../../lib/inbox/seen-ids';
+import { idForm } from '../../../lib/message/event-filter';
 import type { FilterName } from '../../../lib/message/filter-list';
-import { CLASSES, type KnownIds } from '../../../lib/message/known-ids';
+import { CLASSES, idsNamed, knownIds, type KnownIds } from '../../../lib/message/known-ids';
 import { keyFromName } from '../../rvm-central-station/key';
 import { ask, AskError } from '../../support/editor/ask';
 import { askStation, stationAsKept } from '../../support/editor/ask-station';
@@ -20,23 +21,16 @@ export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Of
   const stations = chosenStations();
   const [listed, seen] = await Promise.all([devicesOf(node, stations, fresh), seenOf(node, stations)]);
   const devices = listed instanceof AskError ? [] : listed;
-  const seenIds = (name: FilterName): string[] => seen?.[name].flatMap(({ ids }) => ids) ?? [];
   const offered = (name: FilterName): Pickable[] =>
     seen?.[name].map(({ ids: [id = ''], name: shown, group }) => ({ id, name: shown, group })) ?? [];
   const sites = [...new Set(devices.map(({ site }) => site.trim()).filter((site) => site !== ''))];
   const isListed = !(listed instanceof AskError) && stations.length > 0;
   return {
-    classes: withOthers(CLASSES.map(pickable), offered('classes')),
-    sites: withOthers(sites.map(pickable), offered('sites')).sort(byName),
-    cameras: withOthers(devices.map(cameraOf), offered('cameras')),
+    classes: withOthers('classes', CLASSES.map(pickable), offered('classes')),
+    sites: withOthers('sites', sites.map(pickable), offered('sites')).sort(byName),
+    cameras: withOthers('cameras', devices.map(cameraOf), offered('cameras')),
     rules: offered('rules'),
-    known: {
-      ...(seen && { classes: [...CLASSES, ...seenIds('classes')] }),
-      ...(isListed && {
-        sites: [...sites, ...seenIds('sites')],
-        cameras: [...devices.map(({ id }) => id), ...seenIds('cameras')],
-      }),
-    },
+    known: knownIds(isListed ? devices : undefined, seen?.isWhole === true ? idsNamed(seen) : undefined),
     ...(listed instanceof AskError && { fault: listed.message }),
   };
 }
@@ -103,9 +97,9 @@ function cameraOf({ id, name, site, status, online }: PickedDevice): Pickable {
   return { id, name, group: site, state: { isGood: online, text: status } };
 }
 
-function withOthers(first: readonly Pickable[], others: readonly Pickable[]): Pickable[] {
-  const known = new Set(first.map(({ id }) => id));
-  return [...first, ...others.filter(({ id }) => !known.has(id))];
+function withOthers(name: FilterName, first: readonly Pickable[], others: readonly Pickable[]): Pickable[] {
+  const known = new Set(first.map(({ id }) => idForm(name, id)));
+  return [...first, ...others.filter(({ id }) => !known.has(idForm(name, id)))];
 }
 
 function byName(one: Pickable, other: Pickable): number {

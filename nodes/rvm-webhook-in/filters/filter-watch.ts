@@ -1,9 +1,17 @@
-import { remoteIdOf } from '../../../lib/cloud/cameras/device-record';
-import type { Device } from '../../../lib/device';
+import { listedCamera } from '../../../lib/cloud/cameras/device-record';
+import type { ListedCamera } from '../../../lib/device';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import { seenIds } from '../../../lib/inbox/seen-ids';
 import type { FilterIds } from '../../../lib/message/event-filter';
-import { CLASSES, JUDGED, NONE_UNKNOWN, unknownIds, type UnknownIds } from '../../../lib/message/known-ids';
+import {
+  idsNamed,
+  JUDGED,
+  knownIds,
+  NO_IDS,
+  unknownIds,
+  type JudgedIds,
+  type UnknownIds,
+} from '../../../lib/message/known-ids';
 import type { Station } from '../../rvm-central-station/station';
 
 /** Cameras come and go. Milliseconds. */
@@ -13,7 +21,8 @@ type AskedStation = Pick<Station, 'key' | 'client'>;
 
 export interface FilterWatchOptions {
   wanted: FilterIds;
-  inbox: Inbox;
+  /** All there are: what another one has of a Central Station, that has sent. */
+  inboxes: () => readonly Inbox[];
   stations: () => readonly AskedStation[];
   /** Told when others are unknown. */
   changed: () => void;
@@ -25,7 +34,7 @@ export interface FilterWatchOptions {
  */
 export class FilterWatch {
   #timer: NodeJS.Timeout | undefined;
-  #unknown: UnknownIds = NONE_UNKNOWN;
+  #unknown: UnknownIds = NO_IDS;
 
   constructor(private readonly options: FilterWatchOptions) {}
 
@@ -55,37 +64,27 @@ export class FilterWatch {
   }
 
   async #unknownNow(): Promise<UnknownIds> {
-    const { wanted, inbox } = this.options;
+    const { wanted, inboxes } = this.options;
     const stations = this.options.stations();
-    const devices = await this.#devices(stations);
-    const listed = unknownIds(wanted, {
-      classes: CLASSES,
-      ...(devices && { sites: devices.map(({ site }) => site), cameras: devices.flatMap(idsOfDevice) }),
-    });
-    // The inbox is asked only where the list of the service lacks something.
-    if (JUDGED.every((name) => listed[name].length === 0)) return NONE_UNKNOWN;
-    const seen = await seenIds([inbox], new Set(stations.map(({ key }) => key)));
-    const known = Object.fromEntries(JUDGED.map((name) => [name, seen[name].flatMap(({ ids }) => ids)]));
-    return unknownIds({ ...listed, rules: [] }, known);
+    const listed = await this.#listed(stations);
+    const unknown = (named: JudgedIds | undefined): UnknownIds => unknownIds(wanted, knownIds(listed, named));
+    // The inboxes are asked only where the list of the service lacks something.
+    if (JUDGED.every((name) => unknown(NO_IDS)[name].length === 0)) return NO_IDS;
+    const seen = await seenIds(inboxes(), new Set(stations.map(({ key }) => key)));
+    return unknown(seen.isWhole ? idsNamed(seen) : undefined);
   }
 
-  /** Undefined where one of the stations cannot be asked. */
-  async #devices(stations: readonly AskedStation[]): Promise<Device[] | undefined> {
+  /** Undefined where there is no station, or one of them cannot be asked. */
+  async #listed(stations: readonly AskedStation[]): Promise<ListedCamera[] | undefined> {
     const { wanted } = this.options;
-    if (wanted.sites.length === 0 && wanted.cameras.length === 0) return undefined;
+    if (stations.length === 0 || (wanted.sites.length === 0 && wanted.cameras.length === 0)) return undefined;
     try {
       const lists = await Promise.all(
         stations.map(async (station) => (await station.client()).listDevices({ once: true })),
       );
-      return lists.flat();
+      return lists.flat().map(listedCamera);
     } catch {
       return undefined;
     }
   }
-}
-
-/** Also the id by which the site knows the camera, where the list shows it. */
-function idsOfDevice(device: Device): string[] {
-  const remoteId = remoteIdOf(device);
-  return remoteId === undefined ? [device.id] : [device.id, remoteId];
 }
