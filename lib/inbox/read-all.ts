@@ -23,7 +23,7 @@ export async function readAll<Source, Answer>(
  * @returns `faults` of those that cannot be read: what they hold is missing
  */
 export async function listAll(
-  inboxes: readonly Inbox[],
+  inboxes: readonly Pick<Inbox, 'list'>[],
   query: ListQuery,
 ): Promise<{ messages: ListedMessage[]; faults: RvmError[] }> {
   const lists = await Promise.all(inboxes.map((inbox) => inbox.list(query)));

@@ -1,6 +1,8 @@
-import { idsOf } from '../message/event-filter';
+import type { RvmEvent } from '../event';
+import { idForm, idsOf } from '../message/event-filter';
 import { FILTERS, type FilterName } from '../message/filter-list';
-import type { Inbox } from './inbox';
+import type { JudgedFilter, JudgedIds } from '../message/known-ids';
+import type { Inbox, ListedMessage } from './inbox';
 import { listAll } from './read-all';
 
 /** One thing by which events can be filtered, as events have named it. */
@@ -17,38 +19,103 @@ export interface SeenIds extends Readonly<Record<FilterName, readonly SeenId[]>>
   isWhole: boolean;
 }
 
-/** So many of the newest events are looked at. */
-const NEWEST = 500;
+/** Of each station so many of the newest messages are enough. */
+const OF_EACH = 500;
+/** Messages that are asked for in one go; and how often: a quiet station may stand behind many others, and all have their bodies read. */
+const PAGE = 500;
+const PAGES = 20;
 
 /**
- * What the newest events of some inboxes are of, as far as these can be read, each once, by name.
+ * What the newest events of some stations are of, as far as the inboxes can be read, each once, by name.
  * @param stations keys: events of others are left out
  */
-export async function seenIds(inboxes: readonly Inbox[], stations: ReadonlySet<string>): Promise<SeenIds> {
-  const { messages, faults } = await listAll(inboxes, { state: 'all', limit: NEWEST });
-  const found = Object.fromEntries(FILTERS.map((name) => [name, new Map<string, SeenId>()])) as Record<
-    FilterName,
-    Map<string, SeenId>
-  >;
-  for (const { station, event } of messages) {
-    if (!stations.has(station)) continue;
-    for (const name of FILTERS) {
-      const ids = idsOf(name, event);
-      const [id] = ids;
-      if (id === undefined || found[name].has(id)) continue;
-      const isCamera = name === 'cameras';
-      const shown = isCamera && typeof event.cameraName === 'string' ? event.cameraName : id;
-      const group = isCamera && typeof event.locationName === 'string' ? event.locationName : '';
-      found[name].set(id, { ids, name: shown, group });
+export async function seenIds(
+  inboxes: readonly Pick<Inbox, 'list'>[],
+  stations: ReadonlySet<string>,
+): Promise<SeenIds> {
+  const seen = new Seen();
+  const counts = new Map([...stations].map((station) => [station, 0]));
+  for await (const { messages, isWhole } of newestOf(inboxes)) {
+    if (!isWhole) seen.isWhole = false;
+    for (const { station, event } of messages) {
+      const count = counts.get(station);
+      if (count === undefined) continue;
+      counts.set(station, count + 1);
+      seen.add(event);
     }
+    if ([...counts.values()].every((count) => count >= OF_EACH)) break;
   }
-  const sorted = (name: FilterName): SeenId[] =>
-    [...found[name].values()].sort((one, other) => one.name.localeCompare(other.name));
-  return {
-    classes: sorted('classes'),
-    sites: sorted('sites'),
-    cameras: sorted('cameras'),
-    rules: sorted('rules'),
-    isWhole: faults.length === 0,
+  return seen.all();
+}
+
+/** With ids that older events have named. */
+export function withNamed(seen: SeenIds, named: JudgedIds): SeenIds {
+  const all = (name: JudgedFilter): SeenId[] => {
+    const forms = new Set(seen[name].flatMap(({ ids }) => ids).map((id) => idForm(name, id)));
+    const older = named[name].filter((id) => !forms.has(idForm(name, id)));
+    return [...seen[name], ...older.map((id) => ({ ids: [id], name: id, group: '' }))];
   };
+  return { ...seen, classes: all('classes'), sites: all('sites'), cameras: all('cameras') };
+}
+
+/** So many of the newest messages, a page at a time. What one page cannot be read of, no further one is asked for. */
+async function* newestOf(
+  inboxes: readonly Pick<Inbox, 'list'>[],
+): AsyncGenerator<{ messages: readonly ListedMessage[]; isWhole: boolean }> {
+  let until = Infinity;
+  for (let page = 0; page < PAGES; page += 1) {
+    const { messages, faults } = await listAll(inboxes, {
+      state: 'all',
+      limit: PAGE,
+      ...(until < Infinity && { until }),
+    });
+    yield { messages, isWhole: faults.length === 0 };
+    const last = messages.at(-1);
+    if (last === undefined || messages.length < PAGE || faults.length > 0) return;
+    const received = Date.parse(last.receivedTime);
+    // The rest of its millisecond as well, unless that alone fills a page.
+    until = received + 1 < until ? received + 1 : received;
+  }
+}
+
+/** What events are of. Each thing is known by the first of its ids, and has all that came with it. */
+class Seen {
+  isWhole = true;
+  readonly #found: Readonly<Record<FilterName, Map<string, Omit<SeenId, 'ids'> & { ids: Set<string> }>>> = {
+    classes: new Map(),
+    sites: new Map(),
+    cameras: new Map(),
+    rules: new Map(),
+  };
+
+  add(event: RvmEvent): void {
+    for (const name of FILTERS) this.#addOf(name, event);
+  }
+
+  all(): SeenIds {
+    const sorted = (name: FilterName): SeenId[] =>
+      [...this.#found[name].values()]
+        .map((found) => ({ ...found, ids: [...found.ids] }))
+        .sort((one, other) => one.name.localeCompare(other.name));
+    return {
+      classes: sorted('classes'),
+      sites: sorted('sites'),
+      cameras: sorted('cameras'),
+      rules: sorted('rules'),
+      isWhole: this.isWhole,
+    };
+  }
+
+  #addOf(name: FilterName, event: RvmEvent): void {
+    const ids = idsOf(name, event);
+    const [id] = ids;
+    if (id === undefined) return;
+    const form = idForm(name, id);
+    const known = this.#found[name].get(form);
+    if (known !== undefined) return ids.forEach((other) => known.ids.add(other));
+    const isCamera = name === 'cameras';
+    const shown = isCamera && typeof event.cameraName === 'string' ? event.cameraName : id;
+    const group = isCamera && typeof event.locationName === 'string' ? event.locationName : '';
+    this.#found[name].set(form, { ids: new Set(ids), name: shown, group });
+  }
 }

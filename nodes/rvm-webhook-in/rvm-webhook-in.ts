@@ -2,6 +2,7 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { eventFilter } from '../../lib/message/event-filter';
+import type { JudgedIds } from '../../lib/message/known-ids';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
@@ -151,6 +152,10 @@ class WebhookIn implements DeployedWebhook {
     return this.#selfTest.run(isScheduled);
   }
 
+  namedAt(stations: ReadonlySet<string>): JudgedIds {
+    return this.#filters.namedAt(stations);
+  }
+
   health(): WebhookHealth {
     return webhookHealth(this.RED, this.#state(), this.#stations, this.server, this.#proven);
   }
@@ -264,6 +269,7 @@ class WebhookIn implements DeployedWebhook {
   #accepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {
     this.#problems.accepted(problem);
     this.#proven.accepted(record);
+    if (record.kind === 'event') this.#filters.came(record.event);
   }
 
   #state(): WebhookState {

@@ -1,4 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
+import type { JudgedIds } from '../../lib/message/known-ids';
 import { RvmError } from '../../lib/error';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { writeRoute } from '../support/admin-route';
@@ -22,6 +23,8 @@ export interface DeployedWebhook {
    * @throws RvmError CONFIG_MISSING where the node, or its station, could not take it
    */
   selfTest(isScheduled?: boolean): Promise<SelfTestReport>;
+  /** Of what it is to take, what events of these stations, and of no others, have named. @param stations keys */
+  namedAt(stations: ReadonlySet<string>): JudgedIds;
   /** How it fares at the moment. */
   health(): WebhookHealth;
   /** Judges its quarantine with the current phrases. Resolves with how many are accepted. @throws RvmError STORE_FAILED */

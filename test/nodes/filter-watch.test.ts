@@ -13,19 +13,21 @@ import { eventually } from '../support/time/patience';
 const NOBODY = 'nobody';
 
 describe('a look at what a webhook node is to take', () => {
+  let opened: InlineInbox[];
   let inboxes: InlineInbox[];
   let listed: Device[];
   let watch: FilterWatch;
   let changes: number;
   beforeEach(async () => {
-    inboxes = [new InlineInbox(), new InlineInbox()];
+    opened = [new InlineInbox(), new InlineInbox()];
+    inboxes = opened;
     listed = [toDevice({ id: 'cam-1', remoteId: 'r-1', site: 'Depot' }), toDevice({ id: 'cam-2' })];
     changes = 0;
     await eventually(() => inboxes.every((inbox) => inbox.state().durable === true), 'the inboxes');
   });
   afterEach(async () => {
     watch.stop();
-    for (const inbox of inboxes) {
+    for (const inbox of opened) {
       inbox.fails = false;
       await inbox.close();
     }
@@ -61,6 +63,31 @@ describe('a look at what a webhook node is to take', () => {
     assert.deepEqual(
       await unknownOf({ classes: ['own', NOBODY], sites: ['site-1', NOBODY], cameras: ['r-9', NOBODY] }),
       { classes: [NOBODY], sites: [NOBODY], cameras: [NOBODY] },
+    );
+  });
+
+  it('keeps what an inbox has told of once, whatever the inbox tells later', async () => {
+    await inboxes[0]?.accept(proven({ eventClass: 'own' }));
+    const first = await unknownOf({ classes: ['own', NOBODY], cameras: ['cam-2'] });
+    assert.deepEqual(first, { classes: [NOBODY], sites: [], cameras: [] });
+    // No event any more; and something else that changes.
+    inboxes = [];
+    listed = [];
+    assert.deepEqual(await look(), { classes: [NOBODY], sites: [], cameras: ['cam-2'] });
+  });
+
+  it('knows at once what an event names that comes', async () => {
+    assert.deepEqual((await unknownOf({ classes: ['own', NOBODY] })).classes, ['own', NOBODY]);
+    watch.came({ eventClass: 'Own' });
+    assert.deepEqual([watch.unknown.classes, changes], [[NOBODY], 2]);
+  });
+
+  it('tells what it keeps only to who asks about all of its stations', async () => {
+    await unknownOf({ classes: ['own', NOBODY] });
+    watch.came({ eventClass: 'own' });
+    assert.deepEqual(
+      [['north', 'south'], ['south']].map((keys) => watch.namedAt(new Set(keys)).classes),
+      [['own'], []],
     );
   });
 

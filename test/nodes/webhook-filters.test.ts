@@ -77,6 +77,14 @@ for (const version of NODE_RED_VERSIONS) {
       );
     });
 
+    it('name a class that nobody knows no more once an event of it has come', async () => {
+      await nodeRed.deploy(webhookFlow({ webhook: { classes: 'own' } }));
+      const isNamed = (): boolean => /unknown class: own/.test(nodeRed.statuses('webhook').at(-1) ?? '');
+      await nodeRed.until(isNamed, 'the status of the class');
+      await send('f-4', { eventClass: 'own' });
+      await nodeRed.until(() => !isNamed(), 'the end of that');
+    });
+
     it('refuse a variable among ids that is not set, by its name', async () => {
       await nodeRed.deploy(webhookFlow({ webhook: { rules: 'a, ${RVM_TEST_NOT_SET}' } }));
       await nodeRed.until(

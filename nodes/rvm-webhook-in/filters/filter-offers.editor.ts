@@ -81,7 +81,7 @@ async function seenOf(node: EditorNode, stations: readonly EditorNode[]): Promis
     ({ key, name, id }) => trimmed(key) || keyFromName(trimmed(name)) || keyFromName(id),
   );
   try {
-    const data = { stations: keys.join(',') };
+    const data = { node: node.id, stations: keys.join(',') };
     return await ask<SeenIds>((key) => node._(key), { url: 'rvm/seen-ids', data });
   } catch (error) {
     if (error instanceof AskError) return undefined;

@@ -2,6 +2,7 @@ import { listedCamera } from '../../../lib/cloud/cameras/device-record';
 import type { ListedCamera } from '../../../lib/device';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import { seenIds } from '../../../lib/inbox/seen-ids';
+import type { RvmEvent } from '../../../lib/event';
 import type { FilterIds } from '../../../lib/message/event-filter';
 import {
   idsNamed,
@@ -12,6 +13,7 @@ import {
   type JudgedIds,
   type UnknownIds,
 } from '../../../lib/message/known-ids';
+import { NamedIds } from '../../../lib/message/named-ids';
 import type { Station } from '../../rvm-central-station/station';
 
 /** Cameras come and go. Milliseconds. */
@@ -30,16 +32,25 @@ export interface FilterWatchOptions {
 
 /**
  * Looks, while the flows run, whether what a *webhook in* is to take is there at all: of an id with a slip in it no event would ever
- * come. Where the cameras cannot be asked for, none is called unknown.
+ * come. Where the cameras cannot be asked for, none is called unknown; and nothing is any more that an event has named once.
  */
 export class FilterWatch {
   #timer: NodeJS.Timeout | undefined;
   #unknown: UnknownIds = NO_IDS;
+  /** Of what is to be taken. */
+  readonly #named: NamedIds;
 
-  constructor(private readonly options: FilterWatchOptions) {}
+  constructor(private readonly options: FilterWatchOptions) {
+    this.#named = new NamedIds(options.wanted);
+  }
 
   get unknown(): UnknownIds {
     return this.#unknown;
+  }
+
+  /** What of it events of these stations have named, if it is about no others. @param stations keys */
+  namedAt(stations: ReadonlySet<string>): JudgedIds {
+    return this.options.stations().every(({ key }) => stations.has(key)) ? this.#named.ids : NO_IDS;
   }
 
   start(): void {
@@ -56,9 +67,19 @@ export class FilterWatch {
     this.#timer = undefined;
   }
 
+  /** An event has come: what it names is known from now on. */
+  came(event: RvmEvent): void {
+    if (this.#named.addOf(event)) this.#set(this.#neverNamed(this.#unknown));
+  }
+
   async #look(timer: NodeJS.Timeout): Promise<void> {
     const unknown = await this.#unknownNow();
-    if (this.#timer !== timer || JSON.stringify(unknown) === JSON.stringify(this.#unknown)) return;
+    // An event may have come meanwhile.
+    if (this.#timer === timer) this.#set(this.#neverNamed(unknown));
+  }
+
+  #set(unknown: UnknownIds): void {
+    if (JSON.stringify(unknown) === JSON.stringify(this.#unknown)) return;
     this.#unknown = unknown;
     this.options.changed();
   }
@@ -67,11 +88,16 @@ export class FilterWatch {
     const { wanted, inboxes } = this.options;
     const stations = this.options.stations();
     const listed = await this.#listed(stations);
-    const unknown = (named: JudgedIds | undefined): UnknownIds => unknownIds(wanted, knownIds(listed, named));
-    // The inboxes are asked only where the list of the service lacks something.
-    if (JUDGED.every((name) => unknown(NO_IDS)[name].length === 0)) return NO_IDS;
+    const unlisted = this.#neverNamed(unknownIds(wanted, knownIds(listed, NO_IDS)));
+    // The inboxes are asked only where something is known in no other way.
+    if (JUDGED.every((name) => unlisted[name].length === 0)) return NO_IDS;
     const seen = await seenIds(inboxes(), new Set(stations.map(({ key }) => key)));
-    return unknown(seen.isWhole ? idsNamed(seen) : undefined);
+    this.#named.add(idsNamed(seen));
+    return seen.isWhole ? unlisted : NO_IDS;
+  }
+
+  #neverNamed(unknown: UnknownIds): UnknownIds {
+    return unknownIds({ ...unknown, rules: [] }, this.#named.ids);
   }
 
   /** Undefined where there is no station, or one of them cannot be asked. */

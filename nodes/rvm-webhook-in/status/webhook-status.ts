@@ -34,7 +34,7 @@ export interface WebhookState {
   lacksSettler: boolean;
   /** Names of its stations that have one phrase with another, and of those others; '' where there are none. */
   samePhrase: string;
-  /** What of its filters nobody knows: no event passes that. */
+  /** What of its filters nobody knows. */
   unknownIds: UnknownIds;
   /** Messages were refused for a reason that a wrong phrase has, and nobody has seen it. */
   isUnproven: boolean;

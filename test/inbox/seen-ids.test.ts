@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
+import { seenIds, withNamed } from '../../lib/inbox/seen-ids';
+import { NO_IDS } from '../../lib/message/known-ids';
+
+/** As an inbox lists them: newest first. */
+function holding(
+  messages: readonly [station: string, received: number, eventClass: string][],
+): Pick<Inbox, 'list'> {
+  const listed = messages.map(([station, received, eventClass]): ListedMessage => ({
+    station,
+    receivedTime: new Date(received).toISOString(),
+    event: { eventClass },
+    state: 'delivered',
+    attempts: 1,
+    messageId: '',
+    deliveryId: '',
+    endpointId: '',
+    canRetry: false,
+  }));
+  const list: Inbox['list'] = async ({ until = Infinity, limit }) => ({
+    messages: listed.filter(({ receivedTime }) => Date.parse(receivedTime) < until).slice(0, limit),
+  });
+  return { list };
+}
+
+const classesOf = async (inbox: Pick<Inbox, 'list'>, station: string): Promise<string[]> =>
+  (await seenIds([inbox], new Set([station]))).classes.map(({ name }) => name);
+
+describe('what was seen of very many messages', () => {
+  const busy = (count: number, received: (index: number) => number): ['busy', number, 'security'][] =>
+    Array.from({ length: count }, (_none, index) => ['busy', received(index), 'security']);
+
+  it('is found behind more of one millisecond than are asked for in one go', async () => {
+    const inbox = holding([...busy(1200, () => 5000), ['quiet', 4999, 'own']]);
+    assert.deepEqual(await classesOf(inbox, 'quiet'), ['own']);
+  });
+
+  it('is found where the last that are asked for in one go came in the same millisecond', async () => {
+    const inbox = holding([...busy(499, () => 5000), ['busy', 4000, 'security'], ['quiet', 4000, 'own']]);
+    assert.deepEqual(await classesOf(inbox, 'quiet'), ['own']);
+  });
+
+  it('is looked for among ten thousand, and no more', async () => {
+    const behind = (count: number): Pick<Inbox, 'list'> =>
+      holding([...busy(count, (index) => 20_000 - index), ['quiet', 0, 'own']]);
+    assert.deepEqual(await classesOf(behind(9900), 'quiet'), ['own']);
+    assert.deepEqual(await classesOf(behind(10_100), 'quiet'), []);
+  });
+});
+
+describe('what was seen, with what older events have named', () => {
+  it('has each of them once', async () => {
+    const seen = await seenIds([holding([['north', 1, 'security']])], new Set(['north']));
+    const { classes } = withNamed(seen, { ...NO_IDS, classes: ['Security', 'own'] });
+    assert.deepEqual(
+      classes.map(({ name }) => name),
+      ['security', 'own'],
+    );
+  });
+});
