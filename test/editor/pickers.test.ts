@@ -59,6 +59,23 @@ describeInEditor('the lists to pick from', { flow, end: () => sandbox.close() },
     assert.equal(await editor.page.evaluate(`RED.nodes.node('device').cameraType`), 'str');
   });
 
+  it('pick nothing by the Enter that ends what an input method composes', async () => {
+    await openDialog(editor.page, 'device');
+    await editor.page.evaluate(`$('#node-input-camera').typedInput('value', 'as it was')`);
+    await openPicker();
+    const name = await editor.page.locator(`${ITEMS} .rvm-picker-name`).first().innerText();
+    await editor.page.focus('.rvm-picker-search');
+    const keyboard = await editor.page.context().newCDPSession(editor.page);
+    await keyboard.send('Input.imeSetComposition', { text: name, selectionStart: 1, selectionEnd: 1 });
+    await editor.page.keyboard.press('Enter');
+    assert.equal(await editor.page.evaluate(`$('#node-input-camera').typedInput('value')`), 'as it was');
+    await keyboard.send('Input.insertText', { text: name });
+    await editor.page.keyboard.press('Enter');
+    const picked = String(await editor.page.evaluate(`$('#node-input-camera').typedInput('value')`));
+    assert.match(picked, /^[0-9a-f-]{36}$/);
+    await keyboard.detach();
+  });
+
   it('choose the only Central Station with its camera, where none was chosen', async () => {
     await editor.page.evaluate(`RED.nodes.node('device').station = ''`);
     await openDialog(editor.page, 'device');

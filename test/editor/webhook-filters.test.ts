@@ -104,6 +104,55 @@ describeInEditor('the filters of a webhook in', { flow, end: () => sandbox.close
     assert.equal(await saved('rules'), 'Person, Yard at night, Gate; south');
   });
 
+  it('leave the focus where it is when the answer of the service comes', async () => {
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    await editor.page.route(/rvm\/seen-ids/, async (route) => {
+      await asked;
+      await route.continue();
+    });
+    await openSection({ classes: 'security, securty' });
+    await editor.page.locator('#rvm-chips-classes .rvm-chip button').first().focus();
+    answer();
+    await editor.page.locator('#rvm-chips-classes .rvm-chip-unknown').waitFor();
+    assert.equal(
+      await editor.page.evaluate(`$('#rvm-chips-classes .rvm-chip button').first().is(':focus')`),
+      true,
+    );
+    await editor.page.unroute(/rvm\/seen-ids/);
+  });
+
+  it('take one out that is pressed while something is typed, and keep what was typed', async () => {
+    await openSection({ rules: 'Person, Yard' });
+    await editor.page.focus(entry('rules'));
+    await editor.page.keyboard.type('Gate');
+    await editor.page.click('#rvm-chips-rules .rvm-chip button >> nth=0');
+    assert.deepEqual(await chips('rules'), ['Yard', 'Gate']);
+  });
+
+  it('do not add what an input method is still composing', async () => {
+    await openSection();
+    await editor.page.focus(entry('rules'));
+    const keyboard = await editor.page.context().newCDPSession(editor.page);
+    const text = '\u4fb5\u5165';
+    await keyboard.send('Input.imeSetComposition', { text, selectionStart: 2, selectionEnd: 2 });
+    await editor.page.keyboard.press('Enter');
+    assert.deepEqual(await chips('rules'), []);
+    await keyboard.send('Input.insertText', { text });
+    await editor.page.keyboard.press('Enter');
+    assert.deepEqual(await chips('rules'), [text]);
+    await keyboard.detach();
+  });
+
+  it('show as picked what was typed in another spelling, and take that out', async () => {
+    await openSection({ classes: 'Security' });
+    await openPicker('classes');
+    const item = editor.page.locator(ITEMS, { hasText: 'security' });
+    assert.equal(await item.getAttribute('aria-pressed'), 'true');
+    await item.click();
+    assert.deepEqual(await chips('classes'), []);
+  });
+
   it('are red where nobody knows an id, and say which, until it is taken out', async () => {
     await openSection({ cameras: 'nobody', classes: 'security, securty', sites: 'Nowhere' });
     for (const [name, id] of [

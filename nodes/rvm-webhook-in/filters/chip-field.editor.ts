@@ -1,11 +1,13 @@
-import { idsIn, textOfIds } from '../../../lib/message/filter-list';
+import { idForm } from '../../../lib/message/event-filter';
+import { idsIn, textOfIds, type FilterName } from '../../../lib/message/filter-list';
+import { isComposing } from '../../support/editor/composing';
 import { Picker, type Offer, type Pickable } from '../../support/editor/picker';
 
 export interface ChipOptions {
   /** Whose dialog it is in. */
   node: EditorNode;
   /** Property of the node, in a hidden field: ids, as `filter-list` has them. */
-  name: string;
+  name: FilterName;
   /** What the button of the list says. */
   title: string;
   /** @param fresh asks the service now. @throws AskError */
@@ -21,6 +23,8 @@ export class ChipField {
   readonly #box: JQuery;
   readonly #entry: JQuery;
   readonly #picker: Picker;
+  /** By id: what is pressed, or has the focus, must stay the same while others come and go. */
+  readonly #chips = new Map<string, JQuery>();
   #ids: string[];
 
   constructor(private readonly options: ChipOptions) {
@@ -40,7 +44,10 @@ export class ChipField {
       name,
       title: options.title,
       load: (fresh) => options.load(fresh),
-      choice: { has: (id) => this.#ids.includes(id), toggle: (item) => this.#toggle(item) },
+      choice: {
+        has: (id) => this.#ids.some((other) => this.#isSame(id, other)),
+        toggle: (item) => this.#toggle(item),
+      },
     });
     this.show();
   }
@@ -51,8 +58,12 @@ export class ChipField {
 
   /** What is known of the ids has changed, or they have. */
   show(): void {
-    this.#box.children('.rvm-chip').remove();
-    this.#entry.before(this.#ids.map((id) => this.#chip(id)));
+    for (const [id, chip] of this.#chips) {
+      if (this.#ids.includes(id)) continue;
+      chip.remove();
+      this.#chips.delete(id);
+    }
+    for (const id of this.#ids) this.#tell(id, this.#chips.get(id) ?? this.#newChip(id));
     this.#entry.attr('placeholder', this.#ids.length === 0 ? this.#say('all') : '');
     // Node-RED checks it then, and says below why it is red.
     this.#field.trigger('change');
@@ -67,20 +78,29 @@ export class ChipField {
     return this.options.node._(`rvm-webhook-in.filter.${key}`, values);
   }
 
-  #chip(id: string): JQuery {
-    const name = this.options.nameOf(id) ?? id;
-    const remove = this.#say('remove', { name });
-    const button = $('<button type="button">').attr({ title: remove, 'aria-label': remove });
-    button.append($('<i class="fa fa-times" aria-hidden="true">'));
+  #newChip(id: string): JQuery {
+    const button = $('<button type="button">').append($('<i class="fa fa-times" aria-hidden="true">'));
     button.on('click', () => {
       this.#set(this.#ids.filter((other) => other !== id));
       this.#entry.trigger('focus');
     });
-    const chip = $('<span class="rvm-chip">').toggleClass('rvm-chip-unknown', this.options.isUnknown(id));
-    return chip.attr('title', id).append($('<span>').text(name), button);
+    const chip = $('<span class="rvm-chip">').attr('title', id).append($('<span>'), button);
+    this.#chips.set(id, chip);
+    // A new one is always the last.
+    this.#entry.before(chip);
+    return chip;
+  }
+
+  #tell(id: string, chip: JQuery): void {
+    const name = this.options.nameOf(id) ?? id;
+    const remove = this.#say('remove', { name });
+    chip.toggleClass('rvm-chip-unknown', this.options.isUnknown(id));
+    chip.children('span').text(name);
+    chip.children('button').attr({ title: remove, 'aria-label': remove });
   }
 
   #typed(event: JQuery.KeyDownEvent): void {
+    if (isComposing(event)) return;
     if (event.key === 'Enter' || (event.key === ',' && !this.#isQuoting())) {
       // Enter would leave the dialog.
       event.preventDefault();
@@ -101,8 +121,13 @@ export class ChipField {
     if (typed.length > 0) this.#set([...new Set([...this.#ids, ...typed])]);
   }
 
+  #isSame(one: string, other: string): boolean {
+    const { name } = this.options;
+    return idForm(name, one) === idForm(name, other);
+  }
+
   #toggle({ id }: Pickable): void {
-    const others = this.#ids.filter((other) => other !== id);
+    const others = this.#ids.filter((other) => !this.#isSame(other, id));
     this.#set(others.length < this.#ids.length ? others : [...this.#ids, id]);
   }
 

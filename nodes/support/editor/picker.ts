@@ -1,4 +1,5 @@
 import { AskError } from './ask';
+import { isComposing } from './composing';
 import { statePoint } from './state-point';
 
 /** One thing to pick. */
@@ -63,7 +64,7 @@ export class Picker {
     this.#refresh.on('click', () => void this.#load(true));
     this.#search.on('input', () => this.#show());
     this.#search.on('keydown', (event) => {
-      if (event.key !== 'Enter') return;
+      if (event.key !== 'Enter' || isComposing(event)) return;
       event.preventDefault();
       this.#list.find('button').first().trigger('click');
     });
