@@ -1,0 +1,274 @@
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import type { Consumption, Inbox } from '../../lib/inbox/inbox';
+import type { InboxClaim } from '../../lib/inbox/inboxes';
+import { eventFilter } from '../../lib/message/event-filter';
+import type { JudgedIds } from '../../lib/message/known-ids';
+import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
+import type { Endpoint } from '../../lib/webhook/endpoint';
+import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
+import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
+import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import { within } from '../../lib/concurrency/within';
+import { stationOfAgentUser } from '../rvm-central-station/find-station';
+import type { InboxNode } from '../rvm-inbox/inbox-node';
+import { chosenInbox } from '../rvm-inbox/chosen-inbox';
+import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
+import { onFlows } from '../support/flow-run';
+import {
+  textOf,
+  unsetTogether,
+  unsetVariables,
+  type Properties,
+  type UnsetVariables,
+} from '../support/settings';
+import type { StatusName } from '../support/status';
+import type { WebhookServer } from '../support/webhook-server';
+import { filterOf } from './filters/filter-of';
+import { FilterWatch } from './filters/filter-watch';
+import { saysWhenHandled, silentAfterOf, termsOf } from './delivery-terms';
+import { openEndpoint } from './server/open-endpoint';
+import { Outputs } from './outputs';
+import { OwnSelfTest } from './stations/own-self-test';
+import { ProvenMessages } from './stations/proven-messages';
+import { SandboxEndpoints } from './stations/sandbox-endpoints';
+import { ServedStations } from './stations/served-stations';
+import { problemsKept, problemsOf } from './problem-registry';
+import { SamePhrase } from './stations/same-phrase';
+import { currentState } from './status/current-state';
+import { ShownStatus } from './status/shown-status';
+import { loopbackUrl, webhookAddress } from './server/webhook-address';
+import { webhookHealth, type WebhookHealth } from './status/webhook-health';
+import type { DeployedWebhook } from './webhook-node';
+import { webhookStatus, type WebhookState } from './status/webhook-status';
+
+/** The end of a node waits for its inbox at most this long, in milliseconds. */
+const END_WITHIN = 2000;
+
+/** One `webhook in` node: an endpoint of the dispatcher, and the consumer of its events. */
+export class WebhookIn implements DeployedWebhook {
+  readonly #properties: Properties;
+  /** The variable that its own properties lack. */
+  readonly #ownUnset: UnsetVariables | undefined;
+  readonly #stations: ServedStations;
+  readonly #outputs: Outputs;
+  readonly #shown: ShownStatus;
+  readonly #problems: UnseenProblems;
+  readonly #samePhrase: SamePhrase;
+  readonly #inboxNode: InboxNode | undefined;
+  readonly #claim: InboxClaim;
+  readonly #inbox: Inbox;
+  /** Undefined without an endpoint: what it had under a former one waits there, and goes along once it has one. */
+  readonly #consumption: Consumption | undefined;
+  readonly #endpoint: Endpoint | undefined;
+  readonly #sandboxEndpoints: SandboxEndpoints;
+  readonly #selfTest: OwnSelfTest;
+  readonly #proven: ProvenMessages;
+  readonly #filters: FilterWatch;
+  /** Ends what it listens to until it closes. */
+  readonly #end: (() => void)[];
+  #unwatchServer: () => void = () => undefined;
+  #fault: StatusName | undefined;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+    config: NodeDef,
+    private readonly server: WebhookServer,
+  ) {
+    this.#properties = { ...config };
+    this.#ownUnset = unsetVariables(this.#properties, ...Object.values(filterOf(this.#properties)));
+    this.#stations = new ServedStations(RED, this.#properties);
+    this.#problems = problemsOf(node.id);
+    this.#outputs = new Outputs(RED, node, this.#problems, () => this.#shown.showSoon());
+    this.#samePhrase = new SamePhrase(this.#stations, this.#problems);
+    this.#shown = new ShownStatus(node, () => webhookStatus(RED, this.#state()));
+    this.#inboxNode = chosenInbox(RED, node, this.#properties, 'rvm-webhook-in.errors.noInbox');
+    this.#claim = claimInbox(RED, this.#inboxNode?.place);
+    this.#inbox = this.#claim.inbox;
+    this.#endpoint = this.#open();
+    this.#consumption = this.#endpoint && this.#consume(this.#endpoint.id);
+    this.#proven = new ProvenMessages({
+      inbox: this.#inbox,
+      endpointId: this.#endpoint?.id,
+      silentAfter: silentAfterOf(this.#properties),
+      stations: this.#stations,
+      tell: (problem, values) => this.#outputs.problem(problem, values),
+    });
+    this.#filters = new FilterWatch({
+      wanted: filterOf(this.#properties),
+      inboxes: allInboxes,
+      stations: () => this.#stations.all,
+      changed: () => this.#shown.showSoon(),
+    });
+    this.#sandboxEndpoints = new SandboxEndpoints(node.id);
+    this.#selfTest = new OwnSelfTest({
+      inbox: this.#inbox,
+      stations: () => this.#receivingStations(),
+      url: () => this.path && webhookAddress(server, this.#properties, this.path),
+    });
+    if (!saysWhenHandled(this.#properties) && this.#unset() === undefined) this.#refuse('wrongSetting');
+    this.#end = [
+      onFlows(RED, 'started', () => this.#flowsStarted()),
+      onFlows(RED, 'stopping', () => this.#flowsStopping()),
+      this.#stations.watch(() => this.#stationsChanged()),
+      this.#inbox.watch(() => this.#shown.showSoon()),
+      this.#problems.watch(() => this.#shown.showSoon()),
+    ];
+    this.#shown.show();
+  }
+
+  get path(): string | undefined {
+    return this.#endpoint?.path;
+  }
+
+  get endpointId(): string | undefined {
+    return this.#endpoint?.id;
+  }
+
+  get maxAttempts(): number | undefined {
+    const { handledWhen, maxAttempts } = termsOf(this.#properties);
+    return handledWhen === 'settled' ? maxAttempts : undefined;
+  }
+
+  get title(): string {
+    const names = this.#stations.all.map(({ name }) => name).join(', ');
+    return this.node.name || names || (this.path ?? this.node.id);
+  }
+
+  async judgeAgain(): Promise<number> {
+    return this.#endpoint === undefined ? 0 : this.server.dispatcher.judgeAgain(this.#endpoint);
+  }
+
+  selfTest(isScheduled = false): Promise<SelfTestReport> {
+    return this.#selfTest.run(isScheduled);
+  }
+
+  namedAt(stations: ReadonlySet<string>): JudgedIds {
+    return this.#filters.namedAt(stations);
+  }
+
+  health(): WebhookHealth {
+    return webhookHealth(this.RED, this.#state(), this.#stations, this.server, this.#proven);
+  }
+
+  /** @param removed the node is deleted or disabled */
+  async close(removed: boolean): Promise<void> {
+    for (const end of this.#end) end();
+    this.#flowsStopping();
+    this.#shown.close();
+    if (this.#endpoint !== undefined) this.server.dispatcher.remove(this.#endpoint);
+    this.#sandboxEndpoints.remove();
+    if (removed) this.#proven.forget();
+    // So that an ordinary restart leaves nothing in doubt; a slow disk must not hold it up.
+    await within(Promise.all([this.#consumption?.end(removed), problemsKept()]), END_WITHIN);
+    this.#claim.release();
+  }
+
+  #unset(): UnsetVariables | undefined {
+    return unsetTogether(this.#ownUnset, this.#inboxNode?.unsetVariables);
+  }
+
+  #refuse(fault: StatusName): undefined {
+    this.#fault = fault;
+    this.node.error(this.RED._(`rvm-webhook-in.errors.${fault}`));
+  }
+
+  #consume(endpointId: string): Consumption {
+    return this.#inbox.consume({
+      endpointId,
+      nodeId: this.node.id,
+      ...termsOf(this.#properties),
+      deliver: (delivery) => this.#outputs.deliver(delivery),
+      onDead: (delivery, reason, note) => this.#problem(deadProblem(delivery, reason, note)),
+      onBlocked: (waiting) =>
+        this.#problem(blockedProblem(waiting, loneStation(this.#stations.all), new Date())),
+      onSpilled: (spell) => this.#problem(storeProblem(spell, loneStation(this.#stations.all), new Date())),
+    });
+  }
+
+  #open(): Endpoint | undefined {
+    const opened = openEndpoint(this.server, textOf(this.#properties, 'path'), {
+      stations: () => this.#receivingStations(),
+      watch: (changed) => this.#stations.watch(changed),
+      stationOfAgentUser: (agentUserId) => stationOfAgentUser(this.RED, agentUserId),
+      inbox: this.#inbox,
+      filter: eventFilter(filterOf(this.#properties)),
+      onProblem: (problem) => this.#problem(problem),
+      onRefused: (reason, origin) => this.#outputs.refused(reason, origin),
+      onAccepted: (problem, record) => this.#accepted(problem, record),
+    });
+    if (opened === undefined) return undefined;
+    return 'fault' in opened ? this.#refuse(opened.fault) : opened.endpoint;
+  }
+
+  #receivingStations(): readonly ReceivingStation[] {
+    return this.#unset() === undefined ? this.#stations.receiving() : [];
+  }
+
+  #stationsChanged(): void {
+    this.#shown.show();
+    const begun = this.#samePhrase.begun();
+    if (begun !== undefined) this.#outputs.problem(begun, { stations: this.#samePhrase.names });
+  }
+
+  #problem(problem: Problem): void {
+    if (this.#selfTest.came(problem.messageId)) this.#outputs.problem(problem);
+  }
+
+  /**
+   * Only now do all nodes of the flow file exist: events that waited can leave, for a message sent earlier would find
+   * no node behind the wire; and the sandbox can be told where to post for which stations.
+   */
+  #flowsStarted(): void {
+    this.#unwatchServer = this.server.watch(() => this.#shown.show());
+    // They tell that they are there: the status is shown, and requests that are held go on. First of all, or whatever fails
+    // below would let every alarm be cut.
+    this.#stations.flowsStarted();
+    this.#consumption?.resume();
+    this.#proven.start();
+    this.#filters.start();
+    this.#tellSandbox();
+    this.judgeAgain().catch(() => {
+      // The store fails, which is shown already; the next deploy tries again.
+    });
+  }
+
+  /** From here on events wait: the nodes behind the wires may close before this one. */
+  #flowsStopping(): void {
+    this.#stations.flowsStopping();
+    this.#proven.stop();
+    this.#filters.stop();
+    this.#consumption?.pause();
+    this.#unwatchServer();
+  }
+
+  #tellSandbox(): void {
+    const { path } = this;
+    if (path !== undefined)
+      this.#sandboxEndpoints.tell(this.#stations.all, () => loopbackUrl(this.server, path));
+  }
+
+  #accepted(problem: Problem | undefined, record: ProvenMessage | DeadLetter): void {
+    this.#problems.accepted(problem);
+    this.#proven.accepted(record);
+    if (record.kind === 'event') this.#filters.came(record.event);
+  }
+
+  #state(): WebhookState {
+    return currentState(this.RED, {
+      properties: this.#properties,
+      fault: this.#fault,
+      unsetVariables: this.#unset(),
+      server: this.server,
+      stations: this.#stations,
+      inboxNode: this.#inboxNode,
+      inbox: this.#inbox,
+      endpointId: this.endpointId,
+      samePhrase: this.#samePhrase,
+      filters: this.#filters,
+      problems: this.#problems,
+      outputs: this.#outputs,
+    });
+  }
+}
