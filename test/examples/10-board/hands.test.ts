@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { choose, letIn, lineOf, openBoard } from '../../support/editor/alarm-board';
+import { choose, countTones, letIn, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { openBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { NodeRed } from '../../support/node-red/node-red';
 import { needs } from '../../support/suite/programs';
-
-/**
- * Counts the tones that the page plays. A Chromium without a window lets sound through from the start: here it begins as in one
- * with a window, where a first click has to come.
- */
-const COUNT_TONES = `{
-  window.AudioContext = class extends AudioContext {
-    constructor() {
-      super();
-      void this.suspend();
-    }
-  };
-  window.tones = 0;
-  const start = OscillatorNode.prototype.start;
-  OscillatorNode.prototype.start = function (...when) {
-    window.tones += 1;
-    return start.apply(this, when);
-  };
-}`;
 
 describe('example 10, the board under the hand', () => {
   const errors: string[] = [];
@@ -172,10 +153,8 @@ describe('example 10, the board under the hand', () => {
 
   it('sounds for a new alarm, says that browsers wait for a first click, and can be switched off for good', async () => {
     const other = await openBoard(browser, nodeRed, { errors });
-    await other.addInitScript(COUNT_TONES);
-    await other.reload();
+    const tones = await countTones(other);
     await lineOf(other, 'First').waitFor();
-    const tones = (): Promise<number> => other.evaluate('window.tones');
     await other.getByText('Browsers give no sound before the first click').waitFor();
     await other.locator('.rvm-count').click();
     await other.getByText('Browsers give no sound').waitFor({ state: 'hidden' });

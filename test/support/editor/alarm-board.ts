@@ -11,6 +11,25 @@ const DARK = {
   groupOutline: '#33363c',
 };
 
+/**
+ * Counts the tones that the page plays. A Chromium without a window lets sound through from the start: here it begins as in one
+ * with a window, where a first click has to come.
+ */
+const COUNT_TONES = `{
+  window.AudioContext = class extends AudioContext {
+    constructor() {
+      super();
+      void this.suspend();
+    }
+  };
+  window.tones = 0;
+  const start = OscillatorNode.prototype.start;
+  OscillatorNode.prototype.start = function (...when) {
+    window.tones += 1;
+    return start.apply(this, when);
+  };
+}`;
+
 export interface BoardOptions {
   /** Errors of the page are put there. */
   errors?: string[];
@@ -41,6 +60,13 @@ export async function openBoard(
   await page.locator('.rvm-board').waitFor();
   if (operator !== undefined) await page.getByLabel('Operator').fill(operator);
   return page;
+}
+
+/** Loads the page once more. @returns how many tones it has played since its last load */
+export async function countTones(page: Page): Promise<() => Promise<number>> {
+  await page.addInitScript(COUNT_TONES);
+  await page.reload();
+  return () => page.evaluate('window.tones');
 }
 
 /** The line of the alarm that is named so. */

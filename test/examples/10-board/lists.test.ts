@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { countTones, openBoard } from '../../support/editor/alarm-board';
+import { openBrowser } from '../../support/editor/browser';
+import { boardFlow } from '../../support/examples/board-flow';
+import { withChanges } from '../../support/examples/example-sandbox';
+import { packagesFor } from '../../support/examples/examples';
+import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
+import { needs } from '../../support/suite/programs';
+
+type Row = Record<string, unknown>;
+
+/** The board, to whose page a test alone tells lists. */
+function flow(): FlowNode[] {
+  const nodes = withChanges(boardFlow(), { 'rvm-example-10-tick': { once: false, repeat: '' } });
+  const tell = entrance('tell', 'rvm-example-10-alarms').map((node) => ({
+    ...node,
+    z: 'rvm-example-10-tab',
+  }));
+  return [...nodes, ...tell];
+}
+
+/** A row as the page gets it. */
+function rowOf(rule: string, further: Row = {}): Row {
+  const place = { station: 'example-10', site: 'Depot', camera: 'Gate 1' };
+  const facts = {
+    proof: 'hmac',
+    ended: false,
+    deliveries: [rule],
+    trail: [],
+    claimedBy: '',
+    escalated: false,
+  };
+  return { key: rule, rule, time: new Date().toISOString(), ...place, ...facts, ...further };
+}
+
+describe('example 10, what its pages make of a list', () => {
+  const errors: string[] = [];
+  let browser: Browser;
+  let nodeRed: NodeRed;
+  let page: Page;
+  let tones: () => Promise<number>;
+
+  const tell = (...rows: Row[]): Promise<void> =>
+    inject(nodeRed, 'tell', { topic: 'board', payload: { at: Date.now(), rows } });
+  const hears = (text: string): Promise<void> =>
+    page.locator('[aria-live=assertive]', { hasText: text }).waitFor({ state: 'attached' });
+
+  before(async function () {
+    needs(this, 'chromium');
+    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    await nodeRed.deploy(flow());
+    page = await openBoard(browser, nodeRed, { errors });
+    tones = await countTones(page);
+    await page.locator('.rvm-count').click();
+    await page.getByText('Browsers give no sound').waitFor({ state: 'hidden' });
+  });
+
+  after(async () => {
+    await browser?.close();
+    await nodeRed?.stopAndRemove();
+  });
+
+  it('sounds for the alarm that ends a quiet night, and says it to a screen reader', async () => {
+    await tell();
+    await page.getByText('No open alarm').waitFor();
+    await tell(rowOf('Fence'));
+    await hears('New alarm: Fence, Gate 1, Depot');
+    assert.equal(await tones(), 2);
+  });
+
+  it('says of several at once how many have escalated, and how many are new', async () => {
+    const escalated = { escalated: true };
+    await tell(rowOf('Fence'), rowOf('Gate'));
+    await hears('New alarm: Gate');
+    await tell(rowOf('Fence', escalated), rowOf('Gate', escalated));
+    await hears('Alarms: 2 escalated');
+    await tell(rowOf('Fence', escalated), rowOf('Gate', escalated), rowOf('Yard'));
+    await hears('New alarm: Yard');
+    await tell(rowOf('Yard', escalated), rowOf('Dock'), rowOf('Quay'));
+    await hears('Alarms: 1 escalated, 2 new');
+  });
+
+  it('runs without an error in the browser', () => {
+    assert.deepEqual(errors, []);
+  });
+});
