@@ -10,14 +10,11 @@ import { needs } from '../../support/suite/programs';
 
 type Row = Record<string, unknown>;
 
-/** The board, to whose page a test alone tells lists. */
+/** The board, which asks for no list: a test tells lists to its function, or what that makes of them to the page. */
 function flow(): FlowNode[] {
   const nodes = withChanges(boardFlow(), { 'rvm-example-10-tick': { once: false, repeat: '' } });
-  const tell = entrance('tell', 'rvm-example-10-alarms').map((node) => ({
-    ...node,
-    z: 'rvm-example-10-tab',
-  }));
-  return [...nodes, ...tell];
+  const doors = [...entrance('list', 'rvm-example-10-rows'), ...entrance('tell', 'rvm-example-10-alarms')];
+  return [...nodes, ...doors.map((node) => ({ ...node, z: 'rvm-example-10-tab' }))];
 }
 
 /** A row as the page gets it. */
@@ -79,6 +76,15 @@ describe('example 10, what its pages make of a list', () => {
     await hears('New alarm: Yard');
     await tell(rowOf('Yard', escalated), rowOf('Dock'), rowOf('Quay'));
     await hears('Alarms: 1 escalated, 2 new');
+  });
+
+  it('tells the end of a fault at once, where no alarm has changed meanwhile', async () => {
+    const warning = page.getByText('The inbox cannot be read (STORE_FAILED)');
+    await inject(nodeRed, 'list', { payload: [], minutes: 60 });
+    await inject(nodeRed, 'list', { error: { code: 'STORE_FAILED' } });
+    await warning.waitFor();
+    await inject(nodeRed, 'list', { payload: [], minutes: 60 });
+    await warning.waitFor({ state: 'hidden' });
   });
 
   it('runs without an error in the browser', () => {
