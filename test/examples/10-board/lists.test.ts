@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { countTones, openBoard } from '../../support/editor/alarm-board';
+import { countTones, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { openBrowser } from '../../support/editor/browser';
-import { boardFlow } from '../../support/examples/board-flow';
+import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { withChanges } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
 import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
@@ -10,10 +10,21 @@ import { needs } from '../../support/suite/programs';
 
 type Row = Record<string, unknown>;
 
+/** Where a test stands in for the nodes of the flow. */
+const DOORS = {
+  list: 'rvm-example-10-rows',
+  tell: 'rvm-example-10-alarms',
+  hand: 'rvm-example-10-operator',
+  failed: 'rvm-example-10-failed',
+};
+
 /** The board, which asks for no list: a test tells lists to its function, or what that makes of them to the page. */
 function flow(): FlowNode[] {
-  const nodes = withChanges(boardFlow(), { 'rvm-example-10-tick': { once: false, repeat: '' } });
-  const doors = [...entrance('list', 'rvm-example-10-rows'), ...entrance('tell', 'rvm-example-10-alarms')];
+  const nodes = withChanges(boardFlow(), {
+    'rvm-example-10-tick': { once: false, repeat: '' },
+    'rvm-example-10-refresh-in': { wires: [[]] },
+  });
+  const doors = Object.entries(DOORS).flatMap(([name, to]) => entrance(name, to));
   return [...nodes, ...doors.map((node) => ({ ...node, z: 'rvm-example-10-tab' }))];
 }
 
@@ -76,6 +87,20 @@ describe('example 10, what its pages make of a list', () => {
     await hears('New alarm: Yard');
     await tell(rowOf('Yard', escalated), rowOf('Dock'), rowOf('Quay'));
     await hears('Alarms: 1 escalated, 2 new');
+  });
+
+  it('keeps what one operator has said where that of another is not stored', async () => {
+    await postAlarm(nodeRed, { eventRuleName: 'Shared', alarmId: 'shared' });
+    const row = await trailWhen(nodeRed, 'Shared', ([event]) => event?.state === 'leased');
+    const list = { payload: [{ ...row, history: [] }], minutes: 60 };
+    const act = { key: 'example-10 shared', topic: 'claim', from: '', by: 'Anna' };
+    await inject(nodeRed, 'list', list);
+    await inject(nodeRed, 'hand', act);
+    const error = { code: 'STORE_FAILED' };
+    await inject(nodeRed, 'failed', { ...act, topic: 'comment', by: 'Ben', note: 'A cat', at: 1, error });
+    await inject(nodeRed, 'list', list);
+    await page.keyboard.press('Escape');
+    await lineOf(page, 'Shared').getByText('claimed by Anna').waitFor();
   });
 
   it('tells the end of a fault at once, where no alarm has changed meanwhile', async () => {

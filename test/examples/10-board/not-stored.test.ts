@@ -1,19 +1,20 @@
 import type { Browser, Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { openBrowser } from '../../support/editor/browser';
-import { boardFlow, postAlarm } from '../../support/examples/board-flow';
+import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { withChanges } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { needs } from '../../support/suite/programs';
 
+const UNKNOWN = { delivery: 'nobody knows this', deliveryType: 'str' };
+
 /** The board, whose inbox knows nothing of what the operators settle and note. */
 function flow(): FlowNode[] {
-  const unknown = { delivery: 'nobody knows this', deliveryType: 'str' };
   return withChanges(boardFlow({ undoSeconds: 1 }), {
-    'rvm-example-10-noted': unknown,
-    'rvm-example-10-judged': unknown,
+    'rvm-example-10-noted': UNKNOWN,
+    'rvm-example-10-judged': UNKNOWN,
   });
 }
 
@@ -48,4 +49,20 @@ describe('example 10, where an inbox does not take what an operator says', () =>
       await lineOf(page, 'Fence').getByText('new', { exact: true }).waitFor();
       await page.locator('.rvm-count', { hasText: '1 open, 1 unclaimed' }).waitFor();
     });
+
+  it('settles the verdict of one operator where the comment of another was not stored meanwhile', async () => {
+    await nodeRed.deploy(withChanges(boardFlow(), { 'rvm-example-10-noted': UNKNOWN }));
+    await inboxesOpen(nodeRed);
+    const [anna, ben] = [
+      await openBoard(browser, nodeRed, { operator: 'Anna' }),
+      await openBoard(browser, nodeRed, { operator: 'Ben' }),
+    ];
+    await Promise.all([anna, ben].map((each) => choose(each, 'Fence')));
+    await ben.getByPlaceholder('comment').fill('A cat');
+    await anna.locator('.rvm-acts').getByRole('button', { name: /^real/ }).click();
+    await lineOf(ben, 'Fence').getByText('real, Anna').waitFor();
+    await ben.getByPlaceholder('comment').press('Enter');
+    await ben.getByText('Not stored (UNKNOWN_DELIVERY): try again.').waitFor();
+    await trailWhen(nodeRed, 'Fence', ([row]) => row?.state === 'delivered');
+  });
 });
