@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { openBrowser } from '../../support/editor/browser';
@@ -49,6 +50,14 @@ describe('example 10, where an inbox does not take what an operator says', () =>
       await lineOf(page, 'Fence').getByText('new', { exact: true }).waitFor();
       await page.locator('.rvm-count', { hasText: '1 open, 1 unclaimed' }).waitFor();
     });
+
+  it('gives a comment back that was not stored', async () => {
+    const draft = page.getByPlaceholder('comment');
+    await draft.fill('A cat');
+    await draft.press('Enter');
+    await page.locator('.rvm-told', { hasText: 'Not stored' }).waitFor();
+    assert.equal(await draft.inputValue(), 'A cat');
+  });
 
   it('settles the verdict of one operator where the comment of another was not stored meanwhile', async () => {
     await nodeRed.deploy(withChanges(boardFlow(), { 'rvm-example-10-noted': UNKNOWN }));
