@@ -87,6 +87,20 @@ for (const version of NODE_RED_VERSIONS)
       assert.equal(await winner.getByText('Already claimed').count(), 0);
     });
 
+    it('refuses a release that comes after another has taken the alarm over, and says who has it', async () => {
+      const isAnnas = await lineOf(anna, 'Gate').getByText('claimed by Anna').isVisible();
+      const [former, present, name] = isAnnas ? [anna, ben, 'Ben'] : [ben, anna, 'Anna'];
+      await button(present, /^take over from/).click();
+      await see('Gate', `claimed by ${name}`);
+      await sendBy(former, {
+        topic: 'release',
+        key: 'example-10 alarm of Gate',
+        by: isAnnas ? 'Anna' : 'Ben',
+      });
+      await former.getByText(`Not released: claimed by ${name}.`).waitFor();
+      await see('Gate', `claimed by ${name}`);
+    });
+
     it('shows a comment to both', async () => {
       await choose(ben, 'Fence');
       await ben.getByPlaceholder('comment').fill('Guard is on the way');
@@ -164,11 +178,7 @@ for (const version of NODE_RED_VERSIONS)
 
     it('drops what a browser sends that no button sends', async () => {
       const before = JSON.stringify(await trailOf(nodeRed));
-      for (const sent of STRANGE)
-        await anna.evaluate(`(() => {
-          const { $socket } = document.querySelector('#app').__vue_app__._context.provides;
-          $socket.emit('widget-send', 'rvm-example-10-alarms', ${JSON.stringify(sent)});
-        })()`);
+      for (const sent of STRANGE) await sendBy(anna, sent);
       await choose(anna, 'Yard');
       await anna.getByPlaceholder('comment').fill('after it');
       await button(anna, /^send/).click();
@@ -202,3 +212,11 @@ for (const version of NODE_RED_VERSIONS)
       assert.deepEqual(errors, []);
     });
   });
+
+/** Sends what no button of the page would send now. */
+async function sendBy(page: Page, sent: unknown): Promise<void> {
+  await page.evaluate(`(() => {
+    const { $socket } = document.querySelector('#app').__vue_app__._context.provides;
+    $socket.emit('widget-send', 'rvm-example-10-alarms', ${JSON.stringify(sent)});
+  })()`);
+}
