@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
-import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board-flow';
+import {
+  boardFlow,
+  postAlarm,
+  saidOf,
+  trailOf,
+  trailWhen,
+  type Trail,
+} from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
 import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
-import { eventually } from '../../support/time/patience';
+import { assertPause, eventually } from '../../support/time/patience';
 
 const SECONDS = 3;
 const OPERATOR = 'rvm-example-10-operator';
@@ -71,6 +78,23 @@ describe('example 10, an alarm that nobody takes', () => {
     assert.deepEqual(escalatedOf('Claimed'), []);
   });
 
+  it('leaves again where somebody took the alarm and let it go, so long after that', async () => {
+    await raise('Let go');
+    const escalated = (count: number): Promise<Trail> =>
+      trailWhen(
+        nodeRed,
+        'Let go',
+        ([row]) => row !== undefined && timesOf(row, 'escalated').length === count,
+      );
+    await escalated(1);
+    await act('Let go', { topic: 'claim', from: '' });
+    await inject(nodeRed, 'hand', { key: 'example-10 alarm of Let go', by: 'Anna', topic: 'release' });
+    const trail = await escalated(2);
+    const [released = NaN] = timesOf(trail, 'released');
+    assertPause((timesOf(trail, 'escalated')[1] ?? NaN) - released, SECONDS * 1000);
+    assert.equal(escalatedOf('Let go').length, 2);
+  });
+
   it('does not again, whatever comes, nor after a kill', async () => {
     const { userDir, port } = nodeRed;
     assert.equal(escalatedOf('Forgotten').length, 1);
@@ -88,3 +112,8 @@ describe('example 10, an alarm that nobody takes', () => {
     );
   });
 });
+
+/** When it was said of an event, in milliseconds. */
+function timesOf({ history }: Trail, said: string): number[] {
+  return history.filter(({ note }) => note === said).map(({ time }) => Date.parse(time));
+}
