@@ -98,6 +98,19 @@ describeInEditor('the sidebar after a busy night', { flow, end }, (editor) => {
     assert.match(await stations.nth(3).innerText(), /Branch 3\s*sandbox\s*last /);
   });
 
+  it('has room to type in where it is 180 pixels wide', async () => {
+    const filter = editor.page.locator('.rvm-filter');
+    await editor.page.evaluate(`$('.rvm-sidebar').css({ width: '180px' })`);
+    const width = (await filter.boundingBox())?.width ?? 0;
+    const isCut = await filter.evaluate((element) => {
+      const pane = element.closest('.rvm-sidebar');
+      return pane === null || pane.scrollWidth > pane.clientWidth;
+    });
+    await editor.page.evaluate(`$('.rvm-sidebar').css({ width: '' })`);
+    assert.ok(width >= 90, `${width} pixels`);
+    assert.equal(isCut, false);
+  });
+
   it('finds one event of thousands as its camera is typed, and says how many there are', async () => {
     await editor.page.locator('.rvm-filter').pressSequentially(ODD_CAMERA.toLowerCase());
     await found(/^Matching: 1 of 5,000$/);
