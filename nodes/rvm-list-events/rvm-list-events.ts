@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 import { eventRow, type EventRow } from '../../lib/inbox/event-row';
 import type { Inbox, ListQuery } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
-import { listAll, tallyAll } from '../../lib/inbox/read-all';
+import { listAll, tallyAll } from '../../lib/inbox/reading/read-all';
 import { GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/tally-rows';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';

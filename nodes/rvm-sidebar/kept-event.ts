@@ -1,6 +1,6 @@
 import { RvmError } from '../../lib/error';
 import type { ListedMessage, ListQuery } from '../../lib/inbox/inbox';
-import { listAll } from '../../lib/inbox/read-all';
+import { listAll } from '../../lib/inbox/reading/read-all';
 import { allInboxes } from '../rvm-inbox/inboxes';
 
 /**

@@ -1,7 +1,8 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { listAll } from '../../lib/inbox/read-all';
 import type { ListedMessage } from '../../lib/inbox/inbox';
+import { listAll } from '../../lib/inbox/reading/read-all';
+import { wordsOf } from '../../lib/inbox/reading/words';
 import type { JsonRecord } from '../../lib/json/json-record';
 import { allStations } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';
@@ -20,7 +21,6 @@ import { actOnDead } from './hands/dead-letters';
 import { inboxFaults } from './hands/inbox-faults';
 import { problemRows } from './hands/problem-rows';
 import { actOnQuarantine, quarantineOf } from './hands/quarantine';
-import { wordsOf } from './list/found';
 import { eventHistory } from './opened/event-history';
 import type { Overview, Picture, SidebarRow, StationRow } from './overview';
 import { sharingRows } from './stations/instances';

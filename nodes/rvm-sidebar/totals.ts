@@ -1,6 +1,6 @@
 import type { StateCount } from '../../lib/inbox/inbox-figures';
 import { MOST_COUNTED } from '../../lib/inbox/inbox-figures';
-import { readAll } from '../../lib/inbox/read-all';
+import { readAll } from '../../lib/inbox/reading/read-all';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import type { Totals } from './overview';
 

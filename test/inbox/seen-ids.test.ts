@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
-import { seenIds, withNamed } from '../../lib/inbox/seen-ids';
+import { seenIds, withNamed } from '../../lib/inbox/reading/seen-ids';
 import { NO_IDS } from '../../lib/message/known-ids';
 
 /** As an inbox lists them: newest first. */

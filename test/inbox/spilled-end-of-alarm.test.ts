@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { endOfAlarm } from '../../lib/inbox/end-of-alarm';
+import { endOfAlarm } from '../../lib/inbox/reading/end-of-alarm';
 import type { ProvenMessage } from '../../lib/message/record';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually } from '../support/time/patience';

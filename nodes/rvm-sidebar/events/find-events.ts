@@ -1,28 +1,18 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
-import type { Inbox, ListedMessage } from '../../../lib/inbox/inbox';
-import { listAll } from '../../../lib/inbox/read-all';
+import type { ListedMessage } from '../../../lib/inbox/inbox';
+import { lookThrough } from '../../../lib/inbox/reading/look-through';
+import { matches } from '../../../lib/inbox/reading/matching';
+import { listAll } from '../../../lib/inbox/reading/read-all';
+import { wordsOf, type Words } from '../../../lib/inbox/reading/words';
 import type { JsonRecord } from '../../../lib/json/json-record';
 import { allStations } from '../../rvm-central-station/find-station';
 import { allInboxes } from '../../rvm-inbox/inboxes';
 import type { DeadLetters, FoundEvents } from '../overview';
-import { wordsOf, type Words } from '../list/found';
-import { matches } from './matching';
 import { sidebarRow } from './sidebar-row';
 
 /** Rows that are shown of one list. */
 export const MOST_SHOWN = 1000;
-/** Messages that are looked through for some words: the newest; and how many of them are read at a time. */
-const MOST_LOOKED = 20_000;
-const PAGE = 500;
-
-interface Found {
-  /** Those that match, newest first. */
-  found: ListedMessage[];
-  looked: number;
-  /** True where older ones were not looked at. */
-  isCut: boolean;
-}
 
 /** Finds events, also those that the overview does not have. @throws RvmError BAD_INPUT */
 export async function findEvents(RED: NodeAPI, asked: JsonRecord): Promise<FoundEvents> {
@@ -60,31 +50,4 @@ export function matching(RED: NodeAPI, words: Words): (message: ListedMessage) =
   if (words.length === 0) return () => true;
   const names = new Map(allStations(RED).map(({ key, name }) => [key, name]));
   return (message) => matches(message, words, names.get(message.station));
-}
-
-async function lookThrough(
-  inboxes: readonly Inbox[],
-  state: 'all' | 'dead',
-  isWanted: (message: ListedMessage) => boolean,
-): Promise<Found> {
-  const found = new Map<string, ListedMessage>();
-  let until: number | undefined;
-  for (let looked = 0; looked < MOST_LOOKED;) {
-    const { messages } = await listAll(inboxes, {
-      state,
-      limit: PAGE,
-      ...(until !== undefined && { until }),
-    });
-    looked += messages.length;
-    for (const message of messages) if (isWanted(message)) found.set(message.deliveryId, message);
-    if (messages.length < PAGE) return { found: [...found.values()], looked, isCut: false };
-    until = nextUntil(messages);
-  }
-  return { found: [...found.values()], looked: MOST_LOOKED, isCut: true };
-}
-
-/** Others may have come in the same millisecond as the last of a page: those that are known come again then. */
-function nextUntil(page: readonly ListedMessage[]): number {
-  const last = Date.parse(page.at(-1)?.receivedTime ?? '');
-  return last === Date.parse(page[0]?.receivedTime ?? '') ? last : last + 1;
 }

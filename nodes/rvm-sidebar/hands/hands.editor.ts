@@ -1,7 +1,7 @@
+import { haveAll, wordsOf } from '../../../lib/inbox/reading/words';
 import type { EventRowOptions } from '../events/event-row.editor';
 import { askFirst } from '../list/ask-first.editor';
 import type { Desk } from '../list/desk.editor';
-import { haveAll, wordsOf } from '../list/found';
 import { RowList, type Showing } from '../list/row-list.editor';
 import { own } from '../list/row.editor';
 import { Section } from '../list/section.editor';

@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import type { OpenInbox } from '../../../lib/inbox/inboxes';
-import { readAll } from '../../../lib/inbox/read-all';
+import { readAll } from '../../../lib/inbox/reading/read-all';
 import type { JsonRecord } from '../../../lib/json/json-record';
 import { placeOfKey } from '../../../lib/webhook/receive/endpoint-key';
 import { openInboxes, shownTitle } from '../../rvm-inbox/inboxes';

@@ -1,4 +1,4 @@
-import { readAll } from '../../../lib/inbox/read-all';
+import { readAll } from '../../../lib/inbox/reading/read-all';
 import { openInboxes } from '../../rvm-inbox/inboxes';
 import type { SharingRow } from '../overview';
 

@@ -1,5 +1,5 @@
+import { haveAll, wordsOf } from '../../../lib/inbox/reading/words';
 import type { Desk } from '../list/desk.editor';
-import { haveAll, wordsOf } from '../list/found';
 import { RowList } from '../list/row-list.editor';
 import { Section } from '../list/section.editor';
 import type { Overview, StationRow } from '../overview';

@@ -1,4 +1,4 @@
-import type { SeenIds } from '../../../lib/inbox/seen-ids';
+import type { SeenIds } from '../../../lib/inbox/reading/seen-ids';
 import { idForm } from '../../../lib/message/event-filter';
 import type { FilterName } from '../../../lib/message/filter-list';
 import { CLASSES, idsNamed, knownIds, type KnownIds } from '../../../lib/message/known-ids';

@@ -1,7 +1,7 @@
 import { listedCamera } from '../../../lib/cloud/cameras/device-record';
 import type { ListedCamera } from '../../../lib/device';
 import type { Inbox } from '../../../lib/inbox/inbox';
-import { seenIds } from '../../../lib/inbox/seen-ids';
+import { seenIds } from '../../../lib/inbox/reading/seen-ids';
 import type { RvmEvent } from '../../../lib/event';
 import type { FilterIds } from '../../../lib/message/event-filter';
 import {

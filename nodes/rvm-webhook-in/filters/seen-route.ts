@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { seenIds, withNamed } from '../../../lib/inbox/seen-ids';
+import { seenIds, withNamed } from '../../../lib/inbox/reading/seen-ids';
 import { allInboxes } from '../../rvm-inbox/inboxes';
 import { readRoute } from '../../support/admin-route';
 import { listOf, textOf } from '../../support/settings';

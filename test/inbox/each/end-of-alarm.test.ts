@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { endOfAlarm } from '../../../lib/inbox/end-of-alarm';
+import { endOfAlarm } from '../../../lib/inbox/reading/end-of-alarm';
 import type { Inbox, ListQuery } from '../../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../../lib/message/record';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { seenIds, type SeenIds } from '../../../lib/inbox/seen-ids';
+import { seenIds, type SeenIds } from '../../../lib/inbox/reading/seen-ids';
 import type { FilterName } from '../../../lib/message/filter-list';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven } from '../samples';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { actWhereKnown } from '../../../lib/inbox/act-where-known';
 import type { Inbox } from '../../../lib/inbox/inbox';
-import { listAll, readAll } from '../../../lib/inbox/read-all';
+import { listAll, readAll } from '../../../lib/inbox/reading/read-all';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven, Taker } from '../samples';
 import { eventually } from '../../support/time/patience';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Verdict } from '../../../lib/inbox/history';
 import type { Inbox } from '../../../lib/inbox/inbox';
-import { tallyAll } from '../../../lib/inbox/read-all';
+import { tallyAll } from '../../../lib/inbox/reading/read-all';
 import { mergedRows } from '../../../lib/inbox/tally';
 import type { TallyQuery, TallyRow } from '../../../lib/inbox/tally-rows';
 import type { ProvenMessage } from '../../../lib/message/record';

@@ -1,7 +1,7 @@
-import type { RvmError } from '../error';
-import type { Inbox, ListedMessage, ListQuery } from './inbox';
-import { mergedRows } from './tally';
-import type { TallyQuery, TallyRow } from './tally-rows';
+import type { RvmError } from '../../error';
+import type { Inbox, ListedMessage, ListQuery } from '../inbox';
+import { mergedRows } from '../tally';
+import type { TallyQuery, TallyRow } from '../tally-rows';
 
 /**
  * Asks several inboxes, of which some may fail.

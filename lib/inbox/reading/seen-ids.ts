@@ -1,8 +1,8 @@
-import type { RvmEvent } from '../event';
-import { idForm, idsOf } from '../message/event-filter';
-import { FILTERS, type FilterName } from '../message/filter-list';
-import type { JudgedFilter, JudgedIds } from '../message/known-ids';
-import type { Inbox, ListedMessage } from './inbox';
+import type { RvmEvent } from '../../event';
+import { idForm, idsOf } from '../../message/event-filter';
+import { FILTERS, type FilterName } from '../../message/filter-list';
+import type { JudgedFilter, JudgedIds } from '../../message/known-ids';
+import type { Inbox, ListedMessage } from '../inbox';
 import { listAll } from './read-all';
 
 /** One thing by which events can be filtered, as events have named it. */

@@ -1,6 +1,6 @@
-import { isEnd } from '../message/phase';
-import { readTime } from '../time';
-import type { Inbox, ListedMessage } from './inbox';
+import { isEnd } from '../../message/phase';
+import { readTime } from '../../time';
+import type { Inbox, ListedMessage } from '../inbox';
 import { listAll } from './read-all';
 
 /** An alarm has few events, and its end is the last of them. */

@@ -1,6 +1,6 @@
-import { haveAll, type Words } from '../list/found';
-import type { ListedMessage } from '../../../lib/inbox/inbox';
-import { eventRow } from '../../../lib/inbox/event-row';
+import { eventRow } from '../event-row';
+import type { ListedMessage } from '../inbox';
+import { haveAll, type Words } from './words';
 
 /** Whether site, camera, rule, class, Central Station or an id of a message has all words. */
 export function matches(message: ListedMessage, words: Words, stationName = ''): boolean {

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import type { ListedMessage } from '../../lib/inbox/inbox';
+import { matches } from '../../lib/inbox/reading/matching';
+import { wordsOf } from '../../lib/inbox/reading/words';
+
+const MESSAGE: ListedMessage = {
+  receivedTime: '2026-03-04T05:06:07.000Z',
+  station: 'north',
+  state: 'delivered',
+  attempts: 1,
+  messageId: 'message-1',
+  deliveryId: 'delivery-1',
+  endpointId: ':/remote-monitoring',
+  canRetry: false,
+  event: {
+    alarmId: 'alarm-1',
+    cameraName: 'Gate 1',
+    cameraId: 'camera-1',
+    cameraRemoteId: 'remote-1',
+    locationName: 'Harbour Depot',
+    locationId: 'location-1',
+    eventRuleName: 'Person in yard',
+    eventClass: 'intrusion',
+  },
+};
+
+describe('an event matches what somebody looks for', () => {
+  const matching = ['gate', 'HARBOUR gate', 'yard 1', 'intrusion', 'north', 'Night desk', ' ', ''];
+  const ids = ['alarm-1', 'message-1', 'delivery-1', 'camera-1', 'remote-1', 'location-1'];
+  for (const search of [...matching, ...ids])
+    it(`with ${JSON.stringify(search)}`, () => assert.ok(matches(MESSAGE, wordsOf(search), 'Night desk')));
+
+  for (const search of ['gate south', 'delivered', 'remote-monitoring'])
+    it(`not with ${JSON.stringify(search)}`, () =>
+      assert.equal(matches(MESSAGE, wordsOf(search), 'Night desk'), false));
+});
