@@ -93,7 +93,7 @@ function dialog(type: string): string {
   const madeOf = (ending: string): string =>
     made.outputFiles.find((file) => file.path.endsWith(ending))?.text ?? '';
   const template = readDialog(path.join(folder, `${type}.html`), path.join(EDITOR, 'rows'));
-  const style = fs.readFileSync(path.join(EDITOR, 'form.css'), 'utf8');
+  const style = fs.readFileSync(path.join(EDITOR, 'form', 'form.css'), 'utf8');
   return `<script type="text/javascript">\n${madeOf('.js')}</script>\n\n<style>\n${style}${madeOf('.css')}</style>\n\n${template}`;
 }
 

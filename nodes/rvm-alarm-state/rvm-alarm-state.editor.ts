@@ -1,7 +1,7 @@
 import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/alarm-settings';
 import { KEY, keyFromName } from '../rvm-central-station/key';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 
 const OUTPUTS = ['state', 'extended', 'held'] as const;

@@ -1,6 +1,6 @@
 import { isRealService } from '../rvm-cloud/url-rule';
-import { prepareForm } from '../support/editor/prepare-form';
-import { showReasons } from '../support/editor/reason-line';
+import { prepareForm } from '../support/editor/form/prepare-form';
+import { showReasons } from '../support/editor/form/reason-line';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { KEY, keyFromName, looksLikeApiKey } from './key';
 import { remarksOn } from './secret-remarks';

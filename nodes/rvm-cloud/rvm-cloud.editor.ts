@@ -1,5 +1,5 @@
 import { MOST_VIDEO_SESSIONS } from '../../lib/video/choices';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import {
   isOpen,
   isVariable,

@@ -1,7 +1,7 @@
 import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
 import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import {
   deadlineOrReason,
   folderOrReason,

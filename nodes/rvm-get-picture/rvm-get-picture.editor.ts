@@ -1,7 +1,7 @@
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/video/choices';
 import { offsetsIn } from '../../lib/video/picture/offsets';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import {
   neededCameraOrReason,

@@ -1,6 +1,6 @@
 import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { deadlineOrReason, numberOrReason, reasoned } from '../support/editor/validate';
 import { neededCameraOrReason, timeOrReason, videoFields } from '../support/editor/video-fields';
 

@@ -1,6 +1,6 @@
 import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
 import { isSchemaName } from '../../lib/inbox/postgres/schema-name';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import {
   folderOrReason,
   isOpen,

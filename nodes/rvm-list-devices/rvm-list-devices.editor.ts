@@ -1,5 +1,5 @@
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 import { deadlineOrReason, reasoned } from '../support/editor/validate';
 

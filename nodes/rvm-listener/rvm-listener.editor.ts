@@ -1,4 +1,4 @@
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
 import { isPort } from './port-rule';
 

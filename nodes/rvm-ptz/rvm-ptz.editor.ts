@@ -1,7 +1,7 @@
 import type { PtzList } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS } from '../../lib/cloud/choices';
-import { cameraPicker, targetPicker } from '../support/editor/camera-picker';
-import { prepareForm } from '../support/editor/prepare-form';
+import { cameraPicker, targetPicker } from '../support/editor/camera/camera-picker';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { typedField } from '../support/editor/typed-field';

@@ -1,5 +1,5 @@
-import { cameraPicker } from '../support/editor/camera-picker';
-import { prepareForm } from '../support/editor/prepare-form';
+import { cameraPicker } from '../support/editor/camera/camera-picker';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { typedField } from '../support/editor/typed-field';

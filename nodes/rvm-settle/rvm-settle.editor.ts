@@ -1,6 +1,6 @@
 import { VERDICTS } from '../../lib/inbox/history';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;

@@ -1,7 +1,7 @@
 import { WIDEST_SNAPSHOT } from '../../lib/cloud/choices';
-import { cameraPicker } from '../support/editor/camera-picker';
+import { cameraPicker } from '../support/editor/camera/camera-picker';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { typedField } from '../support/editor/typed-field';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
 

@@ -1,6 +1,6 @@
 import { LONGEST_VIEW_MIN, MOST_VIEWERS } from '../../lib/video/choices';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import {
   deadlineOrReason,
   numberOrReason,

@@ -1,6 +1,6 @@
 import { keyFromName } from '../rvm-central-station/key';
 import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
 /** More are not offered: their short names can be typed. */

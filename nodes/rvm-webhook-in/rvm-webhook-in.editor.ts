@@ -1,4 +1,4 @@
-import { prepareForm } from '../support/editor/prepare-form';
+import { prepareForm } from '../support/editor/form/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { isKeptPath, PATHS_BEGIN } from '../support/paths-begin';

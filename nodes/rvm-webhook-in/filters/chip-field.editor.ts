@@ -1,3 +1,4 @@
+import './chip-field.css';
 import { idForm } from '../../../lib/message/event-filter';
 import { idsIn, textOfIds, type FilterName } from '../../../lib/message/filter-list';
 import { isComposing } from '../../support/editor/composing';

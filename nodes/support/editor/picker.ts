@@ -1,3 +1,4 @@
+import './picker.css';
 import { AskError } from './ask';
 import { isComposing } from './composing';
 import { statePoint } from './state-point';

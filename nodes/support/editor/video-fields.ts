@@ -1,6 +1,6 @@
 import { LONGEST_VIDEO_WAIT_S } from '../../../lib/video/choices';
 import { readTime } from '../../../lib/time';
-import { cameraPicker } from './camera-picker';
+import { cameraPicker } from './camera/camera-picker';
 import { checkAgain, currently, dialogOpened } from './open-dialog';
 import { typedField } from './typed-field';
 import { cameraOrReason, isVariable, numberOrReason, trimmed } from './validate';

@@ -1,9 +1,10 @@
-import type { PickedDevice } from '../picker-data';
-import { AskError } from './ask';
-import { chosenStation } from './ask-station';
+import './chosen-camera.css';
+import type { PickedDevice } from '../../picker-data';
+import { AskError } from '../ask';
+import { chosenStation } from '../ask-station';
 import { cameraIn, camerasOf, camerasSeen } from './camera-list';
 import { CameraPicture } from './camera-picture';
-import { isVariable } from './validate';
+import { isVariable } from '../validate';
 
 /**
  * Says in the field `camera` of a dialog which one it is, by name and site, and below it its id, which is what the node keeps. Who

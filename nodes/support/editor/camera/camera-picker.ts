@@ -1,10 +1,10 @@
-import type { PtzList } from '../../../lib/cloud/calls';
-import type { PickedDevice, PickedTarget } from '../picker-data';
-import { AskError } from './ask';
-import { askStation, chosenStation, stationAsKept } from './ask-station';
+import type { PtzList } from '../../../../lib/cloud/calls';
+import type { PickedDevice, PickedTarget } from '../../picker-data';
+import { AskError } from '../ask';
+import { askStation, chosenStation, stationAsKept } from '../ask-station';
 import { camerasOf, camerasSeen } from './camera-list';
 import { ChosenCamera } from './chosen-camera';
-import { Picker, type Offer } from './picker';
+import { Picker, type Offer } from '../picker';
 
 /** Adds a list of the cameras of the chosen station to the field `camera` of a dialog, which says which one it is. */
 export function cameraPicker(node: EditorNode): Picker {

@@ -1,5 +1,5 @@
-import type { PickedDevice } from '../picker-data';
-import { askStation, stationAsKept } from './ask-station';
+import type { PickedDevice } from '../../picker-data';
+import { askStation, stationAsKept } from '../ask-station';
 
 /** The list of cameras as it was last seen, for a service that cannot be reached. */
 export interface Seen {

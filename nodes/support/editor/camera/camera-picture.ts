@@ -1,4 +1,5 @@
-import { ask, AskError } from './ask';
+import './camera-picture.css';
+import { ask, AskError } from '../ask';
 
 /**
  * The last picture of a camera, beside its field while one points at that or is in it. Only one that Node-RED has anyway: no
