@@ -42,7 +42,7 @@ function rowOf(rule: string, further: Row = {}): Row {
   return { key: rule, rule, time: new Date().toISOString(), ...place, ...facts, ...further };
 }
 
-describe('example 10, what its pages make of a list', () => {
+describe('example 10, what the board makes of a list', () => {
   const errors: string[] = [];
   let browser: Browser;
   let nodeRed: NodeRed;
@@ -101,6 +101,16 @@ describe('example 10, what its pages make of a list', () => {
     await inject(nodeRed, 'list', list);
     await page.keyboard.press('Escape');
     await lineOf(page, 'Shared').getByText('claimed by Anna').waitFor();
+  });
+
+  it('forgets nothing of an alarm that is in no list while not all can be read', async () => {
+    await postAlarm(nodeRed, { eventRuleName: 'Unread', alarmId: 'unread', cameraId: 'camera-of-unread' });
+    const row = await trailWhen(nodeRed, 'Unread', ([event]) => event?.state === 'leased');
+    await inject(nodeRed, 'list', { payload: [], incomplete: 'An inbox cannot be read.', minutes: 60 });
+    await inject(nodeRed, 'list', { payload: [row], minutes: 60 });
+    await inject(nodeRed, 'hand', { topic: 'show', key: 'example-10 unread' });
+    const { event } = await nodeRed.message('video', ({ key }) => key === 'example-10 unread');
+    assert.equal((event as { cameraId: string }).cameraId, 'camera-of-unread');
   });
 
   it('tells the end of a fault at once, where no alarm has changed meanwhile', async () => {

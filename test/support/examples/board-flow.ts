@@ -21,10 +21,11 @@ export interface BoardFlowOptions {
   escalateAfter?: number;
 }
 
-/** Example 10 with a phrase that tests know, a probe at the wire of the pager, and a way to read the audit trail. */
+/** Example 10 with a phrase that tests know, probes for what goes to the pager and is asked of video, and a way to read the trail. */
 export function boardFlow({ undoSeconds = 10, escalateAfter = 60 }: BoardFlowOptions = {}): FlowNode[] {
   const minutes = { t: 'set', p: 'minutes', pt: 'msg', to: String(escalateAfter), tot: 'num' };
-  const nodes = withChanges(example('10', { 'rvm-example-10-escalate': 'escalation' }), {
+  const beside = { 'rvm-example-10-escalate': 'escalation', 'rvm-example-10-view': 'video' };
+  const nodes = withChanges(example('10', beside), {
     'rvm-example-10-station': { credentials: { secret: PHRASE } },
     'rvm-example-10-minutes': { rules: [minutes] },
   }).map((node) =>
@@ -78,8 +79,12 @@ export function saidOf({ history }: Trail): [by?: string, said?: string][] {
     .map(({ by, note, verdict }) => [by, [verdict, note].filter(Boolean).join(' ')]);
 }
 
-/** Posts a proven message to the board, whose service knows no such camera. */
-export async function postAlarm(nodeRed: NodeRed, payload: Record<string, unknown>): Promise<void> {
-  const answer = await post(`${nodeRed.url}/remote-monitoring/example-10`, alarmMessage(payload), PHRASE);
+/** Posts a proven message to the board, whose service knows no such camera. @param path of another webhook in */
+export async function postAlarm(
+  nodeRed: NodeRed,
+  payload: Record<string, unknown>,
+  path = '/remote-monitoring/example-10',
+): Promise<void> {
+  const answer = await post(nodeRed.url + path, alarmMessage(payload), PHRASE);
   assert.equal(answer.status, 200);
 }
