@@ -6,6 +6,22 @@ const LEAST_RANDOM = 16;
 /** From letters to digits and back; in names that people give a digit or two stand at an end. */
 const LEAST_CHANGES = 4;
 
+/** What the key of a Central Station is made of, as a config node has it: each may be absent, or empty, but for the id. */
+export interface StationNames {
+  key?: unknown;
+  name?: unknown;
+  id: string;
+}
+
+/** The key of a Central Station: its own, else one made from its name, else from the id of its node. */
+export function stationKey({ key, name, id }: StationNames): string {
+  return trimmed(key) || keyFromName(trimmed(name)) || keyFromName(id);
+}
+
+function trimmed(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
+}
+
 /** A key made from a name; empty if nothing is left of it. */
 export function keyFromName(name: string): string {
   return name

@@ -13,7 +13,7 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { connectionStatus, status, unsetStatus } from '../support/status';
-import { keyFromName } from './key';
+import { stationKey } from './key';
 import { SandboxEntry } from './sandbox-entry';
 import { cloudMissing, StationConnection } from './station-connection';
 
@@ -85,7 +85,7 @@ export class Station {
     this.id = node.id;
     this.#properties = { ...config };
     this.#unset = unsetTogether(unsetVariables(this.#properties, node.credentials), cloud?.unsetVariables);
-    this.key = textOf(this.#properties, 'key') || keyFromName(node.name ?? '') || keyFromName(node.id);
+    this.key = stationKey({ key: this.#properties['key'], name: node.name, id: node.id });
     this.name = node.name || this.key;
     this.isSandbox = cloud?.isSandbox === true;
     this.#inSandbox = cloud?.isSandbox ? this.#sandboxEntry(cloud) : undefined;

@@ -1,4 +1,4 @@
-import { keyFromName } from '../rvm-central-station/key';
+import { stationKey } from '../rvm-central-station/key';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
@@ -16,8 +16,7 @@ function stationsThereAre(): Choice[] {
   const found: Choice[] = [];
   RED.nodes.eachConfig((node) => {
     if (node.type !== 'rvm-central-station' || node.d === true) return;
-    const name = trimmed(node.name);
-    found.push({ key: trimmed(node.key) || keyFromName(name) || keyFromName(node.id), name });
+    found.push({ key: stationKey(node), name: trimmed(node.name) });
   });
   return found.sort((one, other) => one.name.localeCompare(other.name));
 }

@@ -3,7 +3,7 @@ import type { Locator } from 'playwright-core';
 import { describeInEditor, type EditorOfTests } from '../support/editor/in-editor';
 import { leaveRows } from '../support/editor/sidebar';
 import { VideoService } from '../support/editor/sidebar-video';
-import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
@@ -16,10 +16,13 @@ const HURRIED = '/remote-monitoring/hurried';
 const PATIENT = '/remote-monitoring/patient';
 
 function settledFlow(): FlowNode[] {
+  // It has neither name nor key: that is made from its id.
+  const other = station({ id: 'other', name: undefined, key: undefined, credentials: { secret: 'another' } });
   const settle = { id: 'settle', type: 'rvm-settle', name: 'to the PLC', z: 'tab', wires: [[], []] };
   const hurried = { id: 'hurried', path: HURRIED, handledWhen: 'settled', redeliverAfter: 1, maxAttempts: 1 };
   return webhookFlow(
     { webhook: { path: PATIENT, handledWhen: 'settled', redeliverAfter: 600, maxAttempts: 7 } },
+    other,
     webhookIn(hurried),
     settle,
     ...entrance('answer', 'settle'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { KEY, looksLikeApiKey } from '../../nodes/rvm-central-station/key';
+import { KEY, looksLikeApiKey, stationKey } from '../../nodes/rvm-central-station/key';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { caller, StationFlow } from '../support/node-red/station-flow';
 
@@ -29,6 +29,21 @@ const SHORT_NAMES = [
   'deadbeefdeadbeef',
   '',
 ];
+
+describe('the key of a Central Station', () => {
+  it('is its own, without white space around it', () =>
+    assert.equal(stationKey({ key: ' north ', name: 'Harbour', id: '1f' }), 'north'));
+
+  it('is made from its name where it has none', () => {
+    for (const key of [undefined, '', ' '])
+      assert.equal(stationKey({ key, name: ' Harbour Depot ', id: '1f' }), 'harbour-depot');
+  });
+
+  it('is made from the id of its node where it has no name either, or none of which anything is left', () => {
+    for (const name of [undefined, null, '', ' ', '!'])
+      assert.equal(stationKey({ name, id: '1f.2e' }), '1f-2e');
+  });
+});
 
 describe('the short name of a Central Station', () => {
   for (const key of API_KEYS) {

@@ -1,4 +1,5 @@
-import { keyFromName } from '../../rvm-central-station/key';
+import { stationKey } from '../../rvm-central-station/key';
+import { trimmed } from '../../support/editor/validate';
 import { own, present, said } from '../list/row.editor';
 import type { EventHistory, SidebarRow } from '../overview';
 
@@ -41,8 +42,7 @@ function stationOf(key: string): string {
 function stationName(key: string): string {
   let found = '';
   RED.nodes.eachConfig((node) => {
-    if (node.type !== 'rvm-central-station') return;
-    if ((String(node.key ?? '') || keyFromName(node.name)) === key) found = String(node.name ?? '');
+    if (node.type === 'rvm-central-station' && stationKey(node) === key) found = trimmed(node.name);
   });
   return found;
 }

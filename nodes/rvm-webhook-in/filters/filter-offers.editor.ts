@@ -2,11 +2,10 @@ import type { SeenIds } from '../../../lib/inbox/reading/seen-ids';
 import { idForm } from '../../../lib/message/event-filter';
 import type { FilterName } from '../../../lib/message/filter-list';
 import { CLASSES, idsNamed, knownIds, type KnownIds } from '../../../lib/message/known-ids';
-import { keyFromName } from '../../rvm-central-station/key';
+import { stationKey } from '../../rvm-central-station/key';
 import { ask, AskError } from '../../support/editor/ask';
 import { askStation, stationAsKept } from '../../support/editor/ask-station';
 import type { Offer, Pickable } from '../../support/editor/picker';
-import { trimmed } from '../../support/editor/validate';
 import type { PickedDevice } from '../../support/picker-data';
 
 /** What there is to choose from, as far as it could be asked for. */
@@ -77,11 +76,8 @@ async function devicesOf(
 }
 
 async function seenOf(node: EditorNode, stations: readonly EditorNode[]): Promise<SeenIds | undefined> {
-  const keys = stations.map(
-    ({ key, name, id }) => trimmed(key) || keyFromName(trimmed(name)) || keyFromName(id),
-  );
   try {
-    const data = { node: node.id, stations: keys.join(',') };
+    const data = { node: node.id, stations: stations.map(stationKey).join(',') };
     return await ask<SeenIds>((key) => node._(key), { url: 'rvm/seen-ids', data });
   } catch (error) {
     if (error instanceof AskError) return undefined;
