@@ -5,6 +5,7 @@ import type { InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/i
 import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/unseen-problems';
 import type { PictureKind } from '../support/last-pictures';
+import type { Words } from '../support/status-words';
 
 /** An event as the sidebar shows it. */
 export interface SidebarRow extends EventRow {
@@ -76,6 +77,8 @@ export interface StationRow {
   name: string;
   isSandbox: boolean;
   status: NodeStatus;
+  /** What that says, for the editor to say it in its language; null where it says nothing. */
+  words: Words | null;
   /** When its newest event was received: ISO 8601, UTC, with `Z`; null where it has none. */
   last: string | null;
 }

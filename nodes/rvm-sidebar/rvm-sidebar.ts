@@ -12,6 +12,7 @@ import { userOf } from '../support/actor';
 import { readRoute, writeRoute } from '../support/admin-route';
 import { pictureOf } from '../support/last-pictures';
 import { nodeIsNewEnough } from '../support/node-version';
+import { wordsOf as wordsOfStatus } from '../support/status-words';
 import { unknownPaths } from '../support/unknown-paths';
 import { isId } from './asked-id';
 import { deadLetters, findEvents, matching } from './events/find-events';
@@ -69,12 +70,14 @@ function oldestOf(messages: readonly ListedMessage[]): string | null {
 
 function stationRow(station: Station, last: number | undefined): StationRow {
   const { id, key, name, isSandbox } = station;
+  const status = station.status();
   return {
     id,
     key,
     name,
     isSandbox,
-    status: station.status(),
+    status,
+    words: status.text ? wordsOfStatus(status) : null,
     last: last === undefined ? null : new Date(last).toISOString(),
   };
 }

@@ -1,4 +1,4 @@
-import { WORDS_TOPIC, type SentWords, type Words } from '../support/status-words';
+import { WORDS_TOPIC, wordsToText, type Say, type SentWords, type Words } from '../support/status-words';
 
 /** By node, what its status says. */
 const sent = new Map<string, SentWords>();
@@ -31,21 +31,18 @@ function say(id: string): void {
   const node = RED.nodes.node(id);
   const words = sent.get(id);
   if (!node || words === undefined || node.status?.text !== words.text) return;
-  node.status.text = textOf(node, words.words);
+  node.status.text = ownWords(words.words, (key, values) => node._(key, values));
   Object.assign(node, { dirty: true, dirtyStatus: true });
   RED.view.redrawStatus(node);
 }
 
-function textOf(node: EditorNode, { key, values = {} }: Words): string {
-  const texts = Object.entries(values).map(([name, value]): [string, string | number] => {
-    if (typeof value !== 'object') return [name, value];
-    return [name, 'moment' in value ? clockTime(value.moment) : textOf(node, value)];
-  });
-  return node._(key, Object.fromEntries(texts));
+/** In the language of the editor, with its clock. */
+export function ownWords(words: Words, say: Say): string {
+  return wordsToText(words, say, clockTime);
 }
 
 /** As people of the editor's language write it. */
-function clockTime(moment: number): string {
+function clockTime(time: Date): string {
   const language = localStorage.getItem('editor-language') ?? navigator.language;
-  return new Date(moment).toLocaleTimeString(language);
+  return time.toLocaleTimeString(language);
 }

@@ -37,13 +37,21 @@ export function wordsOf(status: NodeStatus): Words {
   return wordsIn(status) ?? { key: status.text ?? '' };
 }
 
-/** In the language of Node-RED. */
-export function said(RED: NodeAPI, { key, values = {} }: Words): string {
+/** A text by its key, with its values in it. */
+export type Say = (key: string, values: Record<string, string | number>) => string;
+
+/** @param clock the time of day */
+export function wordsToText({ key, values = {} }: Words, say: Say, clock: (time: Date) => string): string {
   const texts = Object.entries(values).map(([name, value]): [string, string | number] => {
     if (typeof value !== 'object') return [name, value];
-    return [name, 'moment' in value ? clockTime(new Date(value.moment)) : said(RED, value)];
+    return [name, 'moment' in value ? clock(new Date(value.moment)) : wordsToText(value, say, clock)];
   });
-  return RED._(key, Object.fromEntries(texts));
+  return say(key, Object.fromEntries(texts));
+}
+
+/** In the language of Node-RED. */
+export function said(RED: NodeAPI, words: Words): string {
+  return wordsToText(words, (key, values) => RED._(key, values), clockTime);
 }
 
 /** Local time of day. */

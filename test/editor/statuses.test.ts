@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { loadEditor, speak } from '../support/editor/browser';
 import { describeInEditor } from '../support/editor/in-editor';
-import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { showSidebar } from '../support/editor/sidebar';
+import { PATH, PHRASE, station, webhookFlow } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
@@ -17,6 +18,12 @@ function flow(): FlowNode[] {
   });
   return webhookFlow(
     { webhook: { x: 300, y: 100 } },
+    station({
+      id: 'branch-node',
+      key: 'branch',
+      name: 'Branch',
+      credentials: { username: '${RVM_NOT_SET}', secret: 'another' },
+    }),
     { ...state('first') },
     { ...state('second') },
     { id: 'proof', type: 'rvm-verify', z: 'tab', station: 'station', x: 300, y: 400, wires: [[], []] },
@@ -66,6 +73,12 @@ describeInEditor('a status with values', { flow }, (editor) => {
 
   it('that is made of several texts is so in each of them', async () => {
     await shows('first', /^scharf, von 2 Nodes geteilt$/);
+  });
+
+  it('that is of a Central Station is so in the sidebar, too', async () => {
+    await showSidebar(editor.page);
+    const states = editor.page.locator('.rvm-stations .rvm-state');
+    await states.getByText('RVM_NOT_SET nicht gesetzt', { exact: true }).waitFor();
   });
 
   it('that comes while the editor is open is so as well, with the clock of the person', async () => {

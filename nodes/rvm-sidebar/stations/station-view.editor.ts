@@ -6,6 +6,7 @@ import { makeOpener } from '../list/opener.editor';
 import type { RowView } from '../list/row-list.editor';
 import { nothing, own, present, said, textOf } from '../list/row.editor';
 import type { StationRow } from '../overview';
+import { ownWords } from '../status-words.editor';
 
 /** Somebody wants to see a camera of a Central Station as it is now. */
 export type OpenCamera = (station: StationRow, camera: PickedDevice, opener: HTMLElement) => void;
@@ -55,11 +56,11 @@ export class StationView implements RowView<StationRow> {
     if (this.#details.prop('open') === true && this.#station !== undefined) void this.#ask(this.#station);
   }
 
-  #drawLine({ name, key, status, last }: StationRow): void {
-    const { text = '', fill = 'grey' } = status as { text?: string; fill?: string };
-    const state = text.startsWith('status.') ? said(text) : text || own('idle');
-    const lastAt =
-      last === null ? '' : said('status.lastAlarm', { time: new Date(last).toLocaleTimeString() });
+  #drawLine({ name, key, status, words, last }: StationRow): void {
+    const { fill = 'grey' } = status as { fill?: string };
+    const state = words === null ? own('idle') : ownWords(words, said);
+    const time = { moment: Date.parse(last ?? '') };
+    const lastAt = last === null ? '' : ownWords({ key: 'status.lastAlarm', values: { time } }, said);
     const form = $('<i class="fa" aria-hidden="true">').addClass(FORMS[fill] ?? 'fa-circle-thin');
     this.#line
       .attr({ 'data-fill': fill, title: present([name || key, state, lastAt], ' · ') })
