@@ -38,7 +38,7 @@ function versionOf(red: string): string {
 
 function run(userDir: FolderLock): void {
   buildIfStale();
-  prepareUserDir();
+  prepareUserDir(PORT);
   const red = path.join(ROOT, 'node_modules', 'node-red', 'red.js');
   const started = linesOfStart(red);
   const child = spawn(process.execPath, [red, '--userDir', USER_DIR, '--port', PORT], {

@@ -33,13 +33,17 @@ export function takeUserDir(): FolderLock | undefined {
   return lockFolder(USER_DIR, { name: 'start.lock' });
 }
 
-/** Makes what is missing in it, and leads its link to this checkout; what was added or changed there stays. */
-export function prepareUserDir(): void {
+/**
+ * Makes what is missing in it, and leads its link to this checkout; what was added or changed there stays.
+ * @param port where its pages are to be had
+ */
+export function prepareUserDir(port: string): void {
   linkPackage();
   namePackage();
   // 0.0.0.0 would open a fresh, unprotected editor to the whole network.
   writeOnce('settings.js', SETTINGS);
-  writeOnce('flows.json', fs.readFileSync(EXAMPLE, 'utf8'));
+  const flow = fs.readFileSync(EXAMPLE, 'utf8');
+  writeOnce('flows.json', flow.replaceAll('http://127.0.0.1:1880', `http://127.0.0.1:${port}`));
 }
 
 /** Made anew each time: in a checkout that was copied or moved, the link of last time leads elsewhere, or nowhere. */

@@ -29,7 +29,7 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     for (const name of EXAMPLES) {
-      it(`"${name}" is seen as a whole, and no status lies over a node`, async () => {
+      it(`"${name}" is seen as a whole, no node lies upon another, and no status over a node`, async () => {
         const flow = example(name);
         await putFlow(page, flow);
         const tabs = flow.filter(({ type }) => type === 'tab');
@@ -37,6 +37,7 @@ for (const version of NODE_RED_VERSIONS) {
           const canvas = await canvasOf(page, id, statusesOf(flow, id));
           assert.ok(canvas.nodes.length > 0 && canvas.statuses.length > 0);
           assert.deepEqual(outside(canvas), [], 'outside of what is seen');
+          assert.deepEqual(overlapping(canvas), [], 'upon each other');
           assert.deepEqual(covered(canvas), [], 'under the status of another');
         }
         assert.deepEqual(errors, []);
@@ -49,6 +50,16 @@ function outside({ visible, nodes }: Canvas): Drawn[] {
   return nodes.filter(
     ({ left, top, right, bottom }) =>
       left < visible.left || top < visible.top || right > visible.right || bottom > visible.bottom,
+  );
+}
+
+/** A button belongs to its node. */
+function overlapping({ nodes }: Canvas): string[] {
+  return nodes.flatMap((node, at) =>
+    nodes
+      .slice(at + 1)
+      .filter((other) => other.id !== node.id && overlap(node, other))
+      .map((other) => `${node.id} and ${other.id}`),
   );
 }
 

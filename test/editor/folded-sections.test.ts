@@ -61,7 +61,7 @@ describeInEditor('the folded details of a cloud', { flow: () => webhookFlow() },
     await openDialog(editor.page, 'cloud');
     await editor.page.locator(`${FOLD} >> summary`).click();
     const label = editor.page.locator('label[for="node-config-input-loginUserField"]');
-    assert.equal(await label.innerText(), 'Login field (user)');
+    assert.equal(await label.innerText(), 'Login sends user as');
     const field = editor.page.locator('#node-config-input-loginUserField');
     assert.equal(await field.getAttribute('placeholder'), 'username');
     assert.match((await field.getAttribute('title')) ?? '', /belong in the Central Station/);
