@@ -5,18 +5,18 @@ import { ROOT } from '../build';
 
 /** What takes longest is begun first, or a last file would be waited for by idle processors. */
 const LONGEST_FIRST = [
-  'test/editor/dialogs.test.ts',
+  'test/editor/dialogs/dialogs.test.ts',
   'test/editor/languages.test.ts',
-  'test/editor/pickers.test.ts',
+  'test/editor/dialogs/pickers.test.ts',
   'test/editor/sidebar.test.ts',
   'test/nodes/webhook-in.test.ts',
   'test/nodes/sandbox-cloud.test.ts',
   'test/faults/kill.test.ts',
-  'test/editor/service-dialogs.test.ts',
+  'test/editor/dialogs/service-dialogs.test.ts',
   'test/nodes/settle.test.ts',
   'test/nodes/examples.test.ts',
   'test/faults/disk.test.ts',
-  'test/editor/dialog-tests.test.ts',
+  'test/editor/dialogs/dialog-tests.test.ts',
   'test/proxies/reverse-proxies.test.ts',
   'test/nodes/package.test.ts',
   'test/nodes/listener.test.ts',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog, unfold } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
-import { station, webhookFlow } from '../support/node-red/flows';
-import type { FlowNode } from '../support/node-red/node-red';
-import { watch } from '../support/node-red/watch-run';
+import { closeDialog, openDialog, unfold } from '../../support/editor/browser';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { station, webhookFlow } from '../../support/node-red/flows';
+import type { FlowNode } from '../../support/node-red/node-red';
+import { watch } from '../../support/node-red/watch-run';
 
 function flow(): FlowNode[] {
   const south = station({

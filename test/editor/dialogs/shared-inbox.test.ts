@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog, typeInto } from '../support/editor/browser';
-import { describeInEditor, type InEditor } from '../support/editor/in-editor';
-import type { FlowNode } from '../support/node-red/node-red';
-import { sharedFlow, sharedInbox } from '../support/node-red/shared-flow';
-import { PostgresServer } from '../support/postgres/postgres-server';
+import { closeDialog, openDialog, typeInto } from '../../support/editor/browser';
+import { describeInEditor, type InEditor } from '../../support/editor/in-editor';
+import type { FlowNode } from '../../support/node-red/node-red';
+import { sharedFlow, sharedInbox } from '../../support/node-red/shared-flow';
+import { PostgresServer } from '../../support/postgres/postgres-server';
 
 const PASSWORD = 'planted-database-password';
 const FIELD = '#node-config-input-';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { closeDialog, openDialog } from '../support/editor/browser';
-import { cloud, station } from '../support/node-red/flows';
-import { describeInEditor } from '../support/editor/in-editor';
-import { watched, type FlowNode } from '../support/node-red/node-red';
-import { caller } from '../support/node-red/station-flow';
+import { Sandbox } from '../../../sandbox';
+import { closeDialog, openDialog } from '../../support/editor/browser';
+import { cloud, station } from '../../support/node-red/flows';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { watched, type FlowNode } from '../../support/node-red/node-red';
+import { caller } from '../../support/node-red/station-flow';
 
 const PICK = '.rvm-pick >> nth=0';
 const ITEMS = '.rvm-picker:not([hidden]) .rvm-picker-item';

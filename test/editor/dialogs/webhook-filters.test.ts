@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { closeDialog, openDialog } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
-import { cloud, station, webhookIn } from '../support/node-red/flows';
-import { watched, type FlowNode } from '../support/node-red/node-red';
-import type { SandboxCamera } from '../support/node-red/station-flow';
+import { Sandbox } from '../../../sandbox';
+import { closeDialog, openDialog } from '../../support/editor/browser';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { cloud, station, webhookIn } from '../../support/node-red/flows';
+import { watched, type FlowNode } from '../../support/node-red/node-red';
+import type { SandboxCamera } from '../../support/node-red/station-flow';
 
 const ITEMS = '.rvm-picker:not([hidden]) .rvm-picker-item';
 const SECTION = '#rvm-webhook-filters';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../support/editor/browser';
-import { definitionOf } from '../support/editor/definitions';
-import { describeInEditor } from '../support/editor/in-editor';
-import { typesOfPackage, watched, type FlowNode } from '../support/node-red/node-red';
+import { closeDialog, openDialog } from '../../support/editor/browser';
+import { definitionOf } from '../../support/editor/definitions';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { typesOfPackage, watched, type FlowNode } from '../../support/node-red/node-red';
 
 /** What a node of a type holds that was just added: of most the id is the type. */
 function added(type: string, changes: object = {}): FlowNode {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { openDialog } from '../support/editor/browser';
-import { cloud, station, webhookFlow } from '../support/node-red/flows';
-import { ForkedServices } from '../support/service/forked-services';
-import { describeInEditor } from '../support/editor/in-editor';
-import type { FlowNode } from '../support/node-red/node-red';
+import { Sandbox } from '../../../sandbox';
+import { openDialog } from '../../support/editor/browser';
+import { cloud, station, webhookFlow } from '../../support/node-red/flows';
+import { ForkedServices } from '../../support/service/forked-services';
+import { describeInEditor } from '../../support/editor/in-editor';
+import type { FlowNode } from '../../support/node-red/node-red';
 
 let sandbox: Sandbox;
 let services: ForkedServices;

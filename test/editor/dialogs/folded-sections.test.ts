@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
-import { webhookFlow } from '../support/node-red/flows';
+import { closeDialog, openDialog } from '../../support/editor/browser';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { webhookFlow } from '../../support/node-red/flows';
 
 const INSIDE = '#node-config-input-versionLow';
 const FOLD = `.rvm-fold:has(${INSIDE})`;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { closeDialog, loadEditor, openDialog, typeInto, unfold } from '../support/editor/browser';
-import { webhookFlow } from '../support/node-red/flows';
-import { describeInEditor } from '../support/editor/in-editor';
-import { ROOT, type FlowNode } from '../support/node-red/node-red';
+import { closeDialog, loadEditor, openDialog, typeInto, unfold } from '../../support/editor/browser';
+import { webhookFlow } from '../../support/node-red/flows';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { ROOT, type FlowNode } from '../../support/node-red/node-red';
 
 const DIALOGS: Record<string, string[]> = {
   webhook: ['#node-input-path', '#node-input-listener', '#node-input-publicUrl', '#rvm-webhook-url'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { closeDialog, openDialog } from '../support/editor/browser';
-import { cloud, station } from '../support/node-red/flows';
-import { describeInEditor } from '../support/editor/in-editor';
-import { watched, type FlowNode } from '../support/node-red/node-red';
-import { caller } from '../support/node-red/station-flow';
+import { closeDialog, openDialog } from '../../support/editor/browser';
+import { cloud, station } from '../../support/node-red/flows';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { watched, type FlowNode } from '../../support/node-red/node-red';
+import { caller } from '../../support/node-red/station-flow';
 
 function flow(): FlowNode[] {
   const node = (id: string, type: string, properties: Record<string, unknown> = {}): FlowNode =>

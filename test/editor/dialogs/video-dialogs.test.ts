@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { Sandbox } from '../../sandbox';
-import { closeDialog, openDialog } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
-import { cloud, station } from '../support/node-red/flows';
-import { watched, type FlowNode } from '../support/node-red/node-red';
-import { caller } from '../support/node-red/station-flow';
+import { Sandbox } from '../../../sandbox';
+import { closeDialog, openDialog } from '../../support/editor/browser';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { cloud, station } from '../../support/node-red/flows';
+import { watched, type FlowNode } from '../../support/node-red/node-red';
+import { caller } from '../../support/node-red/station-flow';
 
 const TYPES = {
   picture: 'rvm-get-picture',

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { openDialog } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
-import { NodeRed, type FlowNode } from '../support/node-red/node-red';
-import { sharedFlow } from '../support/node-red/shared-flow';
-import { PostgresServer } from '../support/postgres/postgres-server';
-import { eventually } from '../support/time/patience';
+import { openDialog } from '../../support/editor/browser';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { NodeRed, type FlowNode } from '../../support/node-red/node-red';
+import { sharedFlow } from '../../support/node-red/shared-flow';
+import { PostgresServer } from '../../support/postgres/postgres-server';
+import { eventually } from '../../support/time/patience';
 
 let database: PostgresServer;
 let other: NodeRed;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { closeDialog, loadEditor, openDialog, speak, typeInto } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
-import { webhookFlow } from '../support/node-red/flows';
-import type { FlowNode } from '../support/node-red/node-red';
-import { caller } from '../support/node-red/station-flow';
+import { closeDialog, loadEditor, openDialog, speak, typeInto } from '../../support/editor/browser';
+import { describeInEditor } from '../../support/editor/in-editor';
+import { webhookFlow } from '../../support/node-red/flows';
+import type { FlowNode } from '../../support/node-red/node-red';
+import { caller } from '../../support/node-red/station-flow';
 
 function flow(): FlowNode[] {
   const node = (id: string, type: string): FlowNode => caller(type, { id, wires: [[], []] });
