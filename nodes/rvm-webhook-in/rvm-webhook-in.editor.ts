@@ -67,7 +67,9 @@ function fullUrl(): string {
 
 function showUrl(node: EditorNode): void {
   const disabled = RED.settings.httpNodeRoot === false && chosenListener() === undefined;
-  $('#rvm-webhook-url').val(disabled ? node._('rvm-webhook-in.tip.noHttpNodes') : fullUrl());
+  const address = disabled ? node._('rvm-webhook-in.tip.noHttpNodes') : fullUrl();
+  // A long one does not fit.
+  $('#rvm-webhook-url').val(address).attr('title', address);
   const warning = warningOf(node);
   $('#rvm-webhook-warning')
     .prop('hidden', warning === undefined)
