@@ -16,6 +16,7 @@ import { wordsOf as wordsOfStatus } from '../support/status-words';
 import { unknownPaths } from '../support/unknown-paths';
 import { isId } from './asked-id';
 import { deadLetters, findEvents, matching } from './events/find-events';
+import { Searches } from './events/searches';
 import { sidebarRow } from './events/sidebar-row';
 import { AbandonedEvents } from './hands/abandoned-events';
 import { actOnDead } from './hands/dead-letters';
@@ -99,9 +100,10 @@ export = (RED: NodeAPI): void => {
   const abandoned = new AbandonedEvents(RED);
   sendWords(RED);
   const counting = new Counting();
+  const searches = new Searches();
   readRoute(RED, 'overview', (asked) => overview(RED, { abandoned, counting }, asked));
-  readRoute(RED, 'events', (asked) => findEvents(RED, asked));
-  readRoute(RED, 'dead-letters', (asked) => deadLetters(RED, asked));
+  readRoute(RED, 'events', (asked) => findEvents(RED, searches, asked));
+  readRoute(RED, 'dead-letters', (asked) => deadLetters(RED, searches, asked));
   readRoute(RED, 'picture', picture);
   readRoute(RED, 'history', (asked) => eventHistory(RED, asked));
   // Not the question for the overview: that is asked by whatever polls, and changes nothing.

@@ -8,14 +8,15 @@ import { wordsOf, type Words } from '../../../lib/inbox/reading/words';
 import type { JsonRecord } from '../../../lib/json/json-record';
 import { allStations } from '../../rvm-central-station/find-station';
 import { allInboxes } from '../../rvm-inbox/inboxes';
-import type { DeadLetters, FoundEvents } from '../overview';
+import type { DeadLetters, FoundEvents, SidebarRow } from '../overview';
+import type { Searches } from './searches';
 import { sidebarRow } from './sidebar-row';
 
 /** Rows that are shown of one list. */
 export const MOST_SHOWN = 1000;
 
 /** Finds events, also those that the overview does not have. @throws RvmError BAD_INPUT */
-export async function findEvents(RED: NodeAPI, asked: JsonRecord): Promise<FoundEvents> {
+export async function findEvents(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<FoundEvents> {
   const limit = Number(asked['limit']);
   const state = asked['state'];
   if (!(Number.isSafeInteger(limit) && limit > 0) || (state !== 'all' && state !== 'dead'))
@@ -33,16 +34,38 @@ export async function findEvents(RED: NodeAPI, asked: JsonRecord): Promise<Found
       isCut: messages.length > shown,
     };
   }
-  const { found, looked, isCut } = await lookThrough(allInboxes(), state, matching(RED, words));
-  const events = found.slice(0, shown).map((message) => sidebarRow(RED, message));
-  const retryable = found.filter(({ canRetry }) => canRetry).length;
-  return { events, matches: found.length, retryable, looked, isCut };
+  return searches.run(JSON.stringify([state, shown, words]), () => search(RED, state, shown, words));
+}
+
+async function search(
+  RED: NodeAPI,
+  state: 'all' | 'dead',
+  shown: number,
+  words: Words,
+): Promise<FoundEvents> {
+  const isWanted = matching(RED, words);
+  const found = { events: new Array<SidebarRow>(), matches: 0, retryable: 0 };
+  const { count, isCut } = await lookThrough(allInboxes(), state, (message) => {
+    if (!isWanted(message)) return;
+    found.matches += 1;
+    if (message.canRetry) found.retryable += 1;
+    if (found.events.length < shown) found.events.push(sidebarRow(RED, message));
+  });
+  return { ...found, looked: count, isCut };
 }
 
 /** Those that a list of dead letters has, as far as they match. */
-export async function deadLetters(RED: NodeAPI, { search }: JsonRecord): Promise<DeadLetters> {
-  const { found } = await lookThrough(allInboxes(), 'dead', matching(RED, wordsOf(search)));
-  return { letters: found.map(({ deliveryId, canRetry }) => ({ deliveryId, canRetry })) };
+export async function deadLetters(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<DeadLetters> {
+  const words = wordsOf(asked['search']);
+  return searches.run(JSON.stringify(['letters', words]), async () => {
+    const isWanted = matching(RED, words);
+    const letters: DeadLetters['letters'] = [];
+    await lookThrough(allInboxes(), 'dead', (message) => {
+      const { deliveryId, canRetry } = message;
+      if (isWanted(message)) letters.push({ deliveryId, canRetry });
+    });
+    return { letters };
+  });
 }
 
 /** Whether an event has these words. */

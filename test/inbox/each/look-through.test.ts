@@ -5,8 +5,9 @@ import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven } from '../samples';
 
 const BEGIN = Date.parse('2026-03-04T05:06:07.000Z');
-const FEW_AT_A_TIME = { most: 1000, page: 10 };
-const all = (): boolean => true;
+const FEW_AT_A_TIME = { most: 1000, page: 10, large: 10 };
+/** Of one message, in bytes. */
+const LARGE = 400_000;
 
 /** Messages of one millisecond, which are named by it and by their number. */
 async function accept(inbox: TestedInbox, millisecond: number, count: number): Promise<void> {
@@ -15,6 +16,18 @@ async function accept(inbox: TestedInbox, millisecond: number, count: number): P
     proven({ cameraName: `${millisecond} ${index}` }, { receivedTime }),
   );
   await Promise.all(messages.map((message) => inbox.accept(message)));
+}
+
+interface Found {
+  found: ListedMessage[];
+  looked: number;
+  isCut: boolean;
+}
+
+async function all(inboxes: readonly TestedInbox[], bounds: typeof FEW_AT_A_TIME): Promise<Found> {
+  const found: ListedMessage[] = [];
+  const { count, isCut } = await lookThrough(inboxes, 'all', (message) => found.push(message), bounds);
+  return { found, looked: count, isCut };
 }
 
 function namesOf(messages: readonly ListedMessage[]): string[] {
@@ -30,7 +43,7 @@ inEachStore('a look through the messages of inboxes', (open) => {
       [3, 3],
     ] as const)
       await accept(inbox, millisecond, count);
-    const { found, looked, isCut } = await lookThrough([inbox], 'all', all, FEW_AT_A_TIME);
+    const { found, looked, isCut } = await all([inbox], FEW_AT_A_TIME);
     assert.equal(new Set(namesOf(found)).size, 70);
     assert.deepEqual([found.length, looked, isCut], [70, 70, false]);
   });
@@ -38,7 +51,7 @@ inEachStore('a look through the messages of inboxes', (open) => {
   it('finds those of a millisecond that the end of a page divides, newest first', async () => {
     const inbox = await open();
     for (let millisecond = 0; millisecond < 5; millisecond += 1) await accept(inbox, millisecond, 7);
-    const { found } = await lookThrough([inbox], 'all', all, FEW_AT_A_TIME);
+    const { found } = await all([inbox], FEW_AT_A_TIME);
     const milliseconds = found.map(({ receivedTime }) => Date.parse(receivedTime) - BEGIN);
     assert.deepEqual(
       milliseconds,
@@ -49,24 +62,25 @@ inEachStore('a look through the messages of inboxes', (open) => {
   it('finds those of one millisecond in several inboxes', async () => {
     const inboxes = [await open({ name: 'one' }), await open({ name: 'other' })];
     for (const inbox of inboxes) await accept(inbox, 1, 24);
-    const { found, looked } = await lookThrough(inboxes, 'all', all, FEW_AT_A_TIME);
+    const { found, looked } = await all(inboxes, FEW_AT_A_TIME);
     assert.deepEqual([found.length, looked], [48, 48]);
   });
 
-  it('finds what is wanted alone, and tells at how many it has looked', async () => {
+  it('has the event of each where so many are too large for one list', async () => {
     const inbox = await open();
-    await accept(inbox, 1, 25);
-    const isWanted = ({ event }: ListedMessage): boolean => event.cameraName === '1 7';
-    const { found, looked } = await lookThrough([inbox], 'all', isWanted, FEW_AT_A_TIME);
-    assert.deepEqual([namesOf(found), looked], [['1 7'], 25]);
+    const filler = 'x'.repeat(LARGE);
+    for (let index = 0; index < 100; index += 1)
+      await inbox.accept(proven({ cameraName: `${index}`, eventType: filler }));
+    const { found } = await all([inbox], { most: 1000, page: 500, large: 32 });
+    assert.equal(new Set(namesOf(found)).size, 100);
   });
 
   it('looks at the newest alone where there are very many, and says so', async () => {
     const inbox = await open();
     for (const millisecond of [1, 2]) await accept(inbox, millisecond, 30);
-    const { found, looked, isCut } = await lookThrough([inbox], 'all', all, { most: 30, page: 10 });
+    const { found, looked, isCut } = await all([inbox], { ...FEW_AT_A_TIME, most: 30 });
     assert.deepEqual([looked, isCut], [30, true]);
     assert.ok(namesOf(found).every((name) => name.startsWith('2 ')));
-    assert.equal((await lookThrough([inbox], 'all', all, { most: 60, page: 10 })).isCut, false);
+    assert.equal((await all([inbox], { ...FEW_AT_A_TIME, most: 60 })).isCut, false);
   });
 });

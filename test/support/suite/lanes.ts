@@ -55,6 +55,7 @@ export const SLOW: readonly string[] = [
   'test/nodes/shared-alarm-state.test.ts',
   // Very many cameras, alarms or messages.
   'test/cloud/large-directory.test.ts',
+  'test/faults/large-search.test.ts',
   'test/faults/load.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
