@@ -7,7 +7,7 @@ export interface ProblemTally {
   kind: ProblemKind;
   reason: ProblemReason | null;
   count: number;
-  /** ISO 8601, UTC, with `Z`. */
+  /** When it came last: ISO 8601, UTC, with `Z`. */
   lastTime: string;
   lastAddress?: string;
 }
@@ -110,11 +110,11 @@ export class UnseenProblems {
     if (kept.length > 0) this.#watchers.tell();
   }
 
-  /** A problem that no flow took. */
-  add({ kind, reason, count, receivedTime, remoteAddress }: Problem): void {
+  /** A problem that no flow took. @param now its event may have come long ago */
+  add({ kind, reason, count, remoteAddress }: Problem, now = new Date()): void {
     // The count of what is blocked is that of the events that wait.
     const more = kind === 'blocked' ? 1 : count;
-    this.#note({ kind, reason, count: more, lastTime: receivedTime, lastAddress: remoteAddress });
+    this.#note({ kind, reason, count: more, lastTime: now.toISOString(), lastAddress: remoteAddress });
   }
 
   /** It tells of something that is over. */

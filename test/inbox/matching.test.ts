@@ -30,6 +30,12 @@ describe('an event matches what somebody looks for', () => {
   for (const search of [...matching, ...ids])
     it(`with ${JSON.stringify(search)}`, () => assert.ok(matches(MESSAGE, wordsOf(search), 'Night desk')));
 
+  it('not with a number that an id alone has: it is that of another camera', () => {
+    const event = { ...MESSAGE.event, alarmId: '7f6a2c1e-0b7d-4c77' };
+    assert.equal(matches({ ...MESSAGE, event }, wordsOf('gate 7')), false);
+    assert.ok(matches({ ...MESSAGE, event }, wordsOf('gate 7f6a')));
+  });
+
   for (const search of ['gate south', 'delivered', 'remote-monitoring'])
     it(`not with ${JSON.stringify(search)}`, () =>
       assert.equal(matches(MESSAGE, wordsOf(search), 'Night desk'), false));

@@ -54,6 +54,12 @@ describe('problems that nobody has seen', () => {
     assert.equal(problems.count, 4);
   });
 
+  it('tell when one came last, however long ago its event came', () => {
+    const now = new Date('2026-01-02T09:00:00Z');
+    problems.add(problem(), now);
+    assert.equal(problems.tallies()[0]?.lastTime, now.toISOString());
+  });
+
   it('are cured by a good message, refusals and others', () => {
     refuse('bad-token');
     problems.add(problem());

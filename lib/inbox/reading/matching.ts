@@ -2,6 +2,9 @@ import { eventRow } from '../event-row';
 import type { ListedMessage } from '../inbox';
 import { haveAll, type Words } from './words';
 
+/** Shorter words are looked for in names alone: the number of a camera stands in nearly every id. */
+const LONG_ENOUGH_FOR_IDS = 4;
+
 /** Whether site, camera, rule, class, Central Station or an id of a message has all words. */
 export function matches(message: ListedMessage, words: Words, stationName = ''): boolean {
   if (words.length === 0) return true;
@@ -9,5 +12,10 @@ export function matches(message: ListedMessage, words: Words, stationName = ''):
   const { cameraId, cameraRemoteId, locationId } = message.event;
   const names = [site, camera, rule, ofClass, station, stationName];
   const ids = [alarmId, messageId, deliveryId, cameraId, cameraRemoteId, locationId];
-  return haveAll([...names, ...ids], words);
+  const [short, long] = [words.filter(isShort), words.filter((word) => !isShort(word))];
+  return haveAll(names, short) && haveAll([...names, ...ids], long);
+}
+
+function isShort(word: string): boolean {
+  return word.length < LONG_ENOUGH_FOR_IDS;
 }
