@@ -7,6 +7,7 @@ import { withChanges } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
 import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { needs } from '../../support/suite/programs';
+import { eventually, PATIENCE } from '../../support/time/patience';
 
 type Row = Record<string, unknown>;
 
@@ -16,12 +17,15 @@ const DOORS = {
   tell: 'rvm-example-10-alarms',
   hand: 'rvm-example-10-operator',
   failed: 'rvm-example-10-failed',
+  plan: 'rvm-example-10-plan',
 };
 
 /** The board, which asks for no list: a test tells lists to its function, or what that makes of them to the page. */
 function flow(): FlowNode[] {
+  const still = { once: false, repeat: '' };
   const nodes = withChanges(boardFlow(), {
-    'rvm-example-10-tick': { once: false, repeat: '' },
+    'rvm-example-10-tick': still,
+    'rvm-example-10-devices-tick': still,
     'rvm-example-10-refresh-in': { wires: [[]] },
   });
   const doors = Object.entries(DOORS).flatMap(([name, to]) => entrance(name, to));
@@ -120,6 +124,28 @@ describe('example 10, what the board makes of a list', () => {
     await warning.waitFor();
     await inject(nodeRed, 'list', { payload: [], minutes: 60 });
     await warning.waitFor({ state: 'hidden' });
+  });
+
+  it('shows both of two cameras that have one name at two sites, each with the alarms of its own', async () => {
+    const plan = await browser.newPage();
+    plan.setDefaultTimeout(PATIENCE);
+    await plan.goto(`${nodeRed.url}/dashboard/plan`);
+    await plan.locator('.rvm-plan').waitFor();
+    const devices = ['Depot', 'Port'].map((site) => ({
+      id: `camera at ${site}`,
+      name: 'Gate 1',
+      site,
+      online: true,
+    }));
+    const rows = ['Depot', 'Port', 'Port'].map((site, at) => rowOf(`Alarm ${at}`, { site }));
+    await inject(nodeRed, 'plan', { devices, payload: { rows } });
+    const texts = (): Promise<string[]> => plan.locator('.rvm-beside li').allInnerTexts();
+    await eventually(async () => (await texts()).length === 2, 'both cameras');
+    assert.deepEqual((await texts()).map((text) => text.replaceAll(/\s+/g, ' ')).toSorted(), [
+      '▲ Gate 1: 2 alarms Port',
+      '▲ Gate 1: alarm Depot',
+    ]);
+    await plan.close();
   });
 
   it('runs without an error in the browser', () => {

@@ -104,6 +104,13 @@ for (const version of NODE_RED_VERSIONS)
       assert.equal(await page.evaluate('window.hacked'), undefined);
     });
 
+    it('lists the alarm of a camera that has the name of one on the plan, but is elsewhere', async () => {
+      const elsewhere = { cameraName: 'SANDBOX Gate 2', locationName: 'Another depot' };
+      await postAlarm(nodeRed, { eventRuleName: 'At another gate', ...elsewhere });
+      await beside(/SANDBOX Gate 2: alarm\s*Another depot/).waitFor();
+      await camera('Gate 2', 'online').waitFor();
+    });
+
     it('counts by hour and site, the share of false alarms, and the seconds until settled', async () => {
       await letIn(board, 'At the entrance');
       await choose(board, 'At the entrance');
@@ -114,7 +121,7 @@ for (const version of NODE_RED_VERSIONS)
       const cells = await row.locator('td').allInnerTexts();
       assert.deepEqual(cells.slice(1, 5), ['2', '1', '1', '50 %']);
       assert.match(cells[5] ?? '', /^\d+$/);
-      await page.getByRole('img', { name: /^Alarms by hour: .*\d\d:00 [123]/ }).waitFor();
+      await page.getByRole('img', { name: /^Alarms by hour: .*\d\d:00 [1-4]/ }).waitFor();
       await page.getByRole('img', { name: /^Seconds until settled: \d\d:00 \d+/ }).waitFor();
     });
 
