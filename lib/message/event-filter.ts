@@ -20,7 +20,18 @@ const IDS: Readonly<Record<FilterName, (event: RvmEvent) => unknown[]>> = {
   classes: ({ eventClass }) => [eventClass],
   sites: ({ locationName, locationId }) => [locationName, locationId],
   cameras: ({ cameraId, cameraRemoteId }) => [cameraId, cameraRemoteId],
-  rules: ({ eventRuleName, eventName }) => [textOf(eventRuleName) === undefined ? eventName : eventRuleName],
+  rules: ({ eventRuleName, eventName }) => [eventRuleName, eventName],
+};
+
+/**
+ * What of an event that has none of the ids wanted must be there, for it to be another one: else it is meant, perhaps, by what it
+ * lacks. The ids of a site are not alike, the name of a rule may be left out, and a remote id as well.
+ */
+const TELLS: Readonly<Record<FilterName, (event: RvmEvent) => boolean>> = {
+  classes: (event) => idsOf('classes', event).length > 0,
+  sites: (event) => idsOf('sites', event).length === 2,
+  cameras: ({ cameraId }) => textOf(cameraId) !== undefined,
+  rules: (event) => idsOf('rules', event).length > 0,
 };
 
 /** The ids that an event has for a filter; the first is the one that a list to choose from offers. */
@@ -58,9 +69,9 @@ export function judgeByFilter(filter: EventFilter, event: RvmEvent): FilterVerdi
   for (const name of FILTERS) {
     const wanted = filter[name];
     if (wanted.size === 0) continue;
-    const ids = idsOf(name, event);
-    if (ids.length === 0) isUnjudged = true;
-    else if (!ids.some((id) => wanted.has(idForm(name, id)))) filteredBy.push(name);
+    if (idsOf(name, event).some((id) => wanted.has(idForm(name, id)))) continue;
+    if (TELLS[name](event)) filteredBy.push(name);
+    else isUnjudged = true;
   }
   return { filteredBy, isUnjudged };
 }

@@ -35,18 +35,13 @@ describe('the filter of a webhook node', () => {
     ['classes', ['security']],
     ['sites', ['site-1', 'Harbour Depot']],
     ['cameras', ['cam-1', 'remote-1']],
-    ['rules', ['Yard at night']],
+    ['rules', ['Yard at night', 'Person']],
   ] as const) {
     it(`takes an event by any of its ${name}, and no other`, () => {
       for (const id of ids) assert.equal(filteredBy({ [name]: ['other', id] }), '');
       assert.equal(filteredBy({ [name]: ['other'] }), name);
     });
   }
-
-  it('knows an event without the name of a rule by its own name, and one with it by that alone', () => {
-    assert.equal(filteredBy({ rules: ['Person'] }), 'rules');
-    assert.equal(filteredBy({ rules: ['Person'] }, { ...EVENT, eventRuleName: '' }), '');
-  });
 
   it('wants all kinds that are set to fit, and names those that do not', () => {
     const [sites, cameras] = [['Harbour Depot'], ['cam-1']];
@@ -55,15 +50,49 @@ describe('the filter of a webhook node', () => {
     assert.equal(filteredBy({ classes: ['health'], sites, rules: ['x'] }), 'classes rules');
   });
 
-  it('takes an event that lacks what it is asked for, and says so', () => {
-    for (const locationName of [undefined, null, '', '  ', {}] as const)
-      assert.deepEqual(
-        verdict({ sites: ['Harbour Depot'] }, eventOf({ eventClass: 'health', locationName })),
-        {
+  describe('takes an event and says that it cannot be judged, where', () => {
+    for (const [lack, name, wanted, fields] of [
+      ['it has no class', 'classes', 'health', ['eventClass']],
+      ['its camera has a remote id alone, and another is wanted', 'cameras', 'cam-2', ['cameraId']],
+      ['it has no camera', 'cameras', 'cam-2', ['cameraId', 'cameraRemoteId']],
+      ['its site has an id alone, and another is wanted', 'sites', 'Other', ['locationName']],
+      ['its site has a name alone, and another is wanted', 'sites', 'Other', ['locationId']],
+      ['it has no site', 'sites', 'Other', ['locationName', 'locationId']],
+      ['it has neither name nor rule', 'rules', 'Other', ['eventRuleName', 'eventName']],
+    ] as const) {
+      it(lack, () => {
+        for (const nothing of [undefined, null, '', '  ', {}]) {
+          const event = { ...EVENT, ...Object.fromEntries(fields.map((field) => [field, nothing])) };
+          assert.deepEqual(verdict({ [name]: [wanted] }, event), { filteredBy: [], isUnjudged: true });
+        }
+      });
+    }
+  });
+
+  describe('judges an event that lacks something:', () => {
+    for (const [lack, name, wanted, field] of [
+      ['its remote id is wanted', 'cameras', 'remote-1', 'cameraId'],
+      ['its camera id is wanted', 'cameras', 'cam-1', 'cameraRemoteId'],
+      ['the id of its site is wanted', 'sites', 'site-1', 'locationName'],
+      ['the name of its site is wanted', 'sites', 'Harbour Depot', 'locationId'],
+      ['its name is wanted', 'rules', 'Person', 'eventRuleName'],
+      ['its rule is wanted', 'rules', 'Yard at night', 'eventName'],
+    ] as const) {
+      it(lack, () => {
+        assert.deepEqual(verdict({ [name]: [wanted] }, { ...EVENT, [field]: undefined }), {
           filteredBy: [],
-          isUnjudged: true,
-        },
-      );
+          isUnjudged: false,
+        });
+      });
+    }
+
+    for (const [lack, name, field] of [
+      ['another camera is wanted than that of its camera id', 'cameras', 'cameraRemoteId'],
+      ['another rule is wanted than its name', 'rules', 'eventRuleName'],
+      ['another rule is wanted than its own', 'rules', 'eventName'],
+    ] as const) {
+      it(lack, () => assert.equal(filteredBy({ [name]: ['other'] }, { ...EVENT, [field]: undefined }), name));
+    }
   });
 
   it('does not take one that lacks something where another filter is against it', () => {
@@ -113,7 +142,7 @@ describe('the filter of a webhook node', () => {
       ['rules', 'eventRuleName'],
       ['cameras', 'cameraId'],
     ] as const)
-      assert.equal(filteredBy({ [name]: ['Depot'] }, eventOf({ [field]: 'depot' })), name);
+      assert.equal(filteredBy({ [name]: ['Depot'] }, { ...EVENT, [field]: 'depot' }), name);
   });
 
   it('knows an id that is a number, and minds no white space around one', () => {
