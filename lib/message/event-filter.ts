@@ -1,6 +1,12 @@
 import type { RvmEvent } from '../event';
 import { guidForm } from '../guid-form';
 import { FILTERS, type FilterName } from './filter-list';
+import { isHealth } from './phase';
+import { beginOf } from './well-formed';
+
+const SECURITY = 'security';
+/** Characters: what is longer is none that a person has given, and is told apart by no more. */
+export const LONGEST_ID = 512;
 
 /** What a webhook node is to take: of each kind these ids. */
 export type FilterIds = Readonly<Record<FilterName, readonly string[]>>;
@@ -34,6 +40,8 @@ const TELLS: Readonly<Record<FilterName, (event: RvmEvent) => boolean>> = {
   rules: (event) => idsOf('rules', event).length > 0,
 };
 
+const BARE_GUID = /^\{?([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})\}?$/i;
+
 /** The ids that an event has for a filter; the first is the one that a list to choose from offers. */
 export function idsOf(name: FilterName, event: RvmEvent): string[] {
   return IDS[name](event)
@@ -42,23 +50,30 @@ export function idsOf(name: FilterName, event: RvmEvent): string[] {
 }
 
 /**
- * In this form two spellings of one id are the same, so that no alarm is kept back for its spelling: white space around it and the
- * way in which an accent is encoded say nothing, nor does the case of a class. Names and ids of cameras are told apart by it.
+ * In this form two spellings of one id are the same, so that no alarm is kept back for its spelling. People write names, and two that
+ * look alike are one: case, white space and width of letters say nothing. Of cameras there are only ids, which differ by case; there
+ * white space around one says nothing, nor how an accent is encoded. A GUID may have braces and dashes or none.
  */
 export function idForm(name: FilterName, id: string): string {
-  const text = id.trim().normalize('NFC');
-  return name === 'classes' ? text.toLowerCase() : (guidForm(text) ?? text);
+  const text = beginOf(id.trim(), LONGEST_ID).normalize('NFC');
+  const guid = guidForm(text.replace(BARE_GUID, '$1-$2-$3-$4-$5'));
+  return guid ?? (name === 'cameras' ? text : nameForm(text));
+}
+
+/** Upper case, for it has one form for letters of which lower case has two. */
+function nameForm(text: string): string {
+  return text.normalize('NFKC').replace(/\s+/g, ' ').trim().toUpperCase();
 }
 
 /** An empty list takes all. */
 export function eventFilter(ids: Partial<FilterIds>): EventFilter {
-  const formsOf = (name: FilterName): ReadonlySet<string> =>
+  const wanted = (name: FilterName): ReadonlySet<string> =>
     new Set((ids[name] ?? []).map((id) => idForm(name, id)));
   return {
-    classes: formsOf('classes'),
-    sites: formsOf('sites'),
-    cameras: formsOf('cameras'),
-    rules: formsOf('rules'),
+    classes: wanted('classes'),
+    sites: wanted('sites'),
+    cameras: wanted('cameras'),
+    rules: wanted('rules'),
   };
 }
 
@@ -69,11 +84,18 @@ export function judgeByFilter(filter: EventFilter, event: RvmEvent): FilterVerdi
   for (const name of FILTERS) {
     const wanted = filter[name];
     if (wanted.size === 0) continue;
-    if (idsOf(name, event).some((id) => wanted.has(idForm(name, id)))) continue;
+    if (formsOf(name, event).some((form) => wanted.has(form))) continue;
     if (TELLS[name](event)) filteredBy.push(name);
     else isUnjudged = true;
   }
   return { filteredBy, isUnjudged };
+}
+
+/** By what an event is taken. Of whatever other class it is, it counts as security. */
+function formsOf(name: FilterName, event: RvmEvent): string[] {
+  const ids = idsOf(name, event);
+  if (name === 'classes' && ids.length > 0 && !isHealth(event)) ids.push(SECURITY);
+  return ids.map((id) => idForm(name, id));
 }
 
 function textOf(value: unknown): string | undefined {

@@ -102,13 +102,34 @@ describe('the filter of a webhook node', () => {
     );
   });
 
-  it('knows an id however it is spelt', () => {
-    const [id, other] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '{0F8FAD5B-D9CB-469F-A165-70867728950E}'];
-    for (const [wanted, cameraId] of [
-      [id, other],
-      [other, id],
-    ])
-      assert.equal(filteredBy({ cameras: [wanted ?? ''] }, eventOf({ cameraId })), '');
+  for (const [name, field] of [
+    ['cameras', 'cameraId'],
+    ['cameras', 'cameraRemoteId'],
+    ['sites', 'locationId'],
+  ] as const) {
+    it(`knows a GUID of ${name} in ${field} in any case, with braces and dashes or without`, () => {
+      const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
+      const others = [`{${id.toUpperCase()}}`, id.replaceAll('-', ''), `{${id.replaceAll('-', '')}}`];
+      for (const other of others) {
+        assert.equal(filteredBy({ [name]: [id] }, { ...EVENT, [field]: other }), '', other);
+        assert.equal(filteredBy({ [name]: [other] }, { ...EVENT, [field]: id }), '', other);
+      }
+    });
+  }
+
+  describe('counts an event of a class that the specification does not have as security, and', () => {
+    const fire = { ...EVENT, eventClass: 'Fire' };
+    it('takes it where security is chosen', () =>
+      assert.equal(filteredBy({ classes: ['Security'] }, fire), ''));
+    it('takes it where its class is chosen', () => assert.equal(filteredBy({ classes: ['fire'] }, fire), ''));
+    it('does not take it where health alone is', () =>
+      assert.equal(filteredBy({ classes: ['health'] }, fire), 'classes'));
+    it('takes no event of class health where security is', () =>
+      assert.equal(filteredBy({ classes: ['security'] }, { ...EVENT, eventClass: 'health' }), 'classes'));
+    it('takes one of health in another case where either is, for it leaves by the output of alarms', () => {
+      for (const chosen of ['security', 'health'])
+        assert.equal(filteredBy({ classes: [chosen] }, { ...EVENT, eventClass: 'Health' }), '', chosen);
+    });
   });
 
   it('knows a class in any case, with or without white space around it', () => {
@@ -136,13 +157,41 @@ describe('the filter of a webhook node', () => {
     });
   }
 
-  it('tells names of sites, rules and cameras apart by the case of a letter', () => {
-    for (const [name, field] of [
-      ['sites', 'locationName'],
-      ['rules', 'eventRuleName'],
-      ['cameras', 'cameraId'],
-    ] as const)
-      assert.equal(filteredBy({ [name]: ['Depot'] }, { ...EVENT, [field]: 'depot' }), name);
+  for (const [name, field] of [
+    ['sites', 'locationName'],
+    ['sites', 'locationId'],
+    ['rules', 'eventRuleName'],
+    ['rules', 'eventName'],
+  ] as const) {
+    for (const [what, one, other] of [
+      ['case', 'Straße NORD', 'STRASSE Nord'],
+      ['white space within', 'Harbour Depot', 'Harbour  \t Depot'],
+      ['no-break spaces', 'Harbour Depot 1', 'Harbour\u00a0Depot\u202f1'],
+      ['the width of letters', '\uff37\uff25\uff33\uff34\u3000\uff11', 'West 1'],
+      ['ligatures', 'O\ufb03ce', 'Office'],
+    ] as const) {
+      it(`knows ${name} by ${field} whatever ${what}`, () => {
+        assert.equal(filteredBy({ [name]: [one] }, { ...EVENT, [field]: other }), '');
+        assert.equal(filteredBy({ [name]: [other] }, { ...EVENT, [field]: one }), '');
+      });
+    }
+  }
+
+  for (const [what, one, other] of [
+    ['case', 'Cam', 'cam'],
+    ['white space within', 'c 1', 'c  1'],
+    ['the width of letters', 'c\uff11', 'c1'],
+  ] as const) {
+    it(`tells ids of cameras apart by ${what}`, () => {
+      for (const field of ['cameraId', 'cameraRemoteId'])
+        assert.equal(filteredBy({ cameras: [one] }, { ...EVENT, [field]: other }), 'cameras', field);
+    });
+  }
+
+  it('tells ids apart by their first 512 characters alone, for a text may grow to many times its length', () => {
+    const long = 'x'.repeat(511);
+    assert.equal(filteredBy({ sites: [`${long}abc`] }, { ...EVENT, locationName: `${long}axyz` }), '');
+    assert.equal(filteredBy({ sites: [`${long}abc`] }, { ...EVENT, locationName: `${long}b` }), 'sites');
   });
 
   it('knows an id that is a number, and minds no white space around one', () => {
