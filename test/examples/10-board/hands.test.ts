@@ -90,6 +90,19 @@ describe('example 10, the board under the hand', () => {
     await page.keyboard.press('Escape');
   });
 
+  it('leaves them there while a verdict can be taken back', async () => {
+    await choose(page, 'First');
+    await page.getByLabel('Operator').fill('Anna');
+    const real = page.getByRole('button', { name: /^real/ });
+    const before = await real.boundingBox();
+    await real.click();
+    const undo = page.locator('.rvm-undo', { hasText: /\d s/ });
+    await undo.waitFor();
+    assert.deepEqual(await real.boundingBox(), before);
+    await undo.click();
+    await page.keyboard.press('Escape');
+  });
+
   it('is worked by the keyboard alone, with a visible focus', async () => {
     await page.mouse.move(0, 0);
     await page.keyboard.press('n');

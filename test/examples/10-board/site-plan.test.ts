@@ -138,6 +138,16 @@ for (const version of NODE_RED_VERSIONS)
       assert.deepEqual(sizes, { page: 0, wide: 0, plan: true });
     });
 
+    it('breaks no word of the headings above its numbers', async () => {
+      const broken =
+        await page.evaluate(`[...document.querySelectorAll('.rvm-by-site th')].filter((heading) => {
+        const range = document.createRange();
+        range.selectNodeContents(heading);
+        return range.getClientRects().length > heading.innerText.split(' ').length;
+      }).map(({ innerText }) => innerText)`);
+      assert.deepEqual(broken, []);
+    });
+
     it('leads to the alarm on the first page by a click, or by Enter', async () => {
       await sandbox.raise({ camera: 'SANDBOX North Fence 1', eventName: 'At the fence' });
       await sandbox.raise({ camera: 'SANDBOX Loading Bay 1', eventName: 'Newest of all' });
