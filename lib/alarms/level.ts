@@ -1,4 +1,4 @@
-import { idForm } from '../message/event-filter';
+import { eventFilter, judgeByFilter } from '../message/event-filter';
 import type { AlarmEvent } from './alarm-event';
 import type { AlarmSettings } from './alarm-settings';
 
@@ -84,8 +84,8 @@ function reasonToHold(
   return onTest ? 'test' : undefined;
 }
 
+/** As *webhook in* filters by them. */
 function isOfClass({ eventClass }: AlarmEvent, { classes }: AlarmSettings): boolean {
   if (classes.length === 0) return eventClass !== 'health';
-  const form = idForm('classes', eventClass);
-  return classes.some((wanted) => idForm('classes', wanted) === form);
+  return judgeByFilter(eventFilter({ classes }), { eventClass }).filteredBy.length === 0;
 }

@@ -57,14 +57,26 @@ describe('an alarm state in time', () => {
   });
 
   it('raises for an event of a class that is chosen, however that is spelt', async () => {
-    const instances = new Instances({ ...SETTINGS, classes: ['security'] });
+    const instances = new Instances({ ...SETTINGS, classes: ['own'] });
     await instances.start();
     for (const [eventClass, output] of [
-      ['other', 'held'],
-      [' Security', 'state'],
+      ['security', 'held'],
+      [' Own', 'state'],
     ] as const)
       assert.equal((await instances.event(alarmEvent({ eventClass }))).output, output, eventClass);
   });
+
+  for (const [what, eventClass] of [
+    ['of a class that the specification does not have', 'weather'],
+    ['that does not say of which class it is', ''],
+  ] as const) {
+    it(`raises for an event ${what} where security is chosen`, async () => {
+      const instances = new Instances({ ...SETTINGS, classes: ['security'] });
+      await instances.start();
+      assert.equal((await instances.event(alarmEvent({ eventClass: 'health' }))).output, 'held');
+      assert.equal((await instances.event(alarmEvent({ eventClass }))).output, 'state');
+    });
+  }
 
   it('raises for any class but "health" where none is chosen, also for another spelling of that', async () => {
     const instances = new Instances();
