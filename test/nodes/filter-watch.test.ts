@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { toDevice } from '../../lib/cloud/cameras/device-record';
 import type { Device } from '../../lib/device';
+import { RvmError } from '../../lib/error';
 import type { FilterIds } from '../../lib/message/event-filter';
 import type { JudgedIds } from '../../lib/message/known-ids';
 import { FilterWatch } from '../../nodes/rvm-webhook-in/filters/filter-watch';
@@ -15,13 +16,15 @@ const NOBODY = 'nobody';
 describe('a look at what a webhook node is to take', () => {
   let opened: InlineInbox[];
   let inboxes: InlineInbox[];
-  let listed: Device[];
+  let listed: Device[] | RvmError;
+  let stations: string[];
   let watch: FilterWatch;
   let changes: number;
   beforeEach(async () => {
     opened = [new InlineInbox(), new InlineInbox()];
     inboxes = opened;
     listed = [toDevice({ id: 'cam-1', remoteId: 'r-1', site: 'Depot' }), toDevice({ id: 'cam-2' })];
+    stations = ['north'];
     changes = 0;
     await eventually(() => inboxes.every((inbox) => inbox.state().durable === true), 'the inboxes');
   });
@@ -43,11 +46,15 @@ describe('a look at what a webhook node is to take', () => {
   }
 
   async function unknownOf(wanted: Partial<FilterIds>): Promise<JudgedIds> {
-    const client = { listDevices: async () => listed } as unknown as StationClient;
+    const listDevices = async (): Promise<Device[]> => {
+      if (listed instanceof RvmError) throw listed;
+      return listed;
+    };
+    const client = { listDevices } as unknown as StationClient;
     watch = new FilterWatch({
       wanted: { classes: [], sites: [], cameras: [], rules: [], ...wanted },
       inboxes: () => inboxes,
-      stations: () => [{ key: 'north', client: async () => client }],
+      stations: () => stations.map((key) => ({ key, client: async () => client })),
       changed: () => (changes += 1),
     });
     return look();
@@ -95,5 +102,63 @@ describe('a look at what a webhook node is to take', () => {
     await unknownOf({ classes: [NOBODY] });
     for (const inbox of inboxes) inbox.fails = true;
     assert.deepEqual((await look()).classes, []);
+  });
+
+  describe('without a list, as of a station that can only receive', () => {
+    beforeEach(() => {
+      listed = new RvmError('CONFIG_MISSING', 'It has no Agent User.');
+    });
+    const came = async (event: Record<string, unknown>, stationKey = 'north'): Promise<unknown> =>
+      inboxes[0]?.accept(proven(event, { stationKey }));
+
+    it('calls a site unknown of which no event that came has been', async () => {
+      await came({ locationId: 'site-1', locationName: 'Harbour Depot' });
+      assert.deepEqual((await unknownOf({ sites: ['Harbor Depot'] })).sites, ['Harbor Depot']);
+    });
+
+    it('calls a camera unknown of which no event that came has been', async () => {
+      await came({ cameraId: 'cam-1' });
+      assert.deepEqual((await unknownOf({ cameras: ['cam-2'] })).cameras, ['cam-2']);
+    });
+
+    it('calls no site unknown beside one of which an event has been, for its events may yet come', async () => {
+      await came({ locationName: 'Depot' });
+      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Depot', 'Quiet'] });
+      assert.deepEqual([classes, sites], [[NOBODY], []]);
+    });
+
+    it('calls none unknown of which an event has come since, and none beside it', async () => {
+      await came({ locationName: 'Depot' });
+      assert.deepEqual((await unknownOf({ sites: ['Quay', 'Quiet'] })).sites, ['Quay', 'Quiet']);
+      watch.came({ locationName: 'Quay' });
+      assert.deepEqual(watch.unknown.sites, []);
+    });
+
+    it('calls none unknown before any event has come', async () => {
+      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Depot'] });
+      assert.deepEqual([classes, sites], [[NOBODY], []]);
+    });
+
+    it('calls no camera unknown where the events that came name none', async () => {
+      await came({ cameraId: null, cameraRemoteId: null });
+      const { classes, cameras } = await unknownOf({ classes: [NOBODY], cameras: ['cam-2'] });
+      assert.deepEqual([classes, cameras], [[NOBODY], []]);
+    });
+
+    it('calls none unknown while events of one station alone have come', async () => {
+      stations = ['north', 'south'];
+      await came({ locationName: 'Depot' });
+      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Quay'] });
+      assert.deepEqual([classes, sites], [[NOBODY], []]);
+      await came({ locationName: 'Mill' }, 'south');
+      assert.deepEqual((await look()).sites, ['Quay']);
+    });
+
+    it('calls none unknown where the list cannot be had just now', async () => {
+      listed = new RvmError('NETWORK', 'The service does not answer.');
+      await came({ locationName: 'Depot' });
+      const { classes, sites } = await unknownOf({ classes: [NOBODY], sites: ['Quay'] });
+      assert.deepEqual([classes, sites], [[NOBODY], []]);
+    });
   });
 });

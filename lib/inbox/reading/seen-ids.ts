@@ -1,7 +1,7 @@
 import type { RvmEvent } from '../../event';
 import { idForm, idsOf } from '../../message/event-filter';
 import { FILTERS, type FilterName } from '../../message/filter-list';
-import type { JudgedFilter, JudgedIds } from '../../message/known-ids';
+import { JUDGED, type JudgedFilter, type JudgedIds } from '../../message/known-ids';
 import type { Inbox, ListedMessage } from '../inbox';
 import { listAll } from './read-all';
 
@@ -17,6 +17,8 @@ export interface SeenId {
 export interface SeenIds extends Readonly<Record<FilterName, readonly SeenId[]>> {
   /** False where an inbox cannot be read: there may be others. */
   isWhole: boolean;
+  /** The kinds of which events of each of the stations have named something. */
+  kinds: readonly JudgedFilter[];
 }
 
 /** Of each station so many of the newest messages are enough. */
@@ -33,7 +35,7 @@ export async function seenIds(
   inboxes: readonly Pick<Inbox, 'list'>[],
   stations: ReadonlySet<string>,
 ): Promise<SeenIds> {
-  const seen = new Seen();
+  const seen = new Seen(stations);
   const counts = new Map([...stations].map((station) => [station, 0]));
   for await (const { messages, isWhole } of newestOf(inboxes)) {
     if (!isWhole) seen.isWhole = false;
@@ -41,7 +43,7 @@ export async function seenIds(
       const count = counts.get(station);
       if (count === undefined) continue;
       counts.set(station, count + 1);
-      seen.add(event);
+      seen.add(event, station);
     }
     if ([...counts.values()].every((count) => count >= OF_EACH)) break;
   }
@@ -81,6 +83,13 @@ async function* newestOf(
 /** What events are of. Each thing is known by the first of its ids, and has all that came with it. */
 class Seen {
   isWhole = true;
+  /** Stations whose events have named something of a kind. */
+  readonly #told: Readonly<Record<FilterName, Set<string>>> = {
+    classes: new Set(),
+    sites: new Set(),
+    cameras: new Set(),
+    rules: new Set(),
+  };
   readonly #found: Readonly<Record<FilterName, Map<string, Omit<SeenId, 'ids'> & { ids: Set<string> }>>> = {
     classes: new Map(),
     sites: new Map(),
@@ -88,8 +97,10 @@ class Seen {
     rules: new Map(),
   };
 
-  add(event: RvmEvent): void {
-    for (const name of FILTERS) this.#addOf(name, event);
+  constructor(private readonly stations: ReadonlySet<string>) {}
+
+  add(event: RvmEvent, station: string): void {
+    for (const name of FILTERS) this.#addOf(name, event, station);
   }
 
   all(): SeenIds {
@@ -103,13 +114,15 @@ class Seen {
       cameras: sorted('cameras'),
       rules: sorted('rules'),
       isWhole: this.isWhole,
+      kinds: JUDGED.filter((name) => this.stations.size > 0 && this.#told[name].size === this.stations.size),
     };
   }
 
-  #addOf(name: FilterName, event: RvmEvent): void {
+  #addOf(name: FilterName, event: RvmEvent, station: string): void {
     const ids = idsOf(name, event);
     const [id] = ids;
     if (id === undefined) return;
+    this.#told[name].add(station);
     const form = idForm(name, id);
     const known = this.#found[name].get(form);
     if (known !== undefined) return ids.forEach((other) => known.ids.add(other));

@@ -15,7 +15,8 @@ export interface ChipOptions {
   load(fresh: boolean): Promise<Offer>;
   /** How an id is shown, where more is known of it. */
   nameOf(id: string): string | undefined;
-  isUnknown(id: string): boolean;
+  /** @param ids all of the field: some are unknown only together */
+  unknownOf(ids: readonly string[]): readonly string[];
 }
 
 /** Several ids, each as a chip: picked from a list, or typed. By keyboard: Enter or a comma adds, Backspace removes the last. */
@@ -64,7 +65,8 @@ export class ChipField {
       chip.remove();
       this.#chips.delete(id);
     }
-    for (const id of this.#ids) this.#tell(id, this.#chips.get(id) ?? this.#newChip(id));
+    const unknown = new Set(this.options.unknownOf(this.#ids));
+    for (const id of this.#ids) this.#tell(id, this.#chips.get(id) ?? this.#newChip(id), unknown.has(id));
     this.#entry.attr('placeholder', this.#ids.length === 0 ? this.#say('all') : '');
     // Node-RED checks it then, and says below why it is red.
     this.#field.trigger('change');
@@ -92,10 +94,10 @@ export class ChipField {
     return chip;
   }
 
-  #tell(id: string, chip: JQuery): void {
+  #tell(id: string, chip: JQuery, isUnknown: boolean): void {
     const name = this.options.nameOf(id) ?? id;
     const remove = this.#say('remove', { name });
-    chip.toggleClass('rvm-chip-unknown', this.options.isUnknown(id));
+    chip.toggleClass('rvm-chip-unknown', isUnknown);
     chip.children('span').text(name);
     chip.children('button').attr({ title: remove, 'aria-label': remove });
   }

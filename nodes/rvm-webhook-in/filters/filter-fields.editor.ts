@@ -50,7 +50,12 @@ export function filterFields(node: EditorNode): void {
         title: node._('rvm-webhook-in.filter.choose'),
         load: async (fresh) => offerOf(name, await load(fresh), node._('rvm-webhook-in.filter.none')),
         nameOf: (id) => names.get(id),
-        isUnknown: (id) => !isVariable(id) && unknownOf(node, name, [id]).length > 0,
+        unknownOf: (ids) =>
+          unknownOf(
+            node,
+            name,
+            ids.filter((id) => !isVariable(id)),
+          ),
       }),
   );
   const isChosen = (): boolean => fields.some(({ ids }) => ids.some((id) => !isVariable(id)));

@@ -1,7 +1,14 @@
 import type { SeenIds } from '../../../lib/inbox/reading/seen-ids';
 import { idForm } from '../../../lib/message/event-filter';
 import type { FilterName } from '../../../lib/message/filter-list';
-import { CLASSES, idsNamed, knownIds, type KnownIds } from '../../../lib/message/known-ids';
+import {
+  CLASSES,
+  hasNoList,
+  knownIds,
+  listedOf,
+  namedBy,
+  type KnownIds,
+} from '../../../lib/message/known-ids';
 import { stationKey } from '../../rvm-central-station/key';
 import { ask, AskError } from '../../support/editor/ask';
 import { askStation, stationAsKept } from '../../support/editor/ask-station';
@@ -18,19 +25,24 @@ export interface Offers extends Readonly<Record<FilterName, readonly Pickable[]>
 /** Of the Central Stations that the dialog has chosen: what the service lists, and what their newest events were of. */
 export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
   const stations = chosenStations();
-  const [listed, seen] = await Promise.all([devicesOf(node, stations, fresh), seenOf(node, stations)]);
-  const devices = listed instanceof AskError ? [] : listed;
+  const [lists, seen] = await Promise.all([
+    Promise.all(stations.map((station) => listOf(node, station, fresh))),
+    seenOf(node, stations),
+  ]);
+  const faults = lists.filter((list) => list instanceof AskError);
+  const found = lists.map((list) => (list instanceof AskError ? undefined : list));
+  const devices = found.flatMap((list) => list ?? []);
   const offered = (name: FilterName): Pickable[] =>
     seen?.[name].map(({ ids: [id = ''], name: shown, group }) => ({ id, name: shown, group })) ?? [];
   const sites = [...new Set(devices.map(({ site }) => site.trim()).filter((site) => site !== ''))];
-  const isListed = !(listed instanceof AskError) && stations.length > 0;
+  const isListed = stations.length > 0 && faults.every(({ code }) => hasNoList(code));
   return {
     classes: withOthers('classes', CLASSES.map(pickable), offered('classes')),
     sites: withOthers('sites', sites.map(pickable), offered('sites')).sort(byName),
     cameras: withOthers('cameras', devices.map(cameraOf), offered('cameras')),
     rules: offered('rules'),
-    known: knownIds(isListed ? devices : undefined, seen?.isWhole === true ? idsNamed(seen) : undefined),
-    ...(listed instanceof AskError && { fault: listed.message }),
+    known: knownIds(isListed ? listedOf(found) : undefined, seen && namedBy(seen)),
+    ...(faults[0] !== undefined && { fault: faults[0].message }),
   };
 }
 
@@ -55,20 +67,16 @@ function chosenStations(): EditorNode[] {
   return all;
 }
 
-/** The reason where one of them cannot be asked: then nobody can say what there is not. */
-async function devicesOf(
+/** The reason where it cannot be asked. */
+async function listOf(
   node: EditorNode,
-  stations: readonly EditorNode[],
+  station: EditorNode,
   fresh: boolean,
 ): Promise<PickedDevice[] | AskError> {
-  const values = { fresh: String(fresh) };
   try {
-    const answers = await Promise.all(
-      stations.map((station) =>
-        askStation<{ devices: PickedDevice[] }>(node, 'devices', stationAsKept(station), values),
-      ),
-    );
-    return answers.flatMap(({ devices }) => devices);
+    const values = { fresh: String(fresh) };
+    const look = stationAsKept(station);
+    return (await askStation<{ devices: PickedDevice[] }>(node, 'devices', look, values)).devices;
   } catch (error) {
     if (error instanceof AskError) return error;
     throw error;

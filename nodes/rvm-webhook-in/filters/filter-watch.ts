@@ -1,16 +1,22 @@
 import { listedCamera } from '../../../lib/cloud/cameras/device-record';
 import type { ListedCamera } from '../../../lib/device';
+import { RvmError } from '../../../lib/error';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import { seenIds } from '../../../lib/inbox/reading/seen-ids';
 import type { RvmEvent } from '../../../lib/event';
 import type { FilterIds } from '../../../lib/message/event-filter';
 import {
+  hasNoList,
   idsNamed,
   JUDGED,
   knownIds,
+  listedOf,
+  namedBy,
   NO_IDS,
   unknownIds,
   type JudgedIds,
+  type KnownIds,
+  type Listed,
   type UnknownIds,
 } from '../../../lib/message/known-ids';
 import { NamedIds } from '../../../lib/message/named-ids';
@@ -32,11 +38,13 @@ export interface FilterWatchOptions {
 
 /**
  * Looks, while the flows run, whether what a *webhook in* is to take is there at all: of an id with a slip in it no event would ever
- * come. Where the cameras cannot be asked for, none is called unknown; and nothing is any more that an event has named once.
+ * come. Where the cameras cannot be asked for just now, none is called unknown; and nothing is any more that an event has named once.
  */
 export class FilterWatch {
   #timer: NodeJS.Timeout | undefined;
   #unknown: UnknownIds = NO_IDS;
+  /** As it was looked up last. */
+  #known: KnownIds = {};
   /** Of what is to be taken. */
   readonly #named: NamedIds;
 
@@ -69,48 +77,58 @@ export class FilterWatch {
 
   /** An event has come: what it names is known from now on. */
   came(event: RvmEvent): void {
-    if (this.#named.addOf(event)) this.#set(this.#neverNamed(this.#unknown));
+    if (this.#named.addOf(event)) this.#tell();
   }
 
   async #look(timer: NodeJS.Timeout): Promise<void> {
-    const unknown = await this.#unknownNow();
-    // An event may have come meanwhile.
-    if (this.#timer === timer) this.#set(this.#neverNamed(unknown));
+    const known = await this.#knownNow();
+    if (this.#timer !== timer) return;
+    this.#known = known;
+    this.#tell();
   }
 
-  #set(unknown: UnknownIds): void {
+  #tell(): void {
+    const unknown = this.#unknownOf(this.#known);
     if (JSON.stringify(unknown) === JSON.stringify(this.#unknown)) return;
     this.#unknown = unknown;
     this.options.changed();
   }
 
-  async #unknownNow(): Promise<UnknownIds> {
-    const { wanted, inboxes } = this.options;
+  async #knownNow(): Promise<KnownIds> {
     const stations = this.options.stations();
     const listed = await this.#listed(stations);
-    const unlisted = this.#neverNamed(unknownIds(wanted, knownIds(listed, NO_IDS)));
     // The inboxes are asked only where something is known in no other way.
-    if (JUDGED.every((name) => unlisted[name].length === 0)) return NO_IDS;
-    const seen = await seenIds(inboxes(), new Set(stations.map(({ key }) => key)));
+    const byList = knownIds(listed, { ids: NO_IDS, kinds: JUDGED });
+    const unlisted = this.#unknownOf(byList);
+    if (JUDGED.every((name) => unlisted[name].length === 0)) return byList;
+    const seen = await seenIds(this.options.inboxes(), new Set(stations.map(({ key }) => key)));
     this.#named.add(idsNamed(seen));
-    return seen.isWhole ? unlisted : NO_IDS;
+    return knownIds(listed, namedBy(seen));
   }
 
-  #neverNamed(unknown: UnknownIds): UnknownIds {
-    return unknownIds({ ...unknown, rules: [] }, this.#named.ids);
+  #unknownOf(known: KnownIds): UnknownIds {
+    return unknownIds(this.options.wanted, known, this.#named.ids);
   }
 
-  /** Undefined where there is no station, or one of them cannot be asked. */
-  async #listed(stations: readonly AskedStation[]): Promise<ListedCamera[] | undefined> {
+  /** Undefined where there is no station, or one of them cannot be asked just now. */
+  async #listed(stations: readonly AskedStation[]): Promise<Listed | undefined> {
     const { wanted } = this.options;
     if (stations.length === 0 || (wanted.sites.length === 0 && wanted.cameras.length === 0)) return undefined;
     try {
-      const lists = await Promise.all(
-        stations.map(async (station) => (await station.client()).listDevices({ once: true })),
-      );
-      return lists.flat().map(listedCamera);
+      return listedOf(await Promise.all(stations.map(listOf)));
     } catch {
       return undefined;
     }
+  }
+}
+
+/** Undefined where it has none. @throws RvmError */
+async function listOf(station: AskedStation): Promise<ListedCamera[] | undefined> {
+  try {
+    const devices = await (await station.client()).listDevices({ once: true });
+    return devices.map(listedCamera);
+  } catch (error) {
+    if (error instanceof RvmError && hasNoList(error.code)) return undefined;
+    throw error;
   }
 }

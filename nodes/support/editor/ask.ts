@@ -1,5 +1,13 @@
 /** Why the runtime could not answer: a text for the user. */
-export class AskError extends Error {}
+export class AskError extends Error {
+  /** @param code of the error of the runtime, where it had one */
+  constructor(
+    message: string,
+    readonly code?: string,
+  ) {
+    super(message);
+  }
+}
 
 /** A text by its key among those that all types share. */
 export type Say = (key: string) => string;
@@ -13,8 +21,8 @@ export async function ask<Answer>(say: Say, request: JQueryAjaxSettings): Promis
     return (await $.ajax(request)) as Answer;
   } catch (failure) {
     const { status, responseJSON } = failure as JQuery.jqXHR<unknown>;
-    const message = (responseJSON as { message?: unknown } | undefined)?.message;
-    if (typeof message === 'string') throw new AskError(message);
+    const { message, code } = (responseJSON ?? {}) as { message?: unknown; code?: string };
+    if (typeof message === 'string') throw new AskError(message, code);
     throw new AskError(say(reasonOf(status)));
   }
 }

@@ -200,6 +200,35 @@ describeInEditor('the filters of a webhook in', { flow, end: () => sandbox.close
     assert.equal(await saved('cameras'), '${CAMERAS}');
   });
 
+  describe('of a station that can only receive', () => {
+    beforeEach(async () => {
+      const refusal = { status: 422, json: { code: 'CONFIG_MISSING', message: 'It has no Agent User.' } };
+      await editor.page.route(/rvm\/devices/, (route) => route.fulfill(refusal));
+      const depot = { ids: ['Depot', 'site-1'], name: 'Depot', group: '' };
+      const seen = { classes: [], sites: [depot], cameras: [], rules: [], isWhole: true, kinds: ['sites'] };
+      await editor.page.route(/rvm\/seen-ids/, (route) => route.fulfill({ json: seen }));
+    });
+    afterEach(async () => {
+      await editor.page.unroute(/rvm\/devices/);
+      await editor.page.unroute(/rvm\/seen-ids/);
+      editor.errors.splice(0); // The browser reports the answer that is no success.
+    });
+    const unknown = (): Promise<string[]> => editor.page.locator('.rvm-chip-unknown > span').allInnerTexts();
+
+    it('are red where no event that came has been of any of them', async () => {
+      await openSection({ sites: 'Depott, Quay' });
+      await editor.page.locator('#rvm-chips-sites .rvm-chip-unknown').first().waitFor();
+      assert.deepEqual(await unknown(), ['Depott', 'Quay']);
+      await editor.page.waitForSelector('#node-input-sites.input-error', { state: 'attached' });
+    });
+
+    it('are not where one has been of one of them', async () => {
+      await openSection({ sites: 'Depot, Quay', cameras: 'cam-1', classes: 'securty' });
+      await editor.page.locator('#rvm-chips-classes .rvm-chip-unknown').waitFor();
+      assert.deepEqual(await unknown(), ['securty']);
+    });
+  });
+
   it('say why the service cannot be asked, and call nothing unknown then', async () => {
     await sandbox.close();
     await openSection({ cameras: 'nobody', classes: 'securty' });
