@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
+import type { RvmEvent } from '../../lib/event';
 import type { Inbox, ListedMessage } from '../../lib/inbox/inbox';
-import { seenIds, withNamed } from '../../lib/inbox/reading/seen-ids';
+import { seenIds, withNamed, type SeenIds } from '../../lib/inbox/reading/seen-ids';
 import { NO_IDS } from '../../lib/message/known-ids';
 
 /** As an inbox lists them: newest first. */
 function holding(
-  messages: readonly [station: string, received: number, eventClass: string][],
+  messages: readonly [station: string, received: number, event: string | RvmEvent][],
 ): Pick<Inbox, 'list'> {
-  const listed = messages.map(([station, received, eventClass]): ListedMessage => ({
+  const listed = messages.map(([station, received, event]): ListedMessage => ({
     station,
     receivedTime: new Date(received).toISOString(),
-    event: { eventClass },
+    event: typeof event === 'string' ? { eventClass: event } : event,
     state: 'delivered',
     attempts: 1,
     messageId: '',
@@ -46,6 +47,54 @@ describe('what was seen of very many messages', () => {
       holding([...busy(count, (index) => 20_000 - index), ['quiet', 0, 'own']]);
     assert.deepEqual(await classesOf(behind(9900), 'quiet'), ['own']);
     assert.deepEqual(await classesOf(behind(10_100), 'quiet'), []);
+  });
+});
+
+describe('what was seen of very long texts', () => {
+  const seenOf = (event: RvmEvent, count = 1): Promise<SeenIds> =>
+    seenIds([holding(Array.from({ length: count }, () => ['north', 1, event]))], new Set(['north']));
+
+  for (const [name, field] of [
+    ['classes', 'eventClass'],
+    ['sites', 'locationName'],
+    ['sites', 'locationId'],
+    ['cameras', 'cameraId'],
+    ['cameras', 'cameraRemoteId'],
+    ['rules', 'eventRuleName'],
+    ['rules', 'eventName'],
+  ] as const) {
+    it(`has an id of 512 characters of ${name} in ${field}, and no longer one`, async () => {
+      const idsOf = async (length: number): Promise<unknown> =>
+        (await seenOf({ [field]: 'x'.repeat(length) }))[name].map(({ ids }) => ids);
+      assert.deepEqual([await idsOf(512), await idsOf(513)], [[['x'.repeat(512)]], []]);
+    });
+  }
+
+  it('has the other id of a site whose name is too long', async () => {
+    const { sites } = await seenOf({ locationName: 'x'.repeat(513), locationId: 'site-1' });
+    assert.deepEqual(sites, [{ ids: ['site-1'], name: 'site-1', group: '' }]);
+  });
+
+  it('has 200 characters of the names of a camera and its site', async () => {
+    const { cameras } = await seenOf({
+      cameraId: 'c',
+      cameraName: 'n'.repeat(201),
+      locationName: 's'.repeat(201),
+    });
+    const [name, group] = ['n', 's'].map((letter) => `${letter.repeat(199)}…`);
+    assert.deepEqual(cameras, [{ ids: ['c'], name, group }]);
+  });
+
+  it('is small, whatever came', async () => {
+    const giant = 'x'.repeat(900_000);
+    const event = {
+      eventClass: giant,
+      cameraId: 'c',
+      cameraName: giant,
+      locationName: giant,
+      eventName: giant,
+    };
+    assert.ok(JSON.stringify(await seenOf(event, 40)).length < 2000);
   });
 });
 

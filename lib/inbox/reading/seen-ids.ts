@@ -1,7 +1,8 @@
 import type { RvmEvent } from '../../event';
-import { idForm, idsOf } from '../../message/event-filter';
+import { idForm, idsOf, LONGEST_ID } from '../../message/event-filter';
 import { FILTERS, type FilterName } from '../../message/filter-list';
 import { JUDGED, type JudgedFilter, type JudgedIds } from '../../message/known-ids';
+import { cutText } from '../history';
 import type { Inbox, ListedMessage } from '../inbox';
 import { listAll } from './read-all';
 
@@ -21,6 +22,8 @@ export interface SeenIds extends Readonly<Record<FilterName, readonly SeenId[]>>
   kinds: readonly JudgedFilter[];
 }
 
+/** Characters of a name in a list to choose from. */
+const LONGEST_NAME = 200;
 /** Of each station so many of the newest messages are enough. */
 const OF_EACH = 500;
 /** Messages that are asked for in one go; and how often: a quiet station may stand behind many others, and all have their bodies read. */
@@ -119,7 +122,8 @@ class Seen {
   }
 
   #addOf(name: FilterName, event: RvmEvent, station: string): void {
-    const ids = idsOf(name, event);
+    // What nobody would choose fills no list.
+    const ids = idsOf(name, event).filter(({ length }) => length <= LONGEST_ID);
     const [id] = ids;
     if (id === undefined) return;
     this.#told[name].add(station);
@@ -129,6 +133,10 @@ class Seen {
     const isCamera = name === 'cameras';
     const shown = isCamera && typeof event.cameraName === 'string' ? event.cameraName : id;
     const group = isCamera && typeof event.locationName === 'string' ? event.locationName : '';
-    this.#found[name].set(form, { ids: new Set(ids), name: shown, group });
+    this.#found[name].set(form, {
+      ids: new Set(ids),
+      name: cutText(shown, LONGEST_NAME),
+      group: cutText(group, LONGEST_NAME),
+    });
   }
 }
