@@ -1,8 +1,10 @@
 import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/alarm-settings';
 import { KEY, keyFromName } from '../rvm-central-station/key';
+import { idsOrReason } from '../support/editor/chips/known-by-node';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
+import { classField } from './class-field.editor';
 
 const OUTPUTS = ['state', 'extended', 'held'] as const;
 
@@ -28,7 +30,7 @@ RED.nodes.registerType('rvm-alarm-state', {
     ignoreOlder: { value: 300, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
     count: { value: 1, validate: reasoned((node, value) => wholeOrReason(node, value, 1, MOST_COUNTED)) },
     within: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 1, LONGEST_HOLD)) },
-    classes: { value: '' },
+    classes: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'classes', value)) },
     sandbox: { value: false },
     repeat: { value: 60, validate: reasoned((node, value) => numberOrReason(node, value, 0, LONGEST_HOLD)) },
   },
@@ -55,6 +57,7 @@ RED.nodes.registerType('rvm-alarm-state', {
     };
     $('#node-input-name').on('input change', showKey);
     showKey();
+    classField(this);
   },
   oneditsave() {
     // So that another name later is not another state.

@@ -5,8 +5,9 @@ import {
   type AlarmSettings,
   type Grouping,
 } from '../../lib/alarms/alarm-settings';
+import { idsIn } from '../../lib/message/filter-list';
 import { KEY, keyFromName } from '../rvm-central-station/key';
-import { flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
+import { flagOf, numberOf, textOf, type Properties } from '../support/settings';
 
 const SECOND = 1000;
 
@@ -20,7 +21,7 @@ export function settingsOf(properties: Properties): AlarmSettings {
     ignoreOlder: numberOf(properties, 'ignoreOlder', 300),
     count: Math.min(MOST_COUNTED, Math.floor(numberOf(properties, 'count', 1, 1))),
     within: seconds('within', 60, 1) * SECOND,
-    classes: listOf(properties, 'classes'),
+    classes: idsIn(textOf(properties, 'classes')),
     sandbox: flagOf(properties, 'sandbox'),
     repeat: seconds('repeat', 60, 0) * SECOND,
   };

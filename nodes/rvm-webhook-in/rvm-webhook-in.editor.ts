@@ -1,9 +1,10 @@
+import { idsOrReason } from '../support/editor/chips/known-by-node';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { isKeptPath, PATHS_BEGIN } from '../support/paths-begin';
 import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
-import { filterFields, filterOrReason } from './filters/filter-fields.editor';
+import { filterFields } from './filters/filter-fields.editor';
 import { POSSIBLE_PATH } from './server/path-rule';
 import { selfTestButton } from './self-test.editor';
 import { tell } from '../support/editor/tell';
@@ -135,10 +136,10 @@ RED.nodes.registerType('rvm-webhook-in', {
       validate: reasoned((node, value) => numberOrReason(node, value, 1, 10_000)),
     },
     silentAfter: { value: 0, validate: reasoned((node, value) => numberOrReason(node, value, 0)) },
-    classes: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'classes', value)) },
-    sites: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'sites', value)) },
-    cameras: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'cameras', value)) },
-    rules: { value: '', validate: reasoned((node, value) => filterOrReason(node, 'rules', value)) },
+    classes: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'classes', value)) },
+    sites: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'sites', value)) },
+    cameras: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'cameras', value)) },
+    rules: { value: '', validate: reasoned((node, value) => idsOrReason(node, 'rules', value)) },
   },
   paletteLabel() {
     return this._('rvm-webhook-in.label.node');

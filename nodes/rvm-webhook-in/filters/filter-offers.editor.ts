@@ -1,17 +1,15 @@
-import type { SeenIds } from '../../../lib/inbox/reading/seen-ids';
-import { idForm } from '../../../lib/message/event-filter';
 import type { FilterName } from '../../../lib/message/filter-list';
-import {
-  CLASSES,
-  hasNoList,
-  knownIds,
-  listedOf,
-  namedBy,
-  type KnownIds,
-} from '../../../lib/message/known-ids';
+import { hasNoList, knownIds, listedOf, namedBy, type KnownIds } from '../../../lib/message/known-ids';
 import { stationKey } from '../../rvm-central-station/key';
-import { ask, AskError } from '../../support/editor/ask';
+import { AskError } from '../../support/editor/ask';
 import { askStation, stationAsKept } from '../../support/editor/ask-station';
+import {
+  askSeen,
+  classOffers,
+  pickable,
+  seenOffers,
+  withOthers,
+} from '../../support/editor/chips/seen-offers';
 import type { Offer, Pickable } from '../../support/editor/picker';
 import type { PickedDevice } from '../../support/picker-data';
 
@@ -27,20 +25,18 @@ export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Of
   const stations = chosenStations();
   const [lists, seen] = await Promise.all([
     Promise.all(stations.map((station) => listOf(node, station, fresh))),
-    seenOf(node, stations),
+    askSeen(node, stations.map(stationKey)),
   ]);
   const faults = lists.filter((list) => list instanceof AskError);
   const found = lists.map((list) => (list instanceof AskError ? undefined : list));
   const devices = found.flatMap((list) => list ?? []);
-  const offered = (name: FilterName): Pickable[] =>
-    seen?.[name].map(({ ids: [id = ''], name: shown, group }) => ({ id, name: shown, group })) ?? [];
   const sites = [...new Set(devices.map(({ site }) => site.trim()).filter((site) => site !== ''))];
   const isListed = stations.length > 0 && faults.every(({ code }) => hasNoList(code));
   return {
-    classes: withOthers('classes', CLASSES.map(pickable), offered('classes')),
-    sites: withOthers('sites', sites.map(pickable), offered('sites')).sort(byName),
-    cameras: withOthers('cameras', devices.map(cameraOf), offered('cameras')),
-    rules: offered('rules'),
+    classes: classOffers(seen),
+    sites: withOthers('sites', sites.map(pickable), seenOffers('sites', seen)).sort(byName),
+    cameras: withOthers('cameras', devices.map(cameraOf), seenOffers('cameras', seen)),
+    rules: seenOffers('rules', seen),
     known: knownIds(isListed ? listedOf(found) : undefined, seen && namedBy(seen)),
     ...(faults[0] !== undefined && { fault: faults[0].message }),
   };
@@ -83,27 +79,8 @@ async function listOf(
   }
 }
 
-async function seenOf(node: EditorNode, stations: readonly EditorNode[]): Promise<SeenIds | undefined> {
-  try {
-    const data = { node: node.id, stations: stations.map(stationKey).join(',') };
-    return await ask<SeenIds>((key) => node._(key), { url: 'rvm/seen-ids', data });
-  } catch (error) {
-    if (error instanceof AskError) return undefined;
-    throw error;
-  }
-}
-
-function pickable(id: string): Pickable {
-  return { id, name: id };
-}
-
 function cameraOf({ id, name, site, status, online }: PickedDevice): Pickable {
   return { id, name, group: site, state: { isGood: online, text: status } };
-}
-
-function withOthers(name: FilterName, first: readonly Pickable[], others: readonly Pickable[]): Pickable[] {
-  const known = new Set(first.map(({ id }) => idForm(name, id)));
-  return [...first, ...others.filter(({ id }) => !known.has(idForm(name, id)))];
 }
 
 function byName(one: Pickable, other: Pickable): number {

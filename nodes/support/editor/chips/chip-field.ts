@@ -1,22 +1,21 @@
 import './chip-field.css';
-import { idForm } from '../../../lib/message/event-filter';
-import { idsIn, textOfIds, type FilterName } from '../../../lib/message/filter-list';
-import { isComposing } from '../../support/editor/composing';
-import { Picker, type Offer, type Pickable } from '../../support/editor/picker';
+import { idForm } from '../../../../lib/message/event-filter';
+import { idsIn, textOfIds, type FilterName } from '../../../../lib/message/filter-list';
+import { isComposing } from '../composing';
+import { Picker, type Offer, type Pickable } from '../picker';
+import { unknownOf } from './known-by-node';
 
 export interface ChipOptions {
   /** Whose dialog it is in. */
   node: EditorNode;
   /** Property of the node, in a hidden field: ids, as `filter-list` has them. */
   name: FilterName;
-  /** What the button of the list says. */
-  title: string;
+  /** Said where there is none. */
+  all: string;
   /** @param fresh asks the service now. @throws AskError */
   load(fresh: boolean): Promise<Offer>;
   /** How an id is shown, where more is known of it. */
   nameOf(id: string): string | undefined;
-  /** @param ids all of the field: some are unknown only together */
-  unknownOf(ids: readonly string[]): readonly string[];
 }
 
 /** Several ids, each as a chip: picked from a list, or typed. By keyboard: Enter or a comma adds, Backspace removes the last. */
@@ -44,7 +43,7 @@ export class ChipField {
     this.#picker = new Picker({
       node,
       name,
-      title: options.title,
+      title: this.#say('choose'),
       load: (fresh) => options.load(fresh),
       choice: {
         has: (id) => this.#ids.some((other) => this.#isSame(id, other)),
@@ -65,9 +64,9 @@ export class ChipField {
       chip.remove();
       this.#chips.delete(id);
     }
-    const unknown = new Set(this.options.unknownOf(this.#ids));
+    const unknown = new Set(unknownOf(this.options.node, this.options.name, this.#ids));
     for (const id of this.#ids) this.#tell(id, this.#chips.get(id) ?? this.#newChip(id), unknown.has(id));
-    this.#entry.attr('placeholder', this.#ids.length === 0 ? this.#say('all') : '');
+    this.#entry.attr('placeholder', this.#ids.length === 0 ? this.options.all : '');
     // Node-RED checks it then, and says below why it is red.
     this.#field.trigger('change');
   }
@@ -78,7 +77,7 @@ export class ChipField {
   }
 
   #say(key: string, values?: Record<string, unknown>): string {
-    return this.options.node._(`rvm-webhook-in.filter.${key}`, values);
+    return this.options.node._(`shared.chips.${key}`, values);
   }
 
   #newChip(id: string): JQuery {
