@@ -133,7 +133,7 @@ describeInEditor('the sidebar after a busy night', { flow, end }, (editor) => {
       .locator('.rvm-actions button')
       .evaluateAll((buttons) => buttons.map((button) => button.getAttribute('aria-label') ?? ''));
     assert.equal(new Set(names).size, names.length);
-    for (const name of names) assert.match(name, /^(Discard|Deliver again): .+, .+ · Gate \d, \d+:\d+:\d+/);
+    for (const name of names) assert.match(name, /^(Discard|Deliver again): .+, Gate \d · .+, \d+:\d+:\d+/);
   });
 
   it('leaves a button where it is, and with its alarm, while others come, which wait until they are wanted', async () => {

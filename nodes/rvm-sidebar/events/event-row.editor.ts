@@ -89,7 +89,8 @@ export class EventRow {
 export function eventTexts(row: SidebarRow): [what: string, where: string, quiet: string] {
   const { time, site, camera, rule, phase, state, proof, station, verdict } = row;
   const what = present([rule, phase === 'end' ? own('end') : null], ', ');
-  const where = present([site, camera], ' · ');
+  // Where the line is too short, the site is what can be missed.
+  const where = present([camera, site], ' · ');
   const at = new Date(time).toLocaleTimeString();
   const told = [proof && own(`proof.${proof}`), verdict && own(`verdict.${verdict}`)];
   const quiet = present([at, own(`state.${state}`), ...told.map((text) => text ?? null)], ' · ');
