@@ -63,6 +63,8 @@ export interface AbandonedRow {
 
 /** What went wrong at a *webhook in*, and nothing has cured since. */
 export interface ProblemRow extends ProblemTally {
+  /** Id of the node: several may have one title. */
+  webhook: string;
   /** By which people know the *webhook in*. */
   title: string;
   /** Key of the sentence that says what happened and what to do. */

@@ -43,10 +43,11 @@ export function tellAccepted(count: number): void {
 
 /** What went wrong at a *webhook in*. */
 export function problemRow(row: ProblemRow): TextRow {
-  const { title, text, count, lastTime } = row;
+  const { webhook, kind, reason, title, text, count, lastTime } = row;
   const told = said(text, { count, stations: '' });
   return {
-    key: `problem ${title} ${text}`,
+    // As many as are counted: others may have its title, and its text.
+    key: `problem ${webhook} ${kind} ${reason ?? ''}`,
     lines: [title, told, lastOf(row, own('times', { count }))],
     title: lastTime,
   };
