@@ -196,15 +196,42 @@ describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }
     })()`);
     assert.deepEqual(invalid, []);
     await editor.page.click('#red-ui-header-button-deploy');
-    await editor.page.waitForSelector('#red-ui-header-button-deploy.disabled');
     const id = await editor.page.evaluate<string>(`(() => {
       let found = '';
       RED.nodes.eachNode((node) => { if (node.type === 'inject' && node.z === RED.workspaces.active()) found = node.id; });
       return found;
     })()`);
-    await editor.page.evaluate(`$.ajax({ url: 'inject/${id}', type: 'POST' })`);
+    const press = async (): Promise<boolean> =>
+      (await fetch(`${editor.nodeRed.url}/inject/${id}`, { method: 'POST' })).ok;
+    await eventually(press, 'the deployed flow', 100);
     await editor.page.locator('.red-ui-debug-msg', { hasText: 'array[1]' }).waitFor({ state: 'attached' });
     await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+  });
+
+  /** @returns id of the tab that is shown then */
+  async function openInListEvents(camera: string): Promise<string> {
+    const { all } = await opened(editor, camera);
+    await all.locator('[data-action=list]').click();
+    return editor.page.evaluate('RED.workspaces.active()');
+  }
+
+  it('says on that tab of which day its alarm is', async () => {
+    const tab = await openInListEvents('Gate 2');
+    const [label, today] = await editor.page.evaluate<[string, string]>(
+      `[RED.nodes.workspace(${JSON.stringify(tab)}).label, new Date().toLocaleDateString()]`,
+    );
+    assert.match(label, /^Alarm: .*Gate 2/);
+    assert.ok(label.endsWith(today), label);
+  });
+
+  it('finds that tab by its alarm: another may have the same label', async () => {
+    const [first, second] = [await openInListEvents('Gate 2'), await openInListEvents('Gate 3')];
+    assert.notEqual(first, second);
+    await editor.page.evaluate(`(() => {
+      const [first, second] = ${JSON.stringify([first, second])}.map((id) => RED.nodes.workspace(id));
+      second.label = first.label;
+    })()`);
+    assert.deepEqual([await openInListEvents('Gate 2'), await openInListEvents('Gate 3')], [first, second]);
   });
 });
 

@@ -10,27 +10,34 @@ const MOST = 10_000;
 /**
  * Shows *list events* with what lists an alarm: on a tab of its own, with a button before it and the debug sidebar behind it. Where
  * there is such a tab already, that one.
- * @param name by which people know the event
+ * @param name by which people know the event among those of a day
  */
 export function openInListEvents(row: SidebarRow, name: string): void {
-  const label = own('opened.list.tab', { name });
-  const known = knownTab(label);
-  if (known === undefined) RED.view.importNodes(flowOf(row, label), { generateIds: false, notify: false });
-  const tab = known ?? knownTab(label);
+  const known = tabOf(row);
+  if (known === undefined) RED.view.importNodes(flowOf(row, name), { generateIds: false, notify: false });
+  const tab = known ?? tabOf(row);
   if (tab === undefined) return;
   RED.workspaces.show(tab);
   tell(own(known === undefined ? 'opened.list.made' : 'opened.list.known'), { timeout: 8000 });
 }
 
-function knownTab(label: string): string | undefined {
+/** By what picks the alarm: its label may be that of another, and people change it. */
+function tabOf(row: SidebarRow): string | undefined {
+  const picks = rowsOf(row);
   let found: string | undefined;
-  RED.nodes.eachWorkspace((tab) => {
-    if (tab.label === label) found = tab.id;
+  RED.nodes.eachNode(({ type, z, rules }) => {
+    const isPick = type === 'change' && Array.isArray(rules) && rules.some((rule) => toOf(rule) === picks);
+    if (isPick && typeof z === 'string') found = z;
   });
   return found;
 }
 
-function flowOf(row: SidebarRow, label: string): object[] {
+function toOf(rule: unknown): unknown {
+  return typeof rule === 'object' && rule !== null && 'to' in rule ? rule.to : undefined;
+}
+
+function flowOf(row: SidebarRow, name: string): object[] {
+  const label = own('opened.list.tab', { name: `${name}, ${new Date(row.time).toLocaleDateString()}` });
   const [tab, inject, list, pick, debug] = Array.from({ length: 5 }, () => RED.nodes.id());
   const since = new Date(Date.parse(row.time) - BEFORE).toISOString();
   const base = { z: tab, y: 80, name: '' };

@@ -71,7 +71,6 @@ declare const RED: {
     node(id: string): EditorNode | null | undefined;
     eachConfig(each: (node: EditorNode) => boolean | void): void;
     eachNode(each: (node: EditorNode) => boolean | void): void;
-    eachWorkspace(each: (tab: { id: string; label: string }) => boolean | void): void;
     /** A new one. */
     id(): string;
   };
