@@ -32,6 +32,7 @@ export class Section {
 
   /** What the button for more says; '' hides it. @param isEmpty no rows are shown so far */
   more(text: string, isEmpty = false): void {
+    const hadFocus = this.#more.is(':focus');
     if (isEmpty !== this.#isEmpty) {
       this.#isEmpty = isEmpty;
       this.list.toggle(!isEmpty);
@@ -40,6 +41,12 @@ export class Section {
     }
     this.#more.toggle(text !== '');
     if (text !== '' && this.#more.text() !== text) this.#more.text(text);
+    if (hadFocus) this.#keepFocus(text === '' ? this.#heading : this.#more);
+  }
+
+  /** What is put elsewhere, or hidden, has lost it. */
+  #keepFocus(place: JQuery): void {
+    if (!place.is(':focus')) place.get(0)?.focus({ preventScroll: true });
   }
 
   toggle(isThere: boolean): void {

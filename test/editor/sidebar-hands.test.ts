@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import type { Locator } from 'playwright-core';
+import { busyFlow, filledInbox } from '../support/editor/filled-sidebar';
+import { describeInEditor } from '../support/editor/in-editor';
+import { leaveRows, showSidebar } from '../support/editor/sidebar';
+import type { FilledFile } from '../support/inbox/filled-file';
+import { PATH, PHRASE } from '../support/node-red/flows';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+
+const files: FilledFile[] = [];
+
+function flow() {
+  const file = filledInbox();
+  files.push(file);
+  return busyFlow(file);
+}
+
+const end = (): void => files.pop()?.remove();
+
+describeInEditor('what needs hands, of which there is much', { flow, end }, (editor) => {
+  const dead = (): Locator => editor.page.locator('.rvm-dead .rvm-row');
+  const more = (): Locator => editor.page.locator('#rvm-heading-dead .rvm-more');
+  const focused = (): Promise<string> =>
+    editor.page.evaluate(`document.activeElement.id || document.activeElement.innerText`);
+
+  before(async () => {
+    await showSidebar(editor.page);
+    const { url } = editor.nodeRed;
+    assert.equal((await post(`${url}${PATH}`, alarmMessage(), 'another phrase')).status, 401);
+    assert.equal((await post(`${url}/remote-monitoring/nowhere`, alarmMessage(), PHRASE)).status, 404);
+    await editor.page.locator('#rvm-heading-unknownPaths').waitFor();
+  });
+  afterEach(() => leaveRows(editor.page));
+
+  it('leaves the focus on the heading where the button has shown all', async () => {
+    await editor.page.locator('#rvm-heading-pending .rvm-more').focus();
+    await editor.page.keyboard.press('Enter');
+    await editor.page.locator('.rvm-pending .rvm-row').waitFor();
+    assert.equal(await focused(), 'rvm-heading-pending');
+  });
+
+  it('leaves the focus on the button that has shown more, wherever that stands then', async () => {
+    await more().focus();
+    await editor.page.keyboard.press('Enter');
+    await dead().nth(60).waitFor();
+    assert.equal(await more().count(), 0);
+    assert.equal(await focused(), 'Show more');
+  });
+});
