@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Locator } from 'playwright-core';
-import { busyFlow, filledInbox } from '../support/editor/filled-sidebar';
+import { busyFlow, EXHAUSTED, filledInbox } from '../support/editor/filled-sidebar';
 import { describeInEditor } from '../support/editor/in-editor';
 import { leaveRows, showSidebar } from '../support/editor/sidebar';
 import type { FilledFile } from '../support/inbox/filled-file';
@@ -22,6 +22,12 @@ describeInEditor('what needs hands, of which there is much', { flow, end }, (edi
   const more = (): Locator => editor.page.locator('#rvm-heading-dead .rvm-more');
   const focused = (): Promise<string> =>
     editor.page.evaluate(`document.activeElement.id || document.activeElement.innerText`);
+
+  /** More of them than the newest. */
+  async function unfold(): Promise<void> {
+    if ((await more().count()) > 0) await more().click();
+    await dead().nth(60).waitFor();
+  }
 
   before(async () => {
     await showSidebar(editor.page);
@@ -45,5 +51,22 @@ describeInEditor('what needs hands, of which there is much', { flow, end }, (edi
     await dead().nth(60).waitFor();
     assert.equal(await more().count(), 0);
     assert.equal(await focused(), 'Show more');
+  });
+
+  it('delivers nothing again that somebody has just discarded and may have back', async () => {
+    await unfold();
+    const row = dead()
+      .filter({ has: editor.page.locator('[data-action="retry"]') })
+      .first();
+    const name = await row.locator('[data-action="discard"]').getAttribute('aria-label');
+    await row.locator('[data-action="discard"]').click();
+    const undo = editor.page.getByLabel((name ?? '').replace('Discard', 'Undo'), { exact: true });
+    await undo.waitFor();
+    await editor.page.locator('[data-action="retry-all"]').click();
+    const question = editor.page.locator('.red-ui-notification');
+    await question.filter({ hasText: `Deliver ${EXHAUSTED - 1} dead letters` }).waitFor();
+    await editor.page.locator('.rvm-ask-no').click();
+    await undo.click();
+    await question.waitFor({ state: 'detached' });
   });
 });

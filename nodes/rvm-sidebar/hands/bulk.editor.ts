@@ -63,14 +63,14 @@ export class Bulk {
     }
   }
 
-  /** Those that there are when the question is asked, and no others. */
+  /** Those that there are when the question is asked, and no others; nor what somebody has just discarded and may have back. */
   async #run(action: Action): Promise<void> {
     const search = this.search();
     const { letters } = await ask<DeadLetters>(said, { url: 'rvm/dead-letters', data: { search } });
-    const wanted = letters.filter(({ deliveryId, canRetry }) =>
-      action === 'retry' ? canRetry : this.desk.discards.stateOf(deliveryId) === undefined,
-    );
-    const ids = wanted.map(({ deliveryId }) => deliveryId);
+    const wanted = letters.filter(({ canRetry }) => action === 'discard' || canRetry);
+    const ids = wanted
+      .map(({ deliveryId }) => deliveryId)
+      .filter((id) => this.desk.discards.stateOf(id) === undefined);
     const count = ids.length.toLocaleString();
     const question =
       search === ''
