@@ -49,7 +49,8 @@ class Sidebar {
   readonly #instances = new Section('instances');
   readonly #instanceList = new InstanceList(this.#instances.list);
   #search = '';
-  #overview: Overview | undefined;
+  /** The newest, and what was looked for in it. */
+  #known: { overview: Overview; search: string } | undefined;
   /** True while what the user has asked for is drawn: nothing holds the rows then. */
   #isFree = false;
   #asking = false;
@@ -95,15 +96,22 @@ class Sidebar {
     try {
       const data = search === '' ? {} : { search };
       const overview = await ask<Overview>(said, { url: 'rvm/overview', data });
-      if (search !== this.#search) return;
-      this.#show(overview);
-      await this.#tellSeen(overview);
+      if (search === this.#search) await this.#take(overview);
     } catch (failure) {
       this.#fault.text(textOf(failure));
     } finally {
       this.#asking = false;
     }
     if (search !== this.#search) await this.#refresh();
+  }
+
+  /** The first of all, and the first of what is looked for now, is what somebody waits for. */
+  async #take(overview: Overview): Promise<void> {
+    const isAwaited = this.#known?.search !== this.#search;
+    this.#known = { overview, search: this.#search };
+    if (isAwaited) this.#redraw();
+    else this.#show(overview);
+    await this.#tellSeen(overview);
   }
 
   /**
@@ -116,7 +124,6 @@ class Sidebar {
   }
 
   #show(overview: Overview): void {
-    this.#overview = overview;
     const { stations, totals, fault, isCut, sharing } = overview;
     this.#fault.text(fault === null ? '' : own(isCut ? 'cut' : 'notDurable', { reason: fault }));
     this.#alarm.toggle(this.#desk.mayAct && stations.some(({ isSandbox }) => isSandbox));
@@ -135,11 +142,12 @@ class Sidebar {
     this.#bar.found(this.#foundText(overview));
   }
 
+  /** Not what was looked for before: what is looked for now is on its way. */
   #redraw(): void {
-    if (this.#overview === undefined) return;
+    if (this.#known?.search !== this.#search) return;
     this.#isFree = true;
     try {
-      this.#show(this.#overview);
+      this.#show(this.#known.overview);
     } finally {
       this.#isFree = false;
     }

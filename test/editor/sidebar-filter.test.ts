@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { Locator, Route } from 'playwright-core';
+import { loadEditor } from '../support/editor/browser';
+import { busyFlow, filledInbox, ODD_CAMERA } from '../support/editor/filled-sidebar';
+import { describeInEditor } from '../support/editor/in-editor';
+import { leaveRows, showSidebar } from '../support/editor/sidebar';
+import type { FilledFile } from '../support/inbox/filled-file';
+
+const files: FilledFile[] = [];
+
+function flow() {
+  const file = filledInbox();
+  files.push(file);
+  return busyFlow(file);
+}
+
+const end = (): void => files.pop()?.remove();
+
+describeInEditor('the sidebar while somebody points at its rows', { flow, end }, (editor) => {
+  const events = (): Locator => editor.page.locator('.rvm-events .rvm-row');
+  const filter = (): Locator => editor.page.locator('.rvm-filter');
+
+  /** Lets no such question through. @returns what frees the way */
+  async function holdUp(url: RegExp): Promise<() => Promise<void>> {
+    let free = (): void => undefined;
+    const isFree = new Promise<void>((resolve) => (free = resolve));
+    const hold = async (route: Route): Promise<void> => {
+      await isFree;
+      await route.continue();
+    };
+    await editor.page.route(url, hold);
+    return async () => {
+      free();
+      await editor.page.unroute(url, hold);
+    };
+  }
+
+  it('is drawn for the first time all the same', async () => {
+    await loadEditor(editor.page, editor.nodeRed);
+    const free = await holdUp(/\/rvm\/overview/);
+    await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
+    await editor.page.locator('.rvm-body').hover();
+    await free();
+    await events().first().waitFor();
+    assert.ok(await editor.page.locator('.rvm-body').evaluate((body) => body.matches(':hover')));
+  });
+
+  it('shows what matches alone, also where the list was told before the rest', async () => {
+    await leaveRows(editor.page);
+    await showSidebar(editor.page);
+    await events().first().hover();
+    const free = await holdUp(/\/rvm\/overview\?search=/);
+    const found = editor.page.waitForResponse((response) => /rvm\/events\?state=all/.test(response.url()));
+    await filter().fill(ODD_CAMERA);
+    await (await found).finished();
+    await free();
+    await editor.page.getByText('Matching: 1 of 5,000', { exact: true }).waitFor();
+    assert.equal(await events().count(), 1);
+    assert.match(await events().innerText(), new RegExp(ODD_CAMERA));
+    await filter().press('Escape');
+    await events().nth(9).waitFor();
+  });
+
+  it('asks for other words at once, although it was asking already', async () => {
+    await showSidebar(editor.page);
+    const free = await holdUp(/\/rvm\/overview$/);
+    await editor.page.waitForRequest(/\/rvm\/overview$/);
+    // Nothing else has it ask then.
+    await editor.page.evaluate(`for (let id = setInterval(() => 0, 1e9); id > 0; id -= 1) clearInterval(id)`);
+    await filter().fill(ODD_CAMERA);
+    await filter().press('Enter');
+    const asked = editor.page.waitForRequest(/\/rvm\/overview\?search=/);
+    await free();
+    await asked;
+  });
+});
