@@ -181,6 +181,9 @@ export interface ActedOn {
   failed: number;
 }
 
+/** Rows of one list that are shown: beyond them the filter finds what is wanted. */
+export const MOST_SHOWN = 1000;
+
 /** Dead letters that may be named in one request. */
 export const MOST_AT_ONCE = 50;
 

@@ -84,6 +84,7 @@ class Sidebar {
       },
       discards,
       act: (path, body) => this.#act(path, body),
+      stale: () => this.#stale(),
       holdOf: (section) => (this.#isFree ? 'none' : this.#hold.of(section)),
       redraw: () => this.#redraw(),
     };
@@ -204,11 +205,16 @@ class Sidebar {
     if (answer !== undefined) tell(own('raised'), { timeout: 2000 });
   }
 
+  #stale(): void {
+    this.#hands.stale();
+    this.#events.feed.stale();
+  }
+
   /** Undefined where it failed, which the user is told. */
   async #act<Answer>(path: string, body: object): Promise<Answer | undefined> {
     try {
       const answer = await post<Answer>(said, path, body);
-      this.#hands.stale();
+      this.#stale();
       await this.#refresh();
       return answer;
     } catch (failure) {

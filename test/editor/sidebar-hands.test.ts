@@ -69,4 +69,22 @@ describeInEditor('what needs hands, of which there is much', { flow, end }, (edi
     await undo.click();
     await question.waitFor({ state: 'detached' });
   });
+
+  it('asks for no more than it shows once a list is folded', async () => {
+    await unfold();
+    const button = editor.page.locator('.rvm-dead + .rvm-more');
+    while ((await button.innerText()) === 'Show more') await button.click();
+    await button.click();
+    await dead().nth(9).waitFor({ state: 'detached' });
+    const asked: string[] = [];
+    editor.page.on('request', (request) => asked.push(request.url()));
+    // All that is listed is asked for once more after it.
+    await editor.page.locator('.rvm-sandbox-alarm').click();
+    await editor.page.getByText('The sandbox has raised an alarm.').waitFor();
+    for (let look = 0; look < 2; look += 1) await editor.page.waitForResponse(/\/rvm\/overview$/);
+    assert.deepEqual(
+      asked.filter((url) => url.includes('/rvm/events')),
+      [],
+    );
+  });
 });

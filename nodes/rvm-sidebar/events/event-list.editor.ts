@@ -3,11 +3,9 @@ import { RowList } from '../list/row-list.editor';
 import { own, present } from '../list/row.editor';
 import { Section } from '../list/section.editor';
 import type { Overview, SidebarRow } from '../overview';
-import { EventFeed, PAGE } from './event-feed.editor';
+import { PAGE, type EventFeed } from './event-feed';
 import { EventRow, type EventRowOptions } from './event-row.editor';
-
-/** Rows that one list may have: beyond them the filter finds what is wanted. */
-const MOST = 1000;
+import { newFeed } from './new-feed.editor';
 
 /** The events, newest first. */
 export class EventList {
@@ -20,7 +18,7 @@ export class EventList {
     private readonly desk: Desk,
     options: EventRowOptions,
   ) {
-    this.feed = new EventFeed('all', () => desk.redraw());
+    this.feed = newFeed('all', () => desk.redraw());
     this.section = new Section('events', () => {
       this.feed.more();
       desk.redraw();
@@ -50,7 +48,6 @@ export class EventList {
   }
 
   #tell({ events, isCut, byState }: Overview['totals']): void {
-    const { found, limit } = this.feed;
     const { received = 0, leased = 0, filtered = 0 } = byState;
 
     const further = [
@@ -58,9 +55,8 @@ export class EventList {
       filtered > 0 ? own('bar.filtered', { count: shownNumber(filtered) }) : null,
     ];
     this.section.count(totalText(events, isCut), present(further, ' · '));
-    const total = found?.matches ?? events;
-    const isAll = total <= Math.max(limit, PAGE) && found?.isCut !== true && !(isCut && found === undefined);
-    this.section.more(isAll || limit >= MOST || this.#shown.length < PAGE ? '' : own('bar.more'));
+    const hasMore = this.feed.hasMore(this.feed.found?.matches ?? events) && this.#shown.length >= PAGE;
+    this.section.more(hasMore ? own('bar.more') : '');
   }
 }
 

@@ -8,12 +8,9 @@ import { wordsOf, type Words } from '../../../lib/inbox/reading/words';
 import type { JsonRecord } from '../../../lib/json/json-record';
 import { allStations } from '../../rvm-central-station/find-station';
 import { allInboxes } from '../../rvm-inbox/inboxes';
-import type { DeadLetters, FoundEvents, SidebarRow } from '../overview';
+import { MOST_SHOWN, type DeadLetters, type FoundEvents, type SidebarRow } from '../overview';
 import type { Searches } from './searches';
 import { sidebarRow } from './sidebar-row';
-
-/** Rows that are shown of one list. */
-export const MOST_SHOWN = 1000;
 
 /** Finds events, also those that the overview does not have. @throws RvmError BAD_INPUT */
 export async function findEvents(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<FoundEvents> {

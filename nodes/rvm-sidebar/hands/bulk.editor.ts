@@ -95,6 +95,7 @@ export class Bulk {
       const { done, failed } = await post<ActedOn>(said, 'dead-letters', { action, deliveryIds });
       sum.done += done;
       sum.failed += failed;
+      this.desk.stale();
     }
     return sum;
   }

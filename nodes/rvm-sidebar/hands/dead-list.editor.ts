@@ -1,5 +1,6 @@
-import { EventFeed } from '../events/event-feed.editor';
+import type { EventFeed } from '../events/event-feed';
 import { eventName, EventRow, type EventRowOptions } from '../events/event-row.editor';
+import { newFeed } from '../events/new-feed.editor';
 import type { Desk } from '../list/desk.editor';
 import { RowActions } from '../list/row-actions.editor';
 import { RowList, type RowView, type Showing } from '../list/row-list.editor';
@@ -13,6 +14,7 @@ export class DeadList {
   readonly bulk: Bulk;
   readonly #rows: RowList<SidebarRow, EventRow>;
   #from: string | null = null;
+  #count = 0;
   shown: readonly SidebarRow[] = [];
 
   constructor(
@@ -22,7 +24,7 @@ export class DeadList {
       search: () => string;
     },
   ) {
-    this.feed = new EventFeed('dead', () => desk.redraw());
+    this.feed = newFeed('dead', () => desk.redraw());
     this.bulk = new Bulk(desk, options.search);
     this.#rows = new RowList(list, {
       keyOf: ({ deliveryId }) => deliveryId,
@@ -40,6 +42,11 @@ export class DeadList {
     return this.feed.found?.matches ?? dead.length;
   }
 
+  /** Whether more can be had than are listed. */
+  get hasMore(): boolean {
+    return this.feed.hasMore(this.#count);
+  }
+
   show(overview: Overview, showing: Showing): number {
     const { dead, from, totals } = overview;
     this.#from = from.dead;
@@ -47,6 +54,7 @@ export class DeadList {
     this.shown = this.feed.rows({ events: dead, from: from.dead });
     const waiting = this.#rows.show(this.shown, showing);
     const discard = this.count(overview);
+    this.#count = discard;
     // Of those that match, how many can be had again is known once they have been looked through.
     this.bulk.show({ retry: this.options.search() === '' ? totals.exhausted : this.#retryable(), discard });
     return waiting;

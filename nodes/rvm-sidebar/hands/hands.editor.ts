@@ -162,16 +162,17 @@ export class Hands {
   #moreText(kind: Kind, count: number, share: number): string {
     if (!this.#opened.has(kind))
       return count > share ? own('bar.all', { count: count.toLocaleString() }) : '';
-    if (kind === 'dead' && count > this.#dead.feed.limit) return own('bar.more');
+    if (kind === 'dead' && this.#dead.hasMore) return own('bar.more');
     return count > 1 ? own('bar.fewer') : '';
   }
 
   #toggle(kind: Kind): void {
-    const isMore =
-      kind === 'dead' && this.#opened.has(kind) && this.#dead.shown.length >= this.#dead.feed.limit;
-    if (isMore || (kind === 'dead' && !this.#opened.has(kind))) this.#dead.feed.more();
-    if (!isMore && this.#opened.has(kind)) this.#opened.delete(kind);
-    else this.#opened.add(kind);
+    const isOpened = this.#opened.has(kind);
+    const isMore = kind === 'dead' && (!isOpened || this.#dead.hasMore);
+    if (isMore || !isOpened) this.#opened.add(kind);
+    else this.#opened.delete(kind);
+    if (isMore) this.#dead.feed.more();
+    else if (kind === 'dead') this.#dead.feed.fold();
     this.desk.redraw();
   }
 

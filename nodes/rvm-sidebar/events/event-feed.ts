@@ -1,6 +1,4 @@
-import { ask } from '../../support/editor/ask';
-import { said, textOf } from '../list/row.editor';
-import type { FoundEvents, SidebarRow } from '../overview';
+import { MOST_SHOWN, type FoundEvents, type SidebarRow } from '../overview';
 
 /** Rows that the overview has, and those that come with each wish for more. */
 export const PAGE = 50;
@@ -14,6 +12,22 @@ export interface Newest {
   from: string | null;
 }
 
+/** What is asked of the runtime: which list, how many rows, and the words that are looked for, absent where there are none. */
+export interface FeedQuestion {
+  state: 'all' | 'dead';
+  limit: number;
+  search?: string;
+}
+
+export interface FeedOptions {
+  state: FeedQuestion['state'];
+  ask: (question: FeedQuestion) => Promise<FoundEvents>;
+  /** Why the runtime could not answer. */
+  faultOf: (failure: unknown) => string;
+  /** Called when there is what somebody has just asked for: the rest comes with the next overview, which may be held. */
+  changed: () => void;
+}
+
 /** One list of events: the newest, of which the overview tells, and older ones, which are asked for where somebody wants to see them. */
 export class EventFeed {
   #search = '';
@@ -21,15 +35,13 @@ export class EventFeed {
   #found: FoundEvents | undefined;
   #asking = false;
   #dueAt = -Infinity;
+  /** How often what there was has become stale. */
+  #generation = 0;
   /** Somebody waits for the answer. */
   #isAsked = false;
   fault = '';
 
-  /** @param changed called when there is what somebody has just asked for: the rest comes with the next overview, which may be held */
-  constructor(
-    private readonly state: 'all' | 'dead',
-    private readonly changed: () => void,
-  ) {}
+  constructor(private readonly options: FeedOptions) {}
 
   /** What the runtime has found of what is looked for; undefined where nothing is, and until it has answered. */
   get found(): FoundEvents | undefined {
@@ -48,13 +60,24 @@ export class EventFeed {
     this.#askNow();
   }
 
-  more(limit = this.#limit + 2 * PAGE): void {
-    this.#limit = limit;
+  /** Whether more can be had of so many: beyond a bound the filter finds what is wanted. */
+  hasMore(count: number): boolean {
+    return count > this.#limit && this.#limit < MOST_SHOWN;
+  }
+
+  more(): void {
+    this.#limit = Math.min(this.#limit + 2 * PAGE, MOST_SHOWN);
     this.#askNow();
   }
 
-  /** What there was is not so any more. */
+  /** Nobody wants to see more than the newest any more. */
+  fold(): void {
+    this.#limit = PAGE;
+  }
+
+  /** What there was is not so any more, nor what is on its way. */
   stale(): void {
+    this.#generation += 1;
     this.#dueAt = -Infinity;
   }
 
@@ -86,20 +109,22 @@ export class EventFeed {
 
   async #ask(): Promise<void> {
     this.#asking = true;
-    const [search, limit, began] = [this.#search, this.#limit, performance.now()];
+    const [search, limit, generation] = [this.#search, this.#limit, this.#generation];
+    const began = performance.now();
+    const { state, ask, faultOf, changed } = this.options;
     try {
-      const data = { state: this.state, limit, ...(search !== '' && { search }) };
-      const found = await ask<FoundEvents>(said, { url: 'rvm/events', data });
+      const found = await ask({ state, limit, ...(search !== '' && { search }) });
       if (search === this.#search) this.#found = found;
       this.fault = '';
     } catch (failure) {
-      this.fault = textOf(failure);
+      this.fault = faultOf(failure);
     } finally {
       this.#asking = false;
       this.#dueAt = performance.now() + Math.max(EVERY, TIMES * (performance.now() - began));
     }
-    if (search !== this.#search || limit !== this.#limit) return this.look(0);
-    if (this.#isAsked) this.changed();
+    if (search !== this.#search || limit !== this.#limit || generation !== this.#generation)
+      return this.look(0);
+    if (this.#isAsked) changed();
     this.#isAsked = false;
   }
 }

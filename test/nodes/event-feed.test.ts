@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { EventFeed, PAGE, type FeedQuestion } from '../../nodes/rvm-sidebar/events/event-feed';
+import { MOST_SHOWN, type FoundEvents, type SidebarRow } from '../../nodes/rvm-sidebar/overview';
+
+/** Of the seconds of a minute, newest first. */
+function rows(count: number): SidebarRow[] {
+  return Array.from({ length: count }, (_, index) => ({
+    time: new Date(Date.UTC(2026, 2, 4, 5) - index * 1000).toISOString(),
+    site: null,
+    camera: null,
+    rule: null,
+    class: null,
+    phase: 'start',
+    state: 'dead',
+    attempts: 1,
+    alarmId: null,
+    messageId: null,
+    deliveryId: `delivery ${index}`,
+    station: 'north',
+    canRetry: false,
+    picture: null,
+    hasVideo: false,
+  }));
+}
+
+function found(count: number): FoundEvents {
+  return { events: rows(count), matches: count, retryable: 0, looked: count, isCut: false };
+}
+
+describe('a list of events that may have older ones', () => {
+  let asked: FeedQuestion[];
+  let answers: { give: (answer: FoundEvents) => void; fail: (reason: Error) => void }[];
+  let drawn: number;
+  let feed: EventFeed;
+
+  beforeEach(() => {
+    [asked, answers, drawn] = [[], [], 0];
+    feed = new EventFeed({
+      state: 'dead',
+      ask: (question) => {
+        asked.push(question);
+        return new Promise((give, fail) => answers.push({ give, fail }));
+      },
+      faultOf: (failure) => String(failure),
+      changed: () => (drawn += 1),
+    });
+  });
+
+  /** The runtime answers what it was asked last. */
+  async function answer(count: number): Promise<void> {
+    answers.at(-1)?.give(found(count));
+    await new Promise(setImmediate);
+  }
+
+  const matches = (): number | null | undefined => feed.found?.matches;
+  const newest = (): { events: SidebarRow[]; from: string | null } => {
+    const events = rows(PAGE);
+    return { events, from: events.at(-1)?.time ?? null };
+  };
+
+  it('asks for nothing while nobody wants to see them', () => {
+    feed.look();
+    assert.deepEqual(asked, []);
+  });
+
+  it('has older ones once somebody wants to see them, and says so', async () => {
+    feed.more();
+    assert.deepEqual(asked, [{ state: 'dead', limit: 3 * PAGE }]);
+    await answer(3 * PAGE);
+    assert.equal(feed.rows(newest()).length, 3 * PAGE);
+    assert.equal(drawn, 1);
+  });
+
+  it('does not ask again at once, unless what there was has become stale', async () => {
+    feed.more();
+    await answer(150);
+    feed.look();
+    assert.equal(asked.length, 1);
+    feed.stale();
+    feed.look();
+    assert.equal(asked.length, 2);
+  });
+
+  it('asks again at once for what became stale while it was asked', async () => {
+    feed.more();
+    feed.stale();
+    await answer(150);
+    assert.equal(asked.length, 2);
+    assert.equal(drawn, 0);
+    await answer(149);
+    assert.equal(asked.length, 2);
+    assert.equal(drawn, 1);
+  });
+
+  it('asks no more once it is folded, and has the newest alone', async () => {
+    feed.more();
+    await answer(150);
+    feed.fold();
+    feed.stale();
+    feed.look();
+    assert.equal(asked.length, 1);
+    assert.deepEqual(feed.rows(newest()), newest().events);
+  });
+
+  it('has more to show up to as many as the runtime tells', () => {
+    const count = 2 * MOST_SHOWN;
+    while (feed.hasMore(count) && asked.length < 100) feed.more();
+    assert.equal(feed.limit, MOST_SHOWN);
+    assert.equal(feed.hasMore(count), false);
+  });
+
+  it('has none to show beyond those that there are', () => {
+    assert.equal(feed.hasMore(PAGE), false);
+    assert.equal(feed.hasMore(PAGE + 1), true);
+  });
+
+  it('asks for other words at once, and takes no answer for the former ones', async () => {
+    feed.search('gate');
+    feed.search('yard');
+    await answer(3);
+    assert.deepEqual(
+      asked.map(({ search }) => search),
+      ['gate', 'yard'],
+    );
+    assert.equal(matches(), undefined);
+    await answer(1);
+    assert.equal(matches(), 1);
+  });
+
+  it('says why the runtime could not answer, until it can', async () => {
+    feed.search('gate');
+    answers.at(-1)?.fail(new Error('no runtime'));
+    await new Promise(setImmediate);
+    assert.match(feed.fault, /no runtime/);
+    feed.stale();
+    feed.look();
+    await answer(1);
+    assert.equal(feed.fault, '');
+  });
+});
