@@ -142,7 +142,12 @@ describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }
   });
 
   it('says of a settled one why it is not delivered again', async () => {
-    const { all } = await opened(editor, 'Gate 1');
+    await alarm(editor, PATIENT, { cameraName: 'Settled gate' });
+    const { webhook } = await editor.nodeRed.message('alarms', (msg) =>
+      JSON.stringify(msg).includes('Settled gate'),
+    );
+    const { all } = await opened(editor, 'Settled gate');
+    await inject(editor.nodeRed, 'answer', { webhook });
     await all.getByText('Deliver again: not for an event that is settled.').waitFor();
     assert.equal(await all.locator('[data-action=retry]').count(), 0);
   });
@@ -155,28 +160,30 @@ describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }
   });
 
   it('opens by Enter and space, one at a time, and closes by Escape, which leaves the focus on its row', async () => {
-    const first = rowOf(editor, 'events', 'Gate 1').locator('.rvm-opener');
-    const second = rowOf(editor, 'events', 'Gate 2').locator('.rvm-opener');
+    for (const cameraName of ['Door 1', 'Door 2']) await alarm(editor, PATIENT, { cameraName });
+    const first = rowOf(editor, 'events', 'Door 1').locator('.rvm-opener');
+    const second = rowOf(editor, 'events', 'Door 2').locator('.rvm-opener');
     await first.focus();
     await editor.page.keyboard.press('Enter');
-    await rowOf(editor, 'events', 'Gate 1')
-      .getByRole('region', { name: /Gate 1/ })
+    await rowOf(editor, 'events', 'Door 1')
+      .getByRole('region', { name: /Door 1/ })
       .waitFor();
     await second.focus();
     await editor.page.keyboard.press('Space');
-    await rowOf(editor, 'events', 'Gate 2').locator('.rvm-opened').waitFor();
+    await rowOf(editor, 'events', 'Door 2').locator('.rvm-opened').waitFor();
     assert.equal(await editor.page.locator('.rvm-opened').count(), 1);
     assert.equal(await first.getAttribute('aria-expanded'), 'false');
-    await rowOf(editor, 'events', 'Gate 2').locator('[data-copies=alarm]').focus();
+    await rowOf(editor, 'events', 'Door 2').locator('[data-copies=alarm]').focus();
     await editor.page.keyboard.press('Escape');
     await editor.page.waitForSelector('.rvm-opened', { state: 'detached' });
     const text = await editor.page.evaluate<string>('document.activeElement.innerText');
-    assert.match(text, /Gate 2/);
+    assert.match(text, /Door 2/);
     await editor.page.keyboard.press('Enter');
   });
 
   it('opens list events with what lists its alarm, on a tab of its own, once', async () => {
-    const { all } = await opened(editor, 'Gate 1');
+    await alarm(editor, PATIENT, { cameraName: 'Gate 7' });
+    const { all } = await opened(editor, 'Gate 7');
     const button = all.locator('[data-action=list]');
     await button.click();
     await editor.page.waitForFunction(
