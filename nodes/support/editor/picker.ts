@@ -56,7 +56,6 @@ export class Picker {
     const button = $('<button type="button" class="red-ui-button rvm-pick">').append(icon('list'));
     button.attr({ title: options.title, 'aria-label': options.title, 'aria-expanded': 'false' });
     row.append(button);
-    this.#search.attr('placeholder', this.#say('search'));
     const refresh = this.#say('refresh');
     this.#refresh.attr({ title: refresh, 'aria-label': refresh }).append(icon('refresh'));
     const head = $('<div class="rvm-picker-head">').append(this.#search, this.#refresh);
@@ -109,7 +108,8 @@ export class Picker {
     this.#panel.prop('hidden', !opens);
     button.attr('aria-expanded', String(opens));
     if (!opens) return;
-    void this.#load(false);
+    // It opens below what may be the end of the visible part of the dialog.
+    void this.#load(false).then(() => this.#panel[0]?.scrollIntoView({ block: 'nearest' }));
     this.#search.trigger('focus');
   }
 
@@ -135,6 +135,8 @@ export class Picker {
   }
 
   #show(): void {
+    const haveSites = this.#items.some(({ group = '' }) => group !== '');
+    this.#search.attr('placeholder', this.#say(haveSites ? 'search' : 'searchPlain'));
     const wanted = String(this.#search.val()).trim().toLowerCase();
     const found = this.#items.filter(({ id, name, group = '' }) =>
       [id, name, group].some((text) => text.toLowerCase().includes(wanted)),
@@ -156,9 +158,9 @@ export class Picker {
     if (state !== undefined) {
       row.append(statePoint(state.isGood)).attr('title', state.text);
     }
-    row.append(
-      $('<span>').append($('<span class="rvm-picker-name">').text(name || id), $('<code>').text(id)),
-    );
+    const text = $('<span>').append($('<span class="rvm-picker-name">').text(name || id));
+    if (name !== '' && name !== id) text.append($('<code>').text(id));
+    row.append(text);
     return row.on('click', () => this.#pick(item));
   }
 

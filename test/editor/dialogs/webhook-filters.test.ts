@@ -3,6 +3,7 @@ import { Sandbox } from '../../../sandbox';
 import { closeDialog, openDialog } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { cloud, station, webhookIn } from '../../support/node-red/flows';
+import { eventually } from '../../support/time/patience';
 import { watched, type FlowNode } from '../../support/node-red/node-red';
 import type { SandboxCamera } from '../../support/node-red/station-flow';
 
@@ -86,6 +87,42 @@ describeInEditor('the filters of a webhook in', { flow, end: () => sandbox.close
     assert.deepEqual(await chips('sites'), [name]);
     await editor.page.click(`#rvm-chips-sites button[aria-label="Take out: ${name}"]`);
     assert.deepEqual([await chips('sites'), await first.getAttribute('aria-pressed')], [[], 'false']);
+  });
+
+  describe('in a low window', () => {
+    beforeEach(() => editor.page.setViewportSize({ width: 1400, height: 620 }));
+    afterEach(() => editor.page.setViewportSize({ width: 1400, height: 900 }));
+
+    it('open a list within sight', async () => {
+      await openSection();
+      await openPicker('cameras');
+      const isInSight = `(() => {
+        const list = $('.rvm-picker:not([hidden])')[0].getBoundingClientRect();
+        const dialog = $('#dialog-form').closest('.red-ui-tray-body')[0].getBoundingClientRect();
+        return list.top >= dialog.top - 1 && list.bottom <= dialog.bottom + 1;
+      })()`;
+      await eventually(async () => (await editor.page.evaluate(isInSight)) === true, 'the list in sight');
+    });
+  });
+
+  it('say each word once', async () => {
+    await openSection();
+    await openPicker('classes');
+    assert.deepEqual(await editor.page.locator(ITEMS).allInnerTexts(), ['security', 'health']);
+  });
+
+  it('say that one can search by site where there are sites, and only there', async () => {
+    await openSection();
+    const placeholder = (): Promise<string | null> =>
+      editor.page.getAttribute('.rvm-picker:not([hidden]) .rvm-picker-search', 'placeholder');
+    for (const [name, text] of [
+      ['classes', 'Search'],
+      ['cameras', 'Search by name, site or id'],
+    ] as const) {
+      await openPicker(name);
+      assert.equal(await placeholder(), text);
+      await editor.page.locator(`#rvm-chips-${name}`).locator('..').locator('.rvm-pick').click();
+    }
   });
 
   it('are typed by keyboard alone: Enter and comma add, Backspace takes the last', async () => {
