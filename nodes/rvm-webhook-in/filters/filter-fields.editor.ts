@@ -29,10 +29,11 @@ export function filterFields(node: EditorNode): void {
         node,
         name,
         all: node._('rvm-webhook-in.filter.all'),
-        load: async (fresh) => offerOf(name, await load(fresh), node._('shared.chips.none')),
+        load: async (fresh) => offerOf(name, await load(fresh), sitesChosen(), node._('shared.chips.none')),
         nameOf: (id) => names.get(id),
       }),
   );
+  const sitesChosen = (): readonly string[] => fields[FILTERS.indexOf('sites')]?.ids ?? [];
   const isChosen = (): boolean => fields.some(({ ids }) => ids.some((id) => !isVariable(id)));
   $('#node-input-station, #node-input-cloud').on('change', () => {
     offers = undefined;

@@ -1,3 +1,4 @@
+import { idForm } from '../../../lib/message/event-filter';
 import type { FilterName } from '../../../lib/message/filter-list';
 import { hasNoList, knownIds, listedOf, namedBy, type KnownIds } from '../../../lib/message/known-ids';
 import { stationKey } from '../../rvm-central-station/key';
@@ -42,12 +43,21 @@ export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Of
   };
 }
 
-/** @param offers all that there is */
-export function offerOf(name: FilterName, offers: Offers, none: string): Offer {
-  const items = offers[name];
+/**
+ * @param offers all that there is
+ * @param sites those that are chosen: their cameras come first
+ */
+export function offerOf(name: FilterName, offers: Offers, sites: readonly string[], none: string): Offer {
+  const items = name === 'cameras' ? camerasFirstOf(sites, offers.cameras) : offers[name];
   const asksService = name === 'sites' || name === 'cameras';
   const note = asksService && offers.fault !== undefined ? offers.fault : items.length === 0 ? none : '';
   return { items, note };
+}
+
+function camerasFirstOf(sites: readonly string[], cameras: readonly Pickable[]): readonly Pickable[] {
+  const chosen = new Set(sites.map((site) => idForm('sites', site)));
+  const isOfThem = ({ group = '' }: Pickable): boolean => chosen.has(idForm('sites', group));
+  return [...cameras.filter(isOfThem), ...cameras.filter((camera) => !isOfThem(camera))];
 }
 
 /** Those of the open dialog: one, or all of a cloud. */

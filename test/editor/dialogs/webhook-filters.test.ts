@@ -125,6 +125,18 @@ describeInEditor('the filters of a webhook in', { flow, end: () => sandbox.close
     }
   });
 
+  it('offer the cameras of the chosen sites first', async () => {
+    await openSection();
+    await openPicker('cameras');
+    const groups = (): Promise<string[]> =>
+      editor.page.locator('.rvm-picker:not([hidden]) .rvm-picker-group').allInnerTexts();
+    const [first = '', second = '', last = ''] = await groups();
+    await closeDialog(editor.page, 'cancel');
+    await openSection({ sites: last.toUpperCase() });
+    await openPicker('cameras');
+    assert.deepEqual(await groups(), [last, first, second]);
+  });
+
   it('are typed by keyboard alone: Enter and comma add, Backspace takes the last', async () => {
     await openSection();
     await editor.page.focus(entry('rules'));
