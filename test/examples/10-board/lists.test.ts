@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { countTones, lineOf, openBoard } from '../../support/editor/alarm-board';
+import { choose, countTones, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { openBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { withChanges } from '../../support/examples/example-sandbox';
@@ -91,6 +91,64 @@ describe('example 10, what the board makes of a list', () => {
     await hears('New alarm: Yard');
     await tell(rowOf('Yard', escalated), rowOf('Dock'), rowOf('Quay'));
     await hears('Alarms: 1 escalated, 2 new');
+  });
+
+  describe('escalated', () => {
+    const escalated = { escalated: true };
+    const ago = (minutes: number): Row => ({ time: new Date(Date.now() - minutes * 60_000).toISOString() });
+    const gate = rowOf('Gate', ago(2));
+    const yard = rowOf('Yard', ago(1));
+    const forgotten = rowOf('Forgotten', { ...ago(9), ...escalated });
+    const lines = (): Promise<string[]> => page.locator('.rvm-what b').allInnerTexts();
+    const shows = (...rules: string[]): Promise<void> =>
+      eventually(async () => String(await lines()) === String(rules), `lines ${String(rules)}`, 50);
+
+    before(async () => {
+      await page.mouse.move(0, 0);
+      await page.keyboard.press('Escape');
+    });
+
+    it('counts them in its head', async () => {
+      await tell(gate, forgotten);
+      await page.locator('.rvm-count', { hasText: /^2 open, 2 unclaimed, 1 escalated$/ }).waitFor();
+    });
+
+    it('shows them above the others, the newest first among them', async () => {
+      await tell(gate, forgotten, { ...yard, ...escalated }, rowOf('Dock'));
+      await shows('Yard', 'Forgotten', 'Dock', 'Gate');
+      await page.locator('.rvm-more', { hasText: 'Escalated first' }).waitFor();
+    });
+
+    it('shows those that somebody has claimed among the others', async () => {
+      await tell(gate, forgotten, { ...yard, ...escalated, claimedBy: 'Ben' });
+      await shows('Forgotten', 'Yard', 'Gate');
+    });
+
+    it('moves no line under the hand for them: they wait behind a count', async () => {
+      await tell(gate, yard);
+      await shows('Yard', 'Gate');
+      await lineOf(page, 'Gate').hover();
+      await tell({ ...gate, ...escalated }, yard);
+      await page.locator('.rvm-more', { hasText: '1 escalated: show' }).waitFor();
+      assert.deepEqual(await lines(), ['Yard', 'Gate']);
+      await page.mouse.move(0, 0);
+      await shows('Gate', 'Yard');
+    });
+
+    it('finds them by that word', async () => {
+      await tell({ ...gate, ...escalated }, yard);
+      await page.getByLabel('Filter').fill('Escalated');
+      await shows('Gate');
+      await page.getByLabel('Filter').fill('');
+    });
+  });
+
+  it('says of an alarm that Node-RED has not read yet to try again', async () => {
+    await page.getByLabel('Operator').fill('Anna');
+    await tell(rowOf('Early'));
+    await choose(page, 'Early');
+    await page.keyboard.press('a');
+    await page.locator('.rvm-told', { hasText: 'Not read from the inbox yet: try again.' }).waitFor();
   });
 
   it('keeps what one operator has said where that of another is not stored', async () => {
