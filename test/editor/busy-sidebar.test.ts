@@ -223,7 +223,7 @@ describeInEditor('the sidebar after a busy night', { flow, end }, (editor) => {
       .filter({ hasText: `(${EXHAUSTED})` })
       .click();
     const question = editor.page.locator('.red-ui-notification', {
-      hasText: `Deliver ${EXHAUSTED} dead letters`,
+      hasText: `Deliver dead letters again (${EXHAUSTED})?`,
     });
     await question.waitFor();
     await editor.page.locator('.rvm-ask-yes').click();

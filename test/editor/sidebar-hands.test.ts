@@ -64,7 +64,7 @@ describeInEditor('what needs hands, of which there is much', { flow, end }, (edi
     await undo.waitFor();
     await editor.page.locator('[data-action="retry-all"]').click();
     const question = editor.page.locator('.red-ui-notification');
-    await question.filter({ hasText: `Deliver ${EXHAUSTED - 1} dead letters` }).waitFor();
+    await question.filter({ hasText: `Deliver dead letters again (${EXHAUSTED - 1})?` }).waitFor();
     await editor.page.locator('.rvm-ask-no').click();
     await undo.click();
     await question.waitFor({ state: 'detached' });
