@@ -140,15 +140,15 @@ describe('example 10, the board under the hand', () => {
   });
 
   it('does nothing on letters where these are switched off, in this browser for good', async () => {
-    await page.getByRole('button', { name: 'keys on' }).click();
+    await page.getByRole('switch', { name: 'keys: on' }).click();
     await page.reload();
-    await page.getByRole('button', { name: 'keys off' }).waitFor();
+    await page.getByRole('switch', { name: 'keys: off' }).waitFor();
     await choose(page, 'Third');
     await page.keyboard.press('f');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('ArrowUp');
     assert.equal(await lineOf(page, 'Third').getByText('false alarm').count(), 0);
-    await page.getByRole('button', { name: 'keys off' }).click();
+    await page.getByRole('switch', { name: 'keys: off' }).click();
   });
 
   it('remembers in the browser who sits before it', async () => {
@@ -174,9 +174,9 @@ describe('example 10, the board under the hand', () => {
     await alarm('Heard');
     await lineOf(other, 'Heard').waitFor();
     assert.equal(await tones(), 2);
-    await other.getByRole('button', { name: 'sound on' }).click();
+    await other.getByRole('switch', { name: 'sound: on' }).click();
     await other.reload();
-    await other.getByRole('button', { name: 'sound off' }).waitFor();
+    await other.getByRole('switch', { name: 'sound: off' }).waitFor();
     await lineOf(other, 'Heard').waitFor();
     await other.locator('.rvm-count').click();
     await alarm('Silent');

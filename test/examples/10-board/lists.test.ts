@@ -2,49 +2,12 @@ import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
 import { choose, countTones, lineOf, openBoard } from '../../support/editor/alarm-board';
 import { openBrowser } from '../../support/editor/browser';
-import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
-import { withChanges } from '../../support/examples/example-sandbox';
+import { boardWithDoors, rowOf, type Row } from '../../support/examples/board-doors';
+import { postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
-import { entrance, inject, NodeRed, type FlowNode } from '../../support/node-red/node-red';
+import { inject, NodeRed } from '../../support/node-red/node-red';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
-
-type Row = Record<string, unknown>;
-
-/** Where a test stands in for the nodes of the flow. */
-const DOORS = {
-  list: 'rvm-example-10-rows',
-  tell: 'rvm-example-10-alarms',
-  hand: 'rvm-example-10-operator',
-  failed: 'rvm-example-10-failed',
-  plan: 'rvm-example-10-plan',
-};
-
-/** The board, which asks for no list: a test tells lists to its function, or what that makes of them to the page. */
-function flow(): FlowNode[] {
-  const still = { once: false, repeat: '' };
-  const nodes = withChanges(boardFlow(), {
-    'rvm-example-10-tick': still,
-    'rvm-example-10-devices-tick': still,
-    'rvm-example-10-refresh-in': { wires: [[]] },
-  });
-  const doors = Object.entries(DOORS).flatMap(([name, to]) => entrance(name, to));
-  return [...nodes, ...doors.map((node) => ({ ...node, z: 'rvm-example-10-tab' }))];
-}
-
-/** A row as the page gets it. */
-function rowOf(rule: string, further: Row = {}): Row {
-  const place = { station: 'example-10', site: 'Depot', camera: 'Gate 1' };
-  const facts = {
-    proof: 'hmac',
-    ended: false,
-    deliveries: [rule],
-    trail: [],
-    claimedBy: '',
-    escalated: false,
-  };
-  return { key: rule, rule, time: new Date().toISOString(), ...place, ...facts, ...further };
-}
 
 describe('example 10, what the board makes of a list', () => {
   const errors: string[] = [];
@@ -61,7 +24,7 @@ describe('example 10, what the board makes of a list', () => {
   before(async function () {
     needs(this, 'chromium');
     [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
-    await nodeRed.deploy(flow());
+    await nodeRed.deploy(boardWithDoors());
     page = await openBoard(browser, nodeRed, { errors });
     tones = await countTones(page);
     await page.locator('.rvm-count').click();
