@@ -40,7 +40,9 @@ async function take(nodeRed: NodeRed, studio: Studio): Promise<void> {
 async function prepare(page: Page): Promise<void> {
   await page.evaluate(`RED.actions.invoke('core:toggle-left-sidebar'); RED.sidebar.show('rvm-sidebar')`);
   await page.click('.red-ui-sidebar-tab-bar [data-tab-id="debug"]');
-  await page.click('.rvm-pending button');
+  await page.click('.rvm-pending [data-action=accept]');
+  // What is gone stays in its place while the pointer is there.
+  await page.mouse.move(420, 420);
   await page.waitForSelector('.rvm-pending', { state: 'hidden' });
   await page.waitForSelector('.red-ui-notification', { state: 'detached' });
 }
@@ -53,8 +55,8 @@ async function film(page: Page, nodeRed: NodeRed, folder: string): Promise<Scree
   await page.waitForFunction(`$('.rvm-events .rvm-thumbnail')[0]?.naturalWidth > 0`);
   await delay(GLANCE);
   await pointer.click('.rvm-events .rvm-opener');
-  await page.waitForFunction(`$('.rvm-video video:visible')[0]?.currentTime >= ${SEEN_SECOND}`);
-  await pointer.click('.rvm-video-close');
+  await page.waitForFunction(`$('.rvm-opened video:visible')[0]?.currentTime >= ${SEEN_SECOND}`);
+  await pointer.click('.rvm-events .rvm-opener');
   await pointer.click('#handled .red-ui-flow-node-button-button');
   await page.waitForSelector('.rvm-events .rvm-row[data-state="delivered"]');
   await delay(2 * GLANCE);
