@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Locator } from 'playwright-core';
-import { describeInEditor, type EditorOfTests } from '../support/editor/in-editor';
-import { leaveRows } from '../support/editor/sidebar';
-import { VideoService } from '../support/editor/sidebar-video';
-import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { describeInEditor } from '../support/editor/in-editor';
+import { alarm, opened, rowOf } from '../support/editor/opened-event';
+import { station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
-import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
-import { alarmMessage, post } from '../support/webhook/alarm-message';
 
-/** Milliseconds: all of the recording of such an event is there. */
-const AN_HOUR = 3_600_000;
 /** Whose events have one attempt of a second, and whose have many and long ones. */
 const HURRIED = '/remote-monitoring/hurried';
 const PATIENT = '/remote-monitoring/patient';
@@ -27,32 +21,6 @@ function settledFlow(): FlowNode[] {
     settle,
     ...entrance('answer', 'settle'),
   );
-}
-
-/** An event that comes in; unless it is said, of no camera: then there is no video to ask for. */
-async function send({ nodeRed }: EditorOfTests, path: string, facts: Record<string, unknown>) {
-  const message = alarmMessage({ cameraId: undefined, cameraRemoteId: undefined, ...facts });
-  assert.equal((await post(`${nodeRed.url}${path}`, message, PHRASE)).status, 200);
-  return message;
-}
-
-/** One that shows at once, for nobody is at the rows. */
-async function alarm(editor: EditorOfTests, path: string, facts: Record<string, unknown>) {
-  await leaveRows(editor.page);
-  return send(editor, path, facts);
-}
-
-function rowOf({ page }: EditorOfTests, list: 'events' | 'dead', camera: string): Locator {
-  return page.locator(`.rvm-${list} .rvm-row`, { hasText: camera });
-}
-
-/** A row of its event, opened. */
-async function opened(editor: EditorOfTests, camera: string, list: 'events' | 'dead' = 'events') {
-  const row = rowOf(editor, list, camera);
-  const opener = row.locator('.rvm-opener').first();
-  await opener.waitFor();
-  if ((await opener.getAttribute('aria-expanded')) === 'false') await opener.click();
-  return { row, opener, all: row.locator('.rvm-opened') };
 }
 
 describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }, (editor) => {
@@ -215,120 +183,38 @@ describeInEditor('an event that is opened in the sidebar', { flow: settledFlow }
     await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
   });
 
-  /** @returns id of the tab that is shown then */
+  /** Of an event that has come in. @returns id of the tab that is shown then */
   async function openInListEvents(camera: string): Promise<string> {
     const { all } = await opened(editor, camera);
+    // Until then its button may be put elsewhere.
+    await all.getByText('The flow has it and has not settled it yet').waitFor();
     await all.locator('[data-action=list]').click();
     return editor.page.evaluate('RED.workspaces.active()');
   }
 
   it('says on that tab of which day its alarm is', async () => {
-    const tab = await openInListEvents('Gate 2');
+    await alarm(editor, PATIENT, { cameraName: 'Barrier 1' });
+    const tab = await openInListEvents('Barrier 1');
     const [label, today] = await editor.page.evaluate<[string, string]>(
       `[RED.nodes.workspace(${JSON.stringify(tab)}).label, new Date().toLocaleDateString()]`,
     );
-    assert.match(label, /^Alarm: .*Gate 2/);
+    assert.match(label, /^Alarm: .*Barrier 1/);
     assert.ok(label.endsWith(today), label);
   });
 
   it('finds that tab by its alarm: another may have the same label', async () => {
-    const [first, second] = [await openInListEvents('Gate 2'), await openInListEvents('Gate 3')];
+    await alarm(editor, PATIENT, { cameraName: 'Barrier 2' });
+    const first = await openInListEvents('Barrier 2');
+    await alarm(editor, PATIENT, { cameraName: 'Barrier 3' });
+    const second = await openInListEvents('Barrier 3');
     assert.notEqual(first, second);
     await editor.page.evaluate(`(() => {
       const [first, second] = ${JSON.stringify([first, second])}.map((id) => RED.nodes.workspace(id));
       second.label = first.label;
     })()`);
-    assert.deepEqual([await openInListEvents('Gate 2'), await openInListEvents('Gate 3')], [first, second]);
+    assert.deepEqual(
+      [await openInListEvents('Barrier 2'), await openInListEvents('Barrier 3')],
+      [first, second],
+    );
   });
 });
-
-let service: VideoService;
-
-async function videoFlow(): Promise<FlowNode[]> {
-  service = await VideoService.start();
-  return service.flow;
-}
-
-describeInEditor(
-  'the picture and the clip of an event that is opened in the sidebar',
-  { flow: videoFlow, end: () => service.sandbox.close() },
-  (editor) => {
-    before(async function () {
-      needs(this, 'ffmpeg');
-      await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
-      for (const { id, remoteId, name } of service.online)
-        await alarm(editor, PATH, {
-          cameraId: id,
-          cameraRemoteId: remoteId,
-          cameraName: name,
-          eventStartTime: new Date(Date.now() - AN_HOUR).toISOString().slice(0, -1),
-        });
-      await editor.page.locator('.rvm-events .rvm-opener').nth(1).waitFor();
-    });
-    afterEach(async () => {
-      await editor.page.locator('.rvm-opener[aria-expanded=true]').press('Escape');
-      await eventually(async () => (await service.video()).sessions === 0, 'the end of the RTSP session');
-    });
-
-    const name = (index: 0 | 1): string => service.online[index].name;
-
-    async function plays(): Promise<void> {
-      const shown = `[...document.querySelectorAll('.rvm-opened video')].find((video) => !video.hidden)`;
-      for (const seconds of [0.1, 0.6])
-        await editor.page.waitForFunction(`${shown}?.currentTime > ${seconds} && ${shown}.videoWidth > 0`);
-    }
-
-    it('are as wide as the sidebar, and the clip plays', async () => {
-      const { all } = await opened(editor, name(0));
-      await plays();
-      const picture = all.locator('.rvm-alarm-picture img');
-      await picture.waitFor();
-      const [image, place] = await Promise.all([picture.boundingBox(), all.boundingBox()]);
-      assert.ok(image !== null && place !== null && image.width > place.width - 30);
-      assert.match((await picture.getAttribute('alt')) ?? '', /^Picture of the alarm: /);
-    });
-
-    it('go on, with the focus where it is, while further events come', async () => {
-      const { all } = await opened(editor, name(0));
-      await plays();
-      const { opened: sessions } = await service.video();
-      await all.locator('.rvm-switch').focus();
-      await send(editor, PATH, { cameraName: 'One more' });
-      await editor.page.locator('.rvm-new', { hasText: '1' }).waitFor();
-      assert.equal(
-        await editor.page.evaluate(`document.activeElement.classList.contains('rvm-switch')`),
-        true,
-      );
-      await plays();
-      assert.equal((await service.video()).opened, sessions);
-    });
-
-    it('end when another row opens', async () => {
-      await opened(editor, name(0));
-      await plays();
-      await opened(editor, name(1));
-      await plays();
-      await eventually(async () => (await service.video()).sessions === 1, 'the end of the first session');
-    });
-
-    it('fit a sidebar of 320 pixels, with all that is told of the event', async () => {
-      const { all } = await opened(editor, name(0));
-      await plays();
-      await all.getByText('stored in the inbox').waitFor();
-      const isCut = `(() => {
-        const sidebar = $('.rvm-sidebar').css({ width: '320px' })[0];
-        const isCut = sidebar.scrollWidth > sidebar.clientWidth;
-        $(sidebar).css({ width: '' });
-        return isCut;
-      })()`;
-      assert.equal(await editor.page.evaluate(isCut), false);
-    });
-
-    it('give way to what the camera sees now', async () => {
-      const { all } = await opened(editor, name(0));
-      await plays();
-      await all.locator('.rvm-switch').click();
-      await all.locator('.rvm-live-mark').waitFor();
-    });
-  },
-);
