@@ -2,13 +2,14 @@
  * `npm test`: every check of the project, the static ones beside the tests; each runs even if an earlier one failed, so that one
  * run shows all. The last line counts the tests: "N passed, N failed".
  *
- * `--all` runs what `npm test` leaves out, too (test/support/suite/lanes.ts); files and folders on the command line are run whole
- * instead. `--tests-only` runs them with dist/ as it is and no static check. `--grep` as in mocha, `--jobs` processes at the
+ * `--lane all` and `--lane nightly` run what `npm test` leaves out, too (test/support/suite/lanes.ts); files and folders on the
+ * command line are run whole instead. `--no-skips`: a test that cannot be run has failed. `--tests-only` runs them with dist/ as it is and no static check. `--grep` as in mocha, `--jobs` processes at the
  * same time, `--silence` seconds after which a file counts as one that never ends.
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';
-import { LANE_VARIABLE } from '../test/support/suite/lanes';
+import { LANE_VARIABLE, LANES, type Lane } from '../test/support/suite/lanes';
+import { NO_SKIPS_VARIABLE } from '../test/support/suite/programs';
 import { build } from './build';
 import { everyFile, namedFiles, planFor } from './testing/plan';
 import { Report } from './testing/report';
@@ -17,7 +18,8 @@ import { runStaticChecks } from './testing/static-checks';
 import { TestProcess } from './testing/test-process';
 
 const OPTIONS = {
-  all: { type: 'boolean', default: false },
+  lane: { type: 'string', default: 'quick' },
+  'no-skips': { type: 'boolean', default: false },
   'tests-only': { type: 'boolean', default: false },
   grep: { type: 'string', short: 'g' },
   // Tests wait about half of their time: for timers, and for processes to start.
@@ -26,9 +28,16 @@ const OPTIONS = {
   silence: { type: 'string', default: '900' },
 } as const;
 
-/** Files to run; their tests read from the environment whether they are to be run whole. */
-function select(places: readonly string[], all: boolean): string[] {
-  const lane = all || places.length > 0 ? 'all' : 'quick';
+/** @throws Error where there is no such lane */
+function laneOf(name: string): Lane {
+  const lane = LANES.find((each) => each === name);
+  if (lane !== undefined) return lane;
+  throw new Error(`--lane takes one of ${LANES.join(', ')}, not "${name}".`);
+}
+
+/** Files to run; their tests read from the environment which of them are. */
+function select(places: readonly string[], name: string): string[] {
+  const lane = places.length > 0 ? 'nightly' : laneOf(name);
   process.env[LANE_VARIABLE] = lane;
   return places.length > 0 ? namedFiles(places) : everyFile(lane);
 }
@@ -49,10 +58,11 @@ function stopEarly(report: Report, signal: NodeJS.Signals): void {
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  const files = select(positionals, values.all);
+  const files = select(positionals, values.lane);
   const { grep } = values;
   const options = { jobs: counted('jobs', values.jobs), silence: counted('silence', values.silence), grep };
-  const report = new Report(Boolean(process.env.CI));
+  if (values['no-skips']) process.env[NO_SKIPS_VARIABLE] = 'yes';
+  const report = new Report(values['no-skips']);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => stopEarly(report, signal));
 

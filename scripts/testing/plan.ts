@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { ALONE, isIn, SLOW } from '../../test/support/suite/lanes';
+import { ALONE, isIn, isInLane, type Lane } from '../../test/support/suite/lanes';
 import { ROOT } from '../build';
 
 /** What takes longest is begun first, or a last file would be waited for by idle processors. */
@@ -32,10 +32,8 @@ export interface Plan {
   alone: string[];
 }
 
-/** @param lane what stands in files that are slow as a whole is left out of `quick` */
-export function everyFile(lane: 'quick' | 'all'): string[] {
-  const found = testFilesBelow(path.join(ROOT, 'test'));
-  return lane === 'all' ? found : found.filter((file) => !isIn(SLOW, nameOf(file)));
+export function everyFile(lane: Lane): string[] {
+  return testFilesBelow(path.join(ROOT, 'test')).filter((file) => isInLane(lane, nameOf(file)));
 }
 
 /**

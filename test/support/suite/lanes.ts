@@ -1,26 +1,33 @@
 import { VERSIONS, type NodeRedVersion } from '../node-red/node-red';
 
+/** How much of the suite is run, each lane with all of the one before: the table in CONTRIBUTING.md. */
+export const LANES = ['quick', 'all', 'nightly'] as const;
+export type Lane = (typeof LANES)[number];
+
 /**
- * Set to `quick` by `npm test`, which shows each feature once on a real Node-RED. Without it everything is run: by
- * `npm run test:all`, and of a file that is named on the command line. What a lane does not hold is not defined at all, for a
- * test that is skipped counts as one that could not be run.
+ * Names the lane to the processes that run tests. Without it all is run, as of a file that is named on the command line. What a
+ * lane does not hold is not defined at all, for a test that is skipped counts as one that could not be run.
  */
 export const LANE_VARIABLE = 'RVM_TEST_LANE';
 
-const EVERY_LANE = process.env[LANE_VARIABLE] !== 'quick';
+const LANE = LANES.find((lane) => lane === process.env[LANE_VARIABLE]) ?? 'nightly';
 
-/** A slow test that stands in a file of quick ones. */
+/** A slow test that stands in a file of quick ones: for `npm run test:all`. */
 export function slowIt(title: string, test: (this: Mocha.Context) => unknown): void {
-  if (EVERY_LANE) it(title, test);
+  if (LANE !== 'quick') it(title, test);
 }
 
-/** The versions of Node-RED to repeat a test on. */
-export const NODE_RED_VERSIONS: readonly NodeRedVersion[] = EVERY_LANE
-  ? (Object.keys(VERSIONS) as NodeRedVersion[])
-  : ['5'];
+/** One that is rare and long: for `npm run test:nightly`. */
+export function nightlyIt(title: string, test: (this: Mocha.Context) => unknown): void {
+  if (LANE === 'nightly') it(title, test);
+}
+
+/** The versions of Node-RED to repeat a test on; what a version does with each node is looked at in test/nodes/smoke.test.ts. */
+export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
+  LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
 
 /** Files, or folders, that `npm test` leaves to `npm run test:all`. */
-export const SLOW: readonly string[] = [
+const SLOW: readonly string[] = [
   // In Chromium.
   'test/editor/',
   'test/examples/10-board/',
@@ -33,17 +40,9 @@ export const SLOW: readonly string[] = [
   // With system calls that strace lets fail, or records.
   'test/faults/crash-images.test.ts',
   'test/faults/disk.test.ts',
-  // Against GStreamer's RTSP server, whose recordings play in real time.
-  'test/video/rtsp/gstreamer.test.ts',
-  // With a million inputs in all.
-  'test/fuzz/million/',
-  // On Node.js of other versions, which are fetched.
-  'test/nodes/node-versions.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
   'test/production/installed.test.ts',
-  // Several Node-RED on one database.
-  'test/cluster/',
   // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
   'test/cloud/chaos.test.ts',
   'test/cloud/patience.test.ts',
@@ -53,13 +52,31 @@ export const SLOW: readonly string[] = [
   'test/nodes/late-recording.test.ts',
   'test/nodes/watch-instances.test.ts',
   'test/nodes/shared-alarm-state.test.ts',
+  // Each fault of each video node, looked through for secrets.
+  'test/nodes/video-secrets.test.ts',
+];
+
+/** Files, or folders, that are rare and long: for `npm run test:nightly` alone. */
+const RARE: readonly string[] = [
+  // Against GStreamer's RTSP server, whose recordings play in real time.
+  'test/video/rtsp/gstreamer.test.ts',
+  // With a million inputs in all.
+  'test/fuzz/million/',
+  // On Node.js of other versions, which are fetched.
+  'test/nodes/node-versions.test.ts',
+  // Several Node-RED on one database.
+  'test/cluster/',
   // Very many cameras, alarms or messages.
   'test/cloud/large-directory.test.ts',
   'test/faults/large-search.test.ts',
   'test/faults/load.test.ts',
-  // Each fault of each video node, looked through for secrets.
-  'test/nodes/video-secrets.test.ts',
 ];
+
+/** @param name of a test file, from the root of the project */
+export function isInLane(lane: Lane, name: string): boolean {
+  if (isIn(RARE, name)) return lane === 'nightly';
+  return lane !== 'quick' || !isIn(SLOW, name);
+}
 
 /** Files, or folders, that measure the machine, and are run while nothing else is. */
 export const ALONE: readonly string[] = [
