@@ -10,7 +10,8 @@ export interface StationRequest {
 
 /** What the command line asks for: the help, or a sandbox with so many stations. */
 export type CliRequest =
-  { help: true } | { help: false; sandbox: SandboxOptions; stations: readonly StationRequest[] };
+  | { help: true }
+  | { help: false; sandbox: SandboxOptions; stations: readonly StationRequest[] };
 
 const DEFAULT_PORT = 8088;
 const DEFAULT_EVENTS_PER_MINUTE = 6;

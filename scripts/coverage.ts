@@ -7,7 +7,14 @@ import path from 'node:path';
 import { build, ROOT } from './build';
 
 build();
-const tests = [process.execPath, '--import=tsx', path.join('scripts', 'test.ts'), '--tests-only', '--lane', 'nightly'];
+const tests = [
+  process.execPath,
+  '--import=tsx',
+  path.join('scripts', 'test.ts'),
+  '--tests-only',
+  '--lane',
+  'nightly',
+];
 const { status } = spawnSync('c8', [...tests, ...process.argv.slice(2)], {
   cwd: ROOT,
   shell: process.platform === 'win32',

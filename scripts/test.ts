@@ -1,6 +1,6 @@
 /**
- * `npm test`: every check of the project, the static ones beside the tests; each runs even if an earlier one failed, so that one
- * run shows all. The last line counts the tests: "N passed, N failed".
+ * `npm test`: every check of the project. The static ones run beside the tests, and stop them where one fails; a test that fails
+ * stops no other. The last line counts the tests: "N passed, N failed".
  *
  * `--lane all` and `--lane nightly` run what `npm test` leaves out, too (test/support/suite/lanes.ts); files and folders on the
  * command line are run whole instead. `--no-skips`: a test that cannot be run has failed. `--tests-only` runs them with dist/ as it is and no static check. `--grep` as in mocha, `--jobs` processes at the
@@ -48,10 +48,9 @@ function counted(option: string, value: string): number {
   throw new Error(`--${option} takes a positive integer, not "${value}".`);
 }
 
-/** Tests leave processes of their own, which nobody would end. */
-function stopEarly(report: Report, signal: NodeJS.Signals): void {
+/** What runs is ended, with the processes that tests leave. */
+function stopEarly(report: Report): never {
   TestProcess.killAll();
-  report.addCheck({ name: 'the run', ok: false, seconds: 0, output: `Stopped by ${signal}.` });
   report.end();
   process.exit(1);
 }
@@ -64,12 +63,15 @@ async function main(): Promise<void> {
   if (values['no-skips']) process.env[NO_SKIPS_VARIABLE] = 'yes';
   const report = new Report(values['no-skips']);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(signal, () => stopEarly(report, signal));
+    process.once(signal, () => {
+      report.addCheck({ name: 'the run', ok: false, seconds: 0, output: `Stopped by ${signal}.` });
+      stopEarly(report);
+    });
 
   if (!values['tests-only']) build();
   const checks = values['tests-only']
     ? Promise.resolve()
-    : runStaticChecks((result) => report.addCheck(result));
+    : runStaticChecks((result) => report.addCheck(result)).then((ok) => (ok ? undefined : stopEarly(report)));
   await runPlan(planFor(files), options, checks, (result) => report.addFile(result));
   if (!report.end()) process.exitCode = 1;
 }

@@ -3,4 +3,11 @@
  * such events.
  */
 export type MessageState =
-  'received' | 'leased' | 'delivered' | 'dead' | 'conflict' | 'stale' | 'filtered' | 'other';
+  | 'received'
+  | 'leased'
+  | 'delivered'
+  | 'dead'
+  | 'conflict'
+  | 'stale'
+  | 'filtered'
+  | 'other';

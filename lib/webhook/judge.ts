@@ -37,9 +37,11 @@ export function judgeContextOf(
 }
 
 export type Judgement =
-  { kind: 'unauthentic'; reason: ProofReason; burnt?: ReceivingStation } | ProvenJudgement;
+  | { kind: 'unauthentic'; reason: ProofReason; burnt?: ReceivingStation }
+  | ProvenJudgement;
 export type ProvenJudgement =
-  { kind: 'unusable'; deadLetter: DeadLetter } | { kind: 'usable'; message: ProvenMessage };
+  | { kind: 'unusable'; deadLetter: DeadLetter }
+  | { kind: 'usable'; message: ProvenMessage };
 
 /** What of a proven message is kept. */
 export function recordOf(judgement: ProvenJudgement): ProvenMessage | DeadLetter {

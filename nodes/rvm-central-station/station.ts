@@ -37,7 +37,11 @@ export interface SamePhrase {
 
 /** Why a station cannot judge a webhook message. */
 export type NotReceiving =
-  'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variables: UnsetVariables };
+  | 'no-secret'
+  | 'not-ready'
+  | 'not-configured'
+  | 'refused'
+  | { variables: UnsetVariables };
 
 /** States of the session that matter more than what alarms alone suffer from. */
 const TROUBLE: readonly StationState['kind'][] = ['offline', 'refused'];

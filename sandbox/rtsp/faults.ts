@@ -1,5 +1,12 @@
 export type Method =
-  'OPTIONS' | 'DESCRIBE' | 'SETUP' | 'PLAY' | 'PAUSE' | 'GET_PARAMETER' | 'SET_PARAMETER' | 'TEARDOWN';
+  | 'OPTIONS'
+  | 'DESCRIBE'
+  | 'SETUP'
+  | 'PLAY'
+  | 'PAUSE'
+  | 'GET_PARAMETER'
+  | 'SET_PARAMETER'
+  | 'TEARDOWN';
 
 interface Scope {
   /** Camera id; absent = every camera. */

@@ -1,4 +1,5 @@
 import { isIn, SHOWN } from '../../test/support/suite/lanes';
+import { NOT_RUN } from '../../test/support/suite/programs';
 import type { Failure } from './news';
 import { nameOf } from './plan';
 import type { CheckResult } from './static-checks';
@@ -9,6 +10,9 @@ const MOST_OUTPUT = 4000;
 
 /** Of the first line of an error. */
 const MOST_IN_SHORT = 300;
+
+/** Files that took longest, told at the end: where a lane grows slow, it shows. */
+const SLOWEST = 5;
 
 /** A run that looks at nothing would say that everything is in order. */
 const NONE_RUN = {
@@ -25,8 +29,11 @@ export class Report {
   #passed = 0;
   #skipped = 0;
 
-  /** @param inCi every program that a test needs is there, and a test that is skipped has failed */
-  constructor(private readonly inCi: boolean) {}
+  readonly #seconds: { name: string; seconds: number }[] = [];
+  readonly #leftOut = new LeftOut();
+
+  /** @param noSkips every program that a test needs is there, and a test that is skipped has failed */
+  constructor(private readonly noSkips: boolean) {}
 
   addCheck({ name, ok, seconds, output }: CheckResult): void {
     line(ok, '', seconds, name);
@@ -37,16 +44,17 @@ export class Report {
 
   addFile(result: FileResult): void {
     const { file, passed, skipped, seconds, output } = result;
-    const failures = this.inCi ? [...result.failures, ...skipped.map(skippedInCi)] : result.failures;
+    const failures = this.noSkips ? [...result.failures, ...skipped.map(skippedTest)] : result.failures;
     const name = nameOf(file);
-    const skips = this.inCi ? 0 : skipped.length;
+    const skips = this.noSkips ? 0 : skipped.length;
     line(failures.length === 0, counts(passed, failures.length, skips), seconds, name);
     for (const failure of failures) console.log(indented(inShort(failure), '         '));
-    if (!this.inCi) for (const title of skipped) console.log(`         skipped: ${title}`);
     if ((failures.length > 0 || isIn(SHOWN, name)) && output !== '')
       console.log(indented(output.slice(-MOST_OUTPUT), '         | '));
     this.#passed += passed;
     this.#skipped += skips;
+    this.#seconds.push({ name, seconds });
+    if (!this.noSkips) for (const title of skipped) this.#leftOut.add(title, name);
     this.#failures.push(...failures.map((failure) => ({ ...failure, file: name })));
   }
 
@@ -54,6 +62,8 @@ export class Report {
   end(): boolean {
     if (this.#passed + this.#skipped + this.#failures.length === 0) this.#failures.push(NONE_RUN);
     const failed = this.#failures.length;
+    this.#showSlowest();
+    this.#leftOut.show();
     const minutes = ((performance.now() - this.#begun) / 60_000).toFixed(1);
     console.log(`\n  ${this.#passed} passing (${minutes} minutes)`);
     if (this.#skipped > 0) console.log(`  ${this.#skipped} pending`);
@@ -66,6 +76,37 @@ export class Report {
     console.log(counts(this.#passed, failed, this.#skipped, 'always'));
     return all.length === 0;
   }
+
+  #showSlowest(): void {
+    const slowest = this.#seconds.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);
+    if (slowest.length === SLOWEST) console.log(`\nThe ${SLOWEST} slowest files:`);
+    if (slowest.length === SLOWEST)
+      for (const { name, seconds } of slowest) console.log(inTime(seconds, name));
+  }
+}
+
+/** Tests that were skipped, by what they need and this machine has not. */
+class LeftOut {
+  readonly #byReason = new Map<string, { count: number; subjects: Set<string> }>();
+
+  /** @param file its folder in test/ is the subject of the test */
+  add(title: string, file: string): void {
+    const reasons = NOT_RUN.exec(title)?.[1]?.split(', ') ?? ['Skipped'];
+    for (const reason of reasons) {
+      const of = this.#byReason.get(reason) ?? { count: 0, subjects: new Set() };
+      of.count += 1;
+      of.subjects.add(file.split('/')[1] ?? file);
+      this.#byReason.set(reason, of);
+    }
+  }
+
+  show(): void {
+    if (this.#byReason.size > 0) console.log('');
+    for (const [reason, { count, subjects }] of this.#byReason)
+      console.log(
+        `${reason}: ${count === 1 ? '1 test' : `${count} tests`} of ${[...subjects].sort().join(', ')} left out`,
+      );
+  }
 }
 
 /** Whoever sees but the line of a file knows what to look for. */
@@ -73,16 +114,19 @@ function inShort({ title, error }: Failure): string {
   return `${title}\n  ${error.split('\n', 1)[0]?.slice(0, MOST_IN_SHORT)}`;
 }
 
-function skippedInCi(title: string): Failure {
+function skippedTest(title: string): Failure {
   return {
     title,
-    error: 'It was skipped, which counts as a failure in CI: .ci/run installs what tests need.',
+    error: 'It was skipped, which counts as a failure here: .ci/run installs what tests need.',
   };
 }
 
 function line(ok: boolean, count: string, seconds: number, name: string): void {
-  const time = `${seconds.toFixed(1)} s`.padStart(8);
-  console.log(`${ok ? 'ok    ' : 'FAILED'} ${time}  ${name}${count === '' ? '' : `: ${count}`}`);
+  console.log(`${ok ? 'ok    ' : 'FAILED'} ${inTime(seconds, name)}${count === '' ? '' : `: ${count}`}`);
+}
+
+function inTime(seconds: number, name: string): string {
+  return `${`${seconds.toFixed(1)} s`.padStart(8)}  ${name}`;
 }
 
 function counts(passed: number, failed: number, skipped: number, zero: 'always' | 'never' = 'never'): string {

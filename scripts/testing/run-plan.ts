@@ -6,7 +6,7 @@ import type { FileResult } from './test-process';
 export async function runPlan(
   { together, alone }: Plan,
   options: RunOptions,
-  besides: Promise<void>,
+  besides: Promise<unknown>,
   onResult: (result: FileResult) => void,
 ): Promise<void> {
   await Promise.all([runFiles(together, options, onResult), besides]);

@@ -36,11 +36,11 @@ describe('a plan of test files', () => {
     assert.deepEqual(ended.slice(3), ['alone', 'last']);
   });
 
-  it('leaves a folder of slow files to the lane of all, where each of them runs alone', () => {
+  it('leaves a folder of long files to the nightly lane, where each of them runs alone', () => {
     const ofCluster = (files: readonly string[]): string[] =>
       files.map(nameOf).filter((name) => name.startsWith('test/cluster/'));
     assert.deepEqual(ofCluster(everyFile('quick')), []);
-    const { together, alone } = planFor(everyFile('all'));
+    const { together, alone } = planFor(everyFile('nightly'));
     assert.deepEqual(ofCluster(together), []);
     assert.ok(ofCluster(alone).length > 0);
   });

@@ -31,6 +31,8 @@ const FILES = {
     });`,
   'has no test': '',
   'skips a test': `it('is not run', function () { this.skip(); });`,
+  'needs programs': `for (const what of ['ffmpeg is not installed', 'ffmpeg is not installed, strace is not installed'])
+    it('is not run (not run: ' + what + ')', function () { this.skip(); });`,
   'forgets a promise': `it('is right', () => { Promise.reject(new Error('nobody waits')); return new Promise(() => {}); });`,
   removed: '',
   'fails late': `it('is right', (done) => { setTimeout(() => { throw new Error('thrown by a timer'); }, 1); });`,
@@ -62,9 +64,9 @@ describe('the command that runs the tests', () => {
 
   const fileOf = (kind: string): string => path.join(folder, `${kind.replaceAll(' ', '-')}.test.js`);
 
-  async function run(kinds: Kind[], options: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  async function run(kinds: Kind[], options: string[] = []): Promise<Outcome> {
     const args = ['--import=tsx', COMMAND, '--tests-only', ...options, ...kinds.map(fileOf)];
-    const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...process.env, CI: '', ...env } });
+    const child = spawn(process.execPath, args, { cwd: ROOT });
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (piece: Buffer) => (output += piece.toString()));
@@ -192,15 +194,17 @@ describe('the command that runs the tests', () => {
     });
   }
 
-  for (const option of ['--jobs', '--silence']) {
-    for (const value of ['0', '1.5', 'x']) {
-      it(`refuses ${option}=${value}, for it is no positive integer`, async () => {
-        const { lastLine, output, status } = await run(['passes'], [`${option}=${value}`]);
-        assert.equal(status, 1);
-        assert.match(output, new RegExp(`^${option} takes a positive integer, not "${value}"\\.$`, 'm'));
-        assert.equal(lastLine, '0 passed, 1 failed');
-      });
-    }
+  for (const [option, value] of [
+    ['--jobs', '0'],
+    ['--jobs', '1.5'],
+    ['--silence', 'x'],
+  ]) {
+    it(`refuses ${option}=${value}, for it is no positive integer`, async () => {
+      const { lastLine, output, status } = await run(['passes'], [`${option}=${value}`]);
+      assert.equal(status, 1);
+      assert.match(output, new RegExp(`^${option} takes a positive integer, not "${value}"\\.$`, 'm'));
+      assert.equal(lastLine, '0 passed, 1 failed');
+    });
   }
 
   it('counts a test that is skipped as skipped', async () => {
@@ -210,10 +214,29 @@ describe('the command that runs the tests', () => {
     assert.match(output, /^ {2}1 pending$/m);
   });
 
-  it('counts a test that is skipped as a failure in CI', async () => {
-    const { lastLine, status } = await run(['skips a test'], [], { CI: 'true' });
+  it('counts a test that is skipped as a failure with --no-skips', async () => {
+    const { lastLine, status } = await run(['skips a test'], ['--no-skips']);
     assert.equal(status, 1);
     assert.equal(lastLine, '0 passed, 1 failed');
+  });
+
+  it('tells in a line for each program that is missing what was left out', async () => {
+    const { output } = await run(['needs programs']);
+    const told = output.split('\n').filter((line) => line.includes('is not installed'));
+    assert.equal(told.length, 2, output);
+    assert.match(told[0] ?? '', /^ffmpeg is not installed: 2 tests of .* left out$/);
+    assert.match(told[1] ?? '', /^strace is not installed: 1 test of .* left out$/);
+  });
+
+  it('tells the slowest files', async () => {
+    const files = Array.from({ length: 6 }, (_, index) => path.join(folder, `slow-${index}.test.js`));
+    const pauses = files.map((file, index) => [file, index === 0 ? 300 : 0] as const);
+    for (const [file, ms] of pauses)
+      fs.writeFileSync(file, `it('waits', () => new Promise((done) => setTimeout(done, ${ms})));`);
+    const { output } = await run([], ['--jobs', '1', ...files]);
+    const [, slowest = ''] = output.split('The 5 slowest files:\n');
+    assert.match(slowest.split('\n')[0] ?? '', / s {2}.*slow-0\.test\.js$/);
+    assert.equal(slowest.split('\n\n')[0]?.split('\n').length, 5);
   });
 
   it('fails where there is no such file', async () => {

@@ -75,8 +75,8 @@ export class MovingStand {
 
   /** All messages there, in the order of their sequences. */
   async there(): Promise<Content[]> {
-    const rows = await this
-      .sql(`SELECT delivery_id, station, id, named, copy, fingerprint, message.endpoint, message.rank,
+    const rows =
+      await this.sql(`SELECT delivery_id, station, id, named, copy, fingerprint, message.endpoint, message.rank,
         coalesce(work.state, message.state) AS state, coalesce(work.attempt, message.attempt) AS attempt, work.cut_off,
         CASE WHEN work.sequence IS NULL THEN message.again ELSE work.again END AS again, first, ended, alarm, is_end, received, facts, bytes
       FROM rvm.message LEFT JOIN rvm.work USING (sequence) LEFT JOIN rvm.body USING (sequence) ORDER BY sequence`);

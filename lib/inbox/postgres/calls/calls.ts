@@ -22,7 +22,15 @@ import { turnsOf } from './turns';
 
 /** Calls that change something of events that are there. */
 type OfEvents =
-  'finish' | 'markDelivered' | 'giveBack' | 'lapse' | 'again' | 'revive' | 'dismiss' | 'note' | 'tellHolder';
+  | 'finish'
+  | 'markDelivered'
+  | 'giveBack'
+  | 'lapse'
+  | 'again'
+  | 'revive'
+  | 'dismiss'
+  | 'note'
+  | 'tellHolder';
 /** Calls that say which node has which endpoint. */
 type OfEndpoints = 'claimEndpoint' | 'leaveEndpoint' | 'assign';
 /** Calls of which nothing else of a batch depends; in this order, behind all others. */
