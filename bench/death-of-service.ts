@@ -46,12 +46,12 @@ export async function deathOfService(scale: Scale): Promise<Row[]> {
     );
     return WAYS.map((way) => ({
       id: 'B16',
-      measured: `a service that is ${way === 'dead' ? 'gone' : 'there and answers nothing'}: until watch says so`,
+      measured: `each of ${size.services} services that ${way === 'dead' ? 'are gone' : 'answer nothing'}: until watch says so`,
       against: `without any message, signOfLife ${size.signOfLife}`,
       figure: spreadOf(seconds.filter((_each, index) => ways[index] === way)),
       unit: 's',
       target: { atMost: 120 },
-      seen: { services: size.services },
+      seen: {},
     }));
   } finally {
     await nodeRed.stopAndRemove();

@@ -86,7 +86,7 @@ function installed(): Row {
     figure: { median: megabytes, low: megabytes, high: megabytes },
     unit: 'MB',
     target: { atMost: 28 },
-    seen: { blocksMegabytes: blocks / 1e6 },
+    seen: { blocksMB: blocks / 1e6 },
   };
 }
 
@@ -97,6 +97,7 @@ function row(
   unit: 's' | 'MB',
   atMost: number,
 ): Row {
-  const seen = { ours: ours.median, other: other.median };
+  const name = unit === 's' ? 'Seconds' : 'MB';
+  const seen = { [`ours${name}`]: ours.median, [`other${name}`]: other.median };
   return { id: 'B11', measured, against, figure: difference, unit, target: { atMost }, seen };
 }

@@ -19,7 +19,7 @@ interface Size {
   rounds: number;
 }
 const SIZES: Record<Scale, Size> = {
-  full: { events: 5000, forgeries: 10, rounds: 7 },
+  full: { events: 5000, forgeries: 6, rounds: 7 },
   quick: { events: 200, forgeries: 2, rounds: 1 },
 };
 const STATIONS = 50;

@@ -1,7 +1,7 @@
 import type { SharedInbox } from '../../lib/inbox/shared-inbox';
 import type { PostgresServer } from '../../test/support/postgres/postgres-server';
 import type { Row, Scale } from '../measurement';
-import { sideBySide } from '../side-by-side';
+import { sideBySide, spreadOf } from '../side-by-side';
 import { inFlight } from './in-flight';
 import { sampleEvents } from './sample-events';
 import { SettlingInbox } from './settling-inbox';
@@ -24,10 +24,15 @@ const SHARE = 10_000;
 export async function drainOfMany(scale: Scale): Promise<Row[]> {
   const { many, few, rounds } = SIZES[scale];
   const server = await benchServer();
+  const kilobytes: number[] = [];
   try {
     const { ratio, ours, other } = await sideBySide(rounds, {
-      ours: () => microsecondsOfAnEvent(server, many),
-      other: () => microsecondsOfAnEvent(server, few),
+      ours: async () => {
+        const drained = await drain(server, many);
+        kilobytes.push(drained.kilobytes);
+        return drained.microseconds;
+      },
+      other: async () => (await drain(server, few)).microseconds,
     });
     return [
       {
@@ -37,7 +42,11 @@ export async function drainOfMany(scale: Scale): Promise<Row[]> {
         figure: ratio,
         unit: 'x',
         target: { atMost: 1.2 },
-        seen: { manyMicroseconds: ours.median, fewMicroseconds: other.median },
+        seen: {
+          manyMicroseconds: ours.median,
+          fewMicroseconds: other.median,
+          diskKBPerEvent: spreadOf(kilobytes).median,
+        },
       },
     ];
   } finally {
@@ -45,18 +54,30 @@ export async function drainOfMany(scale: Scale): Promise<Row[]> {
   }
 }
 
-async function microsecondsOfAnEvent(server: PostgresServer, count: number): Promise<number> {
+/** Of one event: how long it took, and what it and its indexes take on the disk once it is settled. */
+async function drain(
+  server: PostgresServer,
+  count: number,
+): Promise<{ microseconds: number; kilobytes: number }> {
   const schema = `drain ${count}`;
   const inbox = await sharedInbox(server, schema);
   try {
     await fill(inbox, count);
     const begun = performance.now();
     await new SettlingInbox(inbox).settled(count);
-    return ((performance.now() - begun) / count) * 1000;
+    const microseconds = ((performance.now() - begun) / count) * 1000;
+    return { microseconds, kilobytes: (await bytesOf(server, schema)) / count / 1000 };
   } finally {
     await inbox.close();
     await server.sql(`DROP SCHEMA "${schema}" CASCADE`);
   }
+}
+
+async function bytesOf(server: PostgresServer, schema: string): Promise<number> {
+  const [row] = await server.sql(
+    `SELECT sum(pg_total_relation_size(c.oid)) AS bytes FROM pg_class c WHERE relkind = 'r' AND relnamespace = '"${schema}"'::regnamespace`,
+  );
+  return Number(row?.['bytes']);
 }
 
 async function fill(inbox: SharedInbox, count: number): Promise<void> {

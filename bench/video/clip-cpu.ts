@@ -13,7 +13,7 @@ interface Size {
   rounds: number;
 }
 const SIZES: Record<Scale, Size> = {
-  full: { seconds: 10, rounds: 9 },
+  full: { seconds: 10, rounds: 7 },
   quick: { seconds: 2, rounds: 1 },
 };
 const BITS_PER_SECOND = 1_000_000;

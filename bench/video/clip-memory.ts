@@ -13,7 +13,7 @@ interface Size {
   speed: number;
 }
 const SIZES: Record<Scale, Size> = {
-  full: { seconds: 60, processes: 5, speed: 1 },
+  full: { seconds: 60, processes: 3, speed: 1 },
   quick: { seconds: 60, processes: 1, speed: 10 },
 };
 const BITS_PER_SECOND = 4_000_000;
@@ -46,7 +46,7 @@ export async function memoryOfClip(scale: Scale): Promise<Row[]> {
         figure: spreadOf(more),
         unit: 'MB',
         target: { atMost: 16 },
-        seen: { idleMegabytes: spreadOf(idle).median, firstClipMegabytes: spreadOf(first).median },
+        seen: { idleMB: spreadOf(idle).median, firstClipMB: spreadOf(first).median },
       },
     ];
   } finally {

@@ -13,7 +13,7 @@ interface Size {
   seconds: number;
 }
 const SIZES: Record<Scale, Size> = {
-  full: { rounds: 9, seconds: 10 },
+  full: { rounds: 7, seconds: 10 },
   quick: { rounds: 1, seconds: 3 },
 };
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { isMet, type Row } from '../../bench/measurement';
-import { resultsOf, tableOf } from '../../bench/report';
+import { tableOf } from '../../bench/report';
+import { resultsIn, textOf, withRows, type Circumstances } from '../../bench/results';
 import { percentile, sideBySide, spreadOf } from '../../bench/side-by-side';
 
 function row(changes: Partial<Row> = {}): Row {
@@ -61,10 +62,31 @@ describe('the figures of the benchmark', () => {
     assert.match(lines[3] ?? '', /^B01 .* MISSED$/);
   });
 
+  const OF_TODAY: Circumstances = {
+    date: '2026-11-26',
+    node: '24',
+    nodeRed: '5',
+    platform: 'linux',
+    cores: 2,
+  };
+  const BEFORE: Circumstances = { ...OF_TODAY, date: '2026-11-22' };
+  const ORDER = ['B1', 'B0', 'B2'];
+
   it('are written with what they were measured on, in four digits', () => {
-    const text = resultsOf([row({ seen: { ours: 1234.5678 } })], { node: '24.0.0' });
-    const { node, results } = JSON.parse(text) as { node: string; results: (Row & { met: boolean })[] };
-    assert.equal(node, '24.0.0');
-    assert.deepEqual(results[0], { ...row({ seen: { ours: 1235 } }), met: true });
+    const seen = { ours: 1234.5678 };
+    const [written] = resultsIn(textOf(withRows([], [row({ seen })], { on: OF_TODAY, order: ORDER })));
+    assert.deepEqual(written, { ...row({ seen: { ours: 1235 } }), met: true, on: OF_TODAY });
+  });
+
+  it('take the place of those that had their id, in the order of the table, and leave the others alone', () => {
+    const former = withRows([], [row(), row(), row({ id: 'B2' }), row({ id: 'gone' })], {
+      on: BEFORE,
+      order: ORDER,
+    });
+    const all = withRows(former, [row(), row({ id: 'B1' })], { on: OF_TODAY, order: ORDER });
+    assert.deepEqual(
+      all.map(({ id, on }) => `${id} ${on.date}`),
+      ['B1 2026-11-26', 'B0 2026-11-26', 'B2 2026-11-22'],
+    );
   });
 });
