@@ -34,6 +34,9 @@ const SOURCES = [
   'tsconfig.base.json',
 ];
 
+/** They alone tell of problems with messages, whose texts are as long as all others that types share. */
+const TELL_PROBLEMS = ['rvm-sidebar', 'rvm-verify', 'rvm-webhook-in'];
+
 type Texts = Record<string, unknown>;
 
 export function build(): void {
@@ -104,10 +107,13 @@ function languages(type: string): string[] {
 
 /** Texts that all types share stand once, in nodes/support/locales, and are laid beside those of each type. */
 function writeTexts(type: string, lang: string): void {
-  const shared = readTexts(path.join(NODES, 'support', 'locales', `${lang}.json`));
+  const { shared, ...others } = readTexts(path.join(NODES, 'support', 'locales', `${lang}.json`)) as {
+    shared: Texts;
+  };
+  const problem = TELL_PROBLEMS.includes(type) ? shared.problem : undefined;
   const own = readTexts(path.join(NODES, type, 'locales', `${lang}.json`));
   const further = type === 'rvm-sidebar' ? { view: playerTexts(lang) } : {};
-  const texts = { ...shared, ...further, [type]: own };
+  const texts = { ...others, shared: { ...shared, problem }, ...further, [type]: own };
   write(`locales/${lang}/${type}.json`, `${JSON.stringify(texts)}\n`);
 
   const helpFile = path.join(NODES, type, 'locales', `${lang}.md`);
