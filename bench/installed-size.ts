@@ -1,15 +1,19 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../test/support/node-red/node-red';
 
-/** Of the package and all that it needs, in bytes. */
+/** Of the package and all that it needs. */
 export interface InstalledSize {
+  /** On the disk, in MiB, as `du` counts: files and folders in whole blocks. */
+  onDisk: number;
+  /** The sum of the files, in megabytes. */
   files: number;
-  /** What they take, in whole blocks of the file system. */
-  blocks: number;
 }
+
+/** The most that it may take on the disk, in MiB. */
+export const MOST_ON_DISK = 36;
 
 /** The package is installed from its tarball, as the palette does. */
 export function installedSize(): InstalledSize {
@@ -36,11 +40,12 @@ function npm(cwd: string, ...args: string[]): void {
   if (status !== 0) throw new Error(`npm ${args[0]} has failed: it may need the network`);
 }
 
-function sizeOf(folder: string): InstalledSize {
-  const stats = fs
+/** @param folder the `node_modules` into which it was installed */
+export function sizeOf(folder: string): InstalledSize {
+  const kibibytes = Number.parseInt(execFileSync('du', ['-sk', folder], { encoding: 'utf8' }), 10);
+  const bytes = fs
     .readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) => fs.statSync(path.join(parentPath, name)));
-  const sum = (of: (stat: fs.Stats) => number): number => stats.reduce((total, stat) => total + of(stat), 0);
-  return { files: sum(({ size }) => size), blocks: sum(({ blocks }) => blocks * 512) };
+    .reduce((sum, { parentPath, name }) => sum + fs.statSync(path.join(parentPath, name)).size, 0);
+  return { onDisk: kibibytes / 1024, files: bytes / 1e6 };
 }

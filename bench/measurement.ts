@@ -9,7 +9,7 @@ export interface Row {
   against: string;
   figure: Spread;
   /** Of the figure: `x` for a ratio. */
-  unit: 'x' | 'ms' | 's' | 'MB' | 'KiB' | 'per event' | 'requests';
+  unit: 'x' | 'ms' | 's' | 'MB' | 'MiB' | 'KiB' | 'per event' | 'requests';
   target: Target;
   /** Absolute figures of this machine, in the units that their names say: they compare with nothing but each other. */
   seen: Readonly<Record<string, number>>;

@@ -34,7 +34,7 @@ export const QUOTES: readonly Quote[] = [
   { page: PRODUCTION, words: '# of them ours', id: 'B11', row: '5000 events' },
   { page: PRODUCTION, words: '# MB more for 20,000 cameras', id: 'B7', row: 'memory', seen: 'oursMB' },
   { page: PRODUCTION, words: 'Start: # s more with 100,000 events', id: 'B10', row: 'kill -9' },
-  { page: PRODUCTION, words: 'Package: # MB', id: 'B11', row: 'installed' },
+  { page: PRODUCTION, words: 'Package: # MiB', id: 'B11', row: 'installed' },
   { page: 'docs/several-instances.md', words: 'Disk: # KB an event', id: 'P5', seen: 'diskKBPerEvent' },
 ];
 
