@@ -2,31 +2,14 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { neededNode, nodeIsNewEnough } from '../../nodes/support/node-version';
-import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { NodeRed, ROOT, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
 import { otherNode } from '../support/node-red/other-node';
 
 function list(): FlowNode {
   return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };
 }
-
-describe('the package on the oldest supported Node.js, 22.22.2', () => {
-  for (const version of NODE_RED_VERSIONS) {
-    it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
-      const node = otherNode(this, '22.22.2');
-      const nodeRed = await NodeRed.start({ version, node });
-      try {
-        await nodeRed.deploy(webhookFlow());
-        assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
-        await nodeRed.message('alarms');
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
-    });
-  }
-});
 
 describe('the package on a Node.js that is too old', () => {
   it('goes by the releases that package.json names, in its nodes and in its scripts', () => {

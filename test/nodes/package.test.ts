@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { MOST_ON_DISK, sizeOf } from '../../bench/installed-size';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 import { copyCheckout } from '../support/node-red/checkout-copy';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed, ROOT, type NodeRedVersion } from '../support/node-red/node-red';
 import { otherNode } from '../support/node-red/other-node';
+import { folderOfNobody, HASH, Installed, type Run } from '../support/production/installed';
+import {
+  dockerInstructions,
+  environmentFile,
+  nodeArguments,
+  PRODUCTION,
+  settingOf,
+} from '../support/production/production-files';
+import { nightlyIt } from '../support/suite/lanes';
 
 interface Manifest {
   version: string;
@@ -15,7 +25,15 @@ interface Manifest {
   filename: string;
 }
 
-const NAME = '@rvm/node-red-remote-monitoring';
+const PACKAGE = '@rvm/node-red-remote-monitoring';
+
+/** The examples of the file, and what somebody enters in their place. */
+const EXAMPLES = environmentFile();
+const VARIABLES = {
+  ...EXAMPLES,
+  NODE_RED_ADMIN_HASH: HASH,
+  NODE_RED_CREDENTIAL_SECRET: 'a secret of the test',
+};
 
 /** The node sets and programs that package.json names, with their files. */
 function programs(): { sets: Record<string, string>; bin: Record<string, string> } {
@@ -39,6 +57,7 @@ describe('the package that npm pack makes', () => {
   let folder: string;
   let checkout: string;
   let manifest: Manifest;
+  let tarball: string;
 
   before(() => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-pack-'));
@@ -54,13 +73,14 @@ describe('the package that npm pack makes', () => {
     const json = packed.stdout.slice(packed.stdout.search(/^[[{]/m));
     const parsed = JSON.parse(json) as Manifest[] | Record<string, Manifest>;
     manifest = (Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0]) as Manifest;
+    tarball = path.join(folder, path.basename(manifest.filename));
   });
 
   after(() => {
     for (const each of [folder, checkout]) fs.rmSync(each, { recursive: true, force: true });
   });
 
-  it('holds what is needed at run time, and neither sources nor tests', () => {
+  it('holds what is needed at run time, and neither sources, nor their maps, nor tests', () => {
     const files = manifest.files.map((file) => file.path);
     for (const needed of [
       'package.json',
@@ -74,7 +94,9 @@ describe('the package that npm pack makes', () => {
     }
     assert.ok(files.includes('dist/sandbox/fixture/gate.pack'));
     assert.ok(files.some((file) => file.startsWith('examples/')));
-    const unwanted = files.filter((file) => /\.ts$|^(test|scripts|nodes|lib|sandbox)|(^|\/)\./.test(file));
+    const unwanted = files.filter((file) =>
+      /\.(ts|map)$|^(test|scripts|nodes|lib|sandbox)|(^|\/)\./.test(file),
+    );
     assert.deepEqual(unwanted, []);
   });
 
@@ -123,38 +145,157 @@ describe('the package that npm pack makes', () => {
       assert.equal(scripts[name], undefined);
   });
 
-  const places: [NodeRedVersion, string | undefined][] = [
-    ['4.1', undefined],
-    ['5', undefined],
-    ['4.1', '22.22.2'],
-    ['5', '22.22.2'],
-  ];
-  for (const [version, nodeVersion] of places) {
-    it(`installs by upload in the palette manager of Node-RED ${version} on Node.js ${nodeVersion ?? process.version}, an alarm gets through, and its programs run`, async function () {
-      const node = nodeVersion === undefined ? process.execPath : otherNode(this, nodeVersion);
-      const nodeRed = await NodeRed.start({ version, node, withoutPackage: true });
-      try {
-        const form = new FormData();
-        const tarball = fs.readFileSync(path.join(folder, path.basename(manifest.filename)));
-        form.append('tarball', new Blob([tarball]), path.basename(manifest.filename));
-        const response = await fetch(`${nodeRed.url}/nodes`, { method: 'POST', body: form });
-        const text = await response.text();
-        assert.equal(response.status, 200, `${text}\n${nodeRed.log.slice(-2000)}`);
-        const installed = JSON.parse(text) as { name: string; nodes: { types: string[]; err?: string }[] };
-        assert.equal(installed.name, NAME);
-        assert.equal(installed.nodes.length, Object.keys(programs().sets).length);
-        assert.deepEqual(
-          installed.nodes.filter((set) => set.err !== undefined),
-          [],
-        );
+  describe('in the palette manager, which runs npm itself,', () => {
+    /** Of Node-RED, and of Node.js: the oldest and newest releases of each line that are supported, and the newest of all. */
+    const places: [NodeRedVersion, string][] = [
+      ['5', '22.19.0'],
+      ['5', '22'],
+      ['5', '24.0.0'],
+      ['5', '24'],
+      ['5', 'latest'],
+      ['4.1', '22.19.0'],
+      ['4.1', 'latest'],
+    ];
+    for (const [index, [version, release]] of places.entries())
+      (index === 0 ? it : nightlyIt)(
+        `installs by upload in Node-RED ${version} on Node.js ${release}, in less than ${MOST_ON_DISK} MiB, an alarm gets through, and its programs run`,
+        async function () {
+          const node = otherNode(this, release);
+          const nodeRed = await NodeRed.start({ version, node, withoutPackage: true });
+          try {
+            const { status, text } = await upload(nodeRed);
+            assert.equal(status, 200, `${text}\n${nodeRed.log.slice(-2000)}`);
+            const installed = JSON.parse(text) as {
+              name: string;
+              nodes: { types: string[]; err?: string }[];
+            };
+            assert.equal(installed.name, PACKAGE);
+            assert.equal(installed.nodes.length, Object.keys(programs().sets).length);
+            assert.deepEqual(
+              installed.nodes.filter((set) => set.err !== undefined),
+              [],
+            );
+            await nodeRed.deploy(webhookFlow());
+            assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+            await nodeRed.message('alarms');
+            runPrograms(nodeRed.userDir, node);
+            const { onDisk } = sizeOf(path.join(nodeRed.userDir, 'node_modules'));
+            assert.ok(onDisk < MOST_ON_DISK, `${onDisk} MiB`);
+          } finally {
+            await nodeRed.stopAndRemove();
+          }
+        },
+      );
 
-        await nodeRed.deploy(webhookFlow());
-        assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
-        await nodeRed.message('alarms');
-        runPrograms(nodeRed.userDir, node);
+    nightlyIt('is refused on Node.js 22.18.0: npm goes by the engines of each package', async function () {
+      const nodeRed = await NodeRed.start({ node: otherNode(this, '22.18.0'), withoutPackage: true });
+      try {
+        assert.equal((await upload(nodeRed)).status, 400);
+        await nodeRed.logged(/EBADENGINE/);
       } finally {
         await nodeRed.stopAndRemove();
       }
     });
-  }
+
+    async function upload({ url }: NodeRed): Promise<{ status: number; text: string }> {
+      const form = new FormData();
+      form.append('tarball', new Blob([fs.readFileSync(tarball)]), path.basename(tarball));
+      const response = await fetch(`${url}/nodes`, { method: 'POST', body: form });
+      return { status: response.status, text: await response.text() };
+    }
+  });
+
+  describe('what docs/production.md installs', () => {
+    let opt: string;
+    let state: string;
+    const instructions = dockerInstructions();
+    const textsOf = (name: string): string[] =>
+      instructions.filter((each) => each.name === name).map(({ text }) => text);
+
+    before(() => {
+      opt = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-opt-'));
+      fs.chmodSync(opt, 0o755);
+      state = folderOfNobody('rvm-state-');
+      const [install = ''] = textsOf('RUN').filter((text) => text.startsWith('npm '));
+      execFileSync('/bin/sh', ['-c', install.replace(PACKAGE, tarball)], { cwd: opt, stdio: 'pipe' });
+    });
+    after(() => {
+      for (const folder of [opt, state]) fs.rmSync(folder, { recursive: true, force: true });
+    });
+
+    /** As the container runs it. */
+    function container(data: string): Run {
+      for (const text of textsOf('COPY')) {
+        const [from = '', to = ''] = text.split(' ');
+        fs.copyFileSync(path.join(PRODUCTION, from), path.join(opt, to, from));
+      }
+      const [command = '[]'] = textsOf('CMD');
+      const args = nodeArguments(command).map((word) => (word === '/data' ? data : word));
+      const pairs = textsOf('ENV').flatMap((text) => [...text.matchAll(/(\S+)=(\S+)/g)]);
+      const env = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
+      return { command: [process.execPath, ...args], cwd: opt, env: { ...VARIABLES, ...env } };
+    }
+
+    /** As the unit runs it. */
+    function unit(): Run {
+      const command = settingOf('node-red.service', 'ExecStart')
+        .replace('/usr/bin/node ', `${process.execPath} `)
+        .replace('/opt/node-red', opt)
+        .replace('/var/lib/node-red', state)
+        .replace('/etc/node-red', PRODUCTION)
+        .split(' ');
+      return { command, cwd: state, env: VARIABLES };
+    }
+
+    async function isWell(installed: Installed): Promise<void> {
+      assert.equal(await installed.statusOf('/remote-monitoring/live'), 200, installed.log);
+      assert.equal(await installed.statusOf('/flows'), 401, 'nobody reads the flow without a login');
+      const token = await installed.token();
+      assert.equal(await installed.statusOf('/flows', token), 200);
+      assert.equal(await installed.statusOf(`/nodes/${PACKAGE}/rvm-webhook-in`, token), 200, installed.log);
+      assert.equal(await installed.statusOf(`http://127.0.0.1:${installed.metricsPort}/metrics`), 200);
+    }
+
+    it('runs as the unit of systemd starts it, ends when told to, and lets no other user read its files', async () => {
+      const installed = await Installed.start(unit());
+      try {
+        await isWell(installed);
+      } finally {
+        assert.equal(await installed.stop(), 0, installed.log);
+      }
+      const open = fs
+        .readdirSync(state, { recursive: true })
+        .filter((name) => fs.statSync(path.join(state, String(name))).mode & 0o077);
+      assert.deepEqual(open, []);
+    });
+
+    it('runs as the container starts it, keeps all that it writes in /data, and its health check is content', async () => {
+      const data = folderOfNobody('rvm-data-');
+      const before = fs.readdirSync(opt);
+      const installed = await Installed.start(container(data));
+      try {
+        await isWell(installed);
+        const [, check = ''] = /CMD (\[.*\])$/.exec(textsOf('HEALTHCHECK')[0] ?? '') ?? [];
+        execFileSync(process.execPath, nodeArguments(check.replace(':1880', `:${installed.port}`)));
+        assert.ok(fs.existsSync(path.join(data, 'remote-monitoring')) || fs.readdirSync(data).length > 0);
+        assert.deepEqual(fs.readdirSync(opt), [...new Set([...before, 'settings.js'])].sort());
+      } finally {
+        assert.equal(await installed.stop(), 0, installed.log);
+        fs.rmSync(data, { recursive: true, force: true });
+      }
+    });
+
+    for (const name of ['NODE_RED_ADMIN_HASH', 'NODE_RED_CREDENTIAL_SECRET'])
+      for (const [what, value] of [
+        ['none', ''],
+        ['the example of the file', EXAMPLES[name]],
+      ] as const)
+        it(`does not start where ${name} is ${what}, rather than run unguarded`, async () => {
+          assert.ok(value !== undefined);
+          const run = unit();
+          const installed = await Installed.start({ ...run, env: { ...run.env, [name]: value } });
+          assert.notEqual(await installed.stop(), 0);
+          assert.match(installed.log, new RegExp(`${name} is not set`));
+        });
+  });
 });

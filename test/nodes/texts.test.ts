@@ -42,6 +42,17 @@ describe('the texts', () => {
     }
   });
 
+  it('of problems are with each type that tells them', () => {
+    for (const file of sources('nodes', '.ts').filter((each) =>
+      /shared\.problem|\btoldProblem|\bproblemKey/.test(read(each)),
+    )) {
+      const [, type = ''] = file.split(path.sep);
+      if (type === 'support') continue;
+      const texts = JSON.parse(read(path.join('dist', 'locales', 'en-US', `${type}.json`))) as object;
+      assert.equal(typeof textAt(texts, 'shared.problem.conflict'), 'string', file);
+    }
+  });
+
   it('call the Central Station by its name', () => {
     for (const file of [...sources('lib/cloud', '.ts'), ...sources('nodes', '.ts')]) {
       assert.doesNotMatch(read(file), /central station/, file);

@@ -4,14 +4,20 @@ import { ROOT } from './node-red';
 import { cannotRun } from '../suite/programs';
 
 interface FetchNode {
-  fetchNode(version: string, folder: string): string | undefined;
+  fetchNode(version: string, folder: string, isGood?: () => boolean): string | undefined;
 }
 
-/** A Node binary of another version. The test is skipped where it cannot be had. */
+/**
+ * A Node binary of another version, such as `22.19.0`, or the newest of `22` or of all (`latest`). The test is skipped where it
+ * cannot be had.
+ */
 export function otherNode(test: Mocha.Context, version: string): string {
   const folder = path.join(ROOT, '.node', version);
-  if (!fs.existsSync(folder)) fetchInto(folder, version);
-  return fetchNode(version, folder) ?? cannotRun(test, `Node.js ${version} cannot be fetched`);
+  const isNew = !fs.existsSync(folder);
+  if (isNew) fetchInto(folder, version);
+  // The newest of last week is not that of today.
+  const isToday = isNew || version.split('.').length === 3;
+  return fetchNode(version, folder, () => isToday) ?? cannotRun(test, `Node.js ${version} cannot be fetched`);
 }
 
 /** Test files that run at the same time must not install into one folder. */
@@ -26,7 +32,7 @@ function fetchInto(folder: string, version: string): void {
   }
 }
 
-function fetchNode(version: string, folder: string): string | undefined {
+function fetchNode(version: string, folder: string, isGood?: () => boolean): string | undefined {
   const tools = require('../../../scripts/fetch-node.js') as FetchNode;
-  return tools.fetchNode(version, folder);
+  return tools.fetchNode(version, folder, isGood);
 }

@@ -42,7 +42,6 @@ const SLOW: readonly string[] = [
   'test/faults/disk.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
-  'test/production/installed.test.ts',
   // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
   'test/cloud/chaos.test.ts',
   'test/cloud/patience.test.ts',
