@@ -28,7 +28,8 @@ export function passSpace(text: string, from: number): number {
 
 /** What stands behind a backslash, and what it means. */
 const [SIGNS, MEANT] = ['"\\/bfnrt', '"\\/\b\f\n\r\t'];
-const CONTROL = /[\0-\x1f]/;
+/** Not to be in a literal: all below the space. */
+const CONTROL = /[^ -\uffff]/;
 
 /**
  * What a string literal stands for; undefined where it is none. Not by `JSON.parse`, which enters short texts into a table where

@@ -29,7 +29,7 @@ class Collisions {
   /** An unproven event of so many bytes with at most so many texts that collide. */
   event(bytes: number, most: number, fields: Record<string, unknown>): string {
     const messageId = String(this.#next);
-    const { payload, ...head } = { payloadType: 'BlueEvent', messageId, ...fields, payload: { x: 0 } };
+    const head = { payloadType: 'BlueEvent', messageId, ...fields };
     const begin = `${JSON.stringify(head).slice(0, -1)},"payload":{"alarmId":"${messageId}","x":[`;
     const texts: string[] = [];
     for (let length = begin.length; texts.length < most && length < bytes - 100; length += 13)

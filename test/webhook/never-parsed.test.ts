@@ -42,7 +42,7 @@ async function parsedIn(work: () => Promise<unknown>): Promise<string[]> {
   const { parse } = JSON;
   const parsed: string[] = [];
   JSON.parse = (text, reviver): unknown => {
-    parsed.push(String(text));
+    parsed.push(text);
     return parse(text, reviver) as unknown;
   };
   try {
