@@ -9,8 +9,6 @@ const { fetchNode, npmProgram } = require('./fetch-node');
 
 const ROOT = path.join(__dirname, '..');
 const NEEDED = require('../package.json').engines.node;
-/** The first release of each line that will do. */
-const FLOORS = NEEDED.split('||').map((line) => releaseOf(line.replace(/[^\d.]/g, '')));
 const FETCHED_NODE = '24';
 const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench', 'fuzz', 'coverage'];
 /** Packages of others that the example flows name; apart, or Node-RED would load them always. */
@@ -22,15 +20,8 @@ function fail(message) {
   process.exit(1);
 }
 
-function releaseOf(version) {
-  return version.split('.').map(Number);
-}
-
 function isNewEnough(version) {
-  const [major, minor, patch] = releaseOf(version);
-  const floor = FLOORS.find(([line]) => line === major);
-  if (floor === undefined) return major > Math.max(...FLOORS.map(([line]) => line));
-  return minor > floor[1] || (minor === floor[1] && patch >= floor[2]);
+  return version.localeCompare(NEEDED.replace('>=', ''), 'en', { numeric: true }) >= 0;
 }
 
 function fetchedNode() {

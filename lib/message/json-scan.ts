@@ -1,4 +1,4 @@
-import { endOfString, passSpace } from '../json/json-text';
+import { endOfString, passSpace, textOfLiteral } from '../json/json-text';
 import type { Span } from './token-scan';
 
 /** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
@@ -125,23 +125,9 @@ class Scanner {
   }
 }
 
-/** Longest literal that is decoded: a name of the service with every character escaped is shorter. */
-const MAX_ESCAPED_NAME = 256;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/g;
-const PLAIN_LITERAL = /^"[^"\\\p{Cc}]*"$/u;
-
-/**
- * The name that a string literal stands for; the literal itself where it is broken, or escaped and long. The parser is
- * spared what it would not take: a hundred thousand of its errors take a second, in which no alarm is answered.
- */
+/** The name that a string literal stands for; the literal itself where it is broken. */
 function nameOf(literal: string): string {
-  if (!literal.includes('\\')) return literal.slice(1, -1);
-  if (literal.length > MAX_ESCAPED_NAME || !PLAIN_LITERAL.test(literal.replace(ESCAPE, ''))) return literal;
-  try {
-    return String(JSON.parse(literal));
-  } catch {
-    return literal;
-  }
+  return literal.includes('\\') ? (textOfLiteral(literal) ?? literal) : literal.slice(1, -1);
 }
 
 /** Shorter texts of digits are exact integers, whatever they are. */

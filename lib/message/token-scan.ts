@@ -1,5 +1,5 @@
 import { CharacterSearch } from '../json/character-search';
-import { endOfString, passSpace } from '../json/json-text';
+import { endOfString, escapedUnit, passSpace, textOfLiteral } from '../json/json-text';
 import { isWellFormed } from './well-formed';
 
 /** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
@@ -31,7 +31,6 @@ const [SMALL, CAPITAL] = [codeOf('a'), codeOf('A')];
 const [QUOTE, BACKSLASH, COLON] = [codeOf('"'), codeOf('\\'), codeOf(':')];
 const [BRACE, BRACKET, END_OF_BRACE, END_OF_BRACKET] = [codeOf('{'), codeOf('['), codeOf('}'), codeOf(']')];
 const UNICODE = codeOf('u');
-const [ZERO, NINE, LAST_DIGIT] = [codeOf('0'), codeOf('9'), codeOf('f')];
 /** What is looked at where no token is due. */
 const TEXT_OR_BRACKET = new CharacterSearch(/["{}[\]]/);
 const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
@@ -41,7 +40,20 @@ const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
  * that a stranger's text costs no more than its length.
  */
 export function scanToken(text: string): TokenReading {
-  const spans = new TokenScan(text).spans();
+  return readingOf(text, new TokenScan(text).spans());
+}
+
+/**
+ * The same of a text that may be kept without being read: undefined where it is no object alone, as far as its brackets tell, for
+ * then a token may stand where it is not looked for.
+ */
+export function scanObject(text: string): TokenReading | undefined {
+  const scan = new TokenScan(text);
+  const reading = readingOf(text, scan.spans());
+  return scan.isObject ? reading : undefined;
+}
+
+function readingOf(text: string, spans: readonly Span[]): TokenReading {
   const [span, ...others] = spans;
   if (span === undefined) return NO_TOKEN;
   if (others.length > 0) return { kind: 'unusable', spans };
@@ -55,6 +67,8 @@ class TokenScan {
   readonly #spans: Span[] = [];
   #at = 0;
   #depth = 0;
+  /** Where the first value ends that has brackets. */
+  #closedAt = -1;
   /** A token's value comes next. */
   #isDue = false;
   /** Where the value of a token began that is a list or an object. */
@@ -69,6 +83,16 @@ class TokenScan {
     const last = this.#spans[MAX_SPANS - 1];
     if (last !== undefined) last.end = text.length;
     return this.#spans;
+  }
+
+  /** Whether there is one object and nothing else. To be asked after `spans`. */
+  get isObject(): boolean {
+    const { text } = this;
+    return (
+      text[passSpace(text, 0)] === '{' &&
+      this.#closedAt >= 0 &&
+      passSpace(text, this.#closedAt) === text.length
+    );
   }
 
   #step(code: number): void {
@@ -106,6 +130,7 @@ class TokenScan {
     this.#isDue = false;
     this.#depth = Math.max(0, this.#depth - 1);
     this.#at += 1;
+    if (this.#depth === 0 && this.#closedAt < 0) this.#closedAt = this.#at;
     if (this.#depth === 1 && this.#nestedFrom >= 0) {
       this.#note(this.#nestedFrom, this.#at);
       this.#nestedFrom = -1;
@@ -155,25 +180,11 @@ function characterAt(text: string, at: number, to: number): { code: number; next
   const code = text.charCodeAt(at);
   if (code !== BACKSLASH) return { code, next: at + 1 };
   if (text.charCodeAt(at + 1) !== UNICODE) return { code: NaN, next: at + 6 };
-  let escaped = 0;
-  for (let place = at + 2; place < at + 6; place += 1)
-    escaped = escaped * 16 + digitOf(text.charCodeAt(place));
-  return { code: escaped, next: at + 6 };
-}
-
-/** What a hexadecimal digit stands for; NaN for any other character. Without a text of its own: names may be a stranger's. */
-function digitOf(code: number): number {
-  if (code >= ZERO && code <= NINE) return code - ZERO;
-  const small = code | (SMALL - CAPITAL);
-  return small >= SMALL && small <= LAST_DIGIT ? small - SMALL + 10 : NaN;
+  return { code: escapedUnit(text, at + 2), next: at + 6 };
 }
 
 /** Undefined for a literal that is no JSON, or of which no bytes can be made: all halves of surrogate pairs would be alike. */
 function textOf(literal: string): string | undefined {
-  try {
-    const text = String(JSON.parse(literal));
-    return isWellFormed(text) ? text : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = textOfLiteral(literal);
+  return text !== undefined && isWellFormed(text) ? text : undefined;
 }

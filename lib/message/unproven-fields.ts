@@ -1,3 +1,5 @@
+import { textOfLiteral } from '../json/json-text';
+
 /** Each with either case of its first letter, as in `field-names`. */
 const NAMES = {
   agentUserId: ['"agentUserId"', '"AgentUserId"'],
@@ -40,10 +42,5 @@ function endsOf(name: string, bytes: Buffer, most: number): number[] {
 function textAt(bytes: Buffer, end: number): string | undefined {
   // One character a byte: what stands behind bytes that are no UTF-8 is found all the same.
   const literal = VALUE.exec(bytes.toString('latin1', end, end + MAX_REACH))?.[1];
-  if (literal === undefined) return undefined;
-  try {
-    return String(JSON.parse(Buffer.from(literal, 'latin1').toString('utf8')));
-  } catch {
-    return undefined;
-  }
+  return literal === undefined ? undefined : textOfLiteral(Buffer.from(literal, 'latin1').toString('utf8'));
 }

@@ -92,6 +92,14 @@ function warningOf(node: EditorNode): string | undefined {
   return undefined;
 }
 
+function showSaferNode(node: EditorNode): void {
+  const version = RED.settings.rvmWebhookInSaferNode;
+  if (version)
+    $('#rvm-webhook-safer-node')
+      .prop('hidden', false)
+      .text(node._('rvm-webhook-in.warning.saferNode', { version }));
+}
+
 function copyUrl(node: EditorNode): void {
   const field = $('#rvm-webhook-url');
   const done = (): void => {
@@ -179,6 +187,7 @@ RED.nodes.registerType('rvm-webhook-in', {
       $('.rvm-webhook-settled').toggle($('#node-input-handledWhen').val() !== 'sent');
     });
     filterFields(this);
+    showSaferNode(this);
     showUrl(this);
     selfTestButton(this);
   },

@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeDef } from 'node-red';
-import { nodeIsNewEnough } from '../support/node-version';
+import { nodeIsNewEnough, saferNode } from '../support/node-version';
 import { registerNode } from '../support/register';
 import { cutAlarms } from './cut-alarms';
 import { addSeenRoute } from './filters/seen-route';
@@ -11,6 +11,10 @@ import { addSelfTest, type WebhookNode } from './webhook-node';
 
 export = (RED: NodeAPI): void => {
   const isNewEnough = nodeIsNewEnough();
+  // Node-RED loads this once.
+  const safer = isNewEnough ? (saferNode() ?? '') : '';
+  if (safer !== '')
+    RED.log.warn(RED._('rvm-webhook-in.log.saferNode', { running: process.versions.node, version: safer }));
   if (isNewEnough) {
     nodeRedServer(RED);
     keepProblems(RED);
@@ -28,5 +32,8 @@ export = (RED: NodeAPI): void => {
       webhook.close(removed).then(done, done);
     });
   };
-  registerNode(RED, 'rvm-webhook-in', build, undefined, isNewEnough ? undefined : cutAlarms(RED));
+  registerNode(RED, 'rvm-webhook-in', build, undefined, {
+    ...(!isNewEnough && { onOldNode: cutAlarms(RED) }),
+    settings: { rvmWebhookInSaferNode: { value: safer, exportable: true } },
+  });
 };

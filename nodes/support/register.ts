@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { neededNode, nodeIsNewEnough } from './node-version';
+import { NEEDED_NODE, nodeIsNewEnough } from './node-version';
 import { unsetVariableError, unsetVariables } from './settings';
 import { showFromStart, status } from './status';
 
@@ -8,17 +8,23 @@ interface Credentials {
   [name: string]: { type: 'text' | 'password' };
 }
 
+interface Further<D> {
+  /** What else is done on a Node.js that is too old. */
+  onOldNode?: (node: Node, config: D) => void;
+  /** What the editor gets to know, by names that begin as Node-RED writes the type. */
+  settings?: Record<string, { value: string; exportable: true }>;
+}
+
 /**
  * Registers a type. On a Node.js that is too old the type registers all the same, shows what it needs and refuses
  * each message with CONFIG_MISSING, so that a flow keeps its nodes instead of losing them as "unknown".
- * @param onOldNode what else is done then
  */
 export function registerNode<N extends Node, D extends NodeDef>(
   RED: NodeAPI,
   type: string,
   build: (node: N, config: D) => void,
   credentials?: Credentials,
-  onOldNode: (node: Node, config: D) => void = () => undefined,
+  { onOldNode, settings }: Further<D> = {},
 ): void {
   function RvmNode(this: N, config: D): void {
     RED.nodes.createNode(this, config);
@@ -27,10 +33,10 @@ export function registerNode<N extends Node, D extends NodeDef>(
       build(this, config);
     } else {
       refuseOldNode(RED, this);
-      onOldNode(this, config);
+      onOldNode?.(this, config);
     }
   }
-  RED.nodes.registerType(type, RvmNode, credentials === undefined ? {} : { credentials });
+  RED.nodes.registerType(type, RvmNode, { ...(credentials && { credentials }), ...(settings && { settings }) });
 }
 
 /** In the log too, for a status says what lacks and no more. */
@@ -40,13 +46,13 @@ function warnOfUnset(node: Node, config: NodeDef): void {
 }
 
 function refuseOldNode(RED: NodeAPI, node: Node): void {
-  showFromStart(RED, node, () => status(RED, 'needsNode', { version: neededNode() }));
+  showFromStart(RED, node, () => status(RED, 'needsNode', { version: NEEDED_NODE }));
   node.on('input', (_msg, _send, done) => {
     const running = process.versions.node;
     done(
       new RvmError(
         'CONFIG_MISSING',
-        `This node needs Node.js ${neededNode()} or newer, and runs on ${running}: update Node.js.`,
+        `This node needs Node.js ${NEEDED_NODE} or newer, and runs on ${running}: update Node.js.`,
       ),
     );
   });

@@ -231,7 +231,7 @@ describe('the store of the inbox, in its thread', () => {
   });
 
   slowIt('rolls back a transaction that failed, and goes on, on the oldest Node.js too', function () {
-    const node = otherNode(this, '22.22.2');
+    const node = otherNode(this, '22.19.0');
     const script = `
       const { Store } = require('${path.join(ROOT, 'dist', 'lib', 'inbox', 'sqlite', 'store.js')}');
       const store = new Store({ file: process.argv[1], resumed: false });

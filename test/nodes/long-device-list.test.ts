@@ -4,39 +4,10 @@ import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../support/node-red/node-red';
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { caller } from '../support/node-red/station-flow';
+import { turnMeter } from '../support/node-red/turn-meter';
 import { longestTurnAllowed } from '../support/time/turns';
 
 const CAMERAS = 20_000;
-
-/**
- * Notes how long each turn of the event loop was at work, in milliseconds, and tells of it when asked. In computing time: what other
- * programs take from this one is none of its work. Node.js 22 tells that of all threads alone.
- */
-const METER: FlowNode = {
-  id: 'meter',
-  type: 'function',
-  z: 'tab',
-  name: '',
-  func: `const gaps = context.get('gaps');
-context.set('gaps', []);
-return { mark: msg.mark, payload: gaps };`,
-  initialize: `context.set('gaps', []);
-const time = () => {
-  const { user, system } = (process.threadCpuUsage ?? process.cpuUsage).call(process);
-  return (user + system) / 1000;
-};
-let last = time();
-setInterval(() => {
-  const now = time();
-  context.get('gaps').push(now - last);
-  last = now;
-}, 1);`,
-  outputs: 1,
-  libs: [{ var: 'process', module: 'process' }],
-  x: 0,
-  y: 0,
-  wires: [['turns']],
-};
 
 /** Tells how many devices came, once all have. */
 const COUNTER: FlowNode = {
@@ -85,7 +56,7 @@ for (const version of NODE_RED_VERSIONS) {
             }),
           ]),
           ...entrance('ask', 'meter'),
-          METER,
+          turnMeter('turns'),
           COUNTER,
           probe('result'),
           probe('turns'),

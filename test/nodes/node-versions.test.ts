@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { neededNode, nodeIsNewEnough } from '../../nodes/support/node-version';
-import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+import { NEEDED_NODE, nodeIsNewEnough, saferNode } from '../../nodes/support/node-version';
+import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { NodeRed, ROOT, entrance, inject, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
 import { otherNode } from '../support/node-red/other-node';
 
@@ -11,25 +12,51 @@ function list(): FlowNode {
   return { id: 'list', type: 'rvm-list-devices', z: 'tab', station: 'station', x: 0, y: 0, wires: [[], []] };
 }
 
+describe('the package on the oldest supported Node.js, 22.19.0', () => {
+  for (const version of NODE_RED_VERSIONS) {
+    it(`proves and delivers an alarm in Node-RED ${version}`, async function () {
+      const node = otherNode(this, '22.19.0');
+      const nodeRed = await NodeRed.start({ version, node });
+      try {
+        await nodeRed.deploy(webhookFlow());
+        assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
+        await nodeRed.message('alarms');
+        assert.equal(nodeRed.log.match(/can hold up Node\.js 22\.19\.0 .* 22\.22\.2 or newer/g)?.length, 1);
+        const settings = (await (await fetch(`${nodeRed.url}/settings`)).json()) as Record<string, unknown>;
+        assert.equal(settings['rvmWebhookInSaferNode'], '22.22.2');
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    });
+  }
+});
+
 describe('the package on a Node.js that is too old', () => {
   it('goes by the releases that package.json names, in its nodes and in its scripts', () => {
     const { engines } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
       engines: { node: string };
     };
-    const named = engines.node.split('||').map((line) => line.replaceAll(/[^\d.]/g, ''));
-    for (const release of named) {
-      const [major = 0, minor = 0, patch = 0] = release.split('.').map(Number);
-      assert.ok(nodeIsNewEnough(release), release);
-      assert.ok(nodeIsNewEnough(`${major}.${minor + 1}.0`));
-      assert.equal(nodeIsNewEnough(`${major}.${minor}.${patch - 1}`), false);
-      assert.equal(nodeIsNewEnough(`${major}.${minor - 1}.9`), false);
-      assert.equal(neededNode(`${major}.0.0`), release);
-    }
-    assert.deepEqual(
-      ['20.20.2', '23.11.1', '26.0.0', '30.1.2'].map((version) => nodeIsNewEnough(version)),
-      [false, false, true, true],
-    );
-    assert.equal(neededNode('23.11.1'), '24.14.1');
+    assert.equal(engines.node, `>=${NEEDED_NODE}`);
+    for (const version of ['9.1.0', '20.20.2', '22.9.0', '22.18.0'])
+      assert.equal(nodeIsNewEnough(version), false, version);
+    for (const version of ['22.19.0', '22.100.0', '24.0.0', '30.1.2'])
+      assert.ok(nodeIsNewEnough(version), version);
+  });
+
+  it('names the release that closes the hole of JSON.parse, where the one that runs has it', () => {
+    for (const [version, safer] of [
+      ['22.19.0', '22.22.2'],
+      ['22.22.1', '22.22.2'],
+      ['22.22.2', undefined],
+      ['22.22.10', undefined],
+      ['23.11.1', '24.14.1'],
+      ['24.0.0', '24.14.1'],
+      ['24.14.1', undefined],
+      ['25.8.1', '25.8.2'],
+      ['25.8.2', undefined],
+      ['26.0.0', undefined],
+    ] as const)
+      assert.equal(saferNode(version), safer, version);
   });
 
   it('cuts nothing for a webhook in without a path', async function () {
@@ -43,11 +70,7 @@ describe('the package on a Node.js that is too old', () => {
     }
   });
 
-  for (const [old, needed] of [
-    ['20.20.2', '22.22.2'],
-    ['22.22.1', '22.22.2'],
-    ['24.14.0', '24.14.1'],
-  ] as const) {
+  for (const old of ['20.20.2', '22.18.0']) {
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
       const node = otherNode(this, old);
       const nodeRed = await NodeRed.start({ version: '4.1', node, env: { RVM_TEST_PATH: PATH } });
@@ -56,7 +79,7 @@ describe('the package on a Node.js that is too old', () => {
         await nodeRed.deploy(webhookFlow({ webhook }, list(), ...entrance('in', 'list')));
         for (const id of ['webhook', 'list']) {
           await nodeRed.until(
-            () => nodeRed.statuses(id).at(-1) === `needs Node.js ${needed}`,
+            () => nodeRed.statuses(id).at(-1) === `needs Node.js ${NEEDED_NODE}`,
             `the status of ${id}`,
           );
         }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { jsonOf, readJson, type JsonReading } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/json-reading';
 import { ClockGuard } from '../../lib/webhook/clock-guard';
 import { Quarantine } from '../../lib/webhook/quarantine/quarantine';
 import { Reporter } from '../../lib/webhook/reporter';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest, type Post } from './receiver-under-test';
-import { PHRASE, signed, station } from './sample';
+import { authorizationFor, PHRASE, signed, station } from './sample';
 
 const WRONG = 'another phrase';
 const ORIGIN = { received: new Date(), remoteAddress: undefined };
@@ -86,44 +86,60 @@ describe('messages that nothing proves', () => {
     assert.equal(receiver.deliveries.length, 0);
   });
 
-  it('are kept only where they are well formed, and carry a proof that another phrase could confirm', async () => {
+  it('are kept only where they are an object, and carry a proof that another phrase could confirm', async () => {
     const { body, headers } = signed();
-    await refused({ body: '{"payloadType":', headers: { Authorization: 'HMAC-SHA256 abc' } });
+    const inForm = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
+    await refused({ body: '{"payloadType":', headers: inForm });
+    await refused({ body: '{"a":1}{"b":2}', headers: inForm });
+    await refused({ body: '[{"a":1}]', headers: inForm });
+    await refused({ headers: inForm });
     await refused({ body: '{"a":1}', headers: { Authorization: 'HMAC-SHA256 abc' } });
-    await refused({ ...(body !== undefined && { body }) });
-    await refused({
-      body: `${body.slice(0, -1)},"x":"${'y'.repeat(70_000)}"}`,
-      ...(headers && { headers }),
-    });
+    await refused({ body });
+    await refused({ body: `${body.slice(0, -1)},"x":"${'y'.repeat(70_000)}"}`, headers });
     for (const header of ['Bearer secret-of-somebody', `HMAC-SHA256 ${PHRASE}`])
-      await refused({ ...(body !== undefined && { body }), headers: { Authorization: header } });
-    await refused({
-      ...(body !== undefined && { body }),
-      headers: { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` },
-    });
+      await refused({ body, headers: { Authorization: header } });
+    await refused({ body, headers: inForm });
     await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
     assert.equal((await kept()).length, 1);
   });
 
-  it('are not read as JSON where they carry no such proof', async () => {
-    const quarantine = quarantineOf(() => steady);
-    let read = 0;
-    for (const [text, ...authorization] of [
-      ['{"authenticationToken":null}'],
-      ['{"authenticationToken":1}', 'HMAC-SHA256 abc'],
-      [`{"authenticationToken":"a","AuthenticationToken":"b"}`, `HMAC-SHA256 ${'A'.repeat(43)}=`],
-      ['{"a":1}', 'Bearer secret-of-somebody'],
-      ['{"a":1}'],
-    ] as const) {
-      const body = Buffer.from(text);
-      const json = (): JsonReading => {
-        read += 1;
-        return readJson(body);
-      };
-      quarantine.keep(receiver.endpoint, { body, authorization, json }, ORIGIN, 'bad-token');
-    }
-    await inbox.quarantineKey();
-    assert.equal(read, 0);
+  it('are kept without their token, however its name is written', async () => {
+    receiver.stations = [station({ scheme: 'https', secret: WRONG })];
+    const names = ['authenticationToken', 'AuthenticationToken', '\\u0061uthentication\\u0054oken'];
+    const tokens = [
+      JSON.stringify(PHRASE),
+      `"\\u${PHRASE.charCodeAt(0).toString(16).padStart(4, '0')}${PHRASE.slice(1)}"`,
+    ];
+    for (const name of names)
+      for (const token of tokens)
+        await refused({
+          body: signed().body.replace('"authenticationToken":null', ` "${name}" :\n${token} `),
+        });
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 6, 'the copies');
+    for (const copy of await kept()) assert.doesNotMatch(Buffer.from(copy.body).toString(), /otters/);
+    receiver.stations = [station({ scheme: 'https' })];
+    assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 6);
+  });
+
+  it('stay unproven where they are not well formed, though a corrected phrase is their token', async () => {
+    receiver.stations = [station({ scheme: 'https', secret: WRONG })];
+    await refused({ body: `{"authenticationToken":${JSON.stringify(PHRASE)},"payloadType":BlueEvent}` });
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    receiver.stations = [station({ scheme: 'https' })];
+    assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 0);
+    assert.equal((await kept()).length, 1);
+  });
+
+  it('are dead letters where a corrected phrase proves what is no envelope', async () => {
+    receiver.stations = [station({ secret: WRONG })];
+    const body = '{"payloadType":BlueEvent}';
+    await refused({ body, headers: { Authorization: authorizationFor(body) } });
+    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
+    receiver.stations = [station()];
+    await receiver.dispatcher.judgeAgain(receiver.endpoint);
+    assert.deepEqual(await kept(), []);
+    assert.deepEqual(receiver.deliveries, []);
+    assert.equal(receiver.reasons().at(-1), 'not-json');
   });
 
   it('are kept at most 20 of a second, 200 of an address and 16 MiB in all, the newest', async () => {

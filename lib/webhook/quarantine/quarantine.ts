@@ -17,7 +17,7 @@ export interface QuarantineOptions {
   reporter: Reporter;
 }
 
-/** Unproven messages of one endpoint that are looked at in a second: reading them costs time. */
+/** Unproven messages of one endpoint that are looked at in a second: to scan and to keep them costs time. */
 const PER_SECOND = 20;
 /** Of all endpoints so many wait at a time for the store to answer: one that hangs must not fill the memory with what strangers send. */
 const MOST_WAITING = 50;
@@ -52,8 +52,7 @@ export class Quarantine {
     endpoint.inbox.quarantineKey().then(
       (key) => {
         this.#waiting -= 1;
-        const quarantined = quarantinedMessage(message, request, key);
-        if (quarantined !== undefined) endpoint.inbox.quarantine(quarantined);
+        endpoint.inbox.quarantine(quarantinedMessage(message, request, key));
       },
       () => {
         // Without the store nothing is kept; a real alarm has more right to what is left of it.

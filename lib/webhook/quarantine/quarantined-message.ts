@@ -1,8 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../../inbox/inbox';
 import { blankedBody } from '../../message/blanked-body';
-import { readEnvelope } from '../../message/envelope';
-import { jsonOf, seemingToken, withToken, type JsonReading } from '../../message/json-reading';
+import { jsonOf, seemingObject, withToken, type JsonReading } from '../../message/json-reading';
 import type { TokenReading } from '../../message/token-scan';
 import type { RawMessage } from '../proof/authenticate';
 import { isSignatureText, readAuthorization } from '../proof/authorization-header';
@@ -10,42 +9,37 @@ import { LARGE_BODY } from '../proof/proof-work';
 import type { ReceivingStation } from '../proof/receiving-station';
 
 /** An unproven message that another phrase could prove, if it is well formed. */
-interface Confirmable extends Pick<RawMessage, 'body' | 'json'> {
-  /** No line that may be somebody's password. */
-  authorization: readonly string[];
+interface Confirmable extends Pick<QuarantinedMessage, 'authorization' | 'body'> {
   token?: string;
 }
 
 /**
- * What of an unproven message another phrase could prove; undefined where it carries no proof, or is a large body, whose JSON
- * would cost time here. It is scanned, and not read as JSON: a stranger's may be made to cost time too.
+ * What of an unproven message another phrase could prove; undefined where it carries no proof, is no object, or is a large body.
+ * It is scanned, and read as JSON only once it is proven: a stranger's may be made to cost time.
  */
-export function confirmable({ body, authorization, json }: RawMessage): Confirmable | undefined {
+export function confirmable({ body, authorization }: RawMessage): Confirmable | undefined {
   if (body.byteLength > LARGE_BODY) return undefined;
-  // Anything else in the header may be somebody's password, or the phrase itself.
   const header = readAuthorization(authorization);
   const isSigned = 'text' in header && isSignatureText(header.text);
-  const { kind, text: token } = seemingToken(body);
+  const object = seemingObject(body);
+  if (object === undefined) return undefined;
+  const { kind, text: token } = object.token;
   if (kind !== 'text' && !(kind === 'absent' && isSigned)) return undefined;
-  return { body, json, authorization: isSigned ? authorization : [], ...(token !== undefined && { token }) };
+  return {
+    // Anything else may be somebody's password, or the phrase itself.
+    authorization: isSigned ? authorization : [],
+    body: blankedBody(body, object),
+    ...(token !== undefined && { token }),
+  };
 }
 
-/**
- * An unproven message as it may be kept, or undefined where it is none: no well-formed envelope. The token does not stay, only an
- * HMAC of it.
- */
+/** An unproven message as it is kept. The token does not stay, only an HMAC of it. */
 export function quarantinedMessage(
-  { body, json, authorization, token }: Confirmable,
+  { token, ...message }: Confirmable,
   request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
   key: Uint8Array,
-): QuarantinedMessage | undefined {
-  if (!readEnvelope(json()).usable) return undefined;
-  return {
-    ...request,
-    authorization,
-    ...(token !== undefined && { tokenDigest: digestOf(token, key) }),
-    body: blankedBody(body, json()),
-  };
+): QuarantinedMessage {
+  return { ...request, ...message, ...(token !== undefined && { tokenDigest: digestOf(token, key) }) };
 }
 
 /** A quarantined message as it came, as far as the phrases of these stations can tell what its token was. */

@@ -52,7 +52,7 @@ export interface ReceiverOptions {
 }
 
 const STORE_RETRY = 250;
-/** So many large bodies of a path have their JSON read in a second. */
+/** So many large bodies of a path are searched for a token in a second. */
 const LARGE_BODIES_PER_SECOND = 2;
 /** Memory for bodies that are still on their way, and for those of one path that wait or are judged, in bytes. */
 const BODY_BYTES = 32 * 1024 * 1024;
@@ -200,7 +200,7 @@ export class Receiver {
     return deciding;
   }
 
-  /** The JSON of a body is read before anything is proven where a token may be the proof, and a large one costs time. */
+  /** Where a token may be the proof a body is searched for it before anything is proven, and a large one costs time. */
   #isCostly({ target, stations }: JudgeableRequest): boolean {
     const isRead = stations.ready.some(({ scheme }) => scheme === 'https');
     return isRead && !this.#largeBodies.pass(target.path);

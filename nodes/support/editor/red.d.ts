@@ -92,6 +92,8 @@ declare const RED: {
   user: { hasPermission(permission: string): boolean };
   settings: {
     httpNodeRoot?: string | false;
+    /** Of Node.js: to be installed in place of the one that runs; empty where that will do. */
+    rvmWebhookInSaferNode?: string;
     /** Where the admin API is, where it is not below the editor's own address. */
     apiRootUrl?: string;
     /** The login of the user; null where there are no users. */

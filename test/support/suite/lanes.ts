@@ -63,6 +63,7 @@ const RARE: readonly string[] = [
   'test/fuzz/million/',
   // On Node.js of other versions, which are fetched.
   'test/nodes/node-versions.test.ts',
+  'test/nodes/colliding-keys.test.ts',
   // Several Node-RED on one database.
   'test/cluster/',
   // Very many cameras, alarms or messages.
