@@ -11,6 +11,7 @@ import {
   probe,
   type FlowNode,
 } from '../support/node-red/node-red';
+import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { ScriptedService } from '../support/service/scripted-service';
 import { slowIt } from '../support/suite/lanes';
@@ -31,7 +32,7 @@ describe('a watch', () => {
   let run: WatchRun;
 
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS });
     run = new WatchRun(nodeRed);
   });
   beforeEach(async () => {
@@ -187,7 +188,7 @@ describe('a watch', () => {
     await run.goes('listener-down');
   });
 
-  it('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
+  slowIt('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
     // Some seconds, by the clock of the inbox, which nothing moves.
     const silent = flow({ webhook: { silentAfter: 0.001 } });
     const still = new WatchRun(nodeRed, false);
@@ -296,7 +297,7 @@ describe('a watch', () => {
     await run.goes('login-refused');
   });
 
-  it('has no pulse while the event loop of Node-RED is blocked', async () => {
+  slowIt('has no pulse while the event loop of Node-RED is blocked', async () => {
     const func = `const until = Date.now() + msg.payload; while (Date.now() < until); return msg;`;
     const block: FlowNode = {
       id: 'block',
