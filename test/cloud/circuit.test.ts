@@ -188,7 +188,6 @@ describe('circuit of a station', () => {
     await eventually(callers, 'four probes');
     assert.ok(service.seen.every(({ path }) => path === '/system'));
     // Of 2, 4, 4 s up to a half each is left out.
-    console.log(service.seen.map(({ path, at }) => path + ' ' + Math.round(at)).join());
     const [first = 0, second = 0, third = 0] = service.gaps('/system');
     assertPause(first, 1_000);
     for (const pause of [second, third]) assertPause(pause, 2_000);
