@@ -69,14 +69,17 @@ describe('patience with a service that stumbles', () => {
   let service: StumblingService;
   let clients: StationClient[];
 
-  beforeEach(async () => {
+  before(async () => {
     service = await StumblingService.start();
+  });
+  beforeEach(async () => {
+    await service.stumble({ kind: 'none' });
     clients = [];
   });
   afterEach(async () => {
     for (const client of clients) await client.close();
-    await service.stop();
   });
+  after(() => service.stop());
 
   function newClient(): StationClient {
     const client = new StationClient(service.settings);
