@@ -74,7 +74,7 @@ describe('a watch over an inbox', () => {
       await alarm();
       const { userDir, port } = nodeRed;
       await nodeRed.stop();
-      age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 5 * 60_000);
+      age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
       nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS, userDir, port });
       run = new WatchRun(nodeRed);
       const { severity, text } = await run.comes('backlog');
