@@ -85,17 +85,20 @@ describe('npm start', () => {
     await running.endsWith('SIGTERM');
   });
 
-  it('keeps what was changed in its user directory, links the package again that led elsewhere, and ends with SIGHUP', async () => {
-    const elsewhere = path.join(checkout, 'elsewhere');
-    fs.mkdirSync(elsewhere);
-    relink(elsewhere);
-    const flows = path.join(checkout, '.start', 'flows.json');
-    fs.writeFileSync(flows, '[{"id":"mine","type":"tab","label":"mine"}]');
-    running = await startTask();
-    assert.equal(linked(), checkout);
-    assert.match(fs.readFileSync(flows, 'utf8'), /"mine"/);
-    await running.endsWith('SIGHUP');
-  });
+  slowIt(
+    'keeps what was changed in its user directory, links the package again that led elsewhere, and ends with SIGHUP',
+    async () => {
+      const elsewhere = path.join(checkout, 'elsewhere');
+      fs.mkdirSync(elsewhere);
+      relink(elsewhere);
+      const flows = path.join(checkout, '.start', 'flows.json');
+      fs.writeFileSync(flows, '[{"id":"mine","type":"tab","label":"mine"}]');
+      running = await startTask();
+      assert.equal(linked(), checkout);
+      assert.match(fs.readFileSync(flows, 'utf8'), /"mine"/);
+      await running.endsWith('SIGHUP');
+    },
+  );
 
   slowIt('links the package again that led nowhere, and ends with the command that npm starts', async () => {
     relink(path.join(checkout, 'gone'));

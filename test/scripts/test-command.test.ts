@@ -131,7 +131,7 @@ describe('the command that runs the tests', () => {
     [['has no test'], []],
     [['passes'], ['--grep', 'a title that no test has']],
   ] as [Kind[], string[]][]) {
-    it(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
+    slowIt(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
       const { lastLine, output, status } = await run(kinds, options);
       assert.equal(status, 1);
       assert.match(output, /no test was run/);
@@ -144,7 +144,7 @@ describe('the command that runs the tests', () => {
     ['--jobs', '1.5'],
     ['--silence', 'x'],
   ]) {
-    it(`refuses ${option}=${value}, for it is no positive integer`, async () => {
+    slowIt(`refuses ${option}=${value}, for it is no positive integer`, async () => {
       const { lastLine, output, status } = await run(['passes'], [`${option}=${value}`]);
       assert.equal(status, 1);
       assert.match(output, new RegExp(`^${option} takes a positive integer, not "${value}"\\.$`, 'm'));
@@ -159,7 +159,7 @@ describe('the command that runs the tests', () => {
     assert.match(output, /^ {2}1 pending$/m);
   });
 
-  it('counts a test that is skipped as a failure with --no-skips', async () => {
+  slowIt('counts a test that is skipped as a failure with --no-skips', async () => {
     const { lastLine, status } = await run(['skips a test'], ['--no-skips']);
     assert.equal(status, 1);
     assert.equal(lastLine, '0 passed, 1 failed');
@@ -184,7 +184,7 @@ describe('the command that runs the tests', () => {
     assert.equal(slowest.split('\n\n')[0]?.split('\n').length, 5);
   });
 
-  it('fails where there is no such file', async () => {
+  slowIt('fails where there is no such file', async () => {
     fs.rmSync(fileOf('removed'));
     const { lastLine, output, status } = await run(['removed']);
     assert.equal(status, 1);
