@@ -4,6 +4,7 @@ import type { AlarmEvent } from '../../lib/alarms/alarm-event';
 import type { EventOutcome } from '../../lib/alarms/alarm-state';
 import type { Control } from '../../lib/alarms/control';
 import { alarmEvent, Instances, SETTINGS } from '../support/alarms/instances';
+import { few } from '../support/suite/lanes';
 import { VirtualTime } from '../support/time/virtual-time';
 
 type Deed =
@@ -15,7 +16,7 @@ type Deed =
 
 const GROUPS = ['north', 'south'];
 /** For a hunt: `RVM_MODEL_RUNS=5000`. */
-const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? 60);
+const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? few(20, 60));
 
 /** What an alarm state is, said plainly: one level for each group, whoever asks, whatever happens to those who answer. */
 class Plain {

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { StationClient, type StationClientOptions } from '../../lib/cloud/station-client';
 import type { RvmEvent } from '../../lib/event';
 import { Sandbox, type RemoteIdPlace, type SandboxOptions, type StationCredentials } from '../../sandbox';
+import { few } from '../support/suite/lanes';
 import { failure, rtspForEvent, settingsOf } from '../support/service/scripted-station';
 
 const QUALITY = { quality: 'high' };
@@ -146,17 +147,18 @@ describe('client against the sandbox', () => {
     });
   }
 
-  it('makes one login for 1,000 operations at once', async () => {
+  it('makes one login for very many operations at once', async () => {
+    const many = few(200, 1000);
     const event = await bench.alarm();
     const client = bench.client();
     const sessions = await Promise.all(
-      Array.from({ length: 1000 }, () => rtspForEvent(client, event, QUALITY)),
+      Array.from({ length: many }, () => rtspForEvent(client, event, QUALITY)),
     );
-    assert.equal(new Set(sessions.map(({ url }) => url)).size, 1000);
+    assert.equal(new Set(sessions.map(({ url }) => url)).size, many);
     // system, login, system, devices, data sources, and one POST for each.
     assert.equal(
       sessions.reduce((sum, { requests }) => sum + requests, 0),
-      1005,
+      5 + many,
     );
   });
 

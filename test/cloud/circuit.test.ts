@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { growingPause } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
+import { FastTime } from '../support/time/fast-time';
 import { assertPause, eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
@@ -10,16 +11,18 @@ import {
   PATIENT,
   rtspForEvent,
   ScriptedStation,
-  SHORT_TIMEOUT,
 } from '../support/service/scripted-station';
 import type { Reply, Route, ScriptedService } from '../support/service/scripted-service';
 
-/** Probes that a test can wait for; what fails in passing fails at once, but where the circuit is open. */
-const QUICK = { probeMs: 100, longestProbeMs: 200, longestAwaitedProbeMs: 200 };
+/** What fails in passing fails at once, but where the circuit is open. */
+const QUICK = { probeMs: 1_000, longestProbeMs: 2_000, longestAwaitedProbeMs: 2_000 };
+/** So many calls wait at most. */
+const MOST = 100;
 /** Nothing is tried again: so a call ends at once, though its circuit is open. */
 const ONCE = { fresh: true, once: true };
 
 describe('circuit of a station', () => {
+  const time = new FastTime();
   let station: ScriptedStation;
   let service: ScriptedService;
   /** The usual answers. */
@@ -28,8 +31,12 @@ describe('circuit of a station', () => {
   beforeEach(async () => {
     station = await ScriptedStation.start();
     ({ service } = station);
+    time.start();
   });
-  afterEach(() => station.close());
+  afterEach(async () => {
+    await station.close();
+    time.stop();
+  });
 
   const PATHS = ['GET /system', 'POST /login', 'GET /devices', 'GET /sources/Gate', 'POST /rtsp/Gate'];
   const all = (...replies: (Reply | Route)[]): void => {
@@ -45,7 +52,7 @@ describe('circuit of a station', () => {
     ['silence', 'silence', 'TIMEOUT'],
   ] as [string, Reply, RvmErrorCode][]) {
     it(`after repeated ${what} nothing is sent for calls that wait, and they end with ${code} at their deadline`, async () => {
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { outages: 3 });
+      const client = station.client({}, { outages: 3 });
       await rtspForEvent(client, EVENT_OF_GATE);
       all(reply);
       for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
@@ -59,14 +66,7 @@ describe('circuit of a station', () => {
     });
 
     it(`after repeated ${what} the probe that succeeds wakes all who wait`, async () => {
-      const timing = {
-        ...PATIENT,
-        outages: 3,
-        probeMs: 300,
-        longestProbeMs: 300,
-        longestAwaitedProbeMs: 300,
-      };
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT }, timing);
+      const client = station.client({}, { ...PATIENT, ...QUICK, outages: 3 });
       await rtspForEvent(client, EVENT_OF_GATE);
       all(reply);
       for (let turn = 0; turn < 3; turn += 1) await failure(client.listDevices(ONCE), code);
@@ -81,7 +81,7 @@ describe('circuit of a station', () => {
   }
 
   it('what a refused login has opened fails calls at once, also those that wait by then', async () => {
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, outages: 1 });
+    const client = station.client({}, { ...QUICK, outages: 1 });
     await rtspForEvent(client, EVENT_OF_GATE);
     all('reset');
     await failure(client.listDevices(ONCE), 'NETWORK');
@@ -117,7 +117,7 @@ describe('circuit of a station', () => {
   });
 
   it('a probe that may not be sent, because the service asks for fewer requests, is no sign of life', async () => {
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, outages: 1 });
+    const client = station.client({}, { ...QUICK, outages: 1 });
     await client.listDevices();
     service.on('GET', '/system', { status: 429, headers: { 'Retry-After': '600' } });
     await client.askForLife();
@@ -133,18 +133,18 @@ describe('circuit of a station', () => {
     assert.ok(!states.includes('connected'), states.join());
   });
 
-  it('1,000 calls wait, and more fail at once with what they would have waited for', async () => {
-    const client = station.client({}, { ...PATIENT, outages: 1 });
+  it('so many calls wait, and more fail at once with what they would have waited for', async () => {
+    const client = station.client({}, { ...PATIENT, outages: 1, longestQueue: MOST });
     await rtspForEvent(client, EVENT_OF_GATE);
     all({ status: 503 });
     await failure(client.listDevices(ONCE), 'HTTP_ERROR');
-    const waiting = Array.from({ length: 1000 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    const waiting = Array.from({ length: MOST }, () => rtspForEvent(client, EVENT_OF_GATE));
     await Promise.all(
       Array.from({ length: 50 }, () => failsSoon(rtspForEvent(client, EVENT_OF_GATE), 'HTTP_ERROR')),
     );
     all(usual);
     await Promise.all(waiting);
-    const again = Array.from({ length: 1000 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    const again = Array.from({ length: MOST }, () => rtspForEvent(client, EVENT_OF_GATE));
     await Promise.all(again);
   });
 
@@ -171,7 +171,7 @@ describe('circuit of a station', () => {
   it('one probe for each step of the growing pause, and no more for a hundred callers', async () => {
     const client = station.client(
       {},
-      { outages: 1, probeMs: 100, longestProbeMs: 400, longestAwaitedProbeMs: 400 },
+      { outages: 1, probeMs: 1_000, longestProbeMs: 4_000, longestAwaitedProbeMs: 4_000 },
     );
     await client.listDevices();
     all('reset');
@@ -180,17 +180,17 @@ describe('circuit of a station', () => {
     const callers = async (): Promise<boolean> => {
       await Promise.all(
         Array.from({ length: 100 }, () =>
-          failure(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 20 }), 'NETWORK'),
+          failure(rtspForEvent(client, EVENT_OF_GATE, { deadlineMs: 1_000 }), 'NETWORK'),
         ),
       );
       return service.seen.length >= 4;
     };
     await eventually(callers, 'four probes');
     assert.ok(service.seen.every(({ path }) => path === '/system'));
-    // Of 200, 400, 400 ms up to a half each is left out.
+    // Of 2, 4, 4 s up to a half each is left out.
     const [first = 0, second = 0, third = 0] = service.gaps('/system');
-    assertPause(first, 100);
-    for (const pause of [second, third]) assertPause(pause, 200);
+    assertPause(first, 1_000);
+    for (const pause of [second, third]) assertPause(pause, 2_000);
   });
 
   it('the state is offline since the first failure, without a flicker, and recovers without a call', async () => {
@@ -227,7 +227,7 @@ describe('circuit of a station', () => {
   });
 
   it('a single outage of one camera does not stop the others', async () => {
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, outages: 2 });
+    const client = station.client({}, { ...QUICK, outages: 2 });
     const ofYard = { ...EVENT_OF_GATE, cameraId: '0e9f0c1a-0000-e911-8000-000000000002' };
     service.on('POST', '/rtsp/Gate', 'silence');
     for (let turn = 0; turn < 3; turn += 1) {
@@ -237,7 +237,7 @@ describe('circuit of a station', () => {
   });
 
   it('a service that has gone silent is found out, though only the video of alarms is asked for', async () => {
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, outages: 3 });
+    const client = station.client({}, { ...QUICK, outages: 3 });
     await rtspForEvent(client, EVENT_OF_GATE);
     all('silence');
     await failure(rtspForEvent(client, EVENT_OF_GATE), 'TIMEOUT');
@@ -254,7 +254,7 @@ describe('circuit of a station', () => {
   });
 
   it('a camera that does not answer leaves the station connected: the service is asked, and lives', async () => {
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, { ...QUICK, probeMs: 20 });
+    const client = station.client({}, { ...QUICK, probeMs: 20 });
     await rtspForEvent(client, EVENT_OF_GATE);
     const heard: StationState['kind'][] = [];
     client.onState(({ kind }) => heard.push(kind));
@@ -266,25 +266,25 @@ describe('circuit of a station', () => {
     assert.equal(client.state.kind, 'connected');
   });
 
-  it('of 1,000 calls in line to a service that is gone most are not sent any more once the circuit is open', async () => {
+  it('of many calls in line to a service that is gone most are not sent any more once the circuit is open', async () => {
     const client = station.client({}, { ...PATIENT, retryMs: 1_000, longestRetryMs: 1_000 });
     await rtspForEvent(client, EVENT_OF_GATE);
     all('reset');
     const before = service.seen.length;
-    const calls = Array.from({ length: 1000 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    const calls = Array.from({ length: 300 }, () => rtspForEvent(client, EVENT_OF_GATE));
     await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
     await eventually(() => service.count('GET', '/system') >= 2 + 6, 'further probes');
     const sent = service.seen.length - before;
-    assert.ok(sent < 900, `${sent} requests`);
+    assert.ok(sent < 270, `${sent} requests`);
     const asked = service.count('POST', '/rtsp/Gate');
     all(usual);
     await Promise.all(calls);
-    assert.ok(service.count('POST', '/rtsp/Gate') - asked <= 1000);
+    assert.ok(service.count('POST', '/rtsp/Gate') - asked <= 300);
   });
 
   it('a /system that cannot be used shows as what it is, and is probed after growing pauses', async () => {
-    const timing = { ...QUICK, probeMs: 20, longestProbeMs: 60_000 };
-    const client = station.client({ timeoutMs: SHORT_TIMEOUT }, timing);
+    const timing = { ...QUICK, probeMs: 200, longestProbeMs: 60_000 };
+    const client = station.client({}, timing);
     await rtspForEvent(client, EVENT_OF_GATE);
     service.on('GET', '/system', { status: 501 });
     service.on('POST', '/rtsp/Gate', 'silence');
@@ -292,9 +292,9 @@ describe('circuit of a station', () => {
     await eventually(() => client.state.kind === 'refused', 'the refusal');
     await failure(rtspForEvent(client, EVENT_OF_GATE), 'INCOMPATIBLE_VERSION');
     await eventually(() => service.count('GET', '/system') >= 2 + 4, 'further probes');
-    // Of 40, 80, 160 ms up to a half each is left out.
+    // Of 400, 800, 1600 ms up to a half each is left out.
     const [first = 0, second = 0, third = 0] = service.gaps('/system').slice(2);
-    for (const [index, pause] of [first, second, third].entries()) assertPause(pause, 20 * 2 ** index);
+    for (const [index, pause] of [first, second, third].entries()) assertPause(pause, 200 * 2 ** index);
     assert.equal(client.state.kind, 'refused');
     service.on('GET', '/system', (request) => service.standard(request));
     await eventually(() => client.state.kind === 'connected', 'the recovery');

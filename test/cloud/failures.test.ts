@@ -5,6 +5,7 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import { camera } from '../support/service/scripted-service';
 import { Gate } from '../support/suite/gate';
+import { FastTime } from '../support/time/fast-time';
 import { eventually, PATIENCE, soon } from '../support/time/patience';
 import {
   failure,
@@ -110,6 +111,9 @@ describe('failures of the service and the network', () => {
   });
 
   describe('hanging snapshots by the dozen', () => {
+    const time = new FastTime();
+
+    afterEach(() => time.stop());
     beforeEach(() => {
       const links = { 'rel/snapshot': '/picture', 'rel/rtsp': '/rtsp/Gate' };
       station.service.on('GET', '/sources/Gate', { json: { _links: links } });
@@ -133,7 +137,8 @@ describe('failures of the service and the network', () => {
 
     it('end at their own time-out, those that wait in line, too', async () => {
       station.service.on('GET', '/picture', 'silence');
-      const client = station.client({ timeoutMs: SHORT_TIMEOUT });
+      const client = station.client();
+      time.start();
       await Promise.all(takeMany(client, 'TIMEOUT'));
     });
   });

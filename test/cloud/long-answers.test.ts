@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readLargeJson } from '../../lib/cloud/http/large-json';
+import { slowIt } from '../support/suite/lanes';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 
 /** Bytes: more of JSON is not read at all. */
@@ -22,21 +23,21 @@ describe('an answer of the service of 16 MiB', () => {
   });
   afterEach(() => station.close());
 
-  for (const [what, piece] of [
-    ['numbers', (): string => '1'],
-    ['words', (): string => 'null'],
-    ['short texts', (): string => '"a"'],
-    ['empty lists', (): string => '[]'],
-    ['empty objects', (): string => '{}'],
-    ['lists of one number', (): string => '[1]'],
+  for (const [what, piece, test] of [
+    ['numbers', (): string => '1', slowIt],
+    ['words', (): string => 'null', slowIt],
+    ['short texts', (): string => '"a"', slowIt],
+    ['empty lists', (): string => '[]', it],
+    ['empty objects', (): string => '{}', slowIt],
+    ['lists of one number', (): string => '[1]', slowIt],
   ] as const)
-    it(`is BAD_RESPONSE where it is a list of ${what}, which would fill the memory`, async () => {
+    test(`is BAD_RESPONSE where it is a list of ${what}, which would fill the memory`, async () => {
       station.service.on('GET', '/devices', { text: filled('{"devices":[', piece, ']}') });
       const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
       assert.match(error.message, /more JSON than can be read/);
     });
 
-  it('is BAD_RESPONSE where it is one object of short names', async () => {
+  slowIt('is BAD_RESPONSE where it is one object of short names', async () => {
     station.service.on('GET', '/devices', { text: filled('{', (n) => `"${n.toString(36)}":0`, '}') });
     const error = await failure(station.client().listDevices(), 'BAD_RESPONSE');
     assert.match(error.message, /more JSON than can be read/);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gate } from '../support/suite/gate';
 import { MuteServer } from '../support/network/mute-server';
+import { FastTime } from '../support/time/fast-time';
 import { assertPause, eventually, soon } from '../support/time/patience';
 import {
   EVENT_OF_GATE,
@@ -30,6 +31,14 @@ describe('resilience of the client', () => {
   afterEach(() => station.close());
 
   describe('time-outs', () => {
+    const time = new FastTime();
+
+    beforeEach(() => time.start());
+    afterEach(async () => {
+      await station.closeClients();
+      time.stop();
+    });
+
     it('connect: TIMEOUT where a TLS handshake is never answered, and the connection is given up', async () => {
       const mute = await MuteServer.start();
       try {

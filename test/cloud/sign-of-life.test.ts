@@ -3,6 +3,7 @@ import type { StationClient } from '../../lib/cloud/station-client';
 import { ForkedServices } from '../support/service/forked-services';
 import { ScriptedStation } from '../support/service/scripted-station';
 import type { ScriptedService } from '../support/service/scripted-service';
+import { slowIt } from '../support/suite/lanes';
 import { MovableClock } from '../support/time/movable-clock';
 import { MovableTimers } from '../support/time/movable-timers';
 import { eventually } from '../support/time/patience';
@@ -137,7 +138,7 @@ describe('the sign of life of a service that nobody asks', () => {
     }
   });
 
-  it('tells of a key that was taken back', async () => {
+  slowIt('tells of a key that was taken back', async () => {
     const services = await ForkedServices.start();
     try {
       const { url: baseUrl } = await services.service('keyTakenBackWith400');

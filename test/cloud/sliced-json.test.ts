@@ -6,6 +6,7 @@ import { asError } from '../../lib/concurrency/as-error';
 import { parseSafely } from '../../lib/json/parse-safely';
 import { parseInSlices, TooDeepError, type JsonBounds } from '../../lib/json/sliced-json';
 import { TooManyError } from '../../lib/json/sliced-members';
+import { few } from '../support/suite/lanes';
 
 /** Longer than what is parsed at a time. */
 const LONG = 'x'.repeat(50_000);
@@ -87,7 +88,7 @@ describe('a long JSON text that is parsed in pieces', () => {
       fc.asyncProperty(value, async (text) => {
         assert.ok(isDeepStrictEqual(await parsed(text), expected(text)));
       }),
-      { numRuns: 500 },
+      { numRuns: few(100, 500) },
     );
   });
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { slowIt } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
@@ -20,7 +21,7 @@ describe('a watch over an inbox', () => {
   let isMounted = false;
 
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS });
     run = new WatchRun(nodeRed);
     disk = path.join(nodeRed.userDir, 'disk');
     fs.mkdirSync(disk);
@@ -73,8 +74,8 @@ describe('a watch over an inbox', () => {
       await alarm();
       const { userDir, port } = nodeRed;
       await nodeRed.stop();
-      age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 5 * 60_000);
-      nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK, userDir, port });
+      age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
+      nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS, userDir, port });
       run = new WatchRun(nodeRed);
       const { severity, text } = await run.comes('backlog');
       assert.equal(severity, 'warning');
@@ -100,7 +101,12 @@ describe('a watch over an inbox', () => {
     await nodeRed.stop();
     assert.deepEqual(ownersIn(userDir), ['watch:watch']);
     const changed = webhookFlow({}, ...watch({ id: 'new' })).map(({ credentials: _kept, ...node }) => node);
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK, userDir, port, flows: changed });
+    nodeRed = await NodeRed.start({
+      settings: MOVABLE_CLOCK + MOVABLE_INTERVALS,
+      userDir,
+      port,
+      flows: changed,
+    });
     run = new WatchRun(nodeRed);
     await run.comes('not-proven');
     await nodeRed.stop();

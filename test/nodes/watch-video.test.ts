@@ -5,6 +5,7 @@ import { ChangingSetting } from '../support/node-red/changing-setting';
 import { caller } from '../support/node-red/station-flow';
 import { VideoFlow } from '../support/node-red/video-flow';
 import { MOVABLE_CLOCK } from '../support/node-red/node-red';
+import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { needs, programPath } from '../support/suite/programs';
 
@@ -15,7 +16,11 @@ describe('a watch over video', () => {
 
   before(async function () {
     needs(this, 'ffmpeg');
-    flow = await VideoFlow.start('5', {}, { settings: `${setting.text}${MOVABLE_CLOCK}` });
+    flow = await VideoFlow.start(
+      '5',
+      {},
+      { settings: `${setting.text}${MOVABLE_CLOCK}${MOVABLE_INTERVALS}` },
+    );
     run = new WatchRun(flow.station.nodeRed);
   });
   after(async () => {

@@ -11,12 +11,16 @@ import {
   probe,
   type FlowNode,
 } from '../support/node-red/node-red';
+import { MOVABLE_INTERVALS, standingTimers } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { ScriptedService } from '../support/service/scripted-service';
 import { slowIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { look } from '../support/editor/editor-questions';
+
+/** After so many milliseconds a listener tries again. */
+const LISTENS_AGAIN = 5000;
 
 interface Changes {
   cloud?: Record<string, unknown>;
@@ -31,7 +35,9 @@ describe('a watch', () => {
   let run: WatchRun;
 
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    nodeRed = await NodeRed.start({
+      settings: MOVABLE_CLOCK + MOVABLE_INTERVALS + standingTimers(LISTENS_AGAIN),
+    });
     run = new WatchRun(nodeRed);
   });
   beforeEach(async () => {
@@ -69,7 +75,7 @@ describe('a watch', () => {
   it('says by its pulse and in its status that all is well, and nothing else', async () => {
     const from = nodeRed.seen.length;
     await run.deploy(flow());
-    await nodeRed.until(() => run.pulses.length >= 2, 'two pulses');
+    for (let count = 0; count < 2; count += 1) await run.pulse();
     const [pulse] = run.pulses;
     assert.deepEqual([pulse?.payload, typeof pulse?.instance], [true, 'string']);
     assert.deepEqual(run.verdicts, []);
@@ -187,7 +193,7 @@ describe('a watch', () => {
     await run.goes('listener-down');
   });
 
-  it('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
+  slowIt('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
     // Some seconds, by the clock of the inbox, which nothing moves.
     const silent = flow({ webhook: { silentAfter: 0.001 } });
     const still = new WatchRun(nodeRed, false);
@@ -296,7 +302,7 @@ describe('a watch', () => {
     await run.goes('login-refused');
   });
 
-  it('has no pulse while the event loop of Node-RED is blocked', async () => {
+  slowIt('has no pulse while the event loop of Node-RED is blocked', async () => {
     const func = `const until = Date.now() + msg.payload; while (Date.now() < until); return msg;`;
     const block: FlowNode = {
       id: 'block',

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { everyFile, nameOf, planFor } from '../../scripts/testing/plan';
 import { runFiles } from '../../scripts/testing/run-files';
 import { runPlan } from '../../scripts/testing/run-plan';
+import { slowIt } from '../support/suite/lanes';
 
 const OPTIONS = { jobs: 2, silence: 60 };
 
@@ -22,7 +23,7 @@ describe('a plan of test files', () => {
     return file;
   }
 
-  it('has its files that run alone wait for the others, and for what runs beside them', async () => {
+  slowIt('has its files that run alone wait for the others, and for what runs beside them', async () => {
     const ended: string[] = [];
     const add = ({ file }: { file: string }): void => void ended.push(path.basename(file, '.test.js'));
     // Takes longer than each of the files.

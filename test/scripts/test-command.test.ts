@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../support/node-red/node-red';
+import { slowIt } from '../support/suite/lanes';
 
 const COMMAND = path.join(ROOT, 'scripts', 'test.ts');
 
@@ -56,11 +57,6 @@ interface Outcome {
 describe('the command that runs the tests', () => {
   let folder: string;
   let mixed: Outcome;
-  let endless: Outcome;
-  let open: Outcome;
-  let leaving: Outcome;
-  let crashing: Outcome;
-  let standing: Outcome;
 
   const fileOf = (kind: string): string => path.join(folder, `${kind.replaceAll(' ', '-')}.test.js`);
 
@@ -83,32 +79,20 @@ describe('the command that runs the tests', () => {
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-test-command-'));
     for (const [kind, text] of Object.entries(FILES)) fs.writeFileSync(fileOf(kind), LEAVE_PROCESS + text);
-    [mixed, endless, open, leaving, crashing, standing] = await Promise.all([
-      run([
-        'passes',
-        'fails',
-        'cannot be loaded',
-        'names one test alone',
-        'crashes',
-        'fails late',
-        'forgets a promise',
-      ]),
-      run(['never ends'], ['--silence', '10']),
-      // Apart, for what is found at the end of a process is booked on the last of its files.
-      run(['leaves a server open'], ['--silence', '10']),
-      run(['leaves a process behind']),
-      run(['crashes and leaves a process behind']),
-      run(['stands still at its end'], ['--silence', '10']),
+    mixed = await run([
+      'passes',
+      'fails',
+      'cannot be loaded',
+      'names one test alone',
+      'crashes',
+      'fails late',
+      'forgets a promise',
     ]);
   });
 
   after(() => {
-    for (const kind of ['leaves a process behind', 'crashes and leaves a process behind'] as const)
-      process.kill(leftBy(kind), 'SIGKILL');
     fs.rmSync(folder, { recursive: true, force: true });
   });
-
-  const leftBy = (kind: Kind): number => Number(fs.readFileSync(`${fileOf(kind)}.pid`, 'utf8'));
 
   it('counts what passes in the last line, and as mocha does', async () => {
     const { lastLine, output, status } = await run(['passes']);
@@ -143,50 +127,11 @@ describe('the command that runs the tests', () => {
     assert.match(failureOf(mixed, 'crashes'), /takes all with it\n {5}Its process ended with SIGSEGV/);
   });
 
-  // What that has started holds its output open: where it goes on, the command does not come to an end.
-  it('ends a file that never ends, with all that it has started, and names the test', () => {
-    assert.match(failureOf(endless, 'never ends'), /goes round and round\n {5}Nothing has happened for 10 s/);
-  });
-
-  it('names a file that leaves something open, and what that is', () => {
-    assert.match(
-      failureOf(open, 'leaves a server open'),
-      /the end of its process[^]*Still open: .*TCPServerWrap/,
-    );
-    assert.deepEqual([endless.lastLine, open.lastLine], ['1 passed, 1 failed', '1 passed, 1 failed']);
-  });
-
-  it('does not wait for a process that a file has left behind, and names the file', () => {
-    // It is still there.
-    process.kill(leftBy('leaves a process behind'), 0);
-    assert.match(
-      failureOf(leaving, 'leaves a process behind'),
-      /the end of its process\n {5}Its process ended with code 0, and something it started lives on/,
-    );
-    assert.equal(leaving.lastLine, '1 passed, 1 failed');
-  });
-
-  it('does not wait for a process that a file has left behind that crashes', () => {
-    process.kill(leftBy('crashes and leaves a process behind'), 0);
-    assert.match(
-      failureOf(crashing, 'crashes and leaves a process behind'),
-      /takes all with it\n {5}Its process ended with SIGSEGV, and something it started lives on/,
-    );
-  });
-
-  it('ends a process that stands still when it is to end', () => {
-    assert.match(
-      failureOf(standing, 'stands still at its end'),
-      /the end of its process\n {5}Its process ended with SIGKILL/,
-    );
-    assert.equal(standing.lastLine, '1 passed, 1 failed');
-  });
-
   for (const [kinds, options] of [
     [['has no test'], []],
     [['passes'], ['--grep', 'a title that no test has']],
   ] as [Kind[], string[]][]) {
-    it(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
+    slowIt(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
       const { lastLine, output, status } = await run(kinds, options);
       assert.equal(status, 1);
       assert.match(output, /no test was run/);
@@ -199,7 +144,7 @@ describe('the command that runs the tests', () => {
     ['--jobs', '1.5'],
     ['--silence', 'x'],
   ]) {
-    it(`refuses ${option}=${value}, for it is no positive integer`, async () => {
+    slowIt(`refuses ${option}=${value}, for it is no positive integer`, async () => {
       const { lastLine, output, status } = await run(['passes'], [`${option}=${value}`]);
       assert.equal(status, 1);
       assert.match(output, new RegExp(`^${option} takes a positive integer, not "${value}"\\.$`, 'm'));
@@ -214,7 +159,7 @@ describe('the command that runs the tests', () => {
     assert.match(output, /^ {2}1 pending$/m);
   });
 
-  it('counts a test that is skipped as a failure with --no-skips', async () => {
+  slowIt('counts a test that is skipped as a failure with --no-skips', async () => {
     const { lastLine, status } = await run(['skips a test'], ['--no-skips']);
     assert.equal(status, 1);
     assert.equal(lastLine, '0 passed, 1 failed');
@@ -239,11 +184,78 @@ describe('the command that runs the tests', () => {
     assert.equal(slowest.split('\n\n')[0]?.split('\n').length, 5);
   });
 
-  it('fails where there is no such file', async () => {
+  slowIt('fails where there is no such file', async () => {
     fs.rmSync(fileOf('removed'));
     const { lastLine, output, status } = await run(['removed']);
     assert.equal(status, 1);
     assert.match(output, /^There is no .*removed\.test\.js\.$/m);
     assert.equal(lastLine, '0 passed, 1 failed');
+  });
+
+  describe('whose processes do not come to an end by themselves', () => {
+    let endless: Outcome;
+    let open: Outcome;
+    let leaving: Outcome;
+    let crashing: Outcome;
+    let standing: Outcome;
+
+    before(async () => {
+      [endless, open, leaving, crashing, standing] = await Promise.all([
+        run(['never ends'], ['--silence', '10']),
+        // Apart, for what is found at the end of a process is booked on the last of its files.
+        run(['leaves a server open'], ['--silence', '10']),
+        run(['leaves a process behind']),
+        run(['crashes and leaves a process behind']),
+        run(['stands still at its end'], ['--silence', '10']),
+      ]);
+    });
+    after(() => {
+      for (const kind of ['leaves a process behind', 'crashes and leaves a process behind'] as const)
+        process.kill(leftBy(kind), 'SIGKILL');
+    });
+
+    const leftBy = (kind: Kind): number => Number(fs.readFileSync(`${fileOf(kind)}.pid`, 'utf8'));
+
+    // What that has started holds its output open: where it goes on, the command does not come to an end.
+    slowIt('ends a file that never ends, with all that it has started, and names the test', () => {
+      assert.match(
+        failureOf(endless, 'never ends'),
+        /goes round and round\n {5}Nothing has happened for 10 s/,
+      );
+    });
+
+    slowIt('names a file that leaves something open, and what that is', () => {
+      assert.match(
+        failureOf(open, 'leaves a server open'),
+        /the end of its process[^]*Still open: .*TCPServerWrap/,
+      );
+      assert.deepEqual([endless.lastLine, open.lastLine], ['1 passed, 1 failed', '1 passed, 1 failed']);
+    });
+
+    slowIt('does not wait for a process that a file has left behind, and names the file', () => {
+      // It is still there.
+      process.kill(leftBy('leaves a process behind'), 0);
+      assert.match(
+        failureOf(leaving, 'leaves a process behind'),
+        /the end of its process\n {5}Its process ended with code 0, and something it started lives on/,
+      );
+      assert.equal(leaving.lastLine, '1 passed, 1 failed');
+    });
+
+    slowIt('does not wait for a process that a file has left behind that crashes', () => {
+      process.kill(leftBy('crashes and leaves a process behind'), 0);
+      assert.match(
+        failureOf(crashing, 'crashes and leaves a process behind'),
+        /takes all with it\n {5}Its process ended with SIGSEGV, and something it started lives on/,
+      );
+    });
+
+    slowIt('ends a process that stands still when it is to end', () => {
+      assert.match(
+        failureOf(standing, 'stands still at its end'),
+        /the end of its process\n {5}Its process ended with SIGKILL/,
+      );
+      assert.equal(standing.lastLine, '1 passed, 1 failed');
+    });
   });
 });

@@ -12,6 +12,32 @@ export async function whileTimeFlies<Result>(nodeRed: NodeRed, work: Promise<Res
 }
 
 /**
+ * JavaScript of a setting beside MOVABLE_CLOCK: what is done again and again, each second or more seldom, is also done once as
+ * much time as that was moved.
+ */
+export const MOVABLE_INTERVALS = `movableIntervals: (() => {
+    const [begin, end] = [setInterval, clearInterval];
+    const going = new Map();
+    globalThis.setInterval = (act, ms, ...args) => {
+      const timer = begin(act, ms, ...args);
+      if (ms >= 1000) going.set(timer, { ms, left: ms, act: () => act(...args) });
+      return timer;
+    };
+    globalThis.clearInterval = (timer) => {
+      going.delete(timer);
+      end(timer);
+    };
+    process.on('message', ({ advance }) => {
+      for (const each of going.values()) {
+        each.left -= advance;
+        if (each.left > 0) continue;
+        each.left = each.ms;
+        each.act();
+      }
+    });
+  })(),`;
+
+/**
  * JavaScript of a setting: the clock that never jumps, and the timers that wait for seconds, stand still but for what `advance`
  * moves them. So a deploy on a busy machine takes no longer than an alarm may wait for its end, and a test need not wait itself.
  */

@@ -23,11 +23,13 @@ interface Reply {
 
 type Of<Kind extends Trouble['kind']> = Extract<Trouble, { kind: Kind }>;
 
+const UNLIMITED: Of<'limit'> = { kind: 'limit', times: 0, expected: 0, seconds: 0 };
+
 const seen: Seen[] = [];
-const all = new Gate();
+let all = new Gate();
 let outage: Of<'outage'> | undefined;
 let devices = 0;
-let limit: Of<'limit'> = { kind: 'limit', times: 0, expected: 0, seconds: 0 };
+let limit = UNLIMITED;
 let blind = 0;
 let rotation: Of<'rotation'> | undefined;
 let session = '';
@@ -146,6 +148,12 @@ function stumble(order: Trouble): void {
       break;
     case 'rotation':
       rotation = order;
+      break;
+    case 'none':
+      seen.length = 0;
+      all = new Gate();
+      [devices, blind, videos] = [0, 0, 0];
+      [outage, limit, rotation, session] = [undefined, UNLIMITED, undefined, ''];
   }
 }
 

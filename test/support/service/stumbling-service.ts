@@ -16,7 +16,9 @@ export type Trouble =
   /** So many `/system` after the login show nothing of it. */
   | { kind: 'blind'; times: number }
   /** Each answer of a session brings a cookie that makes the one before invalid: when the request comes, or when it is answered. */
-  | { kind: 'rotation'; when: 'request' | 'answer'; clears: boolean };
+  | { kind: 'rotation'; when: 'request' | 'answer'; clears: boolean }
+  /** All is well again, and what was is forgotten. */
+  | { kind: 'none' };
 
 /** A request as the service saw it. */
 export interface Seen {

@@ -22,6 +22,11 @@ export function nightlyIt(title: string, test: (this: Mocha.Context) => unknown)
   if (LANE === 'nightly') it(title, test);
 }
 
+/** How many of something a test takes: what few of them show, more prove. */
+export function few(quick: number, all: number, nightly = all): number {
+  return { quick, all, nightly }[LANE];
+}
+
 /** The versions of Node-RED to repeat a test on; what a version does with each node is looked at in test/nodes/smoke.test.ts. */
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
@@ -35,6 +40,7 @@ const SLOW: readonly string[] = [
   'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
+  'test/scripts/picture-folder.test.ts',
   // Scraped by a real Prometheus.
   'test/metrics/prometheus.test.ts',
   // With system calls that strace lets fail, or records.
@@ -42,6 +48,10 @@ const SLOW: readonly string[] = [
   'test/faults/disk.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
+  'test/scripts/start-palette.test.ts',
+  // The processor's time for very many cameras, and for very long answers.
+  'test/cloud/large-directory-cost.test.ts',
+  'test/cloud/long-answers-cost.test.ts',
   // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
   'test/cloud/chaos.test.ts',
   'test/cloud/patience.test.ts',
@@ -50,6 +60,8 @@ const SLOW: readonly string[] = [
   'test/nodes/broken-video.test.ts',
   'test/nodes/late-recording.test.ts',
   'test/nodes/watch-instances.test.ts',
+  'test/nodes/watch-inbox.test.ts',
+  'test/nodes/watch-video.test.ts',
   'test/nodes/shared-alarm-state.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
@@ -83,7 +95,6 @@ export const ALONE: readonly string[] = [
   // CPU time, memory, and how long the event loop stands still.
   'test/cloud/large-directory-cost.test.ts',
   'test/cloud/long-answers-cost.test.ts',
-  'test/cloud/round-trip.test.ts',
   'test/nodes/long-device-list.test.ts',
   // Times of answers, one against the other.
   'test/webhook/timing.test.ts',

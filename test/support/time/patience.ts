@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { steadyNow } from './steady';
 
 /**
  * How long a test waits for what must come before it calls it missing, in milliseconds. No bound of the package: it is far
@@ -16,9 +17,9 @@ export async function eventually(
   what: string,
   every = 5,
 ): Promise<void> {
-  const deadline = performance.now() + PATIENCE;
+  const deadline = steadyNow() + PATIENCE;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited ${PATIENCE / 1000} s in vain for ${what}`);
+    if (steadyNow() > deadline) throw new Error(`waited ${PATIENCE / 1000} s in vain for ${what}`);
     await delay(every);
   }
 }
