@@ -15,11 +15,11 @@ export function historyOf(
   stored: LeasedMessage,
   message: ProvenMessage | DeadLetter | undefined,
 ): HistoryEntry[] {
-  const noted = (stored.steps ?? []).map((step, index) =>
+  const entries = (stored.steps ?? []).map((step, index) =>
     entryOf(step, index === 0 ? omittedBefore(step) : 0),
   );
   // Of one millisecond, in the order of their places.
-  const entries = noted.toSorted((one, other) => one.time.localeCompare(other.time));
+  entries.sort((one, other) => one.time.localeCompare(other.time));
   for (const entry of courseOf(stored)) entries.splice(placeOf(entry, entries), 0, entry);
   return [...arrivalOf(stored, message), ...entries];
 }
@@ -29,12 +29,13 @@ export function historyOf(
  * none but what a person found can come after a settlement.
  */
 function placeOf({ time, step }: HistoryEntry, entries: readonly HistoryEntry[]): number {
-  const isBefore = (other: HistoryEntry): boolean =>
-    other.time < time ||
-    (other.time === time && (step === 'settled' ? other.step !== 'verdict' : UNDELIVERED.has(other.step)));
-  if (step === 'settled') return entries.findLastIndex(isBefore) + 1;
-  const after = entries.findIndex((other) => !isBefore(other));
-  return after < 0 ? entries.length : after;
+  const isSettled = step === 'settled';
+  const areBefore = entries.map(
+    (other) =>
+      other.time < time ||
+      (other.time === time && (isSettled ? other.step !== 'verdict' : UNDELIVERED.has(other.step))),
+  );
+  return isSettled ? areBefore.lastIndexOf(true) + 1 : [...areBefore, false].indexOf(false);
 }
 
 /** The receipt comes first, whatever the clocks of several instances say. */

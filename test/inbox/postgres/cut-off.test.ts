@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { TcpGate } from '../../support/network/tcp-gate';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { incoming } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -10,7 +10,7 @@ const ENDPOINT = incoming().endpoint;
 const NEXT = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: false };
 
 describe('a store that is cut off from its database', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let gate: TcpGate;
   let schema: string;
   let one: OpenStore;
@@ -18,13 +18,13 @@ describe('a store that is cut off from its database', () => {
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {
     schema = newSchema();
     gate = await TcpGate.start(server.port);
-    one = await openStore(`postgres://admin@127.0.0.1:${gate.port}/postgres`, schema, {
+    one = await openStore(server.url().replace(`:${server.port}`, `:${gate.port}`), schema, {
       instanceName: 'one',
     });
     await eventually(() => one.told.waiting.length > 0, 'its pulse');

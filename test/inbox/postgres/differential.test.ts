@@ -4,7 +4,7 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { Comparison } from '../../support/inbox/twins/twin-comparison';
 import { deed } from '../../support/inbox/twins/twin-deeds';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 
 /** About half a minute; more of them for a hunt: `RVM_DIFFERENTIAL_RUNS=1000`. */
@@ -14,11 +14,11 @@ const isHunt = process.env['RVM_DIFFERENTIAL_RUNS'] !== undefined;
 
 describe('PostgreSQL and SQLite', () => {
   let folder: string;
-  let server: PostgresServer;
+  let server: SharedServer;
   let runs = 0;
   before(async function () {
     needs(this, 'postgres', 'initdb');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     folder = fs.mkdtempSync(path.join(fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'rvm-twins-'));
   });
   after(async () => {

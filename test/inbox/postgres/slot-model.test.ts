@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { SlotRow, SlotRows } from '../../../lib/inbox/store/slot-row';
 import type { StoreCalls } from '../../../lib/inbox/store/protocol';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -172,7 +172,7 @@ describe('slots, compared with a plain map', () => {
 
   it('are what it is, in PostgreSQL, whichever of two instances is asked', async function () {
     needs(this, 'postgres', 'initdb');
-    const server = await PostgresServer.start();
+    const server = await SharedServer.use();
     try {
       await fc.assert(
         fc.asyncProperty(deeds, async (all) => {
