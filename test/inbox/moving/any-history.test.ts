@@ -6,11 +6,11 @@ import { newMessage } from '../../../lib/inbox/store/stored-message';
 import type { FilledFile } from '../../support/inbox/filled-file';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { slowIt } from '../../support/suite/lanes';
+import { runsOf, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 
-const RUNS = 40;
+const RUNS = runsOf(40);
 /** A busy machine comes to fewer of them in that time, in milliseconds. */
 const LONGEST = 60_000;
 const DATABASE = 'history';

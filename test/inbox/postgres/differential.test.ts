@@ -5,10 +5,11 @@ import * as fc from 'fast-check';
 import { Comparison } from '../../support/inbox/twins/twin-comparison';
 import { deed } from '../../support/inbox/twins/twin-deeds';
 import { SharedServer } from '../../support/postgres/shared-server';
+import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 
-/** About half a minute; more of them for a hunt: `RVM_DIFFERENTIAL_RUNS=1000`. */
-const RUNS = Number(process.env['RVM_DIFFERENTIAL_RUNS'] ?? 40);
+/** For a hunt: `RVM_DIFFERENTIAL_RUNS=1000`. */
+const RUNS = Number(process.env['RVM_DIFFERENTIAL_RUNS'] ?? runsOf(40));
 /** What a hunt finds takes long to be made smaller. */
 const isHunt = process.env['RVM_DIFFERENTIAL_RUNS'] !== undefined;
 

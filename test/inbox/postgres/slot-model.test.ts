@@ -9,6 +9,7 @@ import type { StoreCalls } from '../../../lib/inbox/store/protocol';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { StoreSession } from '../../support/postgres/store-session';
+import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 
 type Call = 'slots' | 'putSlots' | 'dropSlots' | 'slotOwners' | 'slotVersions';
@@ -163,7 +164,7 @@ describe('slots, compared with a plain map', () => {
           await compareAll(model, ask);
           store.close();
         }),
-        { numRuns: 60 },
+        { numRuns: runsOf(60) },
       );
     } finally {
       fs.rmSync(folder, { recursive: true });
@@ -190,7 +191,7 @@ describe('slots, compared with a plain map', () => {
           await compareAll(model, asking(0));
           for (const instance of instances) await instance.close();
         }),
-        { numRuns: 25, endOnFailure: true },
+        { numRuns: runsOf(25), endOnFailure: true },
       );
     } finally {
       await server.remove();

@@ -22,6 +22,14 @@ export function nightlyIt(title: string, test: (this: Mocha.Context) => unknown)
   if (LANE === 'nightly') it(title, test);
 }
 
+/** Of the runs of a test that draws what it does. */
+const SHARE: Record<Lane, number> = { quick: 1 / 8, all: 1 / 2, nightly: 1 };
+
+/** How often a property, or a model, is run. @param nightly in `npm run test:nightly` */
+export function runsOf(nightly: number): number {
+  return Math.ceil(nightly * SHARE[LANE]);
+}
+
 /** The versions of Node-RED to repeat a test on; what a version does with each node is looked at in test/nodes/smoke.test.ts. */
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
