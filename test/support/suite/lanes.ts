@@ -60,6 +60,7 @@ const SLOW: readonly string[] = [
   'test/nodes/late-recording.test.ts',
   'test/nodes/watch-instances.test.ts',
   'test/nodes/shared-alarm-state.test.ts',
+  'test/nodes/two-instances.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
 ];
