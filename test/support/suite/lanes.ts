@@ -61,6 +61,8 @@ const SLOW: readonly string[] = [
   'test/nodes/watch-instances.test.ts',
   'test/nodes/shared-alarm-state.test.ts',
   'test/nodes/two-instances.test.ts',
+  // On a hundred thousand events.
+  'test/inbox/postgres/backlog.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
 ];
