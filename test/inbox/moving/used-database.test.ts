@@ -58,7 +58,7 @@ describe('moving an inbox to where another one is', () => {
 
   it('adds no message that is just being accepted there, however the database isolates transactions by default', async () => {
     await server.sql(
-      `ALTER DATABASE ${stand.database} SET default_transaction_isolation = 'repeatable read'`,
+      `ALTER DATABASE ${server.nameOf(stand.database)} SET default_transaction_isolation = 'repeatable read'`,
     );
     const message = event();
     stand.file.accept([message]);

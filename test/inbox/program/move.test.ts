@@ -49,7 +49,7 @@ describe('rvm-inbox move', () => {
     const lines = out.trimEnd().split('\n');
     assert.match(
       lines[0] ?? '',
-      /^Moved .+ to 127\.0\.0\.1:\d+\/program1, schema rvm: 2 messages, compared row by row; 2 of them wait to be delivered\.$/,
+      /^Moved .+ to 127\.0\.0\.1:\d+\/\w+, schema rvm: 2 messages, compared row by row; 2 of them wait to be delivered\.$/,
     );
     assert.match(
       lines[1] ?? '',
