@@ -3,17 +3,18 @@ import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
+import { slowIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 const HOUR = 3_600_000;
-const CLOCKS: [string, number][] = [
-  ['that was never set', HOUR - Date.now()],
-  ['that is an hour behind', -HOUR],
-  ['that is two days ahead', 48 * HOUR],
-  ['that is right again', 0],
-];
+const CLOCKS = [
+  ['that was never set', HOUR - Date.now(), slowIt],
+  ['that is an hour behind', -HOUR, slowIt],
+  ['that is two days ahead', 48 * HOUR, it],
+  ['that is right again', 0, slowIt],
+] as const;
 
 /** Setting of a Node-RED whose wall clock is wrong by so many milliseconds. */
 const wrongBy = (shift: number): string => `wrongClock: (() => {
@@ -49,8 +50,8 @@ describe('a wall clock that is wrong after a restart', () => {
 
   after(() => nodeRed.stopAndRemove());
 
-  for (const [title, shift] of CLOCKS) {
-    it(`C-130 loses nothing, repeats nothing and calls nothing stale with a clock ${title}`, async () => {
+  for (const [title, shift, test] of CLOCKS) {
+    test(`C-130 loses nothing, repeats nothing and calls nothing stale with a clock ${title}`, async () => {
       const { userDir, port } = nodeRed;
       await nothingOpen(nodeRed);
       await nodeRed.stop();

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { inject } from '../support/node-red/node-red';
 import { POINT_NAMES, POINTS, Victim } from '../support/inbox/victim';
+import { nightlyIt, slowIt } from '../support/suite/lanes';
 
 /** Alarms raised for one kill at most. */
 const MOST = 60;
 
+/** For the kill after the commit, and for the others: each takes a start of Node-RED. */
+const LANES = { settled: [it, slowIt], sent: [slowIt, nightlyIt] } as const;
+
 for (const handledWhen of ['sent', 'settled'] as const) {
+  const [first, others] = LANES[handledWhen];
   describe(`Node-RED killed by kill -9, with handledWhen '${handledWhen}'`, () => {
     let victim: Victim;
 
@@ -20,7 +25,8 @@ for (const handledWhen of ['sent', 'settled'] as const) {
     });
 
     for (const point of POINT_NAMES) {
-      it(`C-126 ${point}: delivers every event where the kill comes when ${POINTS[point]}`, async () => {
+      const test = point === 'committed' ? first : others;
+      test(`C-126 ${point}: delivers every event where the kill comes when ${POINTS[point]}`, async () => {
         const before = victim.sandbox.raised.length;
         victim.arm(point, 2);
         while (victim.nodeRed.isRunning && victim.sandbox.raised.length < before + MOST)
@@ -32,16 +38,19 @@ for (const handledWhen of ['sent', 'settled'] as const) {
       });
     }
 
-    it('C-134 delivers every event where an uncaught exception of another node ends Node-RED', async () => {
-      for (let count = 0; count < 10; count += 1) await victim.sandbox.raise();
-      await inject(victim.nodeRed, 'throw', {});
-      for (let count = 0; count < 10; count += 1) await victim.sandbox.raise();
-      await victim.nodeRed.ended();
-      assert.match(victim.nodeRed.log, /Uncaught Exception/);
-      await victim.startAgain();
-      await victim.checkAll();
-    });
+    others(
+      'C-134 delivers every event where an uncaught exception of another node ends Node-RED',
+      async () => {
+        for (let count = 0; count < 10; count += 1) await victim.sandbox.raise();
+        await inject(victim.nodeRed, 'throw', {});
+        for (let count = 0; count < 10; count += 1) await victim.sandbox.raise();
+        await victim.nodeRed.ended();
+        assert.match(victim.nodeRed.log, /Uncaught Exception/);
+        await victim.startAgain();
+        await victim.checkAll();
+      },
+    );
 
-    it('C-126 ends with nothing open, each event in the store once', () => victim.checkStore());
+    first('C-126 ends with nothing open, each event in the store once', () => victim.checkStore());
   });
 }

@@ -18,6 +18,7 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import type { Accepted, NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { proven } from './samples';
+import { runsOf } from '../support/suite/lanes';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -110,7 +111,7 @@ describe('what the store knows of messages and alarms', () => {
           } else kept = act(one, kept);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOf(60) },
     );
   });
 

@@ -10,6 +10,7 @@ import type { LocalCall, StoreCalls, StoredMessage } from '../../lib/inbox/store
 import { Store } from '../../lib/inbox/sqlite/store';
 import { storeFailed, type StoreNews, type StorePort } from '../../lib/inbox/store/port';
 import { failToReadBodies } from '../support/inbox/unread-bodies';
+import { runsOf } from '../support/suite/lanes';
 import { realImmediate, turn, VirtualTime } from '../support/time/virtual-time';
 import { proven } from './samples';
 
@@ -109,8 +110,8 @@ type Deed =
   | { do: 'wait'; time: number };
 
 const LEASE = 60_000;
-/** About three seconds; more of them for a hunt: `RVM_MODEL_RUNS=5000`. */
-const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? 80);
+/** For a hunt: `RVM_MODEL_RUNS=5000`. */
+const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? runsOf(80));
 let runs = 0;
 
 /** An inbox, a flow and a store, and what must be true of them at every moment. */

@@ -6,6 +6,7 @@ import { storeFailed, type SharedStore, type SharedStoreNews } from '../../lib/i
 import type { SharedCall, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { ProvenMessage } from '../../lib/message/record';
 import { InstanceStore, SharedFile } from '../support/inbox/shared-store';
+import { runsOf } from '../support/suite/lanes';
 import { realImmediate, turn, VirtualTime } from '../support/time/virtual-time';
 import { ENDPOINT, proven } from './samples';
 
@@ -114,8 +115,8 @@ type Deed =
   | { do: 'wait'; time: number };
 
 const LEASE = 60_000;
-/** About three seconds; more of them for a hunt: `RVM_MODEL_RUNS=5000`. */
-const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? 80);
+/** For a hunt: `RVM_MODEL_RUNS=5000`. */
+const RUNS = Number(process.env['RVM_MODEL_RUNS'] ?? runsOf(80));
 
 interface Instance {
   inbox: SharedInbox;

@@ -10,6 +10,7 @@ import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import { SpillJournal } from '../../lib/inbox/spill/spill-journal';
 import type { NewMessage } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
+import { runsOf } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
 import { replaceMethod } from '../support/suite/replaced-method';
 import { eventually, soon } from '../support/time/patience';
@@ -227,7 +228,7 @@ describe('the spill files', () => {
         assert.deepEqual(await framesOf(reader), frames.slice(0, ends.filter((at) => at <= length).length));
         await end(reader);
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 
@@ -266,7 +267,7 @@ describe('the spill files', () => {
         await reader.drop(() => new Set());
         await end(reader);
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 
@@ -315,7 +316,7 @@ describe('the spill files', () => {
         assert.deepEqual(fs.readFileSync(path.join(folder, left[0] ?? '')), changed);
         await end(reader);
       }),
-      { numRuns: 40 },
+      { numRuns: runsOf(40) },
     );
   });
 });

@@ -7,7 +7,7 @@ import { runProgram, type ProgramRun } from '../support/inbox/inbox-program';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
 import { sharedFlow } from '../support/node-red/shared-flow';
-import { PostgresServer } from '../support/postgres/postgres-server';
+import { SharedServer } from '../support/postgres/shared-server';
 import { needs } from '../support/suite/programs';
 import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-message';
 
@@ -16,14 +16,14 @@ const SETTLED = { handledWhen: 'settled', redeliverAfter: 60 };
 const ALARMS = 3;
 
 describe('Node-RED whose inbox is moved into PostgreSQL', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let userDir: string;
   let url: string;
   let nodeRed: NodeRed | undefined;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

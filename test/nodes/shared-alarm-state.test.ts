@@ -3,17 +3,17 @@ import { alarmStateFlow, eventMessage } from '../support/alarms/alarm-flow';
 import { inject, NodeRed } from '../support/node-red/node-red';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { sharedInbox } from '../support/node-red/shared-flow';
-import { PostgresServer } from '../support/postgres/postgres-server';
+import { SharedServer } from '../support/postgres/shared-server';
 import { needs } from '../support/suite/programs';
 
 describe('an alarm state of two Node-RED on one inbox in PostgreSQL', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let first: NodeRed;
   let second: NodeRed;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     const connection = await server.database('alarms');
     [first, second] = await Promise.all([NodeRed.start(), NodeRed.start()]);
     for (const nodeRed of [first, second]) {

@@ -6,6 +6,8 @@ import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { sharedFlow } from '../support/node-red/shared-flow';
 import { PostgresServer } from '../support/postgres/postgres-server';
+import { SharedServer } from '../support/postgres/shared-server';
+import { slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
@@ -32,14 +34,20 @@ async function overview(nodeRed: NodeRed): Promise<Overview> {
 }
 
 describe('a webhook in with an inbox in PostgreSQL', () => {
+  const variables = {
+    RVM_TEST_DATABASE: '',
+    RVM_TEST_SCHEMA: 'of variables',
+    RVM_TEST_NAME: 'from the environment',
+  };
   let server: PostgresServer;
   let nodeRed: NodeRed;
 
   before(async function () {
     needs(this, 'postgres');
     server = await PostgresServer.start();
-    nodeRed = await NodeRed.start();
-    await nodeRed.deploy(sharedFlow(server.url()));
+    const env = { ...variables, RVM_TEST_DATABASE: await server.database('careless') };
+    await server.sql('ALTER DATABASE careless SET synchronous_commit = off');
+    nodeRed = await NodeRed.start({ settings: LOADED, env });
   });
   after(async () => {
     await nodeRed?.stopAndRemove();
@@ -48,6 +56,17 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
 
   const status = (wanted: RegExp): Promise<void> =>
     nodeRed.until(() => wanted.test(nodeRed.statuses('webhook').at(-1) ?? ''), `the status ${wanted.source}`);
+
+  it('loads what speaks to PostgreSQL once a node needs it, and not with the types', async () => {
+    const isLoaded = async (): Promise<boolean> => {
+      const files = (await (await fetch(`${nodeRed.url}/loaded`)).json()) as string[];
+      return files.some((file) => /\/node_modules\/pg\/lib\//.test(file));
+    };
+    await nodeRed.deploy(webhookFlow());
+    assert.equal(await isLoaded(), false);
+    await nodeRed.deploy(sharedFlow(server.url()));
+    assert.equal(await isLoaded(), true);
+  });
 
   it('hands an alarm to the flow once it is in the database', async () => {
     await through(nodeRed);
@@ -84,51 +103,12 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     const rows = await server.sql('SELECT count(*)::int AS count FROM further.message');
     assert.deepEqual(rows, [{ count: 1 }]);
   });
-});
 
-describe('what speaks to PostgreSQL', () => {
-  let nodeRed: NodeRed;
-  before(async () => {
-    nodeRed = await NodeRed.start({ settings: LOADED });
-  });
-  after(() => nodeRed.stopAndRemove());
-
-  it('is loaded once a node needs it, and not with the types', async () => {
-    const isLoaded = async (): Promise<boolean> => {
-      const files = (await (await fetch(`${nodeRed.url}/loaded`)).json()) as string[];
-      return files.some((file) => /\/node_modules\/pg\/lib\//.test(file));
-    };
-    await nodeRed.deploy(webhookFlow());
-    assert.equal(await isLoaded(), false);
-    await nodeRed.deploy(sharedFlow('postgres://nobody@127.0.0.1:1/nothing'));
-    assert.equal(await isLoaded(), true);
-  });
-});
-
-describe('an inbox in PostgreSQL whose settings are variables', () => {
-  const env = {
-    RVM_TEST_DATABASE: '',
-    RVM_TEST_SCHEMA: 'of variables',
-    RVM_TEST_NAME: 'from the environment',
-  };
-  let server: PostgresServer;
-  let nodeRed: NodeRed;
-
-  before(async function () {
-    needs(this, 'postgres');
-    server = await PostgresServer.start({ settings: { synchronous_commit: 'off' } });
-    nodeRed = await NodeRed.start({ env: { ...env, RVM_TEST_DATABASE: server.url() } });
+  it('has settings that are variables', async () => {
     const inbox = { schema: '${RVM_TEST_SCHEMA}', instanceName: '${RVM_TEST_NAME}' };
     await nodeRed.deploy(sharedFlow('${RVM_TEST_DATABASE}', { inbox }));
-  });
-  after(async () => {
-    await nodeRed?.stopAndRemove();
-    await server?.remove();
-  });
-
-  it('has their values', async () => {
     await through(nodeRed);
-    const rows = await server.sql('SELECT name FROM "of variables".instance');
+    const rows = await server.sql('SELECT name FROM "of variables".instance', 'careless');
     assert.deepEqual(rows, [{ name: 'from the environment' }]);
   });
 
@@ -148,13 +128,13 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     deliveryType: 'msg',
     wires: [['settled'], []],
   };
-  let server: PostgresServer;
+  let server: SharedServer;
   let one: NodeRed;
   let other: NodeRed;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     [one, other] = await Promise.all([NodeRed.start(), NodeRed.start()]);
     await one.deploy(flow('north'));
     await eventually(async () => (await instances()).length === 1, 'the first instance');
@@ -184,7 +164,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
 
   it('are listed in the sidebar of each, with their names, their beats and what they hold', async () => {
     const { sharing } = await overview(other);
-    assert.match(sharing[0]?.inbox ?? '', /^127\.0\.0\.1:\d+\/postgres, schema rvm$/);
+    assert.match(sharing[0]?.inbox ?? '', /^127\.0\.0\.1:\d+\/\w+, schema rvm$/);
     const rows = await instances(other);
     assert.deepEqual(
       rows.map(({ name, isSelf }) => [name, isSelf]),
@@ -209,7 +189,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     await eventually(isSettled, 'the end of the event at the first one');
   });
 
-  it('deliver again, and discard, what is a dead letter of the other one', async () => {
+  slowIt('deliver again, and discard, what is a dead letter of the other one', async () => {
     const { deliveryId } = await through(one);
     await eventually(async () => (await deadLetter(other, deliveryId)) !== undefined, 'the dead letter');
     const count = (): number =>
@@ -226,7 +206,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     assert.equal(await deadLetter(one, deliveryId), undefined);
   });
 
-  it('tell that one of them stood still, and what became of its events', async () => {
+  slowIt('tell that one of them stood still, and what became of its events', async () => {
     const { deliveryId } = await through(other);
     const from = other.log.length;
     process.kill(other.pid, 'SIGSTOP');
@@ -242,7 +222,7 @@ describe('two Node-RED with one inbox in PostgreSQL', () => {
     assert.equal((await through(other)).attempt, 1);
   });
 
-  it('tell of one that is dead, whose events the other one gets', async () => {
+  slowIt('tell of one that is dead, whose events the other one gets', async () => {
     const { deliveryId } = await through(other);
     const from = one.log.length;
     await other.stop('SIGKILL');

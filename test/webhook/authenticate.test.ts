@@ -5,6 +5,7 @@ import { jsonOf } from '../../lib/message/json-reading';
 import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';
+import { runsOf } from '../support/suite/lanes';
 
 function authenticateBody(
   body: string | Uint8Array,
@@ -203,7 +204,7 @@ describe('signature of a message', () => {
         changed[at] = (changed[at] ?? 0) ^ flip;
         assert.equal(authenticateBody(changed, authorizationFor(BODY)).proven, false);
       }),
-      { numRuns: 500 },
+      { numRuns: runsOf(500) },
     );
   });
 

@@ -4,6 +4,7 @@ import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
 import { isRecord } from '../../lib/json/json-record';
 import { InlineInbox } from '../support/inbox/inline-inbox';
+import { runsOf } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
 import { type Answer, ReceiverUnderTest } from './receiver-under-test';
 
@@ -376,7 +377,7 @@ describe('content of a proven message', () => {
       fc.asyncProperty(fc.json({ maxDepth: 6 }), async (body) => {
         assert.equal((await postSigned(body)).status, 200);
       }),
-      { numRuns: 100 },
+      { numRuns: runsOf(100) },
     );
   });
 });

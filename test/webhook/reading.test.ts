@@ -7,6 +7,7 @@ import { matchingPath } from '../../lib/webhook/receive/path';
 import { summaryText } from '../../lib/message/summary-text';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { readTime } from '../../lib/time';
+import { runsOf } from '../support/suite/lanes';
 import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('times of the service', () => {
@@ -88,7 +89,7 @@ describe('reading of JSON before it is trusted', () => {
         }
         assert.equal(problem === 'not-json', !isJson);
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 
@@ -199,7 +200,7 @@ describe('reading of JSON before it is trusted', () => {
         else if (typeof only === 'string') assert.deepEqual([kind, token], ['text', only]);
         else assert.equal(kind, 'unusable');
       }),
-      { numRuns: 2000 },
+      { numRuns: runsOf(2000) },
     );
   });
 

@@ -9,6 +9,7 @@ import { StationOrder } from '../../lib/webhook/proof/station-order';
 import { ReadyEndpoints } from '../../lib/webhook/receive/ready';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, envelope, station } from './sample';
+import { runsOf } from '../support/suite/lanes';
 
 const COUNT = 50;
 const phraseOf = (place: number): string => `phrase of station ${place}`;
@@ -183,7 +184,7 @@ describe('the station that a message names', () => {
         const plain = authenticate({ ...message, json: jsonOf(message.body) }, all);
         assert.deepEqual(authenticated(message, all, order), plain);
       }),
-      { numRuns: 50 },
+      { numRuns: runsOf(50) },
     );
   });
 });

@@ -1,8 +1,11 @@
 import type { DeadLetter, ProvenMessage } from '../../message/record';
-import type { HistoryEntry } from '../history';
+import type { HistoryEntry, HistoryStep } from '../history';
 import type { LeasedMessage } from './protocol';
 import type { NotedStep, StepRow } from './step';
 import { timeText } from './time-text';
+
+/** What may become of an event that no flow has had. */
+const UNDELIVERED: ReadonlySet<HistoryStep> = new Set(['assigned', 'delivered-again']);
 
 /**
  * What has become of a message, oldest first, as far as it is kept: of one whose body is kept no more, its usual course.
@@ -12,12 +15,27 @@ export function historyOf(
   stored: LeasedMessage,
   message: ProvenMessage | DeadLetter | undefined,
 ): HistoryEntry[] {
-  const noted = (stored.steps ?? []).map((step, index) =>
+  const entries = (stored.steps ?? []).map((step, index) =>
     entryOf(step, index === 0 ? omittedBefore(step) : 0),
   );
-  const entries = [...courseOf(stored), ...noted];
+  // Of one millisecond, in the order of their places.
   entries.sort((one, other) => one.time.localeCompare(other.time));
+  for (const entry of courseOf(stored)) entries.splice(placeOf(entry, entries), 0, entry);
   return [...arrivalOf(stored, message), ...entries];
+}
+
+/**
+ * Where the first delivery, or the settlement, stands among the noted steps: they have no place there. Of those of its millisecond,
+ * none but what a person found can come after a settlement.
+ */
+function placeOf({ time, step }: HistoryEntry, entries: readonly HistoryEntry[]): number {
+  const isSettled = step === 'settled';
+  const areBefore = entries.map(
+    (other) =>
+      other.time < time ||
+      (other.time === time && (isSettled ? other.step !== 'verdict' : UNDELIVERED.has(other.step))),
+  );
+  return isSettled ? areBefore.lastIndexOf(true) + 1 : [...areBefore, false].indexOf(false);
 }
 
 /** The receipt comes first, whatever the clocks of several instances say. */

@@ -3,14 +3,14 @@ import { openDialog } from '../../support/editor/browser';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { NodeRed, type FlowNode } from '../../support/node-red/node-red';
 import { sharedFlow } from '../../support/node-red/shared-flow';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { eventually } from '../../support/time/patience';
 
-let database: PostgresServer;
+let database: SharedServer;
 let other: NodeRed;
 
 async function flow(): Promise<FlowNode[]> {
-  database = await PostgresServer.start();
+  database = await SharedServer.use();
   other = await NodeRed.start();
   const flows = sharedFlow(database.url(), { webhook: { publicUrl: other.url } });
   await other.deploy(flows);

@@ -3,21 +3,21 @@ import { closeDialog, openDialog, typeInto } from '../../support/editor/browser'
 import { describeInEditor, type InEditor } from '../../support/editor/in-editor';
 import type { FlowNode } from '../../support/node-red/node-red';
 import { sharedFlow, sharedInbox } from '../../support/node-red/shared-flow';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 
 const PASSWORD = 'planted-database-password';
 const FIELD = '#node-config-input-';
 const STEPS = '#rvm-inbox-steps > li';
 
-let server: PostgresServer;
+let server: SharedServer;
 
 /** With a password, which a server of the tests does not ask for. */
 function connection(role = 'admin'): string {
-  return server.url('postgres', `${role}:${PASSWORD}`);
+  return server.url(undefined, `${role}:${PASSWORD}`);
 }
 
 async function flow(): Promise<FlowNode[]> {
-  server = await PostgresServer.start();
+  server = await SharedServer.use();
   const file = { id: 'file', type: 'rvm-inbox', name: '', folder: '', keyDays: 7, bodyDays: 30 };
   const tls = { id: 'tls', type: 'tls-config', name: 'of the database', cert: '', key: '', ca: '' };
   const other = sharedInbox(connection(), { id: 'other', schema: 'other' });
@@ -116,7 +116,7 @@ describeInEditor('an inbox in PostgreSQL', group, (editor) => {
     await row.waitFor();
     assert.match(await row.innerText(), /this one\nsign of life \d+ s ago · events at its flow: 0$/);
     const list = await editor.page.locator('.rvm-instances').innerText();
-    assert.match(list, /^127\.0\.0\.1:\d+\/postgres, schema rvm\n/);
+    assert.match(list, /^127\.0\.0\.1:\d+\/\w+, schema rvm\n/);
   });
 });
 

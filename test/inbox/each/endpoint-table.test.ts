@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { Accepted, AnyCall, LeasedMessage, StoreCalls } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema, openStore } from '../../support/postgres/shared-stores';
 import { needs } from '../../support/suite/programs';
 import { proven } from '../samples';
@@ -36,10 +36,10 @@ describe('which webhook node has which endpoint', () => {
   describe('in SQLite', () => define(async () => inSqlite()));
 
   describe('in PostgreSQL', () => {
-    let server: PostgresServer;
+    let server: SharedServer;
     before(async function () {
       needs(this, 'postgres', 'initdb');
-      server = await PostgresServer.start();
+      server = await SharedServer.use();
     });
     after(() => server.remove());
 

@@ -127,6 +127,45 @@ inEachStore('the history of an event', (open) => {
     ]);
   });
 
+  describe('has what falls into one millisecond as it happened', () => {
+    const { now: clock } = Date;
+    const millisecond = new Date('2026-03-04T05:06:07.000Z');
+    const message = (): ProvenMessage => proven({}, { receivedTime: millisecond.toISOString() });
+    beforeEach(() => (Date.now = () => millisecond.getTime()));
+    afterEach(() => (Date.now = clock));
+
+    it('more time and a settlement with a finding', async () => {
+      const { deliveryId } = await atFlow(message());
+      await inbox.settle(deliveryId, { action: 'extend' }, PLC);
+      await inbox.settle(deliveryId, { action: 'done', finding: { verdict: 'real' } });
+      await inbox.settle(deliveryId, { action: 'done', finding: { note: 'seen on site' } });
+      assert.deepEqual((await steps(deliveryId)).slice(1), [
+        { step: 'delivered', attempt: 1 },
+        { step: 'extended', by: 'to the PLC' },
+        { step: 'settled' },
+        { step: 'verdict', verdict: 'real' },
+        { step: 'verdict', note: 'seen on site' },
+      ]);
+    });
+
+    it('another path, its delivery, one more, and the end', async () => {
+      const { deliveryId } = await inbox.accept(message());
+      await inbox.assign(ENDPOINT, ':/there', ANNA);
+      const taker = new Taker(inbox, { endpointId: ':/there', handledWhen: 'settled' });
+      await eventually(() => taker.ids.length === 1, 'the delivery');
+      await inbox.settle(deliveryId, { action: 'retry' });
+      await eventually(() => taker.ids.length === 2, 'the next delivery');
+      await inbox.settle(deliveryId, { action: 'done' });
+      assert.deepEqual((await steps(deliveryId)).slice(1), [
+        { step: 'assigned', by: 'anna', reason: ':/there' },
+        { step: 'delivered', attempt: 1 },
+        { step: 'retry' },
+        { step: 'delivered', attempt: 2 },
+        { step: 'settled' },
+      ]);
+    });
+  });
+
   it('tells that a flow was cut off while it had the event', async () => {
     const { deliveryId, taker } = await atFlow();
     await taker.consumption.end();

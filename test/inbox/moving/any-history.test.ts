@@ -5,12 +5,12 @@ import type { NewMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import type { FilledFile } from '../../support/inbox/filled-file';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
-import { slowIt } from '../../support/suite/lanes';
+import { SharedServer } from '../../support/postgres/shared-server';
+import { runsOf, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 
-const RUNS = 40;
+const RUNS = runsOf(40);
 /** A busy machine comes to fewer of them in that time, in milliseconds. */
 const LONGEST = 60_000;
 const DATABASE = 'history';
@@ -104,11 +104,11 @@ const deeds = fc.array(fc.oneof({ weight: 9, arbitrary: deed }, aging), { maxLen
 const deedsBetween = fc.array(deed, { maxLength: 40 });
 
 describe('moving an inbox of whatever history', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     await server.database(DATABASE);
   });
   after(() => server?.remove());

@@ -5,7 +5,7 @@ import type { NewMessage, StoredMessage } from '../../../lib/inbox/store/protoco
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { writeFormerFile } from '../../support/inbox/former-file';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 
@@ -18,13 +18,13 @@ function event(changes: Partial<NewMessage> = {}): NewMessage {
 }
 
 describe('an inbox that was moved', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stand: MovingStand;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

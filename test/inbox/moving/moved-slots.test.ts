@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { StoreSession } from '../../support/postgres/store-session';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { proven } from '../samples';
 
@@ -10,13 +10,13 @@ const OWNER = 'alarms:yard';
 const DAY = 24 * 60 * 60 * 1000;
 
 describe('slots that were moved', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stand: MovingStand;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

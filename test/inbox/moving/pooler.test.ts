@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { MovingStand } from '../../support/inbox/moving';
 import { PgBouncer } from '../../support/postgres/pgbouncer';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { proven } from '../samples';
 
 const MANY = 450;
 
 describe('moving an inbox through a pooler that gives each transaction another connection', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let pooler: PgBouncer;
   let stand: MovingStand;
 
   before(async function () {
     needs(this, 'postgres', 'pgbouncer');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     pooler = await PgBouncer.start(server);
     stand = await MovingStand.make(server, 'beside');
   });

@@ -9,20 +9,20 @@ import { MIGRATIONS } from '../../../lib/inbox/sqlite/schema';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { damagePage } from '../../support/inbox/damaged-file';
 import { MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 
 const PASSWORD = 'not-to-be-seen';
 
 describe('an inbox is not moved', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stand: MovingStand;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

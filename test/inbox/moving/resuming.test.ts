@@ -3,7 +3,7 @@ import { readdirSync, renameSync } from 'node:fs';
 import type { NewMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 
@@ -16,13 +16,13 @@ function events(count: number): NewMessage[] {
 }
 
 describe('a move that was ended before its end', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stand: MovingStand;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

@@ -7,7 +7,7 @@ import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
 import type { NewMessage } from '../../../lib/inbox/store/protocol';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { connected, type StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
@@ -20,14 +20,14 @@ function event(changes: Partial<NewMessage> = {}): NewMessage {
 }
 
 describe('moving an inbox to where another one is', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stand: MovingStand;
   let instance: StoreSession;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {
@@ -58,7 +58,7 @@ describe('moving an inbox to where another one is', () => {
 
   it('adds no message that is just being accepted there, however the database isolates transactions by default', async () => {
     await server.sql(
-      `ALTER DATABASE ${stand.database} SET default_transaction_isolation = 'repeatable read'`,
+      `ALTER DATABASE ${server.nameOf(stand.database)} SET default_transaction_isolation = 'repeatable read'`,
     );
     const message = event();
     stand.file.accept([message]);

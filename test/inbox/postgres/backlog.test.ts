@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Row } from '../../../lib/inbox/postgres/session';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -9,12 +9,12 @@ const ENDPOINT = incoming().endpoint;
 const WAITING = 100_000;
 
 describe('a backlog of 100,000 events', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let store: StoreSession;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     store = await StoreSession.open(server.url(), { schema: newSchema() });
     // Plans are made while the tables are empty, as those of an inbox that has just been made.
     await work(10);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
 import type { LeasedMessage } from '../../../lib/inbox/store/protocol';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -10,12 +10,12 @@ import { needs } from '../../support/suite/programs';
 const ENDPOINT = incoming().endpoint;
 
 describe('calls of one batch', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let store: StoreSession;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => (store = await StoreSession.open(server.url(), { schema: newSchema() })));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Accepted, LeasedMessage, NewMessage } from '../../../lib/inbox/store/protocol';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -14,12 +14,12 @@ interface Taken {
 }
 
 describe('sessions at the same time', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stores: StoreSession[];
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

@@ -4,21 +4,22 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { Comparison } from '../../support/inbox/twins/twin-comparison';
 import { deed } from '../../support/inbox/twins/twin-deeds';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
+import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 
-/** About half a minute; more of them for a hunt: `RVM_DIFFERENTIAL_RUNS=1000`. */
-const RUNS = Number(process.env['RVM_DIFFERENTIAL_RUNS'] ?? 40);
+/** For a hunt: `RVM_DIFFERENTIAL_RUNS=1000`. */
+const RUNS = Number(process.env['RVM_DIFFERENTIAL_RUNS'] ?? runsOf(40));
 /** What a hunt finds takes long to be made smaller. */
 const isHunt = process.env['RVM_DIFFERENTIAL_RUNS'] !== undefined;
 
 describe('PostgreSQL and SQLite', () => {
   let folder: string;
-  let server: PostgresServer;
+  let server: SharedServer;
   let runs = 0;
   before(async function () {
     needs(this, 'postgres', 'initdb');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     folder = fs.mkdtempSync(path.join(fs.existsSync('/dev/shm') ? '/dev/shm' : os.tmpdir(), 'rvm-twins-'));
   });
   after(async () => {

@@ -3,7 +3,7 @@ import { readConnection } from '../../../lib/inbox/postgres/connection-settings'
 import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { newSchema } from '../../support/postgres/shared-stores';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 import { allSettled, proven, Taker } from '../samples';
@@ -11,13 +11,13 @@ import { allSettled, proven, Taker } from '../samples';
 const DAY = 24 * 60 * 60 * 1000;
 
 describe('two instances of which one does not take what the other takes', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let strict: SharedInbox;
   let open: SharedInbox;
 
   before(async function () {
     needs(this, 'postgres', 'initdb');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
 

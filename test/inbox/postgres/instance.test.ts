@@ -3,7 +3,7 @@ import { Instance } from '../../../lib/inbox/postgres/instance/instance';
 import { InstanceTable } from '../../../lib/inbox/postgres/instance/instance-table';
 import { migrate } from '../../../lib/inbox/postgres/schema';
 import type { Session } from '../../../lib/inbox/postgres/session';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { connected, incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -56,13 +56,13 @@ class Played {
 }
 
 describe('an instance among those that share an inbox', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let schema: string;
   const sessions: Session[] = [];
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(() => (schema = newSchema()));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Client } from 'pg';
 import { SETTINGS_STEP } from '../../../lib/inbox/postgres/calls/batch-settings';
 import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -12,14 +12,14 @@ const ENDPOINT = incoming().endpoint;
 
 /** The instance has another connection, and its former one is still at work on what it was asked there. */
 describe('a batch whose answer nobody waits for any more', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let former: StoreSession;
   let present: StoreSession;
   let holder: Client;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {

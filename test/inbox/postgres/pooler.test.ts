@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import { testConnection } from '../../../lib/inbox/postgres/test-connection';
 import { PgBouncer } from '../../support/postgres/pgbouncer';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { incoming } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -11,14 +11,14 @@ import { eventually } from '../../support/time/patience';
 const NEXT = { endpoint: incoming().endpoint, limit: 10, health: 10, ordered: true };
 
 describe('stores behind a pooler that gives each transaction another connection', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let pooler: PgBouncer;
   let schema: string;
   const open: OpenStore[] = [];
 
   before(async function () {
     needs(this, 'postgres', 'pgbouncer');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     pooler = await PgBouncer.start(server);
   });
   after(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { migrate, migrations, SCHEMA_VERSION } from '../../../lib/inbox/postgres/schema';
 import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
 import type { Session } from '../../../lib/inbox/postgres/session';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { connected, incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
@@ -11,13 +11,13 @@ const ROLE = 'node_red';
 const NEXT = { endpoint: incoming().endpoint, limit: 5, health: 5, ordered: true };
 
 describe('the schema of an inbox', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let schema: string;
   const sessions: Session[] = [];
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     await server.sql(`CREATE ROLE ${ROLE} LOGIN; REVOKE CREATE ON SCHEMA public FROM PUBLIC`);
   });
   after(() => server?.remove());
@@ -27,7 +27,7 @@ describe('the schema of an inbox', () => {
   });
 
   async function session(role?: string): Promise<Session> {
-    const opened = await connected(server.url('postgres', role));
+    const opened = await connected(server.url(undefined, role));
     sessions.push(opened);
     return opened;
   }
@@ -95,7 +95,7 @@ describe('the schema of an inbox', () => {
 
   it('that an administrator has made is used by a role with the least rights', async () => {
     await server.sql(schemaSql(schema, ROLE));
-    const store = await StoreSession.open(server.url('postgres', ROLE), { schema });
+    const store = await StoreSession.open(server.url(undefined, ROLE), { schema });
     const { deliveryId } = await store.call('accept', { message: incoming(), lease: 'no' });
     await store.call('lease', NEXT);
     await store.call('finish', { deliveryId, state: 'dead', give: true });

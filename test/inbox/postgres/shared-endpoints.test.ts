@@ -3,7 +3,7 @@ import { readConnection } from '../../../lib/inbox/postgres/connection-settings'
 import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { newSchema } from '../../support/postgres/shared-stores';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 import { allSettled, proven, Taker } from '../samples';
@@ -14,13 +14,13 @@ const LATTER = ':/south';
 const SETTLED = { handledWhen: 'settled' as const };
 
 describe('the endpoints of a flow that runs on two instances', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let one: SharedInbox;
   let other: SharedInbox;
 
   before(async function () {
     needs(this, 'postgres', 'initdb');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
 

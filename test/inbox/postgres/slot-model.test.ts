@@ -6,9 +6,10 @@ import * as fc from 'fast-check';
 import { Store } from '../../../lib/inbox/sqlite/store';
 import type { SlotRow, SlotRows } from '../../../lib/inbox/store/slot-row';
 import type { StoreCalls } from '../../../lib/inbox/store/protocol';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema } from '../../support/postgres/shared-stores';
 import { StoreSession } from '../../support/postgres/store-session';
+import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 
 type Call = 'slots' | 'putSlots' | 'dropSlots' | 'slotOwners' | 'slotVersions';
@@ -163,7 +164,7 @@ describe('slots, compared with a plain map', () => {
           await compareAll(model, ask);
           store.close();
         }),
-        { numRuns: 60 },
+        { numRuns: runsOf(60) },
       );
     } finally {
       fs.rmSync(folder, { recursive: true });
@@ -172,7 +173,7 @@ describe('slots, compared with a plain map', () => {
 
   it('are what it is, in PostgreSQL, whichever of two instances is asked', async function () {
     needs(this, 'postgres', 'initdb');
-    const server = await PostgresServer.start();
+    const server = await SharedServer.use();
     try {
       await fc.assert(
         fc.asyncProperty(deeds, async (all) => {
@@ -190,7 +191,7 @@ describe('slots, compared with a plain map', () => {
           await compareAll(model, asking(0));
           for (const instance of instances) await instance.close();
         }),
-        { numRuns: 25, endOnFailure: true },
+        { numRuns: runsOf(25), endOnFailure: true },
       );
     } finally {
       await server.remove();

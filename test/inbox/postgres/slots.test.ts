@@ -4,6 +4,7 @@ import { readConnection } from '../../../lib/inbox/postgres/connection-settings'
 import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { incoming } from '../../support/postgres/store-session';
 import { slowIt } from '../../support/suite/lanes';
@@ -14,13 +15,13 @@ const OWNER = 'alarms:yard';
 const DAY = 24 * 60 * 60 * 1000;
 
 describe('slots in a database that instances share', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let schema: string;
   const closing: (() => Promise<void>)[] = [];
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(() => (schema = newSchema()));
@@ -34,8 +35,8 @@ describe('slots in a database that instances share', () => {
     return opened;
   }
 
-  async function anotherInbox(): Promise<SharedInbox> {
-    const settings = readConnection(server.url(), { schema, tls: 'off', instanceName: 'test' });
+  async function anotherInbox(url = server.url()): Promise<SharedInbox> {
+    const settings = readConnection(url, { schema, tls: 'off', instanceName: 'test' });
     const inbox = new SharedInbox({
       open: (news) => new PostgresStore({ settings }, news),
       keep: { keys: 7 * DAY, bodies: 30 * DAY },
@@ -274,15 +275,17 @@ describe('slots in a database that instances share', () => {
   });
 
   slowIt('are there after a crash of the database, and who watches them is told to look', async () => {
-    const inbox = await anotherInbox();
+    const own = await PostgresServer.start();
+    closing.push(() => own.remove());
+    const inbox = await anotherInbox(own.url());
     const write = (value: number) => inbox.putSlots(OWNER, [{ name: 'a', value }]);
     await write(1);
     let told = 0;
     inbox.watchSlots(OWNER, () => (told += 1));
-    await server.end('immediate');
+    await own.end('immediate');
     await assert.rejects(write(2), { code: 'STORE_FAILED' });
     const before = told;
-    await server.run();
+    await own.run();
     await eventually(() => told > before, 'the watcher to be told');
     let found: unknown;
     await eventually(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { newSchema, openStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { incoming } from '../../support/postgres/store-session';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 
@@ -9,13 +9,13 @@ const ENDPOINT = incoming().endpoint;
 const NEXT = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: false };
 
 describe('stores that share a database', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let schema: string;
   const open: OpenStore[] = [];
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(() => (schema = newSchema()));
@@ -154,9 +154,9 @@ describe('stores that share a database', () => {
 
   it('beat and look all the same where no connection but one is to be had', async () => {
     await server.sql(
-      'CREATE ROLE limited LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE postgres TO limited',
+      `CREATE ROLE limited LOGIN CONNECTION LIMIT 1; GRANT CREATE ON DATABASE ${server.name} TO limited`,
     );
-    const one = await openStore(server.url('postgres', 'limited'), schema);
+    const one = await openStore(server.url(undefined, 'limited'), schema);
     open.push(one);
     const beats = async (): Promise<number> =>
       Number((await server.sql(`SELECT beats::int FROM "${schema}".instance`))[0]?.['beats']);

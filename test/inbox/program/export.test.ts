@@ -8,7 +8,7 @@ import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
 import { SharedInbox } from '../../../lib/inbox/shared-inbox';
 import { runProgram, type ProgramRun } from '../../support/inbox/inbox-program';
 import { InlineInbox } from '../../support/inbox/inline-inbox';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 import { proven, Taker } from '../samples';
@@ -146,10 +146,10 @@ describe('rvm-inbox export', () => {
   });
 
   describe('of an inbox in PostgreSQL', () => {
-    let server: PostgresServer;
+    let server: SharedServer;
     before(async function () {
       needs(this, 'postgres', 'initdb');
-      server = await PostgresServer.start();
+      server = await SharedServer.use();
     });
     after(() => server?.remove());
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { runProgram, type ProgramRun } from '../../support/inbox/inbox-program';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { StrictServer } from '../../support/postgres/strict-server';
 import { slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
@@ -17,13 +17,13 @@ const MANY = 3000;
 const KILLS = 6;
 
 describe('rvm-inbox move', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let stand: MovingStand;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   after(() => server?.remove());
   beforeEach(async () => {
@@ -49,7 +49,7 @@ describe('rvm-inbox move', () => {
     const lines = out.trimEnd().split('\n');
     assert.match(
       lines[0] ?? '',
-      /^Moved .+ to 127\.0\.0\.1:\d+\/program1, schema rvm: 2 messages, compared row by row; 2 of them wait to be delivered\.$/,
+      /^Moved .+ to 127\.0\.0\.1:\d+\/\w+, schema rvm: 2 messages, compared row by row; 2 of them wait to be delivered\.$/,
     );
     assert.match(
       lines[1] ?? '',

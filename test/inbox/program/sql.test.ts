@@ -5,7 +5,7 @@ import { codeOf } from '../../../lib/inbox/postgres/session';
 import { schemaSql } from '../../../lib/inbox/postgres/schema-sql';
 import { newMessage } from '../../../lib/inbox/store/stored-message';
 import { runProgram } from '../../support/inbox/inbox-program';
-import { PostgresServer } from '../../support/postgres/postgres-server';
+import { SharedServer } from '../../support/postgres/shared-server';
 import { StoreSession } from '../../support/postgres/store-session';
 import { needs, programPath } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
@@ -14,13 +14,13 @@ const LEASE = { endpoint: ENDPOINT, limit: 10, health: 10, ordered: true };
 const ROLE = 'node "red"';
 
 describe('rvm-inbox sql', () => {
-  let server: PostgresServer;
+  let server: SharedServer;
   let database: string;
   let count = 0;
 
   before(async function () {
     needs(this, 'postgres', 'psql');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
     await server.sql(`CREATE ROLE "node ""red""" LOGIN`);
   });
   after(() => server?.remove());
@@ -29,7 +29,7 @@ describe('rvm-inbox sql', () => {
     database = `sql${count}`;
     await server.database(database);
     // As where a careful administrator keeps everybody out.
-    await server.sql(`REVOKE ALL ON DATABASE ${database} FROM PUBLIC`);
+    await server.sql(`REVOKE ALL ON DATABASE ${server.nameOf(database)} FROM PUBLIC`);
   });
 
   /** As an administrator does. */

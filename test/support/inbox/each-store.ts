@@ -9,7 +9,7 @@ import type { InboxNews } from '../../../lib/inbox/store-health';
 import { storeFailed, type SharedStore, type SharedStoreNews } from '../../../lib/inbox/store/port';
 import type { SharedCall, StoreCalls } from '../../../lib/inbox/store/protocol';
 import type { RetentionPeriods } from '../../../lib/inbox/tidying';
-import { PostgresServer } from '../postgres/postgres-server';
+import { SharedServer } from '../postgres/shared-server';
 import { newSchema } from '../postgres/shared-stores';
 import { needs } from '../suite/programs';
 import { eventually, PATIENCE } from '../time/patience';
@@ -60,11 +60,11 @@ function inSqlite(): OpenInbox {
 }
 
 function inPostgres(): OpenInbox {
-  let server: PostgresServer;
+  let server: SharedServer;
   let schemas: Map<string, string>;
   before(async function () {
     needs(this, 'postgres', 'initdb');
-    server = await PostgresServer.start();
+    server = await SharedServer.use();
   });
   beforeEach(() => {
     schemas = new Map();

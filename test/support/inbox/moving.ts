@@ -6,6 +6,7 @@ import { moveInbox, type Moved, type MoveOptions } from '../../../lib/inbox/movi
 import { storedText } from '../../../lib/inbox/postgres/calls/stored-text';
 import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
 import type { PostgresServer } from '../postgres/postgres-server';
+import type { SharedServer } from '../postgres/shared-server';
 import { StoreSession } from '../postgres/store-session';
 import { FilledFile } from './filled-file';
 
@@ -18,18 +19,18 @@ export class MovingStand {
   readonly #opened: StoreSession[] = [];
 
   private constructor(
-    readonly server: PostgresServer,
+    readonly server: PostgresServer | SharedServer,
     readonly database: string,
   ) {}
 
   /** @param database a name that no other test has */
-  static async make(server: PostgresServer, database: string): Promise<MovingStand> {
+  static async make(server: PostgresServer | SharedServer, database: string): Promise<MovingStand> {
     await server.database(database);
     return MovingStand.again(server, database);
   }
 
   /** With a new file, and the database that is there: what the last one has left in it is the test's to remove. */
-  static again(server: PostgresServer, database: string): MovingStand {
+  static again(server: PostgresServer | SharedServer, database: string): MovingStand {
     return new MovingStand(server, database);
   }
 

@@ -4,8 +4,9 @@ import { Client } from 'pg';
 import { freePort } from '../node-red/node-red';
 import { programPath } from '../suite/programs';
 import { eventually } from '../time/patience';
-import { IDENTITY, type PostgresServer } from './postgres-server';
+import { IDENTITY } from './postgres-server';
 import { ServerFiles } from './server-files';
+import type { SharedServer } from './shared-server';
 
 /** A pooler in front of a server, which gives each transaction whichever connection is free. */
 export class PgBouncer {
@@ -13,23 +14,24 @@ export class PgBouncer {
     private readonly files: ServerFiles,
     private readonly child: ChildProcess,
     private readonly port: number,
+    private readonly database: string,
   ) {}
 
   /** For the `before` of tests, behind `needs(this, 'pgbouncer')`. */
-  static async start(server: PostgresServer): Promise<PgBouncer> {
+  static async start(server: SharedServer): Promise<PgBouncer> {
     const files = new ServerFiles();
     const port = await freePort();
     const file = files.save('pgbouncer.ini', settings(server.port, port));
     const command = programPath('pgbouncer');
     if (command === undefined) throw new Error('pgbouncer is not installed');
     const child = spawn(command, [file.slice(1, -1)], { ...IDENTITY, stdio: 'ignore' });
-    const pooler = new PgBouncer(files, child, port);
+    const pooler = new PgBouncer(files, child, port, server.name);
     await eventually(() => pooler.#answers(), 'PgBouncer to answer');
     return pooler;
   }
 
   get url(): string {
-    return `postgres://admin@127.0.0.1:${this.port}/postgres`;
+    return `postgres://admin@127.0.0.1:${this.port}/${this.database}`;
   }
 
   async remove(): Promise<void> {

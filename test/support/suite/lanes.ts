@@ -27,6 +27,11 @@ export function few(quick: number, all: number, nightly = all): number {
   return { quick, all, nightly }[LANE];
 }
 
+/** How often a property, or a model, is run. @param nightly in `npm run test:nightly` */
+export function runsOf(nightly: number): number {
+  return Math.ceil(few(nightly / 8, nightly / 2, nightly));
+}
+
 /** The versions of Node-RED to repeat a test on; what a version does with each node is looked at in test/nodes/smoke.test.ts. */
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
@@ -63,6 +68,9 @@ const SLOW: readonly string[] = [
   'test/nodes/watch-inbox.test.ts',
   'test/nodes/watch-video.test.ts',
   'test/nodes/shared-alarm-state.test.ts',
+  'test/nodes/two-instances.test.ts',
+  // On a hundred thousand events.
+  'test/inbox/postgres/backlog.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
 ];

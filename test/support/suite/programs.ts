@@ -20,6 +20,7 @@ const PROGRAMS = {
   psql: [],
   initdb: [],
   pg_basebackup: [],
+  pg_ctl: [],
   strace: [],
   'systemd-analyze': [],
   tinyproxy: [],
