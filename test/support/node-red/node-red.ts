@@ -86,15 +86,12 @@ export class NodeRed {
 
   static async start(options: StartOptions = {}): Promise<NodeRed> {
     const keptAs = isPlain(options) ? (options.version ?? '5') : undefined;
-    return (keptAs !== undefined && this.#takeKept(keptAs)) || this.#startFresh(options, keptAs);
-  }
-
-  static #takeKept(version: NodeRedVersion): NodeRed | undefined {
-    const kept = this.#kept.get(version);
-    this.#kept.delete(version);
-    if (kept?.isRunning !== true) return undefined;
+    const kept = keptAs === undefined ? undefined : this.#kept.get(keptAs);
+    if (keptAs !== undefined) this.#kept.delete(keptAs);
+    if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
     kept.#holdsProcess(true);
     kept.#forget();
+    await kept.#setEnvironment(options.env ?? {});
     return kept;
   }
 
@@ -303,6 +300,13 @@ export class NodeRed {
       await fetch(`${this.url}/context/global/${name}`, { method: 'DELETE' });
   }
 
+  /** Of the variables of tests it has these alone. */
+  async #setEnvironment(env: Record<string, string>): Promise<void> {
+    const before = count(this.log, ENVIRONMENT_SET);
+    this.child.send({ env });
+    await this.until(() => count(this.log, ENVIRONMENT_SET) > before, 'its environment');
+  }
+
   /** What came, or was written, since the last test, too. */
   #forget(): void {
     this.seen.length = 0;
@@ -333,9 +337,15 @@ export class NodeRed {
 
 process.on('beforeExit', () => void NodeRed.stopKept()).on('exit', () => NodeRed.killKept());
 
-/** Nothing but its version sets it apart; a clock that a test can move is in each that is kept. */
-function isPlain({ version: _version, settings = MOVABLE_CLOCK, ...special }: StartOptions): boolean {
-  return settings === MOVABLE_CLOCK && Object.keys(special).length === 0;
+/** Nothing but what may change sets it apart: variables of tests, and a clock that is in each that is kept. */
+function isPlain({
+  version: _version,
+  settings = MOVABLE_CLOCK,
+  env = {},
+  ...special
+}: StartOptions): boolean {
+  const isOfTests = Object.keys(env).every((name) => name.startsWith('RVM_TEST_'));
+  return settings === MOVABLE_CLOCK && isOfTests && Object.keys(special).length === 0;
 }
 
 /** Counting what runs costs time, and shows the same in each version. */
@@ -357,12 +367,14 @@ export const MOVABLE_CLOCK = `movableClock: (() => {
     const now = performance.now.bind(performance);
     let ahead = 0;
     performance.now = () => now() + ahead;
-    process.on('message', (message) => {
-      ahead += message.advance;
+    process.on('message', ({ advance }) => {
+      if (advance === undefined) return;
+      ahead += advance;
       console.log('The clock was moved.');
     });
   })(),`;
 const CLOCK_MOVED = /The clock was moved/g;
+const ENVIRONMENT_SET = /The environment was set/g;
 
 /** A function node that reports what it gets to the test. */
 export function probe(id: string, z = 'tab'): FlowNode {
@@ -450,7 +462,13 @@ export async function freePort(): Promise<number> {
 }
 
 function settingsFile(port: number, further: string): string {
-  return `module.exports = {
+  return `process.on('message', ({ env }) => {
+  if (env === undefined) return;
+  for (const name of Object.keys(process.env)) if (name.startsWith('RVM_TEST_')) delete process.env[name];
+  Object.assign(process.env, env);
+  console.log('The environment was set.');
+});
+module.exports = {
   uiPort: ${port},
   uiHost: '127.0.0.1',
   flowFile: 'flows.json',
