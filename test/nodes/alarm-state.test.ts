@@ -5,7 +5,7 @@ import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';
 import { alarmMessage, sendUntilAnswered } from '../support/webhook/alarm-message';
 import { eventually } from '../support/time/patience';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 
 type Message = Record<string, unknown>;
 
@@ -226,26 +226,29 @@ describe('an alarm state whose Node-RED is killed', () => {
   const start = (userDir?: string): Promise<NodeRed> =>
     NodeRed.start({ flows: flow(), settings: STANDING_TIME, ...(userDir !== undefined && { userDir }) });
 
-  it('comes back with the hold that is left, says so at the start, and raises nothing twice', async () => {
-    const first = await start();
-    const raising = event();
-    await inject(first, 'in', raising);
-    await first.message('state');
-    await first.stop('SIGKILL');
-    const second = await start(first.userDir);
-    try {
-      const kept = await second.message('state');
-      assert.deepEqual([kept.payload, kept.topic, kept.webhook], [true, 'Depot', raising['webhook']]);
-      await inject(second, 'in', {
-        ...raising,
-        webhook: { ...(raising['webhook'] as Message), deliveryId: 'other' },
-      });
-      await second.message('extended');
-      await second.advance(31);
-      await second.message('state', ({ payload }) => payload === false);
-      assert.equal(second.at('state').length, 2);
-    } finally {
-      await second.stopAndRemove();
-    }
-  });
+  slowIt(
+    'comes back with the hold that is left, says so at the start, and raises nothing twice',
+    async () => {
+      const first = await start();
+      const raising = event();
+      await inject(first, 'in', raising);
+      await first.message('state');
+      await first.stop('SIGKILL');
+      const second = await start(first.userDir);
+      try {
+        const kept = await second.message('state');
+        assert.deepEqual([kept.payload, kept.topic, kept.webhook], [true, 'Depot', raising['webhook']]);
+        await inject(second, 'in', {
+          ...raising,
+          webhook: { ...(raising['webhook'] as Message), deliveryId: 'other' },
+        });
+        await second.message('extended');
+        await second.advance(31);
+        await second.message('state', ({ payload }) => payload === false);
+        assert.equal(second.at('state').length, 2);
+      } finally {
+        await second.stopAndRemove();
+      }
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, canMove, StationFlow, type Failure, type Message } from '../support/node-red/station-flow';
 
@@ -41,17 +41,18 @@ for (const version of NODE_RED_VERSIONS) {
       return new Set(failures().map(({ code }) => code));
     }
 
-    it('ends a message of each, takes a variable, and is there for ptz in a flow that does not name it', async () => {
+    async function endsEach(ofPtz?: Message): Promise<void> {
       // The service and the cloud have a minute: what ends the messages are the deadlines.
-      const flows = flow.flows(
-        { cloud: { timeout: 60 } },
-        ...nodes({ deadline: '${RVM_TEST_DEADLINE}' }, {}),
-      );
-      await flow.deployFlows(flows);
-      for (const { id } of nodes({})) await flow.shows('connected v3', id);
+      const all = nodes({ deadline: '${RVM_TEST_DEADLINE}' }, ofPtz);
+      await flow.deployFlows(flow.flows({ cloud: { timeout: 60 } }, ...all));
+      for (const { id } of all) await flow.shows('connected v3', id);
       await flow.fault({ kind: 'latency', ms: 60_000 });
       assert.deepEqual(await codes(), new Set(['TIMEOUT']));
-    });
+    }
+
+    it('ends a message of each, and takes a variable', () => endsEach());
+
+    slowIt('is there for ptz in a flow that does not name it', () => endsEach({}));
 
     it('that is no number, or below a second, is refused with BAD_INPUT', async () => {
       for (const deadline of ['soon', 0, '0.5']) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EXAMPLES, example, packagesFor } from '../support/examples/examples';
 import { burntInSecond } from '../support/rtsp/burnt-in-second';
 import { bytesOf } from '../support/node-red/message-part';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { entrance, inject, NodeRed, typesOfPackage, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { barAt } from '../support/node-red/video-flow';
@@ -87,7 +87,7 @@ for (const version of NODE_RED_VERSIONS) {
     });
 
     for (const name of EXAMPLES.filter((each) => packagesFor(each).length > 0).reverse())
-      it(`"${name}" ${IMPORTS}`, () => importExample(nodeRed, name));
+      slowIt(`"${name}" ${IMPORTS}`, () => importExample(nodeRed, name));
   });
 }
 

@@ -4,7 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { NodeRed, ROOT, VERSIONS, type NodeRedVersion } from '../support/node-red/node-red';
+import { NodeRed, ROOT } from '../support/node-red/node-red';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 
 /**
  * Two types of nodes that listen as those of the package do: of the first each callback fails, the second tells the log that it
@@ -25,7 +26,7 @@ module.exports = (RED) => {
   }
 };`;
 
-for (const version of Object.keys(VERSIONS) as NodeRedVersion[]) {
+for (const version of NODE_RED_VERSIONS) {
   describe(`a node that fails when the flows start and stop, on Node-RED ${version}`, () => {
     let folder: string;
     let nodeRed: NodeRed;

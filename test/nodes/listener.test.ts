@@ -5,14 +5,19 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
 import { cloud, PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { freePort, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
 import { eventually } from '../support/time/patience';
+import { standingTimers, timerStands } from '../support/node-red/node-red-time';
+
+/** Milliseconds until a port that is in use is tried again. */
+const RETRY_MS = 5000;
 
 type Message = Record<string, unknown>;
 
@@ -70,7 +75,7 @@ for (const version of NODE_RED_VERSIONS) {
 
     before(async () => {
       const settings = `httpNodeRoot: '/api', httpNodeAuth: { user: 'u', pass: 'x' },
-        httpNodeMiddleware: (req, res) => res.status(403).end(),`;
+        httpNodeMiddleware: (req, res) => res.status(403).end(), ${standingTimers(RETRY_MS)}`;
       nodeRed = await NodeRed.start({ version, settings, env: { RVM_TEST_HOST: '127.0.0.1' } });
       port = await freePort();
       origin = `http://127.0.0.1:${port}`;
@@ -164,8 +169,9 @@ for (const version of NODE_RED_VERSIONS) {
       await nodeRed.deploy(listening({ port }));
       await nodeRed.until(() => status() === 'status.portInUse', 'the status');
       const line = new RegExp(`Port ${port} of the listener is in use`, 'g');
-      await nodeRed.logged(line);
+      await timerStands(nodeRed, RETRY_MS, before);
       other.close();
+      await nodeRed.advance(RETRY_MS / 1000);
       await nodeRed.until(() => status() !== 'status.portInUse', 'the end of it');
       assert.equal(await post(url), 200);
       assert.equal(nodeRed.log.slice(before).match(line)?.length, 1);
@@ -286,37 +292,40 @@ for (const version of NODE_RED_VERSIONS) {
 }
 
 describe('a listener of its own', () => {
-  it('takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts', async () => {
-    const settings = 'httpNodeRoot: false,';
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}${PATH}`;
-    let nodeRed = await NodeRed.start({ settings });
-    await nodeRed.deploy(listening({ port }));
-    assert.equal(await answerOf(() => post(url)), 200);
-    await nodeRed.stop();
-
-    const answers = new Set<number | string>();
-    const started = new AbortController();
-    const knocking = (async () => {
-      while (!started.signal.aborted) {
-        answers.add(await post(url));
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    })();
-    nodeRed = await NodeRed.start({ settings, userDir: nodeRed.userDir, port: nodeRed.port });
-    try {
+  slowIt(
+    'takes alarms where Node-RED itself serves no paths, and never answers 404 while it starts',
+    async () => {
+      const settings = 'httpNodeRoot: false,';
+      const port = await freePort();
+      const url = `http://127.0.0.1:${port}${PATH}`;
+      let nodeRed = await NodeRed.start({ settings });
+      await nodeRed.deploy(listening({ port }));
       assert.equal(await answerOf(() => post(url)), 200);
-    } finally {
-      started.abort();
-      await knocking;
-      await nodeRed.stopAndRemove();
-    }
-    assert.ok(answers.has('refused') && answers.has(200));
-    assert.deepEqual(
-      [...answers].filter((answer) => ![200, 'cut', 'refused'].includes(answer)),
-      [],
-    );
-  });
+      await nodeRed.stop();
+
+      const answers = new Set<number | string>();
+      const started = new AbortController();
+      const knocking = (async () => {
+        while (!started.signal.aborted) {
+          answers.add(await post(url));
+          await delay(2);
+        }
+      })();
+      nodeRed = await NodeRed.start({ settings, userDir: nodeRed.userDir, port: nodeRed.port });
+      try {
+        assert.equal(await answerOf(() => post(url)), 200);
+      } finally {
+        started.abort();
+        await knocking;
+        await nodeRed.stopAndRemove();
+      }
+      assert.ok(answers.has('refused') && answers.has(200));
+      assert.deepEqual(
+        [...answers].filter((answer) => ![200, 'cut', 'refused'].includes(answer)),
+        [],
+      );
+    },
+  );
 });
 
 /** Asks again until the answer is as wanted: ports are opened and closed a moment after a deploy. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, station, webhookFlow } from '../support/node-red/flows';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { STANDING_TIME, timerStands } from '../support/node-red/node-red-time';
@@ -156,26 +156,29 @@ const STOP_AT_FIRST_ALARM = `stopAtFirstAlarm: (() => {
   })(),`;
 
 describe('a deploy in the moment of a delivery', () => {
-  it('C-76 makes the alarm come again, with its delivery id and a word at output 3 that it is uncertain', async () => {
-    const nodeRed = await NodeRed.start({ settings: STOP_AT_FIRST_ALARM });
-    try {
-      await nodeRed.deploy(webhookFlow());
-      await inboxesOpen(nodeRed);
-      const { messageId, ...rest } = alarmMessage();
-      assert.equal((await post(nodeRed.url + PATH, { messageId, ...rest }, PHRASE)).status, 200);
-      const second = factsOf(await nodeRed.message('alarms', (msg) => factsOf(msg).attempt === 2));
-      const [first, ...others] = nodeRed.at('alarms').map(factsOf);
-      assert.deepEqual([first?.attempt, first?.messageId, others.length], [1, messageId, 1]);
-      assert.equal(second.deliveryId, first?.deliveryId);
+  slowIt(
+    'C-76 makes the alarm come again, with its delivery id and a word at output 3 that it is uncertain',
+    async () => {
+      const nodeRed = await NodeRed.start({ settings: STOP_AT_FIRST_ALARM });
+      try {
+        await nodeRed.deploy(webhookFlow());
+        await inboxesOpen(nodeRed);
+        const { messageId, ...rest } = alarmMessage();
+        assert.equal((await post(nodeRed.url + PATH, { messageId, ...rest }, PHRASE)).status, 200);
+        const second = factsOf(await nodeRed.message('alarms', (msg) => factsOf(msg).attempt === 2));
+        const [first, ...others] = nodeRed.at('alarms').map(factsOf);
+        assert.deepEqual([first?.attempt, first?.messageId, others.length], [1, messageId, 1]);
+        assert.equal(second.deliveryId, first?.deliveryId);
 
-      const problem = await nodeRed.message('problems');
-      assert.equal(problem.topic, 'uncertain');
-      const { kind, reason, messageId: named } = problem.payload as Message;
-      assert.deepEqual([kind, reason, named], ['uncertain', 'restart', messageId]);
-    } finally {
-      await nodeRed.stopAndRemove();
-    }
-  });
+        const problem = await nodeRed.message('problems');
+        assert.equal(problem.topic, 'uncertain');
+        const { kind, reason, messageId: named } = problem.payload as Message;
+        assert.deepEqual([kind, reason, named], ['uncertain', 'restart', messageId]);
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    },
+  );
 });
 
 function withNewCredentials(flows: FlowNode[], before: FlowNode[]): FlowNode[] {

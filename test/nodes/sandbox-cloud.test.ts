@@ -6,6 +6,7 @@ import { webhookFlow } from '../support/node-red/flows';
 import { entrance, freePort, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
+import { slowIt } from '../support/suite/lanes';
 
 type Webhook = Record<string, unknown>;
 
@@ -216,7 +217,7 @@ describe('the sandbox and settings.js', () => {
     }
   });
 
-  it('reaches a Node-RED that serves https with a certificate of its own', async function () {
+  slowIt('reaches a Node-RED that serves https with a certificate of its own', async function () {
     needs(this, 'openssl');
     const encrypted = await NodeRed.start({
       settings: `https: ${JSON.stringify(selfSigned())},`,

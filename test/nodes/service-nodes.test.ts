@@ -266,7 +266,7 @@ for (const version of NODE_RED_VERSIONS) {
 
     it('says NETWORK and "offline since" while the service is down, and recovers by itself', async () => {
       const port = await freePort();
-      await deploy({ cloud: { url: `http://127.0.0.1:${port}` } }, listDevices());
+      await deploy({ cloud: { url: `http://127.0.0.1:${port}` } }, listDevices({ deadline: 1 }));
       assert.equal((await failure({})).code, 'NETWORK');
       await nodeRed.until(
         () => /^offline since \d/.test(nodeRed.statuses('list').at(-1) ?? ''),
@@ -301,7 +301,7 @@ for (const version of NODE_RED_VERSIONS) {
       try {
         await deploy(
           { cloud: { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` } },
-          listDevices(),
+          listDevices({ deadline: 1 }),
         );
         const error = await failure({});
         assert.equal(error.code, 'HTTP_ERROR');

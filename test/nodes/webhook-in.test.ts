@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { alarmMessage, answerTo, post, sendUntilAnswered, signature } from '../support/webhook/alarm-message';
 import { ChangingSetting } from '../support/node-red/changing-setting';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
-import { MOVABLE_CLOCK, NodeRed, ROOT, type FlowNode } from '../support/node-red/node-red';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
+import { MOVABLE_CLOCK, NodeRed, ROOT, type FlowNode, type StartOptions } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 type Webhook = Record<string, unknown>;
@@ -186,51 +187,45 @@ for (const version of NODE_RED_VERSIONS) {
 }
 
 describe('webhook in with other settings of Node-RED', () => {
-  const settings: [string, string, string][] = [
-    [
-      'httpNodeAuth',
-      `httpNodeAuth: { user: 'u', pass: '$2b$08$abcdefghijklmnopqrstuuJ4m4m4m4m4m4m4m4m4m4m4m4m4m4m4m' },`,
-      '',
-    ],
-    ['httpNodeRoot', `httpNodeRoot: '/api',`, '/api'],
-    ['httpAdminRoot', `httpAdminRoot: '/admin',`, ''],
-    ['disableEditor', `disableEditor: true,`, ''],
-  ];
-  for (const [name, text, root] of settings) {
-    it(`proves raw bytes with ${name} set`, async () => {
-      const nodeRed = await NodeRed.start({ settings: text });
-      try {
-        await nodeRed.deploy(webhookFlow(), 'full', name === 'httpAdminRoot' ? '/admin' : '');
-        const message = alarmMessage();
-        assert.equal((await post(nodeRed.url + root + PATH, message, PHRASE)).status, 200);
-        assert.equal((await post(nodeRed.url + root + PATH, alarmMessage())).status, 401);
-        await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
-    });
+  const AUTH = `httpNodeAuth: { user: 'u', pass: '$2b$08$abcdefghijklmnopqrstuuJ4m4m4m4m4m4m4m4m4m4m4m4m4m4m4m' },`;
+  const API = "httpNodeRoot: '/api',";
+  const ADMIN = "httpAdminRoot: '/admin',";
+  const BLIND = 'disableEditor: true,';
+
+  /** Proves an alarm, below the roots of its paths and of the admin API. */
+  async function proves(options: StartOptions, root: string, admin: string): Promise<void> {
+    const nodeRed = await NodeRed.start(options);
+    try {
+      await nodeRed.deploy(webhookFlow(), 'full', admin);
+      const url = nodeRed.url + root + PATH;
+      const message = alarmMessage();
+      assert.equal((await post(url, JSON.stringify(message, null, 1), PHRASE)).status, 200);
+      assert.equal((await post(url, alarmMessage())).status, 401);
+      await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
+      if (options.embedded === true)
+        assert.equal(await (await fetch(`${nodeRed.url}/host`)).text(), 'the host itself');
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
   }
 
-  for (const [admin, node] of [
-    ['/', '/'],
-    ['/red', '/api'],
-  ]) {
-    it(`proves raw bytes embedded in a host app that parses JSON first, with roots ${admin} and ${node}`, async () => {
-      const settings = `httpAdminRoot: '${admin}', httpNodeRoot: '${node}',`;
-      const nodeRed = await NodeRed.start({ embedded: true, settings });
-      try {
-        await nodeRed.deploy(webhookFlow(), 'full', admin === '/' ? '' : admin);
-        const url = nodeRed.url + `${node}${PATH}`.replace('//', '/');
-        const message = alarmMessage();
-        assert.equal((await post(url, JSON.stringify(message, null, 1), PHRASE)).status, 200);
-        assert.equal((await post(url, alarmMessage())).status, 401);
-        await nodeRed.message('alarms', (msg) => messageId(msg) === message.messageId);
-        assert.equal(await (await fetch(`${nodeRed.url}/host`)).text(), 'the host itself');
-      } finally {
-        await nodeRed.stopAndRemove();
-      }
-    });
-  }
+  it('proves raw bytes with a password, both roots and no editor', () =>
+    proves({ settings: AUTH + API + ADMIN + BLIND }, '/api', '/admin'));
+
+  for (const [settings, root, admin] of [
+    [AUTH, '', ''],
+    [API, '/api', ''],
+    [ADMIN, '', '/admin'],
+    [BLIND, '', ''],
+  ] as const)
+    slowIt(`proves raw bytes with ${settings.split(':', 1)[0]} set`, () => proves({ settings }, root, admin));
+
+  it('proves raw bytes embedded in a host app that parses JSON first, with roots', () =>
+    proves({ embedded: true, settings: "httpAdminRoot: '/red', httpNodeRoot: '/api'," }, '/api', '/red'));
+
+  slowIt('proves raw bytes embedded in a host app that parses JSON first, without roots', () =>
+    proves({ embedded: true, settings: "httpAdminRoot: '/', httpNodeRoot: '/'," }, '', ''),
+  );
 });
 
 describe('webhook in behind an httpNodeMiddleware', () => {
@@ -455,7 +450,7 @@ describe('webhook in over a restart of Node-RED', () => {
     const knocking = (async () => {
       for (let i = 0; i < 20_000 && !started.signal.aborted; i += 1) {
         answers.add(await answerTo(url, alarmMessage(), PHRASE));
-        await new Promise((resolve) => setImmediate(resolve));
+        await delay(2);
       }
     })();
     nodeRed = await NodeRed.start({ port, userDir });

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { NodeRed, MOVABLE_CLOCK } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
@@ -81,43 +81,43 @@ for (const version of NODE_RED_VERSIONS) {
 }
 
 describe('the path of webhook in beside an editor with a root of its own', () => {
+  let nodeRed: NodeRed;
+  before(async () => {
+    nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
+  });
+  after(() => nodeRed.stopAndRemove());
+
   it('may be what would be the editor’s elsewhere, but not the root of the editor or anything below it that it uses', async () => {
-    const nodeRed = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
-    try {
-      for (const own of ['/admin', '/admin/', '/admin/flows']) {
-        await nodeRed.deploy(webhookFlow({ webhook: { path: own } }), 'full', '/admin');
-        await nodeRed.until(
-          () => nodeRed.statuses('webhook').at(-1) === 'status.pathReserved',
-          `the status for ${own}`,
-        );
-        await nodeRed.deploy(webhookFlow({ webhook: { path: PATH } }), 'full', '/admin');
-        await nodeRed.until(
-          () => nodeRed.statuses('webhook').at(-1) !== 'status.pathReserved',
-          'another status',
-        );
-      }
-      await nodeRed.deploy(webhookFlow({ webhook: { path: '/flows' } }), 'full', '/admin');
-      assert.equal((await post(`${nodeRed.url}/flows`, alarmMessage(), PHRASE)).status, 200);
-    } finally {
-      await nodeRed.stopAndRemove();
+    for (const own of ['/admin', '/admin/', '/admin/flows']) {
+      await nodeRed.deploy(webhookFlow({ webhook: { path: own } }), 'full', '/admin');
+      await nodeRed.until(
+        () => nodeRed.statuses('webhook').at(-1) === 'status.pathReserved',
+        `the status for ${own}`,
+      );
+      await nodeRed.deploy(webhookFlow({ webhook: { path: PATH } }), 'full', '/admin');
+      await nodeRed.until(
+        () => nodeRed.statuses('webhook').at(-1) !== 'status.pathReserved',
+        'another status',
+      );
     }
+    await nodeRed.deploy(webhookFlow({ webhook: { path: '/flows' } }), 'full', '/admin');
+    assert.equal((await post(`${nodeRed.url}/flows`, alarmMessage(), PHRASE)).status, 200);
   });
 
-  it('is not held for the next start where the editor has moved there: it must be in reach when flows do not start', async () => {
-    const first = await NodeRed.start({ settings: `httpAdminRoot: '/admin',` });
-    await first.deploy(webhookFlow({ webhook: { path: '/flows' } }), 'full', '/admin');
-    assert.equal((await post(`${first.url}/flows`, alarmMessage(), PHRASE)).status, 200);
-    await first.stop();
-    const missing = { id: 'missing', type: 'type-that-nobody-has', z: 'tab', x: 0, y: 0, wires: [] };
-    fs.writeFileSync(
-      path.join(first.userDir, 'flows.json'),
-      JSON.stringify([...webhookFlow({ webhook: { path: '/flows' } }), missing]),
-    );
-    const second = await NodeRed.start({ userDir: first.userDir, port: first.port, waitsForTypes: true });
-    try {
-      assert.equal((await fetch(`${second.url}/flows`)).status, 200);
-    } finally {
-      await second.stopAndRemove();
-    }
-  });
+  slowIt(
+    'is not held for the next start where the editor has moved there: it must be in reach when flows do not start',
+    async () => {
+      const { port, userDir } = nodeRed;
+      await nodeRed.deploy(webhookFlow({ webhook: { path: '/flows' } }), 'full', '/admin');
+      assert.equal((await post(`${nodeRed.url}/flows`, alarmMessage(), PHRASE)).status, 200);
+      await nodeRed.stop();
+      const missing = { id: 'missing', type: 'type-that-nobody-has', z: 'tab', x: 0, y: 0, wires: [] };
+      fs.writeFileSync(
+        path.join(userDir, 'flows.json'),
+        JSON.stringify([...webhookFlow({ webhook: { path: '/flows' } }), missing]),
+      );
+      nodeRed = await NodeRed.start({ userDir, port, waitsForTypes: true });
+      assert.equal((await fetch(`${nodeRed.url}/flows`)).status, 200);
+    },
+  );
 });

@@ -8,6 +8,7 @@ import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
+import { slowIt } from '../support/suite/lanes';
 
 const UNWIRED = { wires: [['alarms'], ['health'], []] };
 
@@ -198,7 +199,7 @@ describe('a problem of webhook in, over a restart of Node-RED,', () => {
     assert.doesNotMatch(fs.readFileSync(kept(), 'utf8'), /phrase|battery/);
   });
 
-  it('stays red also where Node-RED was killed', async () => {
+  slowIt('stays red also where Node-RED was killed', async () => {
     await restart('SIGKILL');
     await nodeRed.until(() => shown() === 'not proven: check the phrase, 1 problem', 'both');
   });

@@ -36,6 +36,10 @@ export function runsOf(nightly: number): number {
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
 
+/** Those to look at each node on. */
+export const SMOKE_VERSIONS: readonly NodeRedVersion[] =
+  LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['4.1'];
+
 /** Files, or folders, that `npm test` leaves to `npm run test:all`. */
 const SLOW: readonly string[] = [
   // In Chromium.
@@ -51,6 +55,8 @@ const SLOW: readonly string[] = [
   // With system calls that strace lets fail, or records.
   'test/faults/crash-images.test.ts',
   'test/faults/disk.test.ts',
+  // Each node in the other version of Node-RED.
+  'test/nodes/smoke.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
   'test/scripts/start-palette.test.ts',

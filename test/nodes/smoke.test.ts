@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { eventMessage } from '../support/alarms/alarm-flow';
+import { PATH, webhookIn } from '../support/node-red/flows';
+import { bytesOf } from '../support/node-red/message-part';
+import {
+  entrance,
+  freePort,
+  inject,
+  probe,
+  typesOfPackage,
+  type FlowNode,
+} from '../support/node-red/node-red';
+import {
+  caller,
+  canMove,
+  enteredBy,
+  type Message,
+  type SandboxCamera,
+} from '../support/node-red/station-flow';
+import { VideoFlow } from '../support/node-red/video-flow';
+import { watch } from '../support/node-red/watch-run';
+import { SMOKE_VERSIONS } from '../support/suite/lanes';
+import { needs } from '../support/suite/programs';
+import { alarmMessage, post } from '../support/webhook/alarm-message';
+
+const PLUGINS = ['rvm-sidebar', 'rvm-metrics'];
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+const LISTENED = '/of-the-listener';
+
+/** A node that calls the service: how it is set up, and what it gives. */
+interface Caller {
+  properties?: Message;
+  gives: (msg: Message, camera: SandboxCamera) => unknown;
+  /** A message that it cannot use, with the code of that; else one of a camera that there is not. */
+  refuses?: [Message, string];
+}
+
+const CALLERS: Record<string, Caller> = {
+  'rvm-list-devices': {
+    properties: { search: 'search', searchType: 'msg' },
+    gives: ({ payload }) => (payload as unknown[]).length > 10,
+    refuses: [{ search: {} }, 'BAD_INPUT'],
+  },
+  'rvm-get-device': { gives: ({ payload }, { id }) => (payload as { id: string }).id === id },
+  'rvm-ptz': {
+    properties: { target: '0' },
+    gives: ({ ptz }) => (ptz as { accepted: boolean }).accepted,
+  },
+  'rvm-request': {
+    properties: { start: 'device', rels: 'rel/self' },
+    gives: ({ payload }, { id }) => (payload as { id: string }).id === id,
+  },
+  'rvm-get-picture': { gives: ({ payload }) => isJpeg(payload) },
+  'rvm-get-clip': {
+    properties: { mode: 'event', preRoll: 1, seconds: 1 },
+    gives: ({ payload }) => bytesOf(payload).toString('latin1', 4, 8) === 'ftyp',
+  },
+  'rvm-view': {
+    properties: { mode: 'event' },
+    gives: ({ payload }) => /\/view\/./.test(String(payload)),
+    refuses: [{ payload: 'no event' }, 'BAD_INPUT'],
+  },
+  'rvm-get-rtsp': {
+    properties: { mode: 'event' },
+    gives: ({ payload }) => String(payload).startsWith('rtsp://'),
+  },
+  'rvm-snapshot': { gives: ({ payload }) => isJpeg(payload) },
+};
+
+for (const version of SMOKE_VERSIONS) {
+  describe(`each node of the package in Node-RED ${version}`, () => {
+    let flow: VideoFlow;
+    let camera: SandboxCamera;
+    let port: number;
+    let sets: { types: string[]; enabled: boolean; err?: string }[];
+    let html: string;
+
+    before(async () => {
+      flow = await VideoFlow.start(version);
+      camera = await flow.station.camera(canMove);
+      port = await freePort();
+      await deploy();
+      sets = await ofNodeRed('/nodes');
+      html = await ofNodeRed('/nodes', 'text/html');
+    });
+    after(() => flow?.stop());
+
+    const place = { z: 'tab', name: '', x: 0, y: 0 };
+    const order = { action: 'order', actionType: 'msg', delivery: 'id', deliveryType: 'msg' };
+    /** All types but those that call the service. */
+    const others = (): FlowNode[] => [
+      { id: 'inbox', type: 'rvm-inbox', name: '', folder: 'an-inbox' },
+      { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', port, tls: '' },
+      webhookIn({ inbox: 'inbox', handledWhen: 'settled', redeliverAfter: 60 }),
+      webhookIn({ id: 'listening', path: LISTENED, listener: 'listener' }),
+      ...['alarms', 'health', 'problems'].map((id) => probe(id)),
+      { id: 'settle', type: 'rvm-settle', ...place, ...order, wires: [['settled'], ['unsettled']] },
+      ...entrance('order', 'settle'),
+      { id: 'list', type: 'rvm-list-events', ...place, state: 'all', wires: [['listed'], []] },
+      ...entrance('ask', 'list'),
+      { id: 'siren', type: 'rvm-alarm-state', ...place, repeat: 0, wires: [['raised'], [], ['held']] },
+      ...entrance('event', 'siren'),
+      { ...httpIn(), ...place },
+      {
+        id: 'verify',
+        type: 'rvm-verify',
+        ...place,
+        station: 'station',
+        wires: [
+          ['proven', 'answer'],
+          ['refused', 'answer'],
+        ],
+      },
+      { id: 'answer', type: 'http response', ...place, statusCode: '', headers: {}, wires: [] },
+      ...['settled', 'unsettled', 'listed', 'raised', 'held', 'proven', 'refused'].map((id) => probe(id)),
+      ...watch(),
+    ];
+
+    /** One node of each type, or two where it has an output for failures: a Catch node gets those of the second. */
+    async function deploy(): Promise<void> {
+      const callers = Object.entries(CALLERS).flatMap(([type, { properties }]) => [
+        caller(type, { ...properties, id: type }),
+        caller(type, { ...properties, id: `caught-${type}`, wires: [['result'], []] }),
+      ]);
+      const entrances = callers.flatMap(({ id }) => entrance(`to-${id}`, id));
+      await flow.station.deployFlows(enteredBy(flow.flows([...callers, ...entrances, ...others()])));
+    }
+
+    /** Sends a message to a node, and gives what comes out, and where. */
+    async function through(id: string, msg: Message): Promise<{ at: string; msg: Message }> {
+      const { nodeRed } = flow.station;
+      const from = nodeRed.seen.length;
+      await inject(nodeRed, `to-${id}`, msg);
+      const outcome = () =>
+        nodeRed.seen.slice(from).find((seen) => seen.probe !== 'status' && seen.msg.of === msg.of);
+      await nodeRed.until(() => outcome() !== undefined, 'an outcome');
+      return { at: outcome()?.probe ?? '', msg: outcome()?.msg ?? {} };
+    }
+
+    async function ofNodeRed<Answer>(path: string, accept = 'application/json'): Promise<Answer> {
+      const response = await fetch(flow.station.nodeRed.url + path, { headers: { Accept: accept } });
+      assert.equal(response.status, 200);
+      return (accept === 'text/html' ? response.text() : response.json()) as Answer;
+    }
+
+    async function raise(payload: Message = {}): Promise<Message> {
+      const { nodeRed, credentials } = flow.station;
+      const message = alarmMessage(payload);
+      assert.equal((await post(nodeRed.url + PATH, message, credentials.secret)).status, 200);
+      return nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
+    }
+
+    /** Settles one, and gives what leaves the node. */
+    async function settle(wish: string, id: unknown, output: 'settled' | 'unsettled'): Promise<Message> {
+      await inject(flow.station.nodeRed, 'order', { order: wish, id });
+      return flow.station.nodeRed.message(output, (msg) => msg.id === id);
+    }
+
+    for (const type of typesOfPackage()) {
+      it(`${type} is loaded and deployed, with its dialog and its help`, async () => {
+        const set = sets.find(({ types }) => types.includes(type));
+        assert.deepEqual([set?.enabled, set?.err], [true, undefined]);
+        assert.ok((await ofNodeRed<FlowNode[]>('/flows')).some((node) => node.type === type));
+        for (const name of ['data-template-name', 'data-help-name'])
+          assert.ok(html.includes(`${name}="${type}"`), name);
+      });
+    }
+
+    it('its plugins are loaded', async () => {
+      const plugins = await ofNodeRed<{ id: string; err?: string }[]>('/plugins');
+      for (const name of PLUGINS)
+        assert.ok(
+          plugins.some(({ id, err }) => id.endsWith(`/${name}`) && err === undefined),
+          name,
+        );
+    });
+
+    for (const [type, { gives, refuses }] of Object.entries(CALLERS)) {
+      const [bad, code] = refuses ?? [{ event: nobodysEvent() }, 'DEVICE_NOT_FOUND'];
+
+      it(`${type} shows the session, without a message`, () => flow.station.shows('connected v3', type));
+
+      it(`${type} answers a message at output 1`, async function () {
+        if (type === 'rvm-get-picture') needs(this, 'ffmpeg');
+        const { at, msg } = await through(type, { event: flow.event(undefined, camera), of: type });
+        assert.equal(at, 'result', JSON.stringify(msg.error));
+        assert.ok(gives(msg, camera));
+      });
+
+      it(`${type} gives what it cannot do to output 2, and to Catch nodes where that is not wired`, async () => {
+        for (const [id, output] of [
+          [type, 'failed'],
+          [`caught-${type}`, 'caught'],
+        ] as const) {
+          const { at, msg } = await through(id, { ...bad, of: id });
+          assert.deepEqual([at, (msg.error as { code: string }).code], [output, code]);
+        }
+      });
+    }
+
+    it('rvm-webhook-in receives an alarm, and shows when', async () => {
+      const { event, webhook } = await raise({ eventName: 'Fence climbed' });
+      assert.equal((event as Message).eventName, 'Fence climbed');
+      assert.equal((webhook as Message).proof, 'hmac');
+      await flow.station.shows(/^last \d/, 'webhook');
+    });
+
+    it('rvm-webhook-in sends health events to output 2, and what nothing proves to output 3', async () => {
+      const { nodeRed, credentials } = flow.station;
+      const health = alarmMessage({ eventClass: 'health' });
+      assert.equal((await post(nodeRed.url + PATH, health, credentials.secret)).status, 200);
+      await nodeRed.message('health', (msg) => facts(msg).messageId === health.messageId);
+      const from = nodeRed.seen.length;
+      assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
+      await nodeRed.until(() => nodeRed.at('problems', from).length > 0, 'the problem');
+      assert.equal((nodeRed.at('problems', from)[0]?.payload as Message).reason, 'bad-signature');
+    });
+
+    it('rvm-listener receives at a port of its own', async () => {
+      const { nodeRed, credentials } = flow.station;
+      const message = alarmMessage();
+      const answer = await post(`http://127.0.0.1:${port}${LISTENED}`, message, credentials.secret);
+      assert.equal(answer.status, 200);
+      await nodeRed.message('alarms', (msg) => facts(msg).messageId === message.messageId);
+    });
+
+    it('rvm-inbox keeps what came over a deploy, and knows what comes again', async () => {
+      const { nodeRed, credentials } = flow.station;
+      const { webhook } = await raise();
+      const message = alarmMessage();
+      for (const _turn of [1, 2]) {
+        assert.equal((await post(nodeRed.url + PATH, message, credentials.secret)).status, 200);
+        await deploy();
+      }
+      const isIt = (msg: Message): boolean => facts(msg).messageId === message.messageId;
+      await nodeRed.message('alarms', isIt);
+      await settle('done', (webhook as Message).deliveryId, 'settled');
+      assert.equal(
+        new Set(
+          nodeRed
+            .at('alarms')
+            .filter(isIt)
+            .map((msg) => facts(msg).deliveryId),
+        ).size,
+        1,
+      );
+    });
+
+    const settlements = [
+      ['done', 'delivered'],
+      ['reject', 'dead'],
+      ['retry', 'leased'],
+      ['extend', 'leased'],
+    ] as const;
+    for (const [wish, state] of settlements)
+      it(`rvm-settle settles an event as ${wish}, and rvm-list-events lists it`, async () => {
+        const { nodeRed } = flow.station;
+        const { deliveryId } = facts(await raise());
+        await settle(wish, deliveryId, 'settled');
+        if (wish === 'retry')
+          await nodeRed.message(
+            'alarms',
+            (msg) => facts(msg).deliveryId === deliveryId && facts(msg).attempt === 2,
+          );
+        const before = nodeRed.at('listed').length;
+        await inject(nodeRed, 'ask', {});
+        await nodeRed.until(() => nodeRed.at('listed').length > before, 'the list');
+        const rows = nodeRed.at('listed').at(-1)?.payload as Message[];
+        assert.equal(rows.find((row) => row.deliveryId === deliveryId)?.state, state);
+      });
+
+    it('rvm-settle refuses an id that no inbox knows', async () => {
+      const { error } = await settle('done', NOBODY, 'unsettled');
+      assert.equal((error as { code: string }).code, 'UNKNOWN_DELIVERY');
+    });
+
+    it('rvm-alarm-state raises a group, and gives what is no event to Catch nodes', async () => {
+      const { nodeRed } = flow.station;
+      await inject(nodeRed, 'event', eventMessage());
+      assert.equal((await nodeRed.message('raised')).payload, true);
+      await inject(nodeRed, 'event', { topic: 'neither event nor control' });
+      const { error } = await nodeRed.message('caught', (msg) => String(msg.topic).startsWith('neither'));
+      assert.equal((error as { code: string }).code, 'BAD_INPUT');
+    });
+
+    it('rvm-verify proves what an http in node brings, and refuses the rest', async () => {
+      const { nodeRed, credentials } = flow.station;
+      for (const [phrase, output] of [
+        [credentials.secret, 'proven'],
+        ['another phrase', 'refused'],
+      ] as const) {
+        const answer = await post(`${nodeRed.url}/verified`, alarmMessage(), phrase);
+        assert.equal(answer.status, output === 'proven' ? 200 : 401);
+        await nodeRed.message(output);
+      }
+    });
+
+    it('rvm-watch pulses, and says what is wrong', async () => {
+      const { nodeRed } = flow.station;
+      const from = nodeRed.seen.length;
+      await nodeRed.until(
+        () => nodeRed.at('pulses', from).length + nodeRed.at('changes', from).length > 0,
+        'a word',
+      );
+    });
+
+    it('rvm-central-station: a wrong password is shown by what calls the service', async () => {
+      const { station } = flow;
+      const credentials = { ...station.credentials, password: 'wrong' };
+      await station.deployFlows(station.flows({ station: { credentials } }, caller('rvm-list-devices')));
+      await station.shows('status.wrongPassword');
+      assert.equal(await station.code({}), 'LOGIN_FAILED');
+    });
+
+    it('rvm-cloud: so is a wrong API key', async () => {
+      const { station } = flow;
+      const cloud = { credentials: { apiKey: 'wrong' } };
+      await station.deployFlows(station.flows({ cloud }, caller('rvm-list-devices')));
+      await station.shows('status.wrongApiKey');
+      assert.equal(await station.code({}), 'API_KEY_REJECTED');
+    });
+  });
+}
+
+function httpIn(): Omit<FlowNode, 'z'> {
+  return {
+    id: 'raw',
+    type: 'http in',
+    url: '/verified',
+    method: 'post',
+    skipBodyParsing: true,
+    wires: [['verify']],
+  };
+}
+
+/** An event of a camera that there is not. */
+function nobodysEvent(): Message {
+  return { cameraId: NOBODY, cameraName: 'none', eventStartTime: '2026-03-04T05:06:07.0000000' };
+}
+
+function facts(msg: Message): Message {
+  return (msg.webhook ?? {}) as Message;
+}
+
+function isJpeg(payload: unknown): boolean {
+  return bytesOf(payload).toString('hex', 0, 2) === 'ffd8';
+}
