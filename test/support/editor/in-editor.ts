@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
-import { closeDialog, openBrowser, openEditor } from './browser';
+import type { Page } from 'playwright-core';
+import { closeDialog, testBrowser, type TestBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from './editor-questions';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
@@ -10,7 +10,7 @@ import { needs, type Program } from '../suite/programs';
 export interface EditorOfTests {
   version: NodeRedVersion;
   nodeRed: NodeRed;
-  browser: Browser;
+  browser: TestBrowser;
   page: Page;
   /** What the console has told since the last test. */
   errors: string[];
@@ -54,7 +54,7 @@ export function describeInEditor(
         const tokenFor = async (who: User): Promise<string> =>
           secured ? await tokenOf(editor.nodeRed, who, root) : '';
         await editor.nodeRed.deploy(await flow(), 'full', root, await tokenFor('admin'));
-        editor.browser = await openBrowser();
+        editor.browser = await testBrowser();
         Object.assign(
           editor,
           await openEditor(editor.browser, editor.nodeRed, { root, token: await tokenFor(user) }),

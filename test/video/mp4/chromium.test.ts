@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Browser } from 'playwright-core';
 import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { FragmentWriter } from '../../../lib/video/mp4/fragments';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { needs } from '../../support/suite/programs';
 import {
   AAC,
@@ -17,7 +16,7 @@ import {
 import { playFile, playPieces, type Played } from '../../support/video/played-in-chromium';
 
 describe('Chromium plays', () => {
-  let browser: Browser;
+  let browser: TestBrowser;
   const kinds: Record<string, EncodedVideo> = {};
 
   before(async function () {
@@ -25,7 +24,7 @@ describe('Chromium plays', () => {
     kinds['H.264 without B-frames'] = encodedVideo({ encoder: BASELINE });
     kinds['H.264 with B-frames'] = encodedVideo({ encoder: B_FRAMES });
     kinds['H.264 with B-frames and AAC'] = encodedVideo({ encoder: B_FRAMES, sound: AAC });
-    browser = await openBrowser();
+    browser = await testBrowser();
   });
 
   after(() => browser?.close());

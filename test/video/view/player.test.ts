@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { openBrowser } from '../../support/editor/browser';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { Gate } from '../../support/suite/gate';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
@@ -21,7 +21,7 @@ function made(...output: string[]): Buffer {
 }
 
 describe('the player of a view', function () {
-  let browser: Browser;
+  let browser: TestBrowser;
   let short: EncodedVideo;
   let long: EncodedVideo;
   let h265: EncodedVideo;
@@ -37,7 +37,7 @@ describe('the player of a view', function () {
     short = encodedVideo({ encoder: BASELINE, seconds: 2 });
     long = encodedVideo({ encoder: BASELINE, sound: AAC, seconds: 60, rate: 15 });
     h265 = encodedVideo({ encoder: H265, seconds: 1 });
-    browser = await openBrowser();
+    browser = await testBrowser();
   });
 
   after(() => browser?.close());
