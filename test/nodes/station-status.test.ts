@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Sandbox } from '../../sandbox';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { programPath } from '../support/suite/programs';
 import type { FlowNode } from '../support/node-red/node-red';
 import { RecordingForwarder } from '../support/rtsp/recording-forwarder';
 import { ScriptedService } from '../support/service/scripted-service';
@@ -18,6 +19,9 @@ const TYPES = [
   'rvm-request',
 ];
 
+/** Without ffmpeg *get picture* says so, whatever the session. */
+const LACKS_FFMPEG = programPath('ffmpeg') === undefined;
+
 for (const version of NODE_RED_VERSIONS) {
   describe(`what nodes show of their Central Station in Node-RED ${version}`, () => {
     let flow: StationFlow;
@@ -30,9 +34,16 @@ for (const version of NODE_RED_VERSIONS) {
 
     const nodes = (): FlowNode[] => TYPES.map((type) => caller(type, { id: type, wires: [[], []] }));
 
+    async function allShow(text: string | RegExp, ...ids: string[]): Promise<void> {
+      for (const id of [...TYPES, ...ids]) {
+        const lacks = id === 'rvm-get-picture' && LACKS_FFMPEG;
+        await flow.shows(lacks ? 'status.decoderMissing' : text, id);
+      }
+    }
+
     it('is the session, on every node that calls the service, before any message', async () => {
       await flow.deploy(...nodes());
-      for (const type of TYPES) await flow.shows('connected v3', type);
+      await allShow('connected v3');
     });
 
     it('is there at once on a node that is deployed alone, which logs in no second time', async () => {
@@ -67,17 +78,17 @@ for (const version of NODE_RED_VERSIONS) {
         const cloud = { url: service.url, timeout: 2 };
         const flows = flow.flows({ cloud }, ...nodes(), asker, wanderer);
         await flow.deployFlows(enteredBy(flows, 'asker', 'wanderer'));
-        for (const type of TYPES) await flow.shows('connected v3', type);
+        await allShow('connected v3');
         await flow.through({ station: 'north' });
         await flow.shows('connected v3', 'wanderer');
 
         await service.close();
         await flow.failure({ station: 'north' });
-        for (const id of [...TYPES, 'wanderer']) await flow.shows(/^offline since \d/, id);
+        await allShow(/^offline since \d/, 'wanderer');
 
         service = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0, port, apiKey: flow.sandbox.apiKey });
         service.setStation('north', { scheme: 'http', ...flow.credentials });
-        for (const id of [...TYPES, 'wanderer']) await flow.shows('connected v3', id);
+        await allShow('connected v3', 'wanderer');
       } finally {
         await service.close();
       }

@@ -36,6 +36,8 @@ export interface Seen {
 
 export interface StartOptions {
   version?: NodeRedVersion;
+  /** Not the kept one, of which modules know what was before: for tests of what is told once, or of the process itself. */
+  fresh?: boolean;
   /** JavaScript of further settings, such as `httpNodeRoot: '/api',`. */
   settings?: string;
   env?: Record<string, string>;
@@ -58,8 +60,12 @@ export interface StartOptions {
   palette?: readonly string[];
 }
 
-/** The real red.js in a process of its own, with this package in its user directory. */
+/**
+ * The real red.js in a process of its own, with this package in its user directory. A start costs seconds of CPU time: one of
+ * each version that nothing makes special is kept, once it is given back, for the next test of this process.
+ */
 export class NodeRed {
+  static readonly #kept = new Map<NodeRedVersion, NodeRed>();
   readonly seen: Seen[] = [];
   log = '';
   readonly #changes = new EventEmitter();
@@ -68,6 +74,8 @@ export class NodeRed {
     readonly userDir: string,
     readonly port: number,
     private readonly child: ChildProcess,
+    /** Where it may be kept. */
+    private readonly keptAs: NodeRedVersion | undefined,
   ) {
     this.#changes.setMaxListeners(100);
     child.stdout?.on('data', (piece: Buffer) => this.#addLog(piece));
@@ -77,6 +85,36 @@ export class NodeRed {
   }
 
   static async start(options: StartOptions = {}): Promise<NodeRed> {
+    const keptAs = isPlain(options) ? (options.version ?? '5') : undefined;
+    return (keptAs !== undefined && this.#takeKept(keptAs)) || this.#startFresh(options, keptAs);
+  }
+
+  static #takeKept(version: NodeRedVersion): NodeRed | undefined {
+    const kept = this.#kept.get(version);
+    this.#kept.delete(version);
+    if (kept?.isRunning !== true) return undefined;
+    kept.#holdsProcess(true);
+    kept.#forget();
+    return kept;
+  }
+
+  /** Nothing else keeps this process alive: it ends, and they with it. */
+  static async stopKept(): Promise<void> {
+    const all = [...this.#kept.values()];
+    this.#kept.clear();
+    for (const kept of all) kept.#holdsProcess(true);
+    await Promise.all(all.map((kept) => kept.#stopAndRemove()));
+  }
+
+  /** This process ends in this very moment. */
+  static killKept(): void {
+    for (const { child, userDir } of this.#kept.values()) {
+      child.kill('SIGKILL');
+      fs.rmSync(userDir, { recursive: true, force: true });
+    }
+  }
+
+  static async #startFresh(options: StartOptions, keptAs: NodeRedVersion | undefined): Promise<NodeRed> {
     const userDir = options.userDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-node-red-'));
     const port = options.port ?? (await freePort());
     const modules = path.join(userDir, 'node_modules');
@@ -86,7 +124,10 @@ export class NodeRed {
       fs.writeFileSync(path.join(userDir, 'package.json'), '{"name":"test","private":true}');
     }
     for (const name of options.palette ?? []) linkPackage(path.join(PALETTE, name), path.join(modules, name));
-    fs.writeFileSync(path.join(userDir, 'settings.js'), settingsFile(port, options.settings ?? ''));
+    fs.writeFileSync(
+      path.join(userDir, 'settings.js'),
+      settingsFile(port, keptAs === undefined ? (options.settings ?? '') : MOVABLE_CLOCK),
+    );
 
     if (options.flows !== undefined) {
       fs.writeFileSync(path.join(userDir, 'flows.json'), JSON.stringify(options.flows));
@@ -104,7 +145,7 @@ export class NodeRed {
       serialization: 'advanced',
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    const nodeRed = new NodeRed(userDir, port, child);
+    const nodeRed = new NodeRed(userDir, port, child, keptAs);
     const started = options.waitsForTypes ? /Waiting for missing types/ : /Started flows/;
     try {
       await nodeRed.until(
@@ -191,10 +232,20 @@ export class NodeRed {
     await this.until(() => line.test(this.log.slice(from)), `${line} in the log`);
   }
 
-  /** Waits for a condition over log and messages; looked at again after each change. */
-  async until(condition: () => boolean, what: string, seconds = PATIENCE / 1000): Promise<void> {
+  /**
+   * Waits for a condition over log and messages; looked at again after each change.
+   * @param instead tells of what has come for good in the place of it, so that nobody waits in vain
+   */
+  async until(
+    condition: () => boolean,
+    what: string,
+    seconds = PATIENCE / 1000,
+    instead: () => string | undefined = () => undefined,
+  ): Promise<void> {
     const deadline = AbortSignal.timeout(seconds * 1000);
     while (!condition()) {
+      const other = instead();
+      if (other !== undefined) assert.fail(`${what} can come no more, but ${other} did`);
       if (!this.isRunning)
         assert.fail(`Node-RED has ended while waiting for ${what}:\n${this.log.slice(-3000)}`);
       try {
@@ -222,9 +273,50 @@ export class NodeRed {
     await once(this.child, 'exit');
   }
 
+  /** Gives it back: it is kept for the next test, or stopped where it cannot be. */
   async stopAndRemove(): Promise<void> {
+    if (!(await this.#isKept())) await this.#stopAndRemove();
+  }
+
+  async #stopAndRemove(): Promise<void> {
     await this.stop();
     fs.rmSync(this.userDir, { recursive: true, force: true });
+  }
+
+  async #isKept(): Promise<boolean> {
+    if (this.keptAs === undefined || !this.isRunning || NodeRed.#kept.has(this.keptAs)) return false;
+    try {
+      await this.#empty();
+    } catch {
+      return false;
+    }
+    if (NodeRed.#kept.has(this.keptAs)) return false;
+    NodeRed.#kept.set(this.keptAs, this);
+    this.#holdsProcess(false);
+    return true;
+  }
+
+  async #empty(): Promise<void> {
+    await this.deploy([]);
+    const { memory } = (await (await fetch(`${this.url}/context/global`)).json()) as { memory: object };
+    for (const name of Object.keys(memory).filter((each) => each !== 'probe'))
+      await fetch(`${this.url}/context/global/${name}`, { method: 'DELETE' });
+  }
+
+  /** What came, or was written, since the last test, too. */
+  #forget(): void {
+    this.seen.length = 0;
+    this.log = '';
+    const stays = /^(\.config\..*|lib|node_modules|package\.json|settings\.js)$/;
+    for (const name of fs.readdirSync(this.userDir).filter((each) => !stays.test(each)))
+      fs.rmSync(path.join(this.userDir, name), { recursive: true, force: true });
+  }
+
+  #holdsProcess(holds: boolean): void {
+    const { channel, stdout, stderr } = this.child;
+    for (const each of [this.child, channel, stdout, stderr] as (net.Socket | null | undefined)[])
+      if (holds) each?.ref();
+      else each?.unref();
   }
 
   #addLog(piece: Buffer): void {
@@ -237,6 +329,13 @@ export class NodeRed {
     this.seen.push(message as Seen);
     this.#changes.emit('change');
   }
+}
+
+process.on('beforeExit', () => void NodeRed.stopKept()).on('exit', () => NodeRed.killKept());
+
+/** Nothing but its version sets it apart; a clock that a test can move is in each that is kept. */
+function isPlain({ version: _version, settings = MOVABLE_CLOCK, ...special }: StartOptions): boolean {
+  return settings === MOVABLE_CLOCK && Object.keys(special).length === 0;
 }
 
 /** Counting what runs costs time, and shows the same in each version. */

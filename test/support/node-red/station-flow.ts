@@ -43,6 +43,9 @@ for (const [name, value] of Object.entries(ofFlow)) flow.set(name, value);
 for (const [name, value] of Object.entries(ofGlobal)) global.set(name, value);
 return rest;`;
 
+/** Statuses that nothing but a deploy, or a restart, changes. */
+const FINAL = /^status\.(decoderMissing|needsNode|wrongSetting)$| (is|are) not set$/;
+
 /** A node of the package that calls the service, with both outputs at probes. */
 export function caller(type: string, properties: Message = {}): FlowNode {
   return {
@@ -167,9 +170,11 @@ export class StationFlow {
 
   /** Waits until a node shows a status. */
   async shows(text: string | RegExp, node = 'node'): Promise<void> {
-    const matches = (shown?: string): boolean =>
-      shown !== undefined && (typeof text === 'string' ? shown === text : text.test(shown));
-    await this.nodeRed.until(() => matches(this.statuses(node).at(-1)), `the status ${text}`);
+    const matches = (status?: string): boolean =>
+      status !== undefined && (typeof text === 'string' ? status === text : text.test(status));
+    const shown = (): string | undefined => this.statuses(node).at(-1);
+    const final = (): string | undefined => (FINAL.test(shown() ?? '') ? `"${shown()}"` : undefined);
+    await this.nodeRed.until(() => matches(shown()), `the status ${text}`, undefined, final);
   }
 
   /** The cameras of the sites that the Agent User may see. */
