@@ -18,7 +18,7 @@ for (const version of NODE_RED_VERSIONS) {
     before(async function () {
       needs(this, 'chromium');
       const palette = [...new Set(EXAMPLES.flatMap(packagesFor))];
-      nodeRed = await NodeRed.start({ version, palette, settings: 'editorTheme: { tours: false },' });
+      nodeRed = await NodeRed.start({ version, palette });
       browser = await testBrowser();
       ({ page, errors } = await openEditor(browser, nodeRed, SCREEN));
     });

@@ -30,8 +30,6 @@ export interface InEditor {
 }
 
 const ROOT = '/admin';
-/** Loads without the editor of code that no dialog of the package has. */
-const LIGHT = `editorTheme: { tours: false, codeEditor: { lib: 'ace' } },`;
 
 /**
  * A group of tests for the editor of each version of Node-RED; skipped where there is no Chromium. After each test no dialog is
@@ -48,7 +46,7 @@ export function describeInEditor(
 
       before(async function () {
         needs(this, 'chromium', ...programs);
-        const settings = secured ? `${LIGHT} ${USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
+        const settings = secured ? `${USERS} httpAdminRoot: '${ROOT}',` : undefined;
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });
         const tokenFor = async (who: User): Promise<string> =>

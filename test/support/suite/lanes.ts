@@ -22,6 +22,15 @@ export function nightlyIt(title: string, test: (this: Mocha.Context) => unknown)
   if (LANE === 'nightly') it(title, test);
 }
 
+/** Of the values that a test is repeated for, those of this lane: `quick` are what tells most. */
+export function byLane<Value>(
+  quick: readonly Value[],
+  slow: readonly Value[],
+  rare: readonly Value[] = [],
+): readonly Value[] {
+  return [...quick, ...(LANE === 'quick' ? [] : slow), ...(LANE === 'nightly' ? rare : [])];
+}
+
 /** The versions of Node-RED to repeat a test on; what a version does with each node is looked at in test/nodes/smoke.test.ts. */
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
