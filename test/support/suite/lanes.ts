@@ -40,6 +40,17 @@ const SLOW: readonly string[] = [
   // In Chromium.
   'test/editor/',
   'test/examples/10-board/',
+  // Each in a Node-RED of its own, with brokers, mail servers and receivers that stumble; test/nodes/examples.test.ts runs the first.
+  'test/examples/05-dc09-line.test.ts',
+  'test/examples/05-dc09.test.ts',
+  'test/examples/06-mqtt.test.ts',
+  'test/examples/07-mail.test.ts',
+  'test/examples/11-health.test.ts',
+  'test/examples/12-site-on-test.test.ts',
+  'test/examples/13-nginx.test.ts',
+  'test/examples/16-video-link.test.ts',
+  'test/examples/17-evidence.test.ts',
+  'test/examples/18-statistics.test.ts',
   'test/video/view/player.test.ts',
   'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
@@ -69,6 +80,13 @@ const SLOW: readonly string[] = [
 const RARE: readonly string[] = [
   // Against GStreamer's RTSP server, whose recordings play in real time.
   'test/video/rtsp/gstreamer.test.ts',
+  // How the board looks, and what it says where Node-RED or its inbox fails.
+  'test/examples/10-board/connection.test.ts',
+  'test/examples/10-board/looks.test.ts',
+  'test/examples/10-board/many.test.ts',
+  'test/examples/10-board/not-stored.test.ts',
+  'test/examples/10-board/plan-looks.test.ts',
+  'test/examples/10-board/unread.test.ts',
   // With a million inputs in all.
   'test/fuzz/million/',
   // On Node.js of other versions, which are fetched.
