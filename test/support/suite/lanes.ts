@@ -41,7 +41,6 @@ const SLOW: readonly string[] = [
   'test/editor/',
   'test/examples/10-board/',
   // Each in a Node-RED of its own, with brokers, mail servers and receivers that stumble; test/nodes/examples.test.ts runs the first.
-  'test/examples/05-dc09-line.test.ts',
   'test/examples/05-dc09.test.ts',
   'test/examples/06-mqtt.test.ts',
   'test/examples/07-mail.test.ts',
@@ -72,6 +71,12 @@ const SLOW: readonly string[] = [
   'test/nodes/late-recording.test.ts',
   'test/nodes/watch-instances.test.ts',
   'test/nodes/shared-alarm-state.test.ts',
+  // Of every kind of camera, of alarms that go on, beside other settings of the server, under a watch; with modules counted.
+  'test/nodes/kinds-of-video.test.ts',
+  'test/nodes/video-loading.test.ts',
+  'test/nodes/video-of-alarms.test.ts',
+  'test/nodes/view-place.test.ts',
+  'test/nodes/watch-video.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
 ];
@@ -80,6 +85,20 @@ const SLOW: readonly string[] = [
 const RARE: readonly string[] = [
   // Against GStreamer's RTSP server, whose recordings play in real time.
   'test/video/rtsp/gstreamer.test.ts',
+  // Of the editor: single rows and buttons, small screens, and an inbox that is broken or busy.
+  'test/editor/abandoned-events.test.ts',
+  'test/editor/broken-inbox.test.ts',
+  'test/editor/busy-sidebar.test.ts',
+  'test/editor/opened-event-video.test.ts',
+  'test/editor/problem-rows.test.ts',
+  'test/editor/sidebar-buttons.test.ts',
+  'test/editor/dialogs/alarm-classes.test.ts',
+  'test/editor/dialogs/chosen-camera.test.ts',
+  'test/editor/dialogs/folded-sections.test.ts',
+  'test/editor/dialogs/self-test-elsewhere.test.ts',
+  'test/editor/dialogs/watch-dialog.test.ts',
+  // Restores of a receiver that is away, refuses or loses them.
+  'test/examples/05-dc09-line.test.ts',
   // How the board looks, and what it says where Node-RED or its inbox fails.
   'test/examples/10-board/connection.test.ts',
   'test/examples/10-board/looks.test.ts',

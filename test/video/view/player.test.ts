@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { Gate } from '../../support/suite/gate';
+import { nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 import { CountingSource, type SourceScript } from '../../support/video/counting-source';
@@ -35,7 +36,8 @@ describe('the player of a view', function () {
   before(async function () {
     needs(this, 'chromium', 'ffmpeg');
     short = encodedVideo({ encoder: BASELINE, seconds: 2 });
-    long = encodedVideo({ encoder: BASELINE, sound: AAC, seconds: 60, rate: 15 });
+    const quickly = [...BASELINE, '-preset', 'ultrafast'];
+    long = encodedVideo({ encoder: quickly, sound: AAC, seconds: 60, rate: 15 });
     h265 = encodedVideo({ encoder: H265, seconds: 1 });
     browser = await testBrowser();
   });
@@ -372,7 +374,8 @@ describe('the player of a view', function () {
     { width: 390, height: 844 },
   ]) {
     for (const colorScheme of ['light', 'dark'] as const) {
-      it(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
+      const test = (width === 390) === (colorScheme === 'dark') ? it : nightlyIt;
+      test(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
         const { facts } = rightFor();
         const right = rightFor({
           facts: { ...facts, sandbox: true, site: 'A very long name of a harbour depot' },
