@@ -201,7 +201,7 @@ describe('A clip', () => {
   });
 
   describe('and its end', () => {
-    it('comes where other parameter sets do', async () => {
+    slowIt('comes where other parameter sets do', async () => {
       const larger = encodedKind('H.264 without B-frames, larger');
       const { facts, clip, ended } = await written([...baseline.frames, ...larger.frames]);
       assert.equal(ended, 'format changed');

@@ -128,7 +128,7 @@ describe('A fragmented MP4', () => {
     assert.equal(probed(mp4).streams.length, 1);
   });
 
-  it('has another initialisation where the format changes', () => {
+  slowIt('has another initialisation where the format changes', () => {
     const larger = encodedKind('H.264 without B-frames, larger');
     const pieces = fragmentsOf([...baseline.frames, ...retimed(larger.frames, (time) => time + 4)]);
     const starts = pieces.flatMap((piece, index) => (topBoxes(piece)[1] === 'moov' ? [index] : []));

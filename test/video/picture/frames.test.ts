@@ -85,7 +85,7 @@ describe('the picture of a time', () => {
     assert.equal(await shown(frames, 99), 4);
   });
 
-  it('is none of what cannot be decoded', async () => {
+  slowIt('is none of what cannot be decoded', async () => {
     const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: `${X264} -bf 0` });
     const garbage = frames.map((frame) => ({
       ...frame,

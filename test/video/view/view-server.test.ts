@@ -200,7 +200,7 @@ describe('the server of views', () => {
       assert.deepEqual(source.opened, []);
     });
 
-    for (const guesses of byLane([500], [], [10_000]))
+    for (const guesses of byLane([100], [], [10_000]))
       it(`goes on after ${guesses} guesses as before`, async () => {
         const agent = new http.Agent({ keepAlive: true, maxSockets: 8 });
         const statuses = new Map<number, number>();
