@@ -36,7 +36,10 @@ export function registerNode<N extends Node, D extends NodeDef>(
       onOldNode?.(this, config);
     }
   }
-  RED.nodes.registerType(type, RvmNode, { ...(credentials && { credentials }), ...(settings && { settings }) });
+  RED.nodes.registerType(type, RvmNode, {
+    ...(credentials && { credentials }),
+    ...(settings && { settings }),
+  });
 }
 
 /** In the log too, for a status says what lacks and no more. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
-import { openBrowser, openEditor } from '../support/editor/browser';
+import type { Page } from 'playwright-core';
+import { testBrowser, type TestBrowser, openEditor } from '../support/editor/browser';
 import { canvasOf, putFlow, SCREEN, type Canvas, type Drawn } from '../support/editor/example-canvas';
 import { example, EXAMPLES, packagesFor } from '../support/examples/examples';
 import { statusesOf } from '../support/examples/example-statuses';
@@ -11,15 +11,15 @@ import { needs } from '../support/suite/programs';
 for (const version of NODE_RED_VERSIONS) {
   describe(`the examples on a screen of 1366x768 with both sidebars open, in the editor of Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
-    let browser: Browser;
+    let browser: TestBrowser;
     let page: Page;
     let errors: string[];
 
     before(async function () {
       needs(this, 'chromium');
       const palette = [...new Set(EXAMPLES.flatMap(packagesFor))];
-      nodeRed = await NodeRed.start({ version, palette, settings: 'editorTheme: { tours: false },' });
-      browser = await openBrowser();
+      nodeRed = await NodeRed.start({ version, palette });
+      browser = await testBrowser();
       ({ page, errors } = await openEditor(browser, nodeRed, SCREEN));
     });
 

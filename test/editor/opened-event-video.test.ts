@@ -4,7 +4,6 @@ import { alarm, opened, send } from '../support/editor/opened-event';
 import { VideoService } from '../support/editor/sidebar-video';
 import { PATH } from '../support/node-red/flows';
 import type { FlowNode } from '../support/node-red/node-red';
-import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 
 /** Milliseconds: all of the recording of such an event is there. */
@@ -19,10 +18,9 @@ async function videoFlow(): Promise<FlowNode[]> {
 
 describeInEditor(
   'the picture and the clip of an event that is opened in the sidebar',
-  { flow: videoFlow, end: () => service.sandbox.close() },
+  { flow: videoFlow, programs: ['ffmpeg'], end: () => service.sandbox.close() },
   (editor) => {
-    before(async function () {
-      needs(this, 'ffmpeg');
+    before(async () => {
       await editor.page.evaluate(`RED.sidebar.show('rvm-sidebar')`);
       for (const { id, remoteId, name } of service.online)
         await alarm(editor, PATH, {

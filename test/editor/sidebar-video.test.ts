@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Page, Request } from 'playwright-core';
 import { loadEditor, speak } from '../support/editor/browser';
-import { describeInEditor } from '../support/editor/in-editor';
+import { describeInEditor, type InEditor } from '../support/editor/in-editor';
 import { VideoService } from '../support/editor/sidebar-video';
 import { PATH, PHRASE } from '../support/node-red/flows';
-import { needs } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, post } from '../support/webhook/alarm-message';
 
@@ -21,9 +20,10 @@ async function flow() {
   return service.flow;
 }
 
-describeInEditor('the video of the sidebar', { flow, end: () => service.sandbox.close() }, (editor) => {
-  before(async function () {
-    needs(this, 'ffmpeg');
+const withVideo: InEditor = { flow, programs: ['ffmpeg'], end: () => service.sandbox.close() };
+
+describeInEditor('the video of the sidebar', withVideo, (editor) => {
+  before(async () => {
     for (const camera of [...service.online].reverse()) await alarm(camera);
     await editor.page.setViewportSize({ width: 1366, height: 768 });
     await show(editor.page);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { openBrowser } from '../support/editor/browser';
+import { testBrowser } from '../support/editor/browser';
 import { ExampleRun, type RunOptions } from '../support/examples/example-run';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
 import { slowIt } from '../support/suite/lanes';
@@ -124,7 +124,7 @@ describe('example 18, the statistics board', () => {
 
   slowIt('is drawn in the browser, whose buttons give a verdict', async function () {
     needs(this, 'chromium');
-    const browser = await openBrowser();
+    const browser = await testBrowser();
     try {
       const page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
       page.setDefaultTimeout(PATIENCE);

@@ -3,7 +3,7 @@ import { bytesOf } from '../support/node-red/message-part';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, isOnline, type Message } from '../support/node-red/station-flow';
 import { barAt, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
-import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { numberIn } from '../support/video/encoded-video';
 import { sizeOf } from '../support/video/jpeg-size';
@@ -55,7 +55,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.ok(bytesOf(picture.jpeg).equals(jpeg));
     });
 
-    it('shows the second that each offset asks for, in the order in which they stand there', async () => {
+    slowIt('shows the second that each offset asks for, in the order in which they stand there', async () => {
       await flow.deploy([getPicture({ offsets: '3, -3, 0', layout: 'list' })]);
       const msg = await flow.station.through({ event: flow.event() });
       const shown = await Promise.all((msg.payload as unknown[]).map((jpeg) => numberIn(bytesOf(jpeg))));
@@ -73,7 +73,7 @@ for (const version of NODE_RED_VERSIONS) {
       );
     });
 
-    it('gives the picture of the moment within a second, not the key frame before it', async () => {
+    slowIt('gives the picture of the moment within a second, not the key frame before it', async () => {
       await flow.deploy([getPicture({ offsets: '0.8' })]);
       const [picture] = picturesOf(await flow.station.through({ event: flow.event() }));
       const late = Date.parse(picture?.time ?? '') - LONG_AGO;
@@ -91,7 +91,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(picturesOf(msg).length, 3);
     });
 
-    it('makes pictures as wide as is wished, and never wider than the video', async () => {
+    slowIt('makes pictures as wide as is wished, and never wider than the video', async () => {
       await flow.deploy([getPicture({ width: '160' })]);
       const small = await flow.station.through({ event: flow.event() });
       assert.equal(sizeOf(bytesOf(small.payload)).width, 160);
@@ -101,7 +101,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.ok((whole?.width ?? 0) < 4096);
     });
 
-    it('gives pictures of a camera and a time of choice', async () => {
+    slowIt('gives pictures of a camera and a time of choice', async () => {
       const time = LONG_AGO - 17_000;
       const properties = { mode: 'recorded', camera: 'where', cameraType: 'msg', time, timeType: 'num' };
       await flow.deploy([getPicture(properties)]);

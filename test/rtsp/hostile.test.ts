@@ -7,6 +7,7 @@ import { RequestParser } from '../../sandbox/rtsp/protocol/request-parser';
 import type { RtspServer } from '../../sandbox/rtsp/server';
 import { eventually } from '../support/time/patience';
 import { ServerUnderTest, live, recorded } from './server-under-test';
+import { slowIt } from '../support/suite/lanes';
 
 const MIB = 1024 * 1024;
 
@@ -122,25 +123,28 @@ describe('RTSP and hostile clients', () => {
     assert.equal(server.sessionCount, 0);
   });
 
-  it('a player that does not read holds its stream back, for as long as another one plays, and then goes on', async () => {
-    const server = await under.start({ pace: Infinity, recordingSeconds: 100_000 });
-    const [idle, serverSide] = await acceptedBy(() => under.readyPlayer(server.grant(recorded())));
-    idle.connection.socket.pause();
-    idle.connection.send('PLAY', idle.url, { Session: idle.session });
-    await eventually(() => serverSide.writableLength > 0, 'what the player does not take');
+  slowIt(
+    'a player that does not read holds its stream back, for as long as another one plays, and then goes on',
+    async () => {
+      const server = await under.start({ pace: Infinity, recordingSeconds: 100_000 });
+      const [idle, serverSide] = await acceptedBy(() => under.readyPlayer(server.grant(recorded())));
+      idle.connection.socket.pause();
+      idle.connection.send('PLAY', idle.url, { Session: idle.session });
+      await eventually(() => serverSide.writableLength > 0, 'what the player does not take');
 
-    const busy = await under.readyPlayer(server.grant(recorded()));
-    await busy.play();
-    // As much as would be waiting for the idle player, were it not held back.
-    let played = 0;
-    while (played < 8 * MIB) played += (await busy.packet())?.data.length ?? Infinity;
-    assert.ok(played < Infinity, 'the other stream has ended');
-    assert.ok(serverSide.writableLength < 2 * MIB, `${serverSide.writableLength} bytes wait`);
+      const busy = await under.readyPlayer(server.grant(recorded()));
+      await busy.play();
+      // As much as would be waiting for the idle player, were it not held back.
+      let played = 0;
+      while (played < 8 * MIB) played += (await busy.packet())?.data.length ?? Infinity;
+      assert.ok(played < Infinity, 'the other stream has ended');
+      assert.ok(serverSide.writableLength < 2 * MIB, `${serverSide.writableLength} bytes wait`);
 
-    const sent = serverSide.bytesWritten;
-    idle.connection.socket.resume();
-    await eventually(() => serverSide.bytesWritten > sent + 2 * MIB, 'more of it');
-  });
+      const sent = serverSide.bytesWritten;
+      idle.connection.socket.resume();
+      await eventually(() => serverSide.bytesWritten > sent + 2 * MIB, 'more of it');
+    },
+  );
 
   it('a client that asks and never reads its answers is given up', async () => {
     const server = await under.start();

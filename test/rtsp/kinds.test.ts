@@ -7,6 +7,7 @@ import type { SceneName } from '../../sandbox/scene/scenes';
 import { expectedSecond } from '../support/rtsp/fixture-second';
 import { burntInSecond } from '../support/rtsp/burnt-in-second';
 import { reportTypes } from '../support/rtsp/rtsp-client';
+import { byLane, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { PATIENCE } from '../support/time/patience';
 import { SECOND_42, ServerUnderTest, recorded } from './server-under-test';
@@ -99,12 +100,12 @@ describe('what the cameras of the sandbox send', () => {
       ['car-park', false, 'codec_name,profile,has_b_frames', 'h264|Main|1'],
       ['fuel-store', false, 'codec_name,profile,width,height', 'hevc|Main|640|360'],
     ] as const)
-      it(`${scene} is ${expected.replace('\n', ' and ')}`, async () => {
+      slowIt(`${scene} is ${expected.replace('\n', ' and ')}`, async () => {
         const server = await under.start({ pace: 10 });
         assert.equal(await shown(server.grant(at(scene, sound)), entries), expected);
       });
 
-    for (const scene of ['dock', 'car-park', 'fuel-store'] as const)
+    for (const scene of byLane<'dock' | 'car-park' | 'fuel-store'>(['dock'], ['car-park', 'fuel-store']))
       it(`${scene} plays to its end without a warning, its pictures and its sound`, async () => {
         const server = await under.start({ pace: 20, recordingSeconds: 6 });
         const sound = scene === 'dock';
@@ -138,7 +139,7 @@ describe('what the cameras of the sandbox send', () => {
       });
 
     for (const scene of ['car-park', 'fuel-store'] as const)
-      it(`${scene} shows the second that was asked for`, async () => {
+      slowIt(`${scene} shows the second that was asked for`, async () => {
         const server = await under.start({ pace: 10 });
         const start = SECOND_42 + 5700;
         const url = server.grant({ ...at(scene), start });

@@ -5,14 +5,16 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { readCommandLine, type StationRequest } from '../../sandbox/cli-options';
 import { OptionError } from '../../sandbox';
+import { ROOT } from '../support/node-red/node-red';
 import { Json, ServiceClient } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
 
-const CLI = join(__dirname, '../../sandbox/cli.ts');
+/** As it is built: started so often, the sources would have to be compiled each time. */
+const CLI = join(ROOT, 'dist/sandbox/cli.js');
 const running = new Set<ChildProcess>();
 
 function run(...options: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...options], {
+  const child = spawn(process.execPath, [CLI, ...options], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);

@@ -5,6 +5,7 @@ import { eventually } from '../support/time/patience';
 import { waitAfter } from '../../sandbox/webhooks/resends';
 import { closeSandboxes, control, startSandbox, type Json } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
+import { slowIt } from '../support/suite/lanes';
 
 async function delivery(sandbox: Sandbox, index = 0): Promise<Json> {
   return (await control(sandbox, 'GET', 'deliveries')).body.at(index);
@@ -208,7 +209,7 @@ describe('deliveries of the sandbox', () => {
     assert.equal(headers.authorization, `HMAC-SHA256 ${hmac}`);
   });
 
-  it('are remembered within a bound', async () => {
+  slowIt('are remembered within a bound', async () => {
     const { sandbox } = await start();
     sandbox.setEndpoint('one', { station: 'north', url: () => undefined });
     for (let i = 0; i < 2100; i++) raise(sandbox);

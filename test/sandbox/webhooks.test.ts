@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { Sandbox } from '../../sandbox';
 import { closeSandboxes, control, startSandbox, stateOf, type Json } from './service-client';
 import { closeTargets, WebhookTarget } from './webhook-target';
+import { slowIt } from '../support/suite/lanes';
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const ZONELESS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}$/;
@@ -234,12 +235,17 @@ describe('the alarms of the sandbox', () => {
     assert.deepEqual((await control(sandbox, 'GET', 'deliveries')).body.list, []);
   });
 
-  it('come by themselves, the first one soon', async () => {
+  it('come by themselves', async () => {
+    const { target } = await startWithTarget('http', { eventsPerMinute: 600 });
+    await target.messages(3);
+  });
+
+  slowIt('come soon for the first time, also where they are seldom', async () => {
     const { target } = await startWithTarget('http', { eventsPerMinute: 1 });
     await target.message();
   });
 
-  it('come by themselves in the rhythm asked for, security and health', async () => {
+  slowIt('come by themselves in the rhythm asked for, security and health', async () => {
     const { target } = await startWithTarget('http', { eventsPerMinute: 600, seed: 3 });
     const classes = (await target.messages(30)).map(
       ({ message }) => message.at('payload', 'eventClass').text,
@@ -248,7 +254,7 @@ describe('the alarms of the sandbox', () => {
     assert.ok(security > 15 && security < 30, `${security} of 30 are of security`);
   });
 
-  it('do not rain down when the clock is moved on', async () => {
+  slowIt('do not rain down when the clock is moved on', async () => {
     const { sandbox, target } = await startWithTarget('http', { eventsPerMinute: 1 });
     await target.message();
     await control(sandbox, 'POST', 'clock', { advance: 20 * 3600 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
@@ -13,7 +13,7 @@ const LINE = /^No connection to Node-RED: what you see is of \d+:\d+:\d+/;
 
 describe('example 10, where Node-RED is gone', () => {
   const errors: string[] = [];
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
   let plan: Page;
@@ -22,7 +22,7 @@ describe('example 10, where Node-RED is gone', () => {
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(boardFlow());
     await inboxesOpen(nodeRed);
     page = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });

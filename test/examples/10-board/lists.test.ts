@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { choose, countTones, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardWithDoors, rowOf, type Row } from '../../support/examples/board-doors';
 import { postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
@@ -11,7 +11,7 @@ import { eventually, PATIENCE } from '../../support/time/patience';
 
 describe('example 10, what the board makes of a list', () => {
   const errors: string[] = [];
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
   let tones: () => Promise<number>;
@@ -23,7 +23,7 @@ describe('example 10, what the board makes of a list', () => {
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(boardWithDoors());
     page = await openBoard(browser, nodeRed, { errors });
     tones = await countTones(page);

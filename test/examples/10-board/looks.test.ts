@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardWithDoors, rowOf, type Row } from '../../support/examples/board-doors';
 import { packagesFor } from '../../support/examples/examples';
 import { inject, NodeRed } from '../../support/node-red/node-red';
@@ -13,7 +13,7 @@ const UNDO = 10_000;
 
 describe('example 10, what lies where on the board, and where its keys lead', () => {
   const errors: string[] = [];
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
 
@@ -30,7 +30,7 @@ describe('example 10, what lies where on the board, and where its keys lead', ()
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(boardWithDoors());
     page = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });
   });

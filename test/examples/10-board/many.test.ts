@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { letIn, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, trailOf } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
@@ -14,7 +14,7 @@ const SITES = 12;
 
 describe(`example 10, ${MANY} open alarms at once`, () => {
   const errors: string[] = [];
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
 
@@ -36,7 +36,7 @@ describe(`example 10, ${MANY} open alarms at once`, () => {
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(boardFlow());
     await inboxesOpen(nodeRed);
     page = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { withChanges } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
@@ -20,13 +20,13 @@ function flow(): FlowNode[] {
 }
 
 describe('example 10, where an inbox does not take what an operator says', () => {
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(flow());
     await inboxesOpen(nodeRed);
     page = await openBoard(browser, nodeRed, { operator: 'Anna' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, saidOf, trailOf, trailWhen } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
@@ -21,7 +21,7 @@ const STRANGE: readonly unknown[] = [
 for (const version of NODE_RED_VERSIONS)
   describe(`example 10, two operators at one board, on Node-RED ${version}`, () => {
     const errors: string[] = [];
-    let browser: Browser;
+    let browser: TestBrowser;
     let nodeRed: NodeRed;
     let anna: Page;
     let ben: Page;
@@ -40,7 +40,7 @@ for (const version of NODE_RED_VERSIONS)
     before(async function () {
       needs(this, 'chromium');
       const started = NodeRed.start({ palette: packagesFor('10'), version });
-      [browser, nodeRed] = await Promise.all([openBrowser(), started]);
+      [browser, nodeRed] = await Promise.all([testBrowser(), started]);
       await nodeRed.deploy(boardFlow());
       await inboxesOpen(nodeRed);
       await open();

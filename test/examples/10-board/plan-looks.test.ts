@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
-import { openBrowser } from '../../support/editor/browser';
+import type { Page } from 'playwright-core';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardWithDoors, rowOf } from '../../support/examples/board-doors';
 import { packagesFor } from '../../support/examples/examples';
 import { inject, NodeRed } from '../../support/node-red/node-red';
@@ -12,13 +12,13 @@ const MOST = 1190;
 const NAMES = ['SANDBOX Weighbridge 1', 'SANDBOX Weighbridge 2'];
 
 describe('example 10, what lies where on the site plan and among the statistics', () => {
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
     await nodeRed.deploy(boardWithDoors());
     page = await browser.newPage({ viewport: { width: 1366, height: 768 } });
     page.setDefaultTimeout(PATIENCE);

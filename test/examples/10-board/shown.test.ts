@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { choose, letIn, lineOf, openBoard, pictureIs } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm } from '../../support/examples/board-flow';
 import { SandboxOfExample } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
@@ -17,7 +17,7 @@ const MARKUP = '<script>window.hacked = true</script><img src=x onerror="window.
 for (const version of NODE_RED_VERSIONS)
   describe(`example 10, what the board shows, on Node-RED ${version}`, () => {
     const errors: string[] = [];
-    let browser: Browser;
+    let browser: TestBrowser;
     let nodeRed: NodeRed;
     let sandbox: SandboxOfExample;
     let page: Page;
@@ -25,7 +25,7 @@ for (const version of NODE_RED_VERSIONS)
     before(async function () {
       needs(this, 'chromium', 'ffmpeg');
       [browser, nodeRed] = await Promise.all([
-        openBrowser(),
+        testBrowser(),
         NodeRed.start({ palette: packagesFor('10'), version }),
       ]);
       await nodeRed.deploy(boardFlow());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { choose, letIn, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm, trailWhen } from '../../support/examples/board-flow';
 import { SandboxOfExample, withChanges } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
@@ -24,7 +24,7 @@ function flow(): FlowNode[] {
 for (const version of NODE_RED_VERSIONS)
   describe(`example 10, site plan and statistics, on Node-RED ${version}`, () => {
     const errors: string[] = [];
-    let browser: Browser;
+    let browser: TestBrowser;
     let nodeRed: NodeRed;
     let sandbox: SandboxOfExample;
     let board: Page;
@@ -47,7 +47,7 @@ for (const version of NODE_RED_VERSIONS)
     before(async function () {
       needs(this, 'chromium');
       const started = NodeRed.start({ palette: packagesFor('10'), version });
-      [browser, nodeRed] = await Promise.all([openBrowser(), started]);
+      [browser, nodeRed] = await Promise.all([testBrowser(), started]);
       await nodeRed.deploy(flow());
       sandbox = await SandboxOfExample.of(nodeRed);
       board = await openBoard(browser, nodeRed, { errors, operator: 'Anna' });

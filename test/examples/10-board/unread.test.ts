@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { choose, lineOf, openBoard } from '../../support/editor/alarm-board';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { boardFlow, postAlarm } from '../../support/examples/board-flow';
 import { packagesFor } from '../../support/examples/examples';
 import { inboxesOpen } from '../../support/node-red/inboxes-open';
@@ -22,7 +22,7 @@ function flow(folder: string): FlowNode[] {
 
 describe('example 10, where an inbox cannot be read', () => {
   const errors: string[] = [];
-  let browser: Browser;
+  let browser: TestBrowser;
   let nodeRed: NodeRed;
   let page: Page;
 
@@ -37,7 +37,7 @@ describe('example 10, where an inbox cannot be read', () => {
 
   before(async function () {
     needs(this, 'chromium');
-    [browser, nodeRed] = await Promise.all([openBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
+    [browser, nodeRed] = await Promise.all([testBrowser(), NodeRed.start({ palette: packagesFor('10') })]);
   });
 
   after(async () => {

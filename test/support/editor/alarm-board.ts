@@ -45,7 +45,7 @@ export interface BoardOptions {
 
 /** The alarm board of example 10 in a browser of its own, which shares nothing with another one. */
 export async function openBoard(
-  browser: Browser,
+  browser: Pick<Browser, 'newPage'>,
   nodeRed: NodeRed,
   { errors = [], operator, width = 1366, height = 768, scale = 1, path = 'alarms' }: BoardOptions = {},
 ): Promise<Page> {

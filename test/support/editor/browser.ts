@@ -14,6 +14,41 @@ export async function openBrowser(executablePath = chromiumPath()): Promise<Brow
   return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline], timeout: PATIENCE });
 }
 
+/** What tests use of a browser; closing it closes the pages that it has opened. */
+export type TestBrowser = Pick<Browser, 'newPage' | 'close'>;
+
+/** That of this process, if one is running. */
+let kept: Browser | undefined;
+
+async function keptBrowser(): Promise<Browser> {
+  if (kept?.isConnected() === true) return kept;
+  const browser = await openBrowser();
+  kept = browser;
+  // A process of `npm test` is told in this way that there is no further file.
+  if (process.connected) process.once('disconnect', () => void browser.close());
+  return browser;
+}
+
+/**
+ * The browser of all test files that a process runs, for a start costs as much as the tests of many. They share nothing else:
+ * each page has cookies, storage and cache of its own.
+ */
+export async function testBrowser(): Promise<TestBrowser> {
+  const browser = await keptBrowser();
+  const pages: Page[] = [];
+  return {
+    async newPage(options) {
+      const page = await browser.newPage(options);
+      pages.push(page);
+      return page;
+    },
+    async close() {
+      await Promise.all(pages.map((page) => page.close()));
+      if (!process.connected) await browser.close();
+    },
+  };
+}
+
 export interface EditorPage {
   page: Page;
   /** Errors on the console and uncaught ones, but for what the editor itself fetches from other hosts. */
@@ -51,7 +86,7 @@ async function hideTips(address: string, token: string): Promise<void> {
 
 /** The editor of a Node-RED, loaded, without its welcome tour and without motion. */
 export async function openEditor(
-  browser: Browser,
+  browser: Pick<Browser, 'newPage'>,
   nodeRed: NodeRed,
   { root = '', token = '', language = 'en-US', width = 1400, height = 900, scale = 1 }: EditorOptions = {},
 ): Promise<EditorPage> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Browser, Page } from 'playwright-core';
-import { closeDialog, openBrowser, openEditor } from './browser';
+import type { Page } from 'playwright-core';
+import { closeDialog, testBrowser, type TestBrowser, openEditor } from './browser';
 import { tokenOf, USERS, type User } from './editor-questions';
 import { NODE_RED_VERSIONS } from '../suite/lanes';
 import { NodeRed, type FlowNode, type NodeRedVersion } from '../node-red/node-red';
@@ -10,7 +10,7 @@ import { needs, type Program } from '../suite/programs';
 export interface EditorOfTests {
   version: NodeRedVersion;
   nodeRed: NodeRed;
-  browser: Browser;
+  browser: TestBrowser;
   page: Page;
   /** What the console has told since the last test. */
   errors: string[];
@@ -30,8 +30,6 @@ export interface InEditor {
 }
 
 const ROOT = '/admin';
-/** Loads without the editor of code that no dialog of the package has. */
-const LIGHT = `editorTheme: { tours: false, codeEditor: { lib: 'ace' } },`;
 
 /**
  * A group of tests for the editor of each version of Node-RED; skipped where there is no Chromium. After each test no dialog is
@@ -48,13 +46,13 @@ export function describeInEditor(
 
       before(async function () {
         needs(this, 'chromium', ...programs);
-        const settings = secured ? `${LIGHT} ${USERS} httpAdminRoot: '${ROOT}',` : LIGHT;
+        const settings = secured ? `${USERS} httpAdminRoot: '${ROOT}',` : undefined;
         const root = secured ? ROOT : '';
         editor.nodeRed = await NodeRed.start({ version, settings });
         const tokenFor = async (who: User): Promise<string> =>
           secured ? await tokenOf(editor.nodeRed, who, root) : '';
         await editor.nodeRed.deploy(await flow(), 'full', root, await tokenFor('admin'));
-        editor.browser = await openBrowser();
+        editor.browser = await testBrowser();
         Object.assign(
           editor,
           await openEditor(editor.browser, editor.nodeRed, { root, token: await tokenFor(user) }),

@@ -31,7 +31,8 @@ export class ExampleRun {
   static async start(digits: string, options: RunOptions = {}): Promise<ExampleRun> {
     const { beside, changes, constants, edit = (nodes) => nodes, closed = false, ...further } = options;
     const flow = edit(changedFlow(digits, { beside, changes, constants }));
-    const startOptions = { palette: packagesFor(digits), ...further };
+    const palette = packagesFor(digits);
+    const startOptions = { ...(palette.length > 0 && { palette }), ...further };
     const run = new ExampleRun(await NodeRed.start(startOptions), flow, startOptions, closed);
     try {
       await run.deploy();

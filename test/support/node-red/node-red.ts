@@ -473,7 +473,8 @@ module.exports = {
   uiHost: '127.0.0.1',
   flowFile: 'flows.json',
   credentialSecret: false,
-  editorTheme: { tours: false },
+  // Loads without the editor of code that no dialog of the package has.
+  editorTheme: { tours: false, codeEditor: { lib: 'ace' } },
   telemetry: { enabled: false, updateNotification: false },
   // Lines of the log are waited for, whatever the language of this machine.
   lang: 'en-US',

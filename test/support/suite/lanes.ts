@@ -32,6 +32,15 @@ export function runsOf(nightly: number): number {
   return Math.ceil(few(nightly / 8, nightly / 2, nightly));
 }
 
+/** Of the values that a test is repeated for, those of this lane: `quick` are what tells most. */
+export function byLane<Value>(
+  quick: readonly Value[],
+  slow: readonly Value[],
+  rare: readonly Value[] = [],
+): readonly Value[] {
+  return [...quick, ...(LANE === 'quick' ? [] : slow), ...(LANE === 'nightly' ? rare : [])];
+}
+
 /** The versions of Node-RED to repeat a test on; what a version does with each node is looked at in test/nodes/smoke.test.ts. */
 export const NODE_RED_VERSIONS: readonly NodeRedVersion[] =
   LANE === 'nightly' ? (Object.keys(VERSIONS) as NodeRedVersion[]) : ['5'];
@@ -45,6 +54,16 @@ const SLOW: readonly string[] = [
   // In Chromium.
   'test/editor/',
   'test/examples/10-board/',
+  // Each in a Node-RED of its own, with brokers, mail servers and receivers that stumble; test/nodes/examples.test.ts runs the first.
+  'test/examples/05-dc09.test.ts',
+  'test/examples/06-mqtt.test.ts',
+  'test/examples/07-mail.test.ts',
+  'test/examples/11-health.test.ts',
+  'test/examples/12-site-on-test.test.ts',
+  'test/examples/13-nginx.test.ts',
+  'test/examples/16-video-link.test.ts',
+  'test/examples/17-evidence.test.ts',
+  'test/examples/18-statistics.test.ts',
   'test/video/view/player.test.ts',
   'test/video/mp4/chromium.test.ts',
   // Behind nginx and Caddy.
@@ -77,6 +96,11 @@ const SLOW: readonly string[] = [
   'test/nodes/two-instances.test.ts',
   // On a hundred thousand events.
   'test/inbox/postgres/backlog.test.ts',
+  // Of every kind of camera, of alarms that go on, beside other settings of the server, under a watch; with modules counted.
+  'test/nodes/kinds-of-video.test.ts',
+  'test/nodes/video-loading.test.ts',
+  'test/nodes/video-of-alarms.test.ts',
+  'test/nodes/view-place.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
 ];
@@ -85,6 +109,27 @@ const SLOW: readonly string[] = [
 const RARE: readonly string[] = [
   // Against GStreamer's RTSP server, whose recordings play in real time.
   'test/video/rtsp/gstreamer.test.ts',
+  // Of the editor: single rows and buttons, small screens, and an inbox that is broken or busy.
+  'test/editor/abandoned-events.test.ts',
+  'test/editor/broken-inbox.test.ts',
+  'test/editor/busy-sidebar.test.ts',
+  'test/editor/opened-event-video.test.ts',
+  'test/editor/problem-rows.test.ts',
+  'test/editor/sidebar-buttons.test.ts',
+  'test/editor/dialogs/alarm-classes.test.ts',
+  'test/editor/dialogs/chosen-camera.test.ts',
+  'test/editor/dialogs/folded-sections.test.ts',
+  'test/editor/dialogs/self-test-elsewhere.test.ts',
+  'test/editor/dialogs/watch-dialog.test.ts',
+  // Restores of a receiver that is away, refuses or loses them.
+  'test/examples/05-dc09-line.test.ts',
+  // How the board looks, and what it says where Node-RED or its inbox fails.
+  'test/examples/10-board/connection.test.ts',
+  'test/examples/10-board/looks.test.ts',
+  'test/examples/10-board/many.test.ts',
+  'test/examples/10-board/not-stored.test.ts',
+  'test/examples/10-board/plan-looks.test.ts',
+  'test/examples/10-board/unread.test.ts',
   // With a million inputs in all.
   'test/fuzz/million/',
   // On Node.js of other versions, which are fetched.

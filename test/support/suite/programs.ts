@@ -67,9 +67,18 @@ export function cannotRun(context: Mocha.Context, why: string): never {
     throw new Error(`${why}. No test may be skipped here: .ci/run installs what they need.`);
   const { test } = context;
   const isHook = test !== undefined && 'type' in test && test.type === 'hook';
+  if (isHook && test.parent !== undefined) letHooksBe(test, test.parent);
   for (const each of isHook ? testsBelow(test.parent) : [test])
     if (each !== undefined) each.title += ` (not run: ${why})`;
   return context.skip();
+}
+
+/** Mocha runs them without a test, too: where nothing was set up before this hook, there is nothing to take away. */
+function letHooksBe(skipping: unknown, suite: Mocha.Suite): void {
+  const [first] = suite['_beforeAll'];
+  if (first === skipping) suite['_afterAll'].length = 0;
+  const below = (of: Mocha.Suite): Mocha.Suite[] => of.suites.flatMap((each) => [each, ...below(each)]);
+  for (const each of below(suite)) each['_beforeAll'].length = each['_afterAll'].length = 0;
 }
 
 function testsBelow(suite: Mocha.Suite | undefined): Mocha.Test[] {

@@ -18,9 +18,9 @@ export interface EncodedVideo {
 
 export interface Wanted {
   /** An encoder of ffmpeg with its options. */
-  encoder: string[];
+  encoder: readonly string[];
   /** Names an encoder of ffmpeg for sound; none unless said. */
-  sound?: string[];
+  sound?: readonly string[];
   seconds?: number;
   rate?: number;
   size?: string;
@@ -30,6 +30,23 @@ export const BASELINE = ['libx264', '-profile:v', 'baseline', '-g', '20'];
 export const B_FRAMES = ['libx264', '-profile:v', 'main', '-g', '20', '-bf', '3', '-b_strategy', '0'];
 export const H265 = ['libx265', '-x265-params', 'log-level=none:keyint=20:bframes=3:b-adapt=0'];
 export const AAC = ['aac', '-ar', '32000'];
+
+const KINDS = {
+  'H.264 without B-frames': { encoder: BASELINE },
+  'H.264 without B-frames, larger': { encoder: BASELINE, size: '640x360' },
+  'H.264 with B-frames': { encoder: B_FRAMES },
+  'H.264 with B-frames and AAC': { encoder: B_FRAMES, sound: AAC },
+  'H.265': { encoder: H265 },
+} as const satisfies Record<string, Wanted>;
+export type EncodedKind = keyof typeof KINDS;
+const made = new Map<EncodedKind, EncodedVideo>();
+
+/** Four seconds of a kind, made once for all test files of a process. */
+export function encodedKind(kind: EncodedKind): EncodedVideo {
+  const video = made.get(kind) ?? encodedVideo(KINDS[kind]);
+  made.set(kind, video);
+  return video;
+}
 
 interface Packet {
   codec_type: 'video' | 'audio';

@@ -1,31 +1,20 @@
 import assert from 'node:assert/strict';
-import type { Browser } from 'playwright-core';
 import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { FragmentWriter } from '../../../lib/video/mp4/fragments';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
-import { openBrowser } from '../../support/editor/browser';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
+import { byLane } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
-import {
-  AAC,
-  B_FRAMES,
-  BASELINE,
-  encodedVideo,
-  retimed,
-  type EncodedVideo,
-} from '../../support/video/encoded-stream';
+import { encodedKind, retimed, type EncodedKind } from '../../support/video/encoded-stream';
 import { playFile, playPieces, type Played } from '../../support/video/played-in-chromium';
 
 describe('Chromium plays', () => {
-  let browser: Browser;
-  const kinds: Record<string, EncodedVideo> = {};
+  let browser: TestBrowser;
 
   before(async function () {
     needs(this, 'ffmpeg', 'ffprobe', 'chromium');
-    kinds['H.264 without B-frames'] = encodedVideo({ encoder: BASELINE });
-    kinds['H.264 with B-frames'] = encodedVideo({ encoder: B_FRAMES });
-    kinds['H.264 with B-frames and AAC'] = encodedVideo({ encoder: B_FRAMES, sound: AAC });
-    browser = await openBrowser();
+    browser = await testBrowser();
   });
 
   after(() => browser?.close());
@@ -52,17 +41,18 @@ describe('Chromium plays', () => {
     assert.ok(Math.abs(played.time - end) < 0.15, JSON.stringify(played));
   }
 
-  for (const kind of ['H.264 without B-frames', 'H.264 with B-frames', 'H.264 with B-frames and AAC']) {
+  const OTHERS = ['H.264 without B-frames', 'H.264 with B-frames'] as const;
+  for (const kind of byLane<EncodedKind>(['H.264 with B-frames and AAC'], OTHERS)) {
     it(`a clip of ${kind}`, async () => {
-      const played = await playedClip(kinds[kind]?.frames ?? []);
+      const played = await playedClip(encodedKind(kind).frames);
       assertWhole(played, 4);
       assert.equal(played.width, 320);
       assert.equal(played.soundBytes > 0, kind.endsWith('AAC'));
     });
 
     it(`fragments of ${kind}`, async () => {
-      const video = kinds[kind];
-      const played = await playedFragments(video?.frames ?? [], video?.audio);
+      const video = encodedKind(kind);
+      const played = await playedFragments(video.frames, video.audio);
       assertWhole(played, 4);
       assert.equal(played.width, 320);
       assert.equal(played.soundBytes > 0, kind.endsWith('AAC'));
@@ -70,29 +60,29 @@ describe('Chromium plays', () => {
   }
 
   it('fragments of a stream whose rate varies, without a gap', async () => {
-    const frames = kinds['H.264 without B-frames']?.frames ?? [];
+    const frames = encodedKind('H.264 without B-frames').frames;
     const uneven = retimed(frames, (time) => time + (time > 1 ? 0.35 : 0) + (time > 2 ? 1.2 : 0));
     assertWhole(await playedFragments(uneven), 5.55);
   });
 
   it('fragments of a stream whose format changes', async () => {
-    const larger = encodedVideo({ encoder: BASELINE, size: '640x360' });
-    const first = kinds['H.264 without B-frames']?.frames ?? [];
+    const larger = encodedKind('H.264 without B-frames, larger');
+    const first = encodedKind('H.264 without B-frames').frames;
     const played = await playedFragments([...first, ...retimed(larger.frames, (time) => time + 4)]);
     assertWhole(played, 8);
     assert.equal(played.width, 640);
   });
 
   it('fragments of a stream that begins to show pictures in another order later on', async () => {
-    const first = kinds['H.264 without B-frames']?.frames ?? [];
-    const second = kinds['H.264 with B-frames']?.frames ?? [];
+    const first = encodedKind('H.264 without B-frames').frames;
+    const second = encodedKind('H.264 with B-frames').frames;
     assertWhole(await playedFragments([...first, ...retimed(second, (time) => time + 4)]), 8);
   });
 
   it('fragments from a key frame in the middle on', async () => {
-    const video = kinds['H.264 with B-frames and AAC'];
-    const writer = new FragmentWriter(video?.audio);
-    const [start, ...fragments] = [...(video?.frames ?? []).flatMap((f) => writer.add(f)), ...writer.end()];
+    const video = encodedKind('H.264 with B-frames and AAC');
+    const writer = new FragmentWriter(video.audio);
+    const [start, ...fragments] = [...video.frames.flatMap((f) => writer.add(f)), ...writer.end()];
     assert.ok(start !== undefined);
     assertWhole(await playPieces(browser, writer.mimeType, [start, ...fragments.slice(20)]), 2);
   });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Decoder } from '../../../lib/video/picture/decoder';
+import { slowIt } from '../../support/suite/lanes';
 import { needs, programPath } from '../../support/suite/programs';
 import { MovableClock } from '../../support/time/movable-clock';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';
@@ -113,21 +114,24 @@ describe('the ffmpeg of a decoder', () => {
     assert.equal(await decoder.available(), false);
   });
 
-  it('may be as old or as new as it likes: no option is used that one of them does not know', async function () {
-    process.env.PATH = PATH;
-    needs(this, 'ffmpeg', 'ffprobe');
-    const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: '-c:v libx264 -bf 2' });
-    const versions = {
-      // What came after it.
-      '4.1.11-0+deb10u1': '-fps_mode|-fps_mode:v|-readrate|-max_error_rate|-/vf|-/filter:v',
-      // What went before it, or is announced to go.
-      'n8.0': '-vsync|-stimeout|-map_channel|-deinterlace|-sameq|-psnr|-qphist|-top',
-    };
-    for (const [version, unknown] of Object.entries(versions)) {
-      const refuse = `for each in "$@"; do case "$each" in ${unknown}) echo "Unrecognized option" >&2; exit 1;; esac; done`;
-      const decoder = decoderOf(fake.write(`${refuse}\nexec '${programPath('ffmpeg')}' "$@"`, version));
-      assert.equal(await decoder.available(), true);
-      assert.equal(await numberIn((await decoder.picture(frames, 0.6, { signal })).jpeg), 3);
-    }
-  });
+  slowIt(
+    'may be as old or as new as it likes: no option is used that one of them does not know',
+    async function () {
+      process.env.PATH = PATH;
+      needs(this, 'ffmpeg', 'ffprobe');
+      const frames = await encodedVideo({ count: 5, codec: 'h264', encoder: '-c:v libx264 -bf 2' });
+      const versions = {
+        // What came after it.
+        '4.1.11-0+deb10u1': '-fps_mode|-fps_mode:v|-readrate|-max_error_rate|-/vf|-/filter:v',
+        // What went before it, or is announced to go.
+        'n8.0': '-vsync|-stimeout|-map_channel|-deinterlace|-sameq|-psnr|-qphist|-top',
+      };
+      for (const [version, unknown] of Object.entries(versions)) {
+        const refuse = `for each in "$@"; do case "$each" in ${unknown}) echo "Unrecognized option" >&2; exit 1;; esac; done`;
+        const decoder = decoderOf(fake.write(`${refuse}\nexec '${programPath('ffmpeg')}' "$@"`, version));
+        assert.equal(await decoder.available(), true);
+        assert.equal(await numberIn((await decoder.picture(frames, 0.6, { signal })).jpeg), 3);
+      }
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { VideoFrame } from '../../../lib/video/media';
 import { Decoder, type Jpeg } from '../../../lib/video/picture/decoder';
+import { slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { encodedVideo, numberIn } from '../../support/video/encoded-video';
 
@@ -36,13 +37,13 @@ describe('the size of a picture', () => {
     assert.equal(await sizeOf(4096), '640x360');
   });
 
-  it('is the one shown where the pixels of the video are not square', async () => {
+  slowIt('is the one shown where the pixels of the video are not square', async () => {
     const wide = await encodedVideo({ count: 1, codec: 'h264', encoder: ENCODER, pixel: '4/3' });
     assert.equal(await sizeOf(undefined, wide), '426x180');
     assert.equal(await sizeOf(214, wide), '214x90');
   });
 
-  it('is also that of video with ten bits a colour', async () => {
+  slowIt('is also that of video with ten bits a colour', async () => {
     const deep = '-pix_fmt yuv420p10le -c:v libx265 -x265-params log-level=none';
     assert.equal(await sizeOf(160, await encodedVideo({ count: 1, codec: 'h265', encoder: deep })), '160x90');
   });
@@ -72,20 +73,23 @@ describe('a sheet', () => {
     assert.equal(await sizeOf(9), '968x548');
   });
 
-  it('is as wide as asked for at most', async () => {
+  slowIt('is as wide as asked for at most', async () => {
     assert.equal(await sizeOf(9, 640), '638x362');
     assert.equal(await sizeOf(2, 16), '16x2');
   });
 
-  it('shows all pictures in their order, from left to right, also where one has another size', async () => {
-    const [first, second, ...others] = pictures;
-    assert.ok(first && second);
-    const frames = await encodedVideo({ count: 2, codec: 'h264', encoder: ENCODER, scale: 2 });
-    const larger = await decoder.picture(frames, 1, { signal });
-    const { jpeg } = await decoder.sheet([first, larger, ...others], { signal });
-    for (let cell = 0; cell < 9; cell += 1) {
-      const at = { x: (cell % 3) * 324, y: Math.floor(cell / 3) * 184 };
-      assert.equal(await numberIn(jpeg, at), cell);
-    }
-  });
+  slowIt(
+    'shows all pictures in their order, from left to right, also where one has another size',
+    async () => {
+      const [first, second, ...others] = pictures;
+      assert.ok(first && second);
+      const frames = await encodedVideo({ count: 2, codec: 'h264', encoder: ENCODER, scale: 2 });
+      const larger = await decoder.picture(frames, 1, { signal });
+      const { jpeg } = await decoder.sheet([first, larger, ...others], { signal });
+      for (let cell = 0; cell < 9; cell += 1) {
+        const at = { x: (cell % 3) * 324, y: Math.floor(cell / 3) * 184 };
+        assert.equal(await numberIn(jpeg, at), cell);
+      }
+    },
+  );
 });

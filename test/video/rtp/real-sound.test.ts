@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { accessUnitsOf } from '../../support/rtp/elementary-stream';
 import {
@@ -35,7 +36,7 @@ describe('sound that others make', () => {
   };
 
   for (const [name, args] of Object.entries(CASES)) {
-    it(`${name} comes whole as ffmpeg and GStreamer send it`, async () => {
+    slowIt(`${name} comes whole as ffmpeg and GStreamer send it`, async () => {
       const [mp4, adts] = [fileOf('sound.mp4'), fileOf('sound.aac')];
       const source = ['-f', 'lavfi', '-i', 'sine=f=440:d=2'];
       await ended('ffmpeg', ['-v', 'error', '-y', ...source, '-c:a', 'aac', ...args, mp4]);

@@ -17,6 +17,7 @@ import {
 import { PictureSource } from '../../support/rtsp/rtp-packets';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takePictures, takeUntilFailure } from './streams';
+import { slowIt } from '../../support/suite/lanes';
 
 describe('the client of a relay', () => {
   const streams = new Streams();
@@ -309,7 +310,7 @@ describe('the client of a relay', () => {
     assert.deepEqual(statuses, ['200', '200', '501', '501', '501']);
   });
 
-  it('gives up a relay that asks and asks and reads no answer', async () => {
+  slowIt('gives up a relay that asks and asks and reads no answer', async () => {
     relay = await ScriptedRelay.start();
     const stream = await streams.open(relay.url);
     for (const socket of relay.open) socket.pause();
@@ -474,7 +475,7 @@ describe('the client of a relay', () => {
     assert.equal(relay.methods.filter((method) => method === 'TEARDOWN').length, 1);
   });
 
-  it('reads no more than a few frames ahead of its consumer, and all of them in the end', async () => {
+  slowIt('reads no more than a few frames ahead of its consumer, and all of them in the end', async () => {
     relay = await ScriptedRelay.start();
     const stream = await streams.open(relay.url, { limits: { queuedFrames: 20 } });
     const sent = 30_000;

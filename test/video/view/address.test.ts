@@ -100,9 +100,9 @@ describe('the address of a view', () => {
     assert.deepEqual(readAddress(randomBytes(32), address, RIGHT.expires + 1), { refused: 'invalid' });
   });
 
-  it('is not found by 10,000 guesses', () => {
+  it('is not found by 1,000 guesses', () => {
     const [body = ''] = address.split('.');
-    for (let count = 0; count < 10_000; count++) {
+    for (let count = 0; count < 1000; count++) {
       const guess = `${body}.${randomBytes(32).toString('base64url')}`;
       assert.deepEqual(readAddress(KEY, guess, NOW), { refused: 'invalid' });
     }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { openBrowser } from '../../support/editor/browser';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { Gate } from '../../support/suite/gate';
+import { nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 import { CountingSource, type SourceScript } from '../../support/video/counting-source';
@@ -21,7 +22,7 @@ function made(...output: string[]): Buffer {
 }
 
 describe('the player of a view', function () {
-  let browser: Browser;
+  let browser: TestBrowser;
   let short: EncodedVideo;
   let long: EncodedVideo;
   let h265: EncodedVideo;
@@ -35,9 +36,10 @@ describe('the player of a view', function () {
   before(async function () {
     needs(this, 'chromium', 'ffmpeg');
     short = encodedVideo({ encoder: BASELINE, seconds: 2 });
-    long = encodedVideo({ encoder: BASELINE, sound: AAC, seconds: 60, rate: 15 });
+    const quickly = [...BASELINE, '-preset', 'ultrafast'];
+    long = encodedVideo({ encoder: quickly, sound: AAC, seconds: 60, rate: 15 });
     h265 = encodedVideo({ encoder: H265, seconds: 1 });
-    browser = await openBrowser();
+    browser = await testBrowser();
   });
 
   after(() => browser?.close());
@@ -372,7 +374,8 @@ describe('the player of a view', function () {
     { width: 390, height: 844 },
   ]) {
     for (const colorScheme of ['light', 'dark'] as const) {
-      it(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
+      const test = (width === 390) === (colorScheme === 'dark') ? it : nightlyIt;
+      test(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
         const { facts } = rightFor();
         const right = rightFor({
           facts: { ...facts, sandbox: true, site: 'A very long name of a harbour depot' },
