@@ -213,7 +213,8 @@ for (const version of SMOKE_VERSIONS) {
       const from = nodeRed.seen.length;
       assert.equal((await post(nodeRed.url + PATH, alarmMessage(), 'another phrase')).status, 401);
       await nodeRed.until(() => nodeRed.at('problems', from).length > 0, 'the problem');
-      assert.equal((nodeRed.at('problems', from)[0]?.payload as Message).reason, 'bad-signature');
+      const [problem] = nodeRed.at('problems', from) as { payload: Message }[];
+      assert.equal(problem?.payload.reason, 'bad-signature');
     });
 
     it('rvm-listener receives at a port of its own', async () => {
@@ -322,7 +323,7 @@ for (const version of SMOKE_VERSIONS) {
   });
 }
 
-function httpIn(): Omit<FlowNode, 'z'> {
+function httpIn(): FlowNode {
   return {
     id: 'raw',
     type: 'http in',
