@@ -70,7 +70,7 @@ RED.nodes.registerType('rvm-central-station', {
     previousSecret: { type: 'password' },
   },
   label() {
-    return this.name || String(this.key || '') || this._('rvm-central-station.label.centralStation');
+    return this.name || trimmed(this.key) || this._('rvm-central-station.label.centralStation');
   },
   oneditprepare() {
     prepareForm(this, 'node-config');

@@ -80,7 +80,7 @@ RED.nodes.registerType('rvm-inbox', {
     if (this.name) return this.name;
     if (this.engine === 'postgres')
       return this._('rvm-inbox.title.shared', { schema: trimmed(this.schema) || 'rvm' });
-    return String(this.folder || '') || this._('rvm-inbox.label.inbox');
+    return trimmed(this.folder) || this._('rvm-inbox.label.inbox');
   },
   oneditprepare() {
     prepareForm(this, 'node-config');
