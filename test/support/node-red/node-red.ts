@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { PATIENCE } from '../time/patience';
+import { eventually, PATIENCE } from '../time/patience';
 
 export const ROOT = path.join(__dirname, '..', '..', '..');
 /** Packages of others that are installed for the example flows. */
@@ -295,6 +295,9 @@ export class NodeRed {
 
   async #empty(): Promise<void> {
     await this.deploy([]);
+    // An inbox is let go of a moment later.
+    const log = path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal');
+    await eventually(() => !fs.existsSync(log), 'the end of the inbox');
     const { memory } = (await (await fetch(`${this.url}/context/global`)).json()) as { memory: object };
     for (const name of Object.keys(memory).filter((each) => each !== 'probe'))
       await fetch(`${this.url}/context/global/${name}`, { method: 'DELETE' });
@@ -313,7 +316,7 @@ export class NodeRed {
     this.log = '';
     const stays = /^(\.config\..*|lib|node_modules|package\.json|settings\.js)$/;
     for (const name of fs.readdirSync(this.userDir).filter((each) => !stays.test(each)))
-      fs.rmSync(path.join(this.userDir, name), { recursive: true, force: true });
+      fs.rmSync(path.join(this.userDir, name), { recursive: true, force: true, maxRetries: 10 });
   }
 
   #holdsProcess(holds: boolean): void {
