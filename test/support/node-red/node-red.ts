@@ -90,9 +90,14 @@ export class NodeRed {
     if (keptAs !== undefined) this.#kept.delete(keptAs);
     if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
     kept.#holdsProcess(true);
-    kept.#forget();
-    await kept.#setEnvironment(options.env ?? {});
-    return kept;
+    try {
+      kept.#forget();
+      await kept.#setEnvironment(options.env ?? {});
+      return kept;
+    } catch {
+      await kept.stop('SIGKILL');
+      return this.#startFresh(options, keptAs);
+    }
   }
 
   /** Nothing else keeps this process alive: it ends, and they with it. */
