@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { alarmMessage, answerTo, post, sendUntilAnswered, signature } from '../support/webhook/alarm-message';
 import { ChangingSetting } from '../support/node-red/changing-setting';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
+import { NODE_RED_VERSIONS, nightlyIt, slowIt } from '../support/suite/lanes';
 import { MOVABLE_CLOCK, NodeRed, ROOT, type FlowNode, type StartOptions } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
@@ -218,12 +218,14 @@ describe('webhook in with other settings of Node-RED', () => {
     [ADMIN, '', '/admin'],
     [BLIND, '', ''],
   ] as const)
-    slowIt(`proves raw bytes with ${settings.split(':', 1)[0]} set`, () => proves({ settings }, root, admin));
+    nightlyIt(`proves raw bytes with ${settings.split(':', 1)[0]} set`, () =>
+      proves({ settings }, root, admin),
+    );
 
   it('proves raw bytes embedded in a host app that parses JSON first, with roots', () =>
     proves({ embedded: true, settings: "httpAdminRoot: '/red', httpNodeRoot: '/api'," }, '/api', '/red'));
 
-  slowIt('proves raw bytes embedded in a host app that parses JSON first, without roots', () =>
+  nightlyIt('proves raw bytes embedded in a host app that parses JSON first, without roots', () =>
     proves({ embedded: true, settings: "httpAdminRoot: '/', httpNodeRoot: '/'," }, '', ''),
   );
 });
@@ -437,7 +439,7 @@ describe('a flow file with many nodes', () => {
 });
 
 describe('webhook in over a restart of Node-RED', () => {
-  it('never answers 404 from the first moment: requests wait, or are cut', async () => {
+  slowIt('never answers 404 from the first moment: requests wait, or are cut', async () => {
     let nodeRed = await NodeRed.start();
     await nodeRed.deploy(webhookFlow());
     assert.equal((await post(nodeRed.url + PATH, alarmMessage(), PHRASE)).status, 200);
