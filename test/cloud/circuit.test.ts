@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { growingPause } from '../../lib/cloud/timing';
+import { growingPause, STATION_TIMING } from '../../lib/cloud/timing';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
+import { few } from '../support/suite/lanes';
 import { FastTime } from '../support/time/fast-time';
 import { assertPause, eventually, soon } from '../support/time/patience';
 import {
@@ -17,7 +18,9 @@ import type { Reply, Route, ScriptedService } from '../support/service/scripted-
 /** What fails in passing fails at once, but where the circuit is open. */
 const QUICK = { probeMs: 1_000, longestProbeMs: 2_000, longestAwaitedProbeMs: 2_000 };
 /** So many calls wait at most. */
-const MOST = 100;
+const MOST = few(100, 100, STATION_TIMING.longestQueue);
+/** So many are in line to a service that is gone. */
+const MANY = few(300, 300, 1000);
 /** Nothing is tried again: so a call ends at once, though its circuit is open. */
 const ONCE = { fresh: true, once: true };
 
@@ -271,15 +274,15 @@ describe('circuit of a station', () => {
     await rtspForEvent(client, EVENT_OF_GATE);
     all('reset');
     const before = service.seen.length;
-    const calls = Array.from({ length: 300 }, () => rtspForEvent(client, EVENT_OF_GATE));
+    const calls = Array.from({ length: MANY }, () => rtspForEvent(client, EVENT_OF_GATE));
     await eventually(() => client.state.kind === 'offline', 'a probe without an answer');
     await eventually(() => service.count('GET', '/system') >= 2 + 6, 'further probes');
     const sent = service.seen.length - before;
-    assert.ok(sent < 270, `${sent} requests`);
+    assert.ok(sent < 0.9 * MANY, `${sent} requests`);
     const asked = service.count('POST', '/rtsp/Gate');
     all(usual);
     await Promise.all(calls);
-    assert.ok(service.count('POST', '/rtsp/Gate') - asked <= 300);
+    assert.ok(service.count('POST', '/rtsp/Gate') - asked <= MANY);
   });
 
   it('a /system that cannot be used shows as what it is, and is probed after growing pauses', async () => {

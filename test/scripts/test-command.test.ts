@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../support/node-red/node-red';
-import { slowIt } from '../support/suite/lanes';
+import { byLane, slowIt } from '../support/suite/lanes';
 
 const COMMAND = path.join(ROOT, 'scripts', 'test.ts');
 
@@ -139,12 +139,20 @@ describe('the command that runs the tests', () => {
     });
   }
 
-  for (const [option, value] of [
-    ['--jobs', '0'],
-    ['--jobs', '1.5'],
-    ['--silence', 'x'],
-  ]) {
-    slowIt(`refuses ${option}=${value}, for it is no positive integer`, async () => {
+  for (const [option, value] of byLane<[option: string, value: string]>(
+    [],
+    [
+      ['--jobs', '0'],
+      ['--jobs', '1.5'],
+      ['--silence', 'x'],
+    ],
+    [
+      ['--jobs', 'x'],
+      ['--silence', '0'],
+      ['--silence', '1.5'],
+    ],
+  )) {
+    it(`refuses ${option}=${value}, for it is no positive integer`, async () => {
       const { lastLine, output, status } = await run(['passes'], [`${option}=${value}`]);
       assert.equal(status, 1);
       assert.match(output, new RegExp(`^${option} takes a positive integer, not "${value}"\\.$`, 'm'));

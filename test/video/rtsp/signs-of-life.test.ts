@@ -11,10 +11,14 @@ import {
   type Script,
 } from '../../support/rtsp/scripted-relay';
 import { PictureSource } from '../../support/rtsp/rtp-packets';
+import { few } from '../../support/suite/lanes';
 import { MovableClock } from '../../support/time/movable-clock';
 import { MovableTimers } from '../../support/time/movable-timers';
 import { eventually } from '../../support/time/patience';
 import { Streams, take, takeUntilFailure } from './streams';
+
+/** Pictures, far more than are read ahead. */
+const MANY = few(300, 300, 3000);
 
 describe('signs of life to a relay', () => {
   const streams = new Streams();
@@ -183,19 +187,19 @@ describe('the silence of a relay', () => {
 
   it('is none to whoever does not ask for pictures', async () => {
     const stream = await streams.open(relay.url, { limits: { queuedFrames: 4 } });
-    relay.send(source.pictures(300));
+    relay.send(source.pictures(MANY));
     await take(stream, 1);
     await pass();
     relay.send(source.bye());
-    assert.equal((await take(stream, 301)).length, 299);
+    assert.equal((await take(stream, MANY + 1)).length, MANY - 1);
   });
 
   it('is TIMEOUT to whoever asks for pictures again', async () => {
     const stream = await streams.open(relay.url, { limits: { queuedFrames: 4 } });
-    relay.send(source.pictures(300));
+    relay.send(source.pictures(MANY));
     await take(stream, 1);
     await pass();
-    assert.equal((await take(stream, 299)).length, 299);
+    assert.equal((await take(stream, MANY - 1)).length, MANY - 1);
     await pass();
     await takeUntilFailure(stream, 'TIMEOUT');
   });
