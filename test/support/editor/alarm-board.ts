@@ -1,6 +1,7 @@
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import type { FlowNode, NodeRed } from '../node-red/node-red';
 import { eventually, PATIENCE } from '../time/patience';
+import type { TestBrowser } from './browser';
 
 /** Colours of the theme for a dark room, in the place of those of the example. */
 const DARK = {
@@ -45,7 +46,7 @@ export interface BoardOptions {
 
 /** The alarm board of example 10 in a browser of its own, which shares nothing with another one. */
 export async function openBoard(
-  browser: Pick<Browser, 'newPage'>,
+  browser: TestBrowser,
   nodeRed: NodeRed,
   { errors = [], operator, width = 1366, height = 768, scale = 1, path = 'alarms' }: BoardOptions = {},
 ): Promise<Page> {

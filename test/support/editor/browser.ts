@@ -86,7 +86,7 @@ async function hideTips(address: string, token: string): Promise<void> {
 
 /** The editor of a Node-RED, loaded, without its welcome tour and without motion. */
 export async function openEditor(
-  browser: Pick<Browser, 'newPage'>,
+  browser: TestBrowser,
   nodeRed: NodeRed,
   { root = '', token = '', language = 'en-US', width = 1400, height = 900, scale = 1 }: EditorOptions = {},
 ): Promise<EditorPage> {

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser } from 'playwright-core';
+import type { TestBrowser } from '../editor/browser';
 import { PATIENCE } from '../time/patience';
 
 /** What a video element of the page came to. */
@@ -46,24 +46,16 @@ window.playPieces = async (type, count) => {
 };`;
 
 /** Plays a clip as a video element does that has its address. */
-export function playFile(browser: Pick<Browser, 'newPage'>, clip: Buffer): Promise<Played> {
+export function playFile(browser: TestBrowser, clip: Buffer): Promise<Played> {
   return play(browser, [clip], 'playFile()');
 }
 
 /** Plays pieces by Media Source Extensions, each given once the one before is taken. */
-export function playPieces(
-  browser: Pick<Browser, 'newPage'>,
-  type: string,
-  pieces: readonly Buffer[],
-): Promise<Played> {
+export function playPieces(browser: TestBrowser, type: string, pieces: readonly Buffer[]): Promise<Played> {
   return play(browser, pieces, `playPieces(${JSON.stringify(type)}, ${pieces.length})`);
 }
 
-async function play(
-  browser: Pick<Browser, 'newPage'>,
-  pieces: readonly Buffer[],
-  call: string,
-): Promise<Played> {
+async function play(browser: TestBrowser, pieces: readonly Buffer[], call: string): Promise<Played> {
   const server = http.createServer((req, res) => answer(req, res, pieces));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
