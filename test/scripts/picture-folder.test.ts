@@ -5,7 +5,8 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { PictureFolder, TOLERANCE } from '../../scripts/pictures/picture-folder';
 import { Studio } from '../../scripts/pictures/studio';
-import { chromiumPath, openBrowser } from '../support/editor/browser';
+import { openBrowser } from '../support/editor/browser';
+import { needs } from '../support/suite/programs';
 
 const NAME = 'dialog.png';
 const LABEL = 'Central Station';
@@ -17,9 +18,8 @@ describe('the pictures of the documentation, rendered anew', () => {
   let pictures: PictureFolder;
 
   before(async function () {
-    const chromium = chromiumPath();
-    if (chromium === undefined) this.skip();
-    browser = await openBrowser(chromium);
+    needs(this, 'chromium');
+    browser = await openBrowser();
     page = await browser.newPage({ viewport: { width: 640, height: 480 } });
   });
 

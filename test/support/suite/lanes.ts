@@ -66,9 +66,9 @@ const SLOW: readonly string[] = [
   'test/examples/18-statistics.test.ts',
   'test/video/view/player.test.ts',
   'test/video/mp4/chromium.test.ts',
+  'test/scripts/picture-folder.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
-  'test/scripts/picture-folder.test.ts',
   // Scraped by a real Prometheus.
   'test/metrics/prometheus.test.ts',
   // With system calls that strace lets fail, or records.
