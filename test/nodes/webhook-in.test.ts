@@ -425,7 +425,8 @@ describe('a flow file with many nodes', () => {
       ...many((i) => ({ id: `list-${i}`, type: 'rvm-list-devices', station: `station-${i}`, ...uses })),
       ...many((i) => ({ id: `rtsp-${i}`, type: 'rvm-get-rtsp', station: 'station', ...uses })),
     );
-    const nodeRed = await NodeRed.start();
+    // Of too many listeners a process is told once.
+    const nodeRed = await NodeRed.start({ fresh: true });
     try {
       await nodeRed.deploy(flow);
       await nodeRed.deploy(flow);
