@@ -89,7 +89,7 @@ export class NodeRed {
     const kept = keptAs === undefined ? undefined : this.#kept.get(keptAs);
     if (keptAs !== undefined) this.#kept.delete(keptAs);
     if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
-    kept.#holdsProcess(true);
+    kept.#holdProcess(true);
     try {
       kept.#forget();
       await kept.#setEnvironment(options.env ?? {});
@@ -104,7 +104,7 @@ export class NodeRed {
   static async stopKept(): Promise<void> {
     const all = [...this.#kept.values()];
     this.#kept.clear();
-    for (const kept of all) kept.#holdsProcess(true);
+    for (const kept of all) kept.#holdProcess(true);
     await Promise.all(all.map((kept) => kept.#stopAndRemove()));
   }
 
@@ -277,7 +277,7 @@ export class NodeRed {
 
   /** Gives it back: it is kept for the next test, or stopped where it cannot be. */
   async stopAndRemove(): Promise<void> {
-    if (!(await this.#isKept())) await this.#stopAndRemove();
+    if (!(await this.#keep())) await this.#stopAndRemove();
   }
 
   async #stopAndRemove(): Promise<void> {
@@ -285,7 +285,8 @@ export class NodeRed {
     fs.rmSync(this.userDir, { recursive: true, force: true });
   }
 
-  async #isKept(): Promise<boolean> {
+  /** @returns whether it is kept now */
+  async #keep(): Promise<boolean> {
     if (this.keptAs === undefined || !this.isRunning || NodeRed.#kept.has(this.keptAs)) return false;
     try {
       await this.#empty();
@@ -294,7 +295,7 @@ export class NodeRed {
     }
     if (NodeRed.#kept.has(this.keptAs)) return false;
     NodeRed.#kept.set(this.keptAs, this);
-    this.#holdsProcess(false);
+    this.#holdProcess(false);
     return true;
   }
 
@@ -324,7 +325,8 @@ export class NodeRed {
       fs.rmSync(path.join(this.userDir, name), { recursive: true, force: true, maxRetries: 10 });
   }
 
-  #holdsProcess(holds: boolean): void {
+  /** Whether this process lives on as long as that of Node-RED does. */
+  #holdProcess(holds: boolean): void {
     const { channel, stdout, stderr } = this.child;
     for (const each of [this.child, channel, stdout, stderr] as (net.Socket | null | undefined)[])
       if (holds) each?.ref();
