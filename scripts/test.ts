@@ -3,8 +3,9 @@
  * stops no other. The last line counts the tests: "N passed, N failed".
  *
  * `--lane all` and `--lane nightly` run what `npm test` leaves out, too (test/support/suite/lanes.ts); files and folders on the
- * command line are run whole instead. `--no-skips`: a test that cannot be run has failed. `--tests-only` runs them with dist/ as it is and no static check. `--grep` as in mocha, `--jobs` processes at the
- * same time, `--silence` seconds after which a file counts as one that never ends.
+ * command line are run whole instead. `--no-skips`: a test that cannot be run has failed. `--tests-only` runs them with dist/ as
+ * it is and no static check. `--grep` as in mocha, `--jobs` processes at the same time, `--silence` seconds after which a file
+ * counts as one that never ends.
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';

@@ -79,9 +79,9 @@ export class Report {
 
   #showSlowest(): void {
     const slowest = this.#seconds.toSorted((one, other) => other.seconds - one.seconds).slice(0, SLOWEST);
-    if (slowest.length === SLOWEST) console.log(`\nThe ${SLOWEST} slowest files:`);
-    if (slowest.length === SLOWEST)
-      for (const { name, seconds } of slowest) console.log(inTime(seconds, name));
+    if (slowest.length < SLOWEST) return;
+    console.log(`\nThe ${SLOWEST} slowest files:`);
+    for (const { name, seconds } of slowest) console.log(inTime(seconds, name));
   }
 }
 
