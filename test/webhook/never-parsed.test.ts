@@ -23,6 +23,8 @@ const KINDS: Record<string, [body: string, authorization?: string]> = {
   'a token and a signature in form': [WITH_TOKEN, authorizationFor(WITH_TOKEN, GUESS)],
   'no proof': [JSON.stringify(envelope())],
   'a signature of no form': [JSON.stringify(envelope()), 'HMAC-SHA256 abc'],
+  'a password': [JSON.stringify(envelope()), 'Bearer secret-of-somebody'],
+  'a token that is no text': [WITH_TOKEN.replace(`"${GUESS}"`, '1'), 'HMAC-SHA256 abc'],
   'no JSON': ['{"authenticationToken":"a","b":}', authorizationFor('', GUESS)],
   'a large body': [LARGE, authorizationFor(LARGE, GUESS)],
 };
