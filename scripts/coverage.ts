@@ -1,6 +1,6 @@
 /**
  * `npm run coverage`: all tests, and how much of the code they reach, with the limits of `.c8rc.json`; in detail in `coverage/`.
- * Takes longer than `npm run test:all`, for every process writes down what it has run. Takes the same words.
+ * Takes longer than `npm run test:nightly`, which it runs, for every process writes down what it has run. Takes the same words.
  */
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
