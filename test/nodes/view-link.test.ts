@@ -14,7 +14,7 @@ const MOVABLE_DATE = `movableDate: (() => {
     const now = Date.now;
     let ahead = 0;
     Date.now = () => now() + ahead;
-    process.on('message', (message) => (ahead += message.advance));
+    clocks.push((advance) => (ahead += advance));
   })(),`;
 
 function viewLink(properties: Message = {}): FlowNode {

@@ -27,7 +27,7 @@ export const MOVABLE_INTERVALS = `movableIntervals: (() => {
       going.delete(timer);
       end(timer);
     };
-    process.on('message', ({ advance }) => {
+    clocks.push((advance) => {
       for (const each of going.values()) {
         each.left -= advance;
         if (each.left > 0) continue;
@@ -58,14 +58,13 @@ export const STANDING_TIME = `standingTime: (() => {
       waiting.delete(timer);
       end(timer);
     };
-    process.on('message', (message) => {
-      now += message.advance;
+    clocks.push((advance) => {
+      now += advance;
       for (const [timer, { at, act }] of waiting) {
         if (at > now) continue;
         waiting.delete(timer);
         act();
       }
-      console.log('The clock was moved.');
     });
   })(),`;
 
@@ -89,14 +88,13 @@ export function standingTimers(ms: number): string {
       waiting.delete(timer);
       end(timer);
     };
-    process.on('message', (message) => {
+    clocks.push((advance) => {
       for (const [timer, standing] of waiting) {
-        standing.left -= message.advance;
+        standing.left -= advance;
         if (standing.left > 0) continue;
         waiting.delete(timer);
         standing.act();
       }
-      console.log('The clock was moved.');
     });
   })(),`;
 }

@@ -372,16 +372,12 @@ function linkPackage(from: string, to: string): void {
 /** Services of tests are on this machine, whatever proxy it uses for others. */
 const NO_PROXY = { http_proxy: '', https_proxy: '', HTTP_PROXY: '', HTTPS_PROXY: '' };
 
-/** JavaScript of a setting that lets a test move `performance.now`; timers go on as they do. */
+/** JavaScript of a setting that lets a test move `performance.now`; timers go on as they do. Each such setting adds to `clocks`. */
 export const MOVABLE_CLOCK = `movableClock: (() => {
     const now = performance.now.bind(performance);
     let ahead = 0;
     performance.now = () => now() + ahead;
-    process.on('message', ({ advance }) => {
-      if (advance === undefined) return;
-      ahead += advance;
-      console.log('The clock was moved.');
-    });
+    clocks.push((advance) => (ahead += advance));
   })(),`;
 const CLOCK_MOVED = /The clock was moved/g;
 const ENVIRONMENT_SET = /The environment was set/g;
@@ -472,7 +468,13 @@ export async function freePort(): Promise<number> {
 }
 
 function settingsFile(port: number, further: string): string {
-  return `process.on('message', ({ env }) => {
+  return `// What the settings below move; said once for all of them.
+const clocks = [];
+process.on('message', ({ env, advance }) => {
+  if (advance !== undefined && clocks.length > 0) {
+    for (const move of clocks) move(advance);
+    console.log('The clock was moved.');
+  }
   if (env === undefined) return;
   for (const name of Object.keys(process.env)) if (name.startsWith('RVM_TEST_')) delete process.env[name];
   Object.assign(process.env, env);
