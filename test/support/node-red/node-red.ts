@@ -6,7 +6,11 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { Agent, setGlobalDispatcher } from 'undici';
 import { eventually, PATIENCE } from '../time/patience';
+
+// No connection is kept for a next request: on a busy machine it meets a server that closes it in that moment.
+setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
 export const ROOT = path.join(__dirname, '..', '..', '..');
 /** Packages of others that are installed for the example flows. */
