@@ -3,17 +3,17 @@ import path from 'node:path';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
 import { PATH, PHRASE } from '../support/node-red/flows';
 import { NodeRed } from '../support/node-red/node-red';
-import { slowIt } from '../support/suite/lanes';
+import { nightlyIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { inboxesOpen, nothingOpen } from '../support/node-red/inboxes-open';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 
 const HOUR = 3_600_000;
 const CLOCKS = [
-  ['that was never set', HOUR - Date.now(), slowIt],
-  ['that is an hour behind', -HOUR, slowIt],
+  ['that was never set', HOUR - Date.now(), nightlyIt],
+  ['that is an hour behind', -HOUR, nightlyIt],
   ['that is two days ahead', 48 * HOUR, it],
-  ['that is right again', 0, slowIt],
+  ['that is right again', 0, nightlyIt],
 ] as const;
 
 /** Setting of a Node-RED whose wall clock is wrong by so many milliseconds. */

@@ -10,7 +10,7 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';
 import { NodeRed, watched, type FlowNode } from '../support/node-red/node-red';
-import { slowIt } from '../support/suite/lanes';
+import { nightlyIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 import { damagePage, flipBits } from '../support/inbox/damaged-file';
@@ -299,7 +299,7 @@ describe('an inbox of a Node-RED that runs', () => {
     await eventually(() => count(message) === 1, 'the event');
   });
 
-  slowIt('C-128 says that the file is an older copy where its log was deleted, and goes on', async () => {
+  nightlyIt('C-128 says that the file is an older copy where its log was deleted, and goes on', async () => {
     await start();
     const [lost, next] = [alarmMessage(), alarmMessage()];
     assert.equal(await send(lost), 200);
@@ -312,7 +312,7 @@ describe('an inbox of a Node-RED that runs', () => {
     await eventually(() => count(next) === 1, 'the event');
   });
 
-  slowIt(
+  nightlyIt(
     'C-128 says of a damaged file that alarms may be lost that waited in it, and what to do, and of one that is gone',
     async () => {
       await start();
@@ -332,7 +332,7 @@ describe('an inbox of a Node-RED that runs', () => {
     },
   );
 
-  slowIt('C-128 delivers the events around a damaged page of bodies', async () => {
+  nightlyIt('C-128 delivers the events around a damaged page of bodies', async () => {
     await start();
     await nodeRed.stop();
     fs.rmSync(folder(), { recursive: true });

@@ -17,7 +17,7 @@ import {
   PRODUCTION,
   settingOf,
 } from '../support/production/production-files';
-import { nightlyIt } from '../support/suite/lanes';
+import { nightlyDescribe, nightlyIt } from '../support/suite/lanes';
 
 interface Manifest {
   version: string;
@@ -205,7 +205,7 @@ describe('the package that npm pack makes', () => {
     }
   });
 
-  describe('what docs/production.md installs', () => {
+  nightlyDescribe('what docs/production.md installs', () => {
     let opt: string;
     let state: string;
     const instructions = dockerInstructions();

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import { copyCheckout } from '../support/node-red/checkout-copy';
-import { slowIt } from '../support/suite/lanes';
+import { nightlyIt } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
 import { INTRODUCTION, RunningCommand } from '../support/node-red/running-command';
 
@@ -65,13 +65,13 @@ describe('npm start', () => {
     assert.equal(running.output.match(INTRODUCTION)?.length, 1);
   });
 
-  slowIt('introduces itself where Node-RED logs in another language', async () => {
+  nightlyIt('introduces itself where Node-RED logs in another language', async () => {
     running = await startTask({ LC_ALL: 'de_DE.UTF-8' });
     assert.match(running.output, /Flows sind gestartet/);
     await running.endsWith('SIGTERM');
   });
 
-  slowIt('lets Node-RED work in its user directory, where files with relative paths belong', async () => {
+  nightlyIt('lets Node-RED work in its user directory, where files with relative paths belong', async () => {
     running = await startTask();
     const inject = { once: true, onceDelay: 0, payload: 'text', props: [{ p: 'payload' }] };
     const file = { filename: 'saved', filenameType: 'str', overwriteFile: 'true' };
@@ -85,7 +85,7 @@ describe('npm start', () => {
     await running.endsWith('SIGTERM');
   });
 
-  slowIt(
+  nightlyIt(
     'keeps what was changed in its user directory, links the package again that led elsewhere, and ends with SIGHUP',
     async () => {
       const elsewhere = path.join(checkout, 'elsewhere');
@@ -100,17 +100,20 @@ describe('npm start', () => {
     },
   );
 
-  slowIt('links the package again that led nowhere, and ends with the command that npm starts', async () => {
-    relink(path.join(checkout, 'gone'));
-    running = await RunningCommand.start(checkout, process.execPath, [
-      path.join('scripts', 'bootstrap.js'),
-      'start',
-    ]);
-    assert.equal(linked(), checkout);
-    await running.endsWith('SIGTERM');
-  });
+  nightlyIt(
+    'links the package again that led nowhere, and ends with the command that npm starts',
+    async () => {
+      relink(path.join(checkout, 'gone'));
+      running = await RunningCommand.start(checkout, process.execPath, [
+        path.join('scripts', 'bootstrap.js'),
+        'start',
+      ]);
+      assert.equal(linked(), checkout);
+      await running.endsWith('SIGTERM');
+    },
+  );
 
-  slowIt('says where another one runs in the same checkout already, and leaves that alone', async () => {
+  nightlyIt('says where another one runs in the same checkout already, and leaves that alone', async () => {
     running = await startTask();
     const second = await commandLine({ PORT: `${running.port + 1}` });
     assert.equal(second.status, 1);
@@ -120,14 +123,14 @@ describe('npm start', () => {
     await running.endsWith('SIGTERM');
   });
 
-  slowIt('starts in the user directory of one that has ended', async () => {
+  nightlyIt('starts in the user directory of one that has ended', async () => {
     running = await startTask();
     await running.endsWith('SIGTERM');
     running = await startTask();
     await running.endsWith('SIGTERM');
   });
 
-  slowIt('ends when npm ends the shell in between and nothing else', async function () {
+  nightlyIt('ends when npm ends the shell in between and nothing else', async function () {
     if (process.platform === 'win32') cannotRun(this, 'there is no sh');
     const line = `"${process.execPath}" scripts/bootstrap.js start; true`;
     running = await RunningCommand.start(checkout, 'sh', ['-c', line]);

@@ -7,7 +7,7 @@ import { runProgram, type ProgramRun } from '../../support/inbox/inbox-program';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
 import { StrictServer } from '../../support/postgres/strict-server';
-import { slowIt } from '../../support/suite/lanes';
+import { nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 import { ENDPOINT, proven } from '../samples';
@@ -109,7 +109,7 @@ describe('rvm-inbox move', () => {
     return (await run).code === null;
   }
 
-  slowIt('ends right however often it is killed before, and doubles nothing', async () => {
+  nightlyIt('ends right however often it is killed before, and doubles nothing', async () => {
     const ids = fill(MANY);
     await (await stand.instance()).close();
     // Slow enough to be killed in the midst of it.

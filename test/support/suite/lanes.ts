@@ -22,6 +22,11 @@ export function nightlyIt(title: string, test: (this: Mocha.Context) => unknown)
   if (LANE === 'nightly') it(title, test);
 }
 
+/** A group of such tests, with what it sets up. */
+export function nightlyDescribe(title: string, tests: (this: Mocha.Suite) => void): void {
+  if (LANE === 'nightly') describe(title, tests);
+}
+
 /** How many of something a test takes: what few of them show, more prove. */
 export function few(quick: number, all: number, nightly = all): number {
   return { quick, all, nightly }[LANE];
@@ -64,9 +69,6 @@ const SLOW: readonly string[] = [
   'test/examples/16-video-link.test.ts',
   'test/examples/17-evidence.test.ts',
   'test/examples/18-statistics.test.ts',
-  'test/video/view/player.test.ts',
-  'test/video/mp4/chromium.test.ts',
-  'test/scripts/picture-folder.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
   // Scraped by a real Prometheus.
@@ -76,24 +78,16 @@ const SLOW: readonly string[] = [
   'test/faults/disk.test.ts',
   // Each node in the other version of Node-RED.
   'test/nodes/smoke.test.ts',
+  // Where files cannot be written.
+  'test/faults/store-file.test.ts',
   // Packed, and installed from the package.
   'test/nodes/package.test.ts',
-  'test/scripts/start-palette.test.ts',
-  // The processor's time for very many cameras, and for very long answers.
-  'test/cloud/large-directory-cost.test.ts',
-  'test/cloud/long-answers-cost.test.ts',
   // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
-  'test/cloud/chaos.test.ts',
   'test/cloud/patience.test.ts',
-  'test/inbox/postgres/outages.test.ts',
   'test/inbox/postgres/cut-off.test.ts',
   'test/nodes/broken-video.test.ts',
-  'test/nodes/late-recording.test.ts',
-  'test/nodes/watch-instances.test.ts',
   'test/nodes/watch-inbox.test.ts',
   'test/nodes/watch-video.test.ts',
-  'test/nodes/shared-alarm-state.test.ts',
-  'test/nodes/two-instances.test.ts',
   // On a hundred thousand events.
   'test/inbox/postgres/backlog.test.ts',
   // Of every kind of camera, of alarms that go on, beside other settings of the server, under a watch; with modules counted.
@@ -101,8 +95,6 @@ const SLOW: readonly string[] = [
   'test/nodes/video-loading.test.ts',
   'test/nodes/video-of-alarms.test.ts',
   'test/nodes/view-place.test.ts',
-  // Each fault of each video node, looked through for secrets.
-  'test/nodes/video-secrets.test.ts',
 ];
 
 /** Files, or folders, that are rare and long: for `npm run test:nightly` alone. */
@@ -110,6 +102,18 @@ const RARE: readonly string[] = [
   // Against GStreamer's RTSP server, whose recordings play in real time.
   'test/video/rtsp/gstreamer.test.ts',
   // Of the editor: single rows and buttons, small screens, and an inbox that is broken or busy.
+  'test/editor/audit-trail.test.ts',
+  'test/editor/examples.test.ts',
+  'test/editor/opened-event.test.ts',
+  'test/editor/sidebar-filter.test.ts',
+  'test/editor/sidebar-video.test.ts',
+  'test/editor/statuses.test.ts',
+  'test/editor/dialogs/dialogs-fit.test.ts',
+  'test/editor/dialogs/reasons.test.ts',
+  'test/editor/dialogs/service-dialogs.test.ts',
+  'test/editor/dialogs/shared-inbox.test.ts',
+  'test/editor/dialogs/video-dialogs.test.ts',
+  'test/editor/dialogs/webhook-filters.test.ts',
   'test/editor/abandoned-events.test.ts',
   'test/editor/broken-inbox.test.ts',
   'test/editor/busy-sidebar.test.ts',
@@ -124,18 +128,39 @@ const RARE: readonly string[] = [
   // Restores of a receiver that is away, refuses or loses them.
   'test/examples/05-dc09-line.test.ts',
   // How the board looks, and what it says where Node-RED or its inbox fails.
+  'test/examples/10-board/operators.test.ts',
+  'test/examples/10-board/escalation.test.ts',
+  'test/examples/10-board/site-plan.test.ts',
   'test/examples/10-board/connection.test.ts',
   'test/examples/10-board/looks.test.ts',
   'test/examples/10-board/many.test.ts',
   'test/examples/10-board/not-stored.test.ts',
   'test/examples/10-board/plan-looks.test.ts',
   'test/examples/10-board/unread.test.ts',
+  // What plays in Chromium, the pictures of the pages, and npm start with a palette of its own.
+  'test/video/view/player.test.ts',
+  'test/video/mp4/chromium.test.ts',
+  'test/scripts/picture-folder.test.ts',
+  'test/scripts/start-palette.test.ts',
+  // Services and databases that stumble or are away, each for as long as it takes; and recordings that come late.
+  'test/cloud/chaos.test.ts',
+  'test/inbox/postgres/outages.test.ts',
+  'test/nodes/late-recording.test.ts',
+  // Each fault of each video node, looked through for secrets.
+  'test/nodes/video-secrets.test.ts',
+  // The processor's time for very many cameras, and for very long answers.
+  'test/cloud/large-directory-cost.test.ts',
+  'test/cloud/long-answers-cost.test.ts',
   // With a million inputs in all.
   'test/fuzz/million/',
   // On Node.js of other versions, which are fetched.
   'test/nodes/node-versions.test.ts',
   'test/nodes/colliding-keys.test.ts',
   // Several Node-RED on one database.
+  'test/nodes/shared-alarm-state.test.ts',
+  'test/nodes/two-instances.test.ts',
+  'test/nodes/watch-instances.test.ts',
+  'test/proxies/balanced-node-red.test.ts',
   'test/cluster/',
   // Very many cameras, alarms or messages.
   'test/cloud/large-directory.test.ts',
