@@ -40,23 +40,29 @@ export function textOfLiteral(literal: string): string | undefined {
   if (literal[0] !== '"' || literal[end] !== '"' || endOfString(literal, 0) <= end || CONTROL.test(literal))
     return undefined;
   if (!literal.includes('\\')) return end === 0 ? undefined : literal.slice(1, end);
-  const units = new Uint16Array(end);
+  const units = Buffer.allocUnsafe(2 * end);
   let length = 0;
   let at = 1;
   for (; at < end; at += 1, length += 1) {
     const unit = literal.charCodeAt(at);
     if (unit !== BACKSLASH) {
-      units[length] = unit;
+      units.writeUInt16LE(unit, 2 * length);
       continue;
     }
     at += 1;
     const isCode = literal.charCodeAt(at) === UNICODE;
     const meant = isCode ? escapedUnit(literal, at + 1) : MEANT.charCodeAt(SIGNS.indexOf(literal.charAt(at)));
     if (Number.isNaN(meant)) return undefined;
-    units[length] = meant;
+    units.writeUInt16LE(meant, 2 * length);
     if (isCode) at += 4;
   }
-  return at === end ? Buffer.from(units.buffer, 0, 2 * length).toString('utf16le') : undefined;
+  return at === end ? units.toString('utf16le', 0, 2 * length) : undefined;
+}
+
+/** Position behind a string literal that begins at `start`; -1 where it is none. */
+export function endOfLiteral(text: string, start: number): number {
+  const end = endOfString(text, start);
+  return textOfLiteral(text.slice(start, end)) === undefined ? -1 : end;
 }
 
 /** What four hexadecimal digits stand for; NaN where others are among them. Without a text of its own: names may be a stranger's. */

@@ -1,6 +1,6 @@
 import { scan as removeForbiddenKeys } from 'secure-json-parse';
-import { scanJson } from './json-scan';
-import { NO_TOKEN, scanObject, scanToken, type Span, type TokenReading } from './token-scan';
+import { isObjectText, scanJson } from './json-scan';
+import { NO_TOKEN, scanToken, type Span, type TokenReading } from './token-scan';
 
 /** Why a body cannot be read as one well-formed, unambiguous JSON document. */
 export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-large' | 'too-deep' | 'duplicate-key';
@@ -101,11 +101,10 @@ export function seemingToken(body: Uint8Array): TokenReading {
   return text === undefined ? NO_TOKEN : scanToken(text);
 }
 
-/** What the same scan finds in a body that may be kept; undefined where it is no object, or no UTF-8. */
+/** What the same scan finds in a body that may be kept; undefined where it is no well-formed object: a token may stand anywhere in it. */
 export function seemingObject(body: Uint8Array): Required<Pick<JsonReading, 'text' | 'token'>> | undefined {
   const text = textOf(body);
-  const token = text === undefined ? undefined : scanObject(text);
-  return text === undefined || token === undefined ? undefined : { text, token };
+  return text !== undefined && isObjectText(text) ? { text, token: scanToken(text) } : undefined;
 }
 
 /** A token counts only in a well-formed document: where it is not, parsers differ about what it says. */

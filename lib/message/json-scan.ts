@@ -1,4 +1,4 @@
-import { endOfString, passSpace, textOfLiteral } from '../json/json-text';
+import { endOfLiteral, endOfString, passSpace, textOfLiteral } from '../json/json-text';
 import type { Span } from './token-scan';
 
 /** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
@@ -31,6 +31,73 @@ const WORD = /[a-zA-Z]+/y;
  */
 export function scanJson(text: string): JsonScan {
   return new Scanner(text).run();
+}
+
+/** As the grammar of JSON has them; what comes behind one is looked at as what comes next. */
+const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
+
+/**
+ * Whether a text is one well-formed JSON object, no deeper and of no more pieces than what is read: the same as the parser says, which
+ * a stranger's text does not reach. Builds nothing.
+ */
+export function isObjectText(text: string): boolean {
+  return text[passSpace(text, 0)] === '{' && new Grammar(text).isOneValue();
+}
+
+class Grammar {
+  readonly #open: string[] = [];
+  #due: 'value' | 'value or end' | 'name' | 'name or end' | 'comma or end' = 'value';
+  #at = 0;
+
+  constructor(private readonly text: string) {}
+
+  isOneValue(): boolean {
+    for (let pieces = 0; pieces < MAX_PIECES; pieces += 1) {
+      this.#at = passSpace(this.text, this.#at);
+      if (!this.#pass(this.text[this.#at] ?? '')) return false;
+      if (this.#open.length === 0) return passSpace(this.text, this.#at) === this.text.length;
+    }
+    return false;
+  }
+
+  #pass(character: string): boolean {
+    if (character === '}' || character === ']') return this.#leave(character === '}' ? '{' : '[');
+    if (this.#due === 'comma or end') return this.#passComma(character);
+    if (this.#due === 'name' || this.#due === 'name or end') return this.#passName();
+    if (character === '{' || character === '[') return this.#enter(character);
+    this.#due = 'comma or end';
+    if (character === '"') return this.#moveTo(endOfLiteral(this.text, this.#at));
+    SCALAR.lastIndex = this.#at;
+    return SCALAR.test(this.text) && this.#moveTo(SCALAR.lastIndex);
+  }
+
+  #enter(bracket: string): boolean {
+    this.#due = bracket === '{' ? 'name or end' : 'value or end';
+    return this.#open.push(bracket) <= MAX_DEPTH && this.#moveTo(this.#at + 1);
+  }
+
+  #leave(bracket: string): boolean {
+    const mayEnd = this.#due.endsWith('end');
+    this.#due = 'comma or end';
+    return mayEnd && this.#open.pop() === bracket && this.#moveTo(this.#at + 1);
+  }
+
+  #passComma(character: string): boolean {
+    this.#due = this.#open.at(-1) === '{' ? 'name' : 'value';
+    return character === ',' && this.#moveTo(this.#at + 1);
+  }
+
+  #passName(): boolean {
+    this.#due = 'value';
+    const end = this.text[this.#at] === '"' ? endOfLiteral(this.text, this.#at) : -1;
+    const colon = end < 0 ? -1 : passSpace(this.text, end);
+    return this.text[colon] === ':' && this.#moveTo(colon + 1);
+  }
+
+  #moveTo(at: number): boolean {
+    this.#at = at;
+    return at >= 0;
+  }
 }
 
 class Scanner {

@@ -40,20 +40,7 @@ const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
  * that a stranger's text costs no more than its length.
  */
 export function scanToken(text: string): TokenReading {
-  return readingOf(text, new TokenScan(text).spans());
-}
-
-/**
- * The same of a text that may be kept without being read: undefined where it is no object alone, as far as its brackets tell, for
- * then a token may stand where it is not looked for.
- */
-export function scanObject(text: string): TokenReading | undefined {
-  const scan = new TokenScan(text);
-  const reading = readingOf(text, scan.spans());
-  return scan.isObject ? reading : undefined;
-}
-
-function readingOf(text: string, spans: readonly Span[]): TokenReading {
+  const spans = new TokenScan(text).spans();
   const [span, ...others] = spans;
   if (span === undefined) return NO_TOKEN;
   if (others.length > 0) return { kind: 'unusable', spans };
@@ -67,8 +54,6 @@ class TokenScan {
   readonly #spans: Span[] = [];
   #at = 0;
   #depth = 0;
-  /** Where the first value ends that has brackets. */
-  #closedAt = -1;
   /** A token's value comes next. */
   #isDue = false;
   /** Where the value of a token began that is a list or an object. */
@@ -83,16 +68,6 @@ class TokenScan {
     const last = this.#spans[MAX_SPANS - 1];
     if (last !== undefined) last.end = text.length;
     return this.#spans;
-  }
-
-  /** Whether there is one object and nothing else. To be asked after `spans`. */
-  get isObject(): boolean {
-    const { text } = this;
-    return (
-      text[passSpace(text, 0)] === '{' &&
-      this.#closedAt >= 0 &&
-      passSpace(text, this.#closedAt) === text.length
-    );
   }
 
   #step(code: number): void {
@@ -130,7 +105,6 @@ class TokenScan {
     this.#isDue = false;
     this.#depth = Math.max(0, this.#depth - 1);
     this.#at += 1;
-    if (this.#depth === 0 && this.#closedAt < 0) this.#closedAt = this.#at;
     if (this.#depth === 1 && this.#nestedFrom >= 0) {
       this.#note(this.#nestedFrom, this.#at);
       this.#nestedFrom = -1;

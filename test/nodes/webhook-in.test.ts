@@ -222,8 +222,9 @@ describe('webhook in with other settings of Node-RED', () => {
       proves({ settings }, root, admin),
     );
 
-  it('proves raw bytes embedded in a host app that parses JSON first, with roots', () =>
-    proves({ embedded: true, settings: "httpAdminRoot: '/red', httpNodeRoot: '/api'," }, '/api', '/red'));
+  slowIt('proves raw bytes embedded in a host app that parses JSON first, with roots', () =>
+    proves({ embedded: true, settings: "httpAdminRoot: '/red', httpNodeRoot: '/api'," }, '/api', '/red'),
+  );
 
   nightlyIt('proves raw bytes embedded in a host app that parses JSON first, without roots', () =>
     proves({ embedded: true, settings: "httpAdminRoot: '/', httpNodeRoot: '/'," }, '', ''),
@@ -415,7 +416,7 @@ describe('webhook in that is not set up', () => {
 });
 
 describe('a flow file with many nodes', () => {
-  it('starts, deploys and stops without a warning of leaked listeners', async () => {
+  slowIt('starts, deploys and stops without a warning of leaked listeners', async () => {
     const many = (make: (i: number) => FlowNode): FlowNode[] => Array.from({ length: 15 }, (_, i) => make(i));
     const uses = { z: 'tab', x: 0, y: 0, wires: [[], []] };
     const flow = webhookFlow(

@@ -86,12 +86,9 @@ describe('messages that nothing proves', () => {
     assert.equal(receiver.deliveries.length, 0);
   });
 
-  it('are kept only where they are an object, and carry a proof that another phrase could confirm', async () => {
+  it('are kept only where they carry a proof that another phrase could confirm', async () => {
     const { body, headers } = signed();
     const inForm = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
-    await refused({ body: '{"payloadType":', headers: inForm });
-    await refused({ body: '{"a":1}{"b":2}', headers: inForm });
-    await refused({ body: '[{"a":1}]', headers: inForm });
     await refused({ headers: inForm });
     await refused({ body: '{"a":1}', headers: { Authorization: 'HMAC-SHA256 abc' } });
     await refused({ body });
@@ -102,6 +99,27 @@ describe('messages that nothing proves', () => {
     await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
     assert.equal((await kept()).length, 1);
   });
+
+  // The token of a text that is no JSON may stand where nobody looks for it.
+  for (const body of [
+    '{"payloadType":',
+    '{"a":1}{"b":2}',
+    '[{"a":1}]',
+    '{"payloadType":BlueEvent}',
+    `{"authenticationToken":"my "${PHRASE}" x"}`,
+    `{"authenticationToken" "${PHRASE}"}`,
+    `{"authenticationToken":null "${PHRASE}"}`,
+    `{authenticationToken:"${PHRASE}"}`,
+    `{"payload":[,"authenticationToken":"${PHRASE}"}]`,
+  ])
+    it(`are not kept where they are no well-formed object: ${body}`, async () => {
+      receiver.stations = [station({ secret: WRONG })];
+      const inForm = { Authorization: `HMAC-SHA256 ${'A'.repeat(43)}=` };
+      await refused({ body, headers: inForm });
+      await refused(signed());
+      await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length > 0, 'the copy');
+      assert.equal((await kept()).length, 1);
+    });
 
   it('are kept without their token, however its name is written', async () => {
     receiver.stations = [station({ scheme: 'https', secret: WRONG })];
@@ -121,18 +139,9 @@ describe('messages that nothing proves', () => {
     assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 6);
   });
 
-  it('stay unproven where they are not well formed, though a corrected phrase is their token', async () => {
-    receiver.stations = [station({ scheme: 'https', secret: WRONG })];
-    await refused({ body: `{"authenticationToken":${JSON.stringify(PHRASE)},"payloadType":BlueEvent}` });
-    await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
-    receiver.stations = [station({ scheme: 'https' })];
-    assert.equal(await receiver.dispatcher.judgeAgain(receiver.endpoint), 0);
-    assert.equal((await kept()).length, 1);
-  });
-
   it('are dead letters where a corrected phrase proves what is no envelope', async () => {
     receiver.stations = [station({ secret: WRONG })];
-    const body = '{"payloadType":BlueEvent}';
+    const body = '{"payloadType":"BlueEvent"}';
     await refused({ body, headers: { Authorization: authorizationFor(body) } });
     await receiver.until(() => inbox.store.work.quarantined(receiver.endpoint.id).length === 1, 'the copy');
     receiver.stations = [station()];
