@@ -11,6 +11,7 @@ import { salvage } from '../../lib/inbox/sqlite/salvage/salvage';
 import { Store } from '../../lib/inbox/sqlite/store';
 import { StoreServer } from '../../lib/inbox/sqlite/store-server';
 import type { FromStore } from '../../lib/inbox/sqlite/thread-protocol';
+import { byLane } from '../support/suite/lanes';
 import { ENDPOINT, proven } from './samples';
 
 const ROOT = `SELECT rootpage FROM sqlite_schema WHERE name = 'message'`;
@@ -406,7 +407,7 @@ describe('a damaged file', () => {
     assert.equal(rows('open').length, 10);
   });
 
-  for (let seed = 1; seed <= 10; seed += 1)
+  for (const seed of byLane([1], [2, 3, 4, 5, 6, 7, 8, 9, 10]))
     it(`gives nearly all of its events with 500 flipped bits: ${seed}`, () => {
       fill(1000);
       flipBits(file, 500, seed);

@@ -5,6 +5,7 @@ import { guidForm } from '../../../lib/guid-form';
 import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
 import { camera, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import { slowIt } from '../../support/suite/lanes';
 
 const GATE = '0e9f0c1a-0000-e911-8000-000000000001';
 const LIVE = { mode: 'live' as const, quality: '', whenOffline: 'fail' as const };
@@ -129,7 +130,7 @@ describe('versions, collections, records and ids of any service', () => {
     assert.equal((await station.client().listDevices()).length, 303);
   });
 
-  it('T-11 ends after 1000 pages of a list without end', async () => {
+  slowIt('T-11 ends after 1000 pages of a list without end', async () => {
     let page = 0;
     service.on('GET', '/devices', () => {
       page += 1;
@@ -138,16 +139,19 @@ describe('versions, collections, records and ids of any service', () => {
     assert.equal((await station.client().listDevices()).length, 1000);
   });
 
-  it('T-11 refuses a list of huge records, whose memory would end Node-RED, before it has all of it', async () => {
-    const huge = 'x'.repeat(12 * 1024 * 1024);
-    let page = 0;
-    service.on('GET', '/devices', () => {
-      page += 1;
-      return { json: { devices: [camera(`${page}`, 'x', { huge })], next: `?p=${page}` } };
-    });
-    await failure(station.client().listDevices(), 'BAD_RESPONSE');
-    assert.ok(page <= 11, `${page} pages`);
-  });
+  slowIt(
+    'T-11 refuses a list of huge records, whose memory would end Node-RED, before it has all of it',
+    async () => {
+      const huge = 'x'.repeat(12 * 1024 * 1024);
+      let page = 0;
+      service.on('GET', '/devices', () => {
+        page += 1;
+        return { json: { devices: [camera(`${page}`, 'x', { huge })], next: `?p=${page}` } };
+      });
+      await failure(station.client().listDevices(), 'BAD_RESPONSE');
+      assert.ok(page <= 11, `${page} pages`);
+    },
+  );
 
   it('T-11 stops at a link that a redirect leads back from', async () => {
     service.on('GET', '/devices', { json: { devices: service.devices, next: '/more' } });

@@ -116,7 +116,7 @@ export class NodeRed {
   static killKept(): void {
     for (const { child, userDir } of this.#kept.values()) {
       child.kill('SIGKILL');
-      fs.rmSync(userDir, { recursive: true, force: true });
+      fs.rmSync(userDir, { recursive: true, force: true, maxRetries: 10 });
     }
   }
 
@@ -286,7 +286,7 @@ export class NodeRed {
 
   async #stopAndRemove(): Promise<void> {
     await this.stop();
-    fs.rmSync(this.userDir, { recursive: true, force: true });
+    fs.rmSync(this.userDir, { recursive: true, force: true, maxRetries: 10 });
   }
 
   /** @returns whether it is kept now */

@@ -20,10 +20,13 @@ export function otherNode(test: Mocha.Context, version: string): string {
   return fetchNode(version, folder, () => isToday) ?? cannotRun(test, `Node.js ${version} cannot be fetched`);
 }
 
+const MOST_TRIES = 3;
+
 /** Test files that run at the same time must not install into one folder. */
 function fetchInto(folder: string, version: string): void {
   const own = `${folder}-${process.pid}`;
-  fetchNode(version, own);
+  // A registry may stumble.
+  for (let tries = 0; tries < MOST_TRIES && fetchNode(version, own) === undefined; tries += 1);
   try {
     fs.renameSync(own, folder);
   } catch {

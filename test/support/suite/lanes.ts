@@ -60,9 +60,11 @@ const SLOW: readonly string[] = [
   'test/editor/',
   'test/examples/10-board/',
   // Each in a Node-RED of its own, with brokers, mail servers and receivers that stumble; test/nodes/examples.test.ts runs the first.
+  'test/examples/04-s7.test.ts',
   'test/examples/05-dc09.test.ts',
   'test/examples/06-mqtt.test.ts',
   'test/examples/07-mail.test.ts',
+  'test/examples/08-preset.test.ts',
   'test/examples/11-health.test.ts',
   'test/examples/12-site-on-test.test.ts',
   'test/examples/13-nginx.test.ts',
