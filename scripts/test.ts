@@ -23,11 +23,13 @@ const OPTIONS = {
   'no-skips': { type: 'boolean', default: false },
   'tests-only': { type: 'boolean', default: false },
   grep: { type: 'string', short: 'g' },
-  // Tests wait about half of their time: for timers, and for processes to start.
-  jobs: { type: 'string', default: String(Math.min(8, 2 * os.availableParallelism())) },
+  jobs: { type: 'string', default: '' },
   // Longer than the longest limit of one test.
   silence: { type: 'string', default: '900' },
 } as const;
+
+/** Processes at a time for each core: tests of the slower lanes wait for longer, for timers and for processes to start. */
+const JOBS = { quick: 2, all: 3, nightly: 3 } as const satisfies Record<Lane, number>;
 
 /** @throws Error where there is no such lane */
 function laneOf(name: string): Lane {
@@ -37,8 +39,7 @@ function laneOf(name: string): Lane {
 }
 
 /** Files to run; their tests read from the environment which of them are. */
-function select(places: readonly string[], name: string): string[] {
-  const lane = places.length > 0 ? 'nightly' : laneOf(name);
+function select(places: readonly string[], lane: Lane): string[] {
   process.env[LANE_VARIABLE] = lane;
   return places.length > 0 ? namedFiles(places) : everyFile(lane);
 }
@@ -58,9 +59,11 @@ function stopEarly(report: Report): never {
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-  const files = select(positionals, values.lane);
+  const lane = positionals.length > 0 ? 'nightly' : laneOf(values.lane);
+  const files = select(positionals, lane);
+  const jobs = values.jobs || String(Math.min(8, JOBS[lane] * os.availableParallelism()));
   const { grep } = values;
-  const options = { jobs: counted('jobs', values.jobs), silence: counted('silence', values.silence), grep };
+  const options = { jobs: counted('jobs', jobs), silence: counted('silence', values.silence), grep };
   if (values['no-skips']) process.env[NO_SKIPS_VARIABLE] = 'yes';
   const report = new Report(values['no-skips']);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -87,7 +87,6 @@ const SLOW: readonly string[] = [
   // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
   'test/cloud/patience.test.ts',
   'test/inbox/postgres/cut-off.test.ts',
-  'test/nodes/broken-video.test.ts',
   'test/nodes/watch-inbox.test.ts',
   'test/nodes/watch-video.test.ts',
   // On a hundred thousand events.
@@ -107,6 +106,7 @@ const RARE: readonly string[] = [
   'test/editor/audit-trail.test.ts',
   'test/editor/examples.test.ts',
   'test/editor/opened-event.test.ts',
+  'test/editor/palette.test.ts',
   'test/editor/sidebar-filter.test.ts',
   'test/editor/sidebar-video.test.ts',
   'test/editor/statuses.test.ts',
@@ -148,6 +148,7 @@ const RARE: readonly string[] = [
   'test/cloud/chaos.test.ts',
   'test/inbox/postgres/outages.test.ts',
   'test/nodes/late-recording.test.ts',
+  'test/nodes/broken-video.test.ts',
   // Each fault of each video node, looked through for secrets.
   'test/nodes/video-secrets.test.ts',
   // The processor's time for very many cameras, and for very long answers.
@@ -160,6 +161,7 @@ const RARE: readonly string[] = [
   'test/nodes/colliding-keys.test.ts',
   // Several Node-RED on one database.
   'test/nodes/shared-alarm-state.test.ts',
+  'test/nodes/shared-inbox-faults.test.ts',
   'test/nodes/two-instances.test.ts',
   'test/nodes/watch-instances.test.ts',
   'test/proxies/balanced-node-red.test.ts',
