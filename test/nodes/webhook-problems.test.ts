@@ -72,7 +72,10 @@ describe('a problem of webhook in', () => {
   });
 
   it('says in a sentence what happened and what to do', async () => {
-    const { payload } = await nodeRed.message('problems');
+    const { payload } = await nodeRed.message(
+      'problems',
+      ({ payload: problem }) => (problem as Problem).reason === 'bad-signature',
+    );
     const { text, reason, station } = payload as Problem & { text: string };
     assert.match(text, /^A message was refused because its signature does not fit: enter .*\.$/);
     assert.equal(reason, 'bad-signature');

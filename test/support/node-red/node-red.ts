@@ -95,8 +95,9 @@ export class NodeRed {
     if (kept?.isRunning !== true) return this.#startFresh(options, keptAs);
     kept.#holdProcess(true);
     try {
-      kept.#forget();
       await kept.#setEnvironment(options.env ?? {});
+      // What was still on its way is there now.
+      kept.#forget();
       return kept;
     } catch {
       await kept.stop('SIGKILL');
