@@ -1,7 +1,7 @@
 'use strict';
 // First thing every command of this project runs. Needs nothing but Node's own modules, also of an old Node:
 // finds or fetches a Node that is new enough, installs what package-lock.json names, then hands over to scripts/<task>.ts.
-const { spawn, spawnSync } = require('child_process');
+const { spawn } = require('child_process');
 const { createHash } = require('crypto');
 const fs = require('fs');
 const path = require('path');
@@ -15,8 +15,16 @@ const TASKS = ['start', 'test', 'build', 'sandbox', 'pictures', 'soak', 'bench',
 const PALETTE = path.join('test', 'palette');
 const TASKS_WITH_PALETTE = ['test', 'coverage', 'pictures'];
 
+/** The task, or the installations before it. */
+const running = new Set();
+
+function stop(signal) {
+  for (const child of running) child.kill(signal);
+}
+
 function fail(message) {
   process.stderr.write(`${message}\n`);
+  stop('SIGTERM');
   process.exit(1);
 }
 
@@ -33,8 +41,21 @@ function fetchedNode() {
   return found || fail(`No newer Node could be fetched: install Node.js ${NEEDED} and try again.`);
 }
 
+/** Runs this project's Node to its end; gives 1 where a signal ended it. */
+function run(node, args, cwd, stdio) {
+  return new Promise((resolve) => {
+    const child = spawn(node, args, { cwd, stdio, env: environment(node) });
+    running.add(child);
+    child.on('error', (error) => fail(`could not start ${args[0]}: ${error.message}`));
+    child.on('exit', (code, signal) => {
+      running.delete(child);
+      resolve(code === null || signal !== null ? 1 : code);
+    });
+  });
+}
+
 /** @param how words of npm that install what the lock file of the folder names, and leave that as it is */
-function installPackages(node, folder, how) {
+async function installPackages(node, folder, how) {
   const lock = fs.readFileSync(path.join(folder, 'package-lock.json'));
   const mark = path.join(folder, 'node_modules', '.installed');
   const wanted = createHash('sha256').update(lock).digest('hex');
@@ -42,12 +63,9 @@ function installPackages(node, folder, how) {
 
   process.stderr.write('Installing packages (first time, or the list has changed)\n');
   const npm = npmProgram() || fail('npm was not found: start this with "npm start" or "npm test".');
-  const result = spawnSync(node, [npm].concat(how, '--ignore-scripts', '--no-audit', '--no-fund'), {
-    cwd: folder,
-    stdio: ['inherit', 2, 2],
-    env: environment(node),
-  });
-  if (result.status !== 0) fail(`npm ${how[0]} failed: see the lines above.`);
+  const args = [npm].concat(how, '--ignore-scripts', '--no-audit', '--no-fund');
+  const code = await run(node, args, folder, ['inherit', 2, 2]);
+  if (code !== 0) fail(`npm ${how[0]} failed: see the lines above.`);
   fs.writeFileSync(mark, wanted);
 }
 
@@ -62,23 +80,23 @@ function environment(node) {
 const task = process.argv[2];
 if (!TASKS.includes(task)) fail(`usage: node scripts/bootstrap.js ${TASKS.join('|')}`);
 
-const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode();
-installPackages(node, ROOT, ['ci']);
-// A package there bundles others without all that they name, which `npm ci` refuses.
-if (TASKS_WITH_PALETTE.includes(task))
-  installPackages(node, path.join(ROOT, PALETTE), ['install', '--no-save']);
+async function main() {
+  const node = isNewEnough(process.versions.node) ? process.execPath : fetchedNode();
+  await Promise.all([
+    installPackages(node, ROOT, ['ci']),
+    // A package there bundles others without all that they name, which `npm ci` refuses.
+    TASKS_WITH_PALETTE.includes(task) &&
+      installPackages(node, path.join(ROOT, PALETTE), ['install', '--no-save']),
+  ]);
+  const args = ['--import=tsx', path.join(ROOT, 'scripts', `${task}.ts`)].concat(process.argv.slice(3));
+  process.exit(await run(node, args, ROOT, 'inherit'));
+}
 
-const child = spawn(
-  node,
-  ['--import=tsx', path.join(ROOT, 'scripts', `${task}.ts`)].concat(process.argv.slice(3)),
-  { cwd: ROOT, stdio: 'inherit', env: environment(node) },
-);
-child.on('error', (error) => fail(`could not start the task: ${error.message}`));
-child.on('exit', (code, signal) => process.exit(code === null || signal !== null ? 1 : code));
-
-// Whoever stops this process means the task. npm, when it is stopped, ends only the shell between it and us.
+// Whoever stops this process means what it runs. npm, when it is stopped, ends only the shell between it and us.
 const parent = process.ppid;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal));
 setInterval(() => {
-  if (process.ppid !== parent) child.kill('SIGTERM');
+  if (process.ppid !== parent) stop('SIGTERM');
 }, 1000);
+
+main();

@@ -23,13 +23,11 @@ const OPTIONS = {
   'no-skips': { type: 'boolean', default: false },
   'tests-only': { type: 'boolean', default: false },
   grep: { type: 'string', short: 'g' },
-  jobs: { type: 'string', default: '' },
+  // Tests wait about half of their time: for timers, and for processes to start.
+  jobs: { type: 'string', default: String(Math.min(8, 2 * os.availableParallelism())) },
   // Longer than the longest limit of one test.
   silence: { type: 'string', default: '900' },
 } as const;
-
-/** Processes at a time for each core: tests of the slower lanes wait for longer, for timers and for processes to start. */
-const JOBS = { quick: 2, all: 3, nightly: 3 } as const satisfies Record<Lane, number>;
 
 /** @throws Error where there is no such lane */
 function laneOf(name: string): Lane {
@@ -61,9 +59,8 @@ async function main(): Promise<void> {
   const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
   const lane = positionals.length > 0 ? 'nightly' : laneOf(values.lane);
   const files = select(positionals, lane);
-  const jobs = values.jobs || String(Math.min(8, JOBS[lane] * os.availableParallelism()));
   const { grep } = values;
-  const options = { jobs: counted('jobs', jobs), silence: counted('silence', values.silence), grep };
+  const options = { jobs: counted('jobs', values.jobs), silence: counted('silence', values.silence), grep };
   if (values['no-skips']) process.env[NO_SKIPS_VARIABLE] = 'yes';
   const report = new Report(values['no-skips']);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -8,7 +8,7 @@ import { SandboxOfExample } from '../../support/examples/example-sandbox';
 import { packagesFor } from '../../support/examples/examples';
 import { NodeRed } from '../../support/node-red/node-red';
 import { barAt } from '../../support/node-red/video-flow';
-import { NODE_RED_VERSIONS } from '../../support/suite/lanes';
+import { nightlyIt, NODE_RED_VERSIONS } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually, soon } from '../../support/time/patience';
 import { numberIn } from '../../support/video/encoded-video';
@@ -57,7 +57,7 @@ for (const version of NODE_RED_VERSIONS)
       assert.equal(await numberIn(jpeg), barAt(Date.parse(began)));
     });
 
-    it('plays clip and live beside the picture', async () => {
+    nightlyIt('plays clip and live beside the picture', async () => {
       const video = page.frameLocator('.rvm-media iframe');
       const seconds = (): Promise<number> =>
         video.locator('video:not([hidden])').evaluate((element) => (element as HTMLVideoElement).currentTime);
