@@ -99,4 +99,4 @@ setInterval(() => {
   if (process.ppid !== parent) stop('SIGTERM');
 }, 1000);
 
-main();
+main().catch((error) => fail(error.message));
