@@ -6,6 +6,7 @@ import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { describeInEditor } from '../support/editor/in-editor';
 import { leaveRows, showSidebar } from '../support/editor/sidebar';
 import { NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { nightlyIt } from '../support/suite/lanes';
 import { soon } from '../support/time/patience';
 
 /** Events have one attempt, and nothing settles them by itself. */
@@ -96,7 +97,7 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     await editor.page.waitForSelector('.rvm-dead .rvm-row', { state: 'detached' });
   });
 
-  it('shows a conflict, which can only be let go', async () => {
+  nightlyIt('shows a conflict, which can only be let go', async () => {
     const message = alarmMessage({ cameraName: 'Camera of the copy' });
     const other = {
       ...message,
@@ -115,21 +116,24 @@ describeInEditor('the sidebar "Remote monitoring"', { flow }, (editor) => {
     for (const each of [row, first]) await each.waitFor({ state: 'detached' });
   });
 
-  it('shows what nothing proved, why, and what to do, checks it again with the current phrases, or lets it go', async () => {
-    const forged = () => post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
-    const row = editor.page.locator('.rvm-quarantine .rvm-row');
-    assert.equal((await forged()).status, 401);
-    await row.filter({ hasText: ': 1' }).waitFor();
-    assert.match(
-      await row.innerText(),
-      /North[^]*its signature does not fit: enter the Shared Secret Phrase[^]*127\.0\.0\.1/,
-    );
-    await row.locator('[data-action="verify"]').click();
-    await editor.page.getByText('and accepted: 0').waitFor();
-    await row.locator('[data-action="discard"]').click();
-    await leaveRows(editor.page);
-    await row.waitFor({ state: 'detached' });
-  });
+  nightlyIt(
+    'shows what nothing proved, why, and what to do, checks it again with the current phrases, or lets it go',
+    async () => {
+      const forged = () => post(`${editor.nodeRed.url}${PATH}`, alarmMessage(), 'another phrase');
+      const row = editor.page.locator('.rvm-quarantine .rvm-row');
+      assert.equal((await forged()).status, 401);
+      await row.filter({ hasText: ': 1' }).waitFor();
+      assert.match(
+        await row.innerText(),
+        /North[^]*its signature does not fit: enter the Shared Secret Phrase[^]*127\.0\.0\.1/,
+      );
+      await row.locator('[data-action="verify"]').click();
+      await editor.page.getByText('and accepted: 0').waitFor();
+      await row.locator('[data-action="discard"]').click();
+      await leaveRows(editor.page);
+      await row.waitFor({ state: 'detached' });
+    },
+  );
 
   it('shows after a restart of Node-RED what it showed before', async () => {
     const texts = (): Promise<string[]> => editor.page.locator('.rvm-events .rvm-row').allInnerTexts();

@@ -59,18 +59,13 @@ const SLOW: readonly string[] = [
   // In Chromium.
   'test/editor/',
   'test/examples/10-board/',
-  // Each in a Node-RED of its own, with brokers, mail servers and receivers that stumble; test/nodes/examples.test.ts runs the first.
+  // Each in a Node-RED of its own, beside controllers and receivers; test/nodes/examples.test.ts runs the first.
+  'test/examples/03-modbus.test.ts',
   'test/examples/04-s7.test.ts',
   'test/examples/05-dc09.test.ts',
-  'test/examples/06-mqtt.test.ts',
-  'test/examples/07-mail.test.ts',
-  'test/examples/08-preset.test.ts',
-  'test/examples/11-health.test.ts',
   'test/examples/12-site-on-test.test.ts',
   'test/examples/13-nginx.test.ts',
   'test/examples/16-video-link.test.ts',
-  'test/examples/17-evidence.test.ts',
-  'test/examples/18-statistics.test.ts',
   // Behind nginx and Caddy.
   'test/proxies/',
   // Scraped by a real Prometheus.
@@ -80,19 +75,34 @@ const SLOW: readonly string[] = [
   'test/faults/disk.test.ts',
   // Each node in the other version of Node-RED.
   'test/nodes/smoke.test.ts',
-  // Where files cannot be written.
-  'test/faults/store-file.test.ts',
-  // Packed, and installed from the package.
+  // Packed, and installed from the package; and the commands of this project, run as a newcomer would.
   'test/nodes/package.test.ts',
-  // Services, relays and databases that stumble, are away or break off, each for as long as it takes.
+  'test/scripts/start.test.ts',
+  'test/scripts/test-command.test.ts',
+  // Processes that are killed, and one after the other upon one inbox.
+  'test/faults/kill.test.ts',
+  'test/faults/two-processes.test.ts',
+  'test/nodes/flow-run.test.ts',
+  'test/nodes/restart-hints.test.ts',
+  // With clocks of the store that stand for minutes, and with many events at a time.
+  'test/cloud/load.test.ts',
+  'test/inbox/program/export.test.ts',
+  'test/inbox/spilled-list.test.ts',
+  'test/inbox/steady-load.test.ts',
+  'test/inbox/unread.test.ts',
+  'test/inbox/writing.test.ts',
+  'test/nodes/metrics.test.ts',
+  'test/nodes/sign-of-life.test.ts',
+  // Services that stumble, and what is watched in the meantime, each for as long as it takes.
   'test/cloud/patience.test.ts',
-  'test/inbox/postgres/cut-off.test.ts',
-  'test/nodes/watch-inbox.test.ts',
-  'test/nodes/watch-video.test.ts',
+  'test/nodes/watch.test.ts',
   // On a hundred thousand events.
   'test/inbox/postgres/backlog.test.ts',
   // Of every kind of camera, of alarms that go on, beside other settings of the server, under a watch; with modules counted.
+  'test/nodes/clip-folder.test.ts',
   'test/nodes/kinds-of-video.test.ts',
+  'test/nodes/sidebar-video.test.ts',
+  'test/nodes/video-jobs.test.ts',
   'test/nodes/video-loading.test.ts',
   'test/nodes/video-of-alarms.test.ts',
   'test/nodes/view-place.test.ts',
@@ -104,6 +114,9 @@ const RARE: readonly string[] = [
   'test/video/rtsp/gstreamer.test.ts',
   // Of the editor: single rows and buttons, small screens, and an inbox that is broken or busy.
   'test/editor/audit-trail.test.ts',
+  'test/editor/languages.test.ts',
+  'test/editor/sidebar-hands.test.ts',
+  'test/editor/dialogs/pickers.test.ts',
   'test/editor/examples.test.ts',
   'test/editor/opened-event.test.ts',
   'test/editor/palette.test.ts',
@@ -127,8 +140,14 @@ const RARE: readonly string[] = [
   'test/editor/dialogs/folded-sections.test.ts',
   'test/editor/dialogs/self-test-elsewhere.test.ts',
   'test/editor/dialogs/watch-dialog.test.ts',
-  // Restores of a receiver that is away, refuses or loses them.
+  // Brokers, mail servers, restores and receivers that are away or stumble; clips as evidence, figures of a week.
   'test/examples/05-dc09-line.test.ts',
+  'test/examples/06-mqtt.test.ts',
+  'test/examples/07-mail.test.ts',
+  'test/examples/08-preset.test.ts',
+  'test/examples/11-health.test.ts',
+  'test/examples/17-evidence.test.ts',
+  'test/examples/18-statistics.test.ts',
   // How the board looks, and what it says where Node-RED or its inbox fails.
   'test/examples/10-board/operators.test.ts',
   'test/examples/10-board/escalation.test.ts',
@@ -146,7 +165,10 @@ const RARE: readonly string[] = [
   'test/scripts/start-palette.test.ts',
   // Services and databases that stumble or are away, each for as long as it takes; and recordings that come late.
   'test/cloud/chaos.test.ts',
+  'test/inbox/postgres/cut-off.test.ts',
   'test/inbox/postgres/outages.test.ts',
+  'test/nodes/watch-inbox.test.ts',
+  'test/nodes/watch-video.test.ts',
   'test/nodes/late-recording.test.ts',
   'test/nodes/broken-video.test.ts',
   // Each fault of each video node, looked through for secrets.
@@ -159,6 +181,10 @@ const RARE: readonly string[] = [
   // On Node.js of other versions, which are fetched.
   'test/nodes/node-versions.test.ts',
   'test/nodes/colliding-keys.test.ts',
+  // Each file of the store that cannot be written, each history that is moved, each balancer.
+  'test/faults/store-file.test.ts',
+  'test/inbox/moving/any-history.test.ts',
+  'test/proxies/balancers.test.ts',
   // Several Node-RED on one database.
   'test/nodes/shared-alarm-state.test.ts',
   'test/nodes/shared-inbox-faults.test.ts',

@@ -178,7 +178,7 @@ describe('a decoder with an ffmpeg that', function () {
   });
 
   it('is waited for in line is not started once the signal says so', async () => {
-    use('echo $$ > "$folder/pid"; echo begin >> "$folder/log"; exec sleep 600', { atOnce: 1 });
+    use('echo begin >> "$folder/log"; echo $$ > "$folder/pid"; exec sleep 600', { atOnce: 1 });
     const first = assert.rejects(picture(), { code: 'CANCELLED' });
     await pid();
     const waiting = new AbortController();
