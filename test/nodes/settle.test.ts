@@ -9,7 +9,7 @@ import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows'
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
 import { MOVABLE_CLOCK, NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
-import { MOVABLE_TIMEOUTS, whileTimeFlies } from '../support/node-red/node-red-time';
+import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { eventually } from '../support/time/patience';
 
 type Message = Record<string, unknown>;
@@ -271,7 +271,7 @@ describe('the inbox node', () => {
   let folder: string;
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-folder-'));
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_TIMEOUTS });
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
   });
   after(async () => {
     await nodeRed.stopAndRemove();

@@ -5,14 +5,14 @@ import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { NodeRed, MOVABLE_CLOCK } from '../support/node-red/node-red';
-import { MOVABLE_TIMEOUTS, whileTimeFlies } from '../support/node-red/node-red-time';
+import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 for (const version of NODE_RED_VERSIONS) {
   describe(`the path of webhook in on Node-RED ${version}`, () => {
     let nodeRed: NodeRed;
 
     before(async () => {
-      nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK + MOVABLE_TIMEOUTS });
+      nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK });
     });
     after(() => nodeRed.stopAndRemove());
 

@@ -1,6 +1,6 @@
 import type { NodeRed } from './node-red';
 
-/** What a piece of work gives, while the clock of a Node-RED with MOVABLE_CLOCK and MOVABLE_TIMEOUTS runs as fast as it can. */
+/** What a piece of work gives, while the clock of a Node-RED with MOVABLE_CLOCK runs as fast as it can. */
 export async function whileTimeFlies<Result>(nodeRed: NodeRed, work: Promise<Result>): Promise<Result> {
   const isOver = work.then(
     () => true,
@@ -10,32 +10,6 @@ export async function whileTimeFlies<Result>(nodeRed: NodeRed, work: Promise<Res
   while (!(await Promise.race([isOver, Promise.resolve(false)])));
   return work;
 }
-
-/** JavaScript of a setting beside MOVABLE_CLOCK: timers of a second or more fire once that was moved as far. */
-export const MOVABLE_TIMEOUTS = `movableTimeouts: (() => {
-    const [begin, end] = [setTimeout, clearTimeout];
-    const going = new Map();
-    globalThis.setTimeout = (act, ms, ...args) => {
-      if (!(ms >= 1000)) return begin(act, ms, ...args);
-      const fire = () => {
-        globalThis.clearTimeout(timer);
-        act(...args);
-      };
-      const timer = begin(fire, ms);
-      going.set(timer, { left: ms, fire });
-      return timer;
-    };
-    globalThis.clearTimeout = (timer) => {
-      going.delete(timer);
-      end(timer);
-    };
-    clocks.push((advance) => {
-      for (const each of going.values()) {
-        each.left -= advance;
-        if (each.left <= 0) each.fire();
-      }
-    });
-  })(),`;
 
 /**
  * JavaScript of a setting beside MOVABLE_CLOCK: what is done again and again, each second or more seldom, is also done once as

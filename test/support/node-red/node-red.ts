@@ -96,6 +96,8 @@ export class NodeRed {
     kept.#holdProcess(true);
     try {
       await kept.#setEnvironment(options.env ?? {});
+      // What was told once in some seconds may be told again.
+      await kept.advance(60);
       // What was still on its way is there now.
       kept.#forget();
       return kept;
@@ -377,12 +379,37 @@ function linkPackage(from: string, to: string): void {
 /** Services of tests are on this machine, whatever proxy it uses for others. */
 const NO_PROXY = { http_proxy: '', https_proxy: '', HTTP_PROXY: '', HTTPS_PROXY: '' };
 
-/** JavaScript of a setting that lets a test move `performance.now`; timers go on as they do. Each such setting adds to `clocks`. */
+/**
+ * JavaScript of a setting that lets a test move `performance.now`, and timers of a second or more with it. Each such setting adds
+ * to `clocks`.
+ */
 export const MOVABLE_CLOCK = `movableClock: (() => {
     const now = performance.now.bind(performance);
+    const [begin, end] = [setTimeout, clearTimeout];
+    const going = new Map();
     let ahead = 0;
     performance.now = () => now() + ahead;
-    clocks.push((advance) => (ahead += advance));
+    globalThis.setTimeout = (act, ms, ...args) => {
+      if (!(ms >= 1000)) return begin(act, ms, ...args);
+      const fire = () => {
+        globalThis.clearTimeout(timer);
+        act(...args);
+      };
+      const timer = begin(fire, ms);
+      going.set(timer, { left: ms, fire });
+      return timer;
+    };
+    globalThis.clearTimeout = (timer) => {
+      going.delete(timer);
+      end(timer);
+    };
+    clocks.push((advance) => {
+      ahead += advance;
+      for (const each of going.values()) {
+        each.left -= advance;
+        if (each.left <= 0) each.fire();
+      }
+    });
   })(),`;
 const CLOCK_MOVED = /The clock was moved/g;
 const ENVIRONMENT_SET = /The environment was set/g;
