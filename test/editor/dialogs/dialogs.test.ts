@@ -304,10 +304,9 @@ describeInEditor('the dialogs', { flow }, (editor) => {
 
   const WRONG: Wrong[] = [
     ['webhook', '#node-input-path', '/with space', /letters from a to z/],
-    ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
+    ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
     ['picture', '#node-input-offsets', '-3, soon', /such as -3, 0, 3/],
     ['webhook', '#node-input-path', '/remote-monitoring/view/a', /no webhook paths/],
-    ['inbox', '#node-config-input-keyDays', '1', /at least 2/],
     ['events', '#node-input-limit', '0', /from 1 to 10000/],
     ['picture', '#node-input-width', '0', /from 16 to 4096/],
     ['picture', '#node-input-waitForVideo', '601', /from 0 to 600/],
@@ -321,6 +320,7 @@ describeInEditor('the dialogs', { flow }, (editor) => {
     ['ptz', '#node-input-deadline', '0', /at least 1/],
     ['snapshot', '#node-input-width', '1.5', /whole number/],
     ['webhook', '#node-input-publicUrl', 'alarms.example.com', /begins with https/],
+    ['cloud', '#node-config-input-url', 'ftp://x', /sandbox/],
     ['cloud', '#node-config-input-timeout', 'soon', /number/],
     ['cloud', '#node-config-input-versionLow', 'x', /version/i],
     ['cloud', '#node-config-input-trustedOrigins', 'foo bar', /https/],
