@@ -52,6 +52,8 @@ export class Watch {
   /** Of the default inbox, where no other node uses one. */
   #release: () => void = () => undefined;
   #instance = os.hostname();
+  /** Its name among several is known, or it is the only one. */
+  #isNamed = false;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
   #isRunning = false;
@@ -117,15 +119,19 @@ export class Watch {
       instance: INSTANCE,
       steady: () => performance.now(),
     });
-    if (isShared) void this.#learnName(inbox);
+    this.#isNamed = !isShared;
     forgetDeleted(this.#options.RED, inbox).catch(() => {
       // The store fails, which is found anyway; the next start tries again.
     });
   }
 
-  async #learnName(inbox: Inbox): Promise<void> {
-    const instances = await inbox.instances().catch(() => []);
-    this.#instance = instances.find(({ isSelf }) => isSelf)?.name ?? this.#instance;
+  /** Before the first pulse, which tells it; at each look until the database knows it. */
+  async #learnName(): Promise<void> {
+    const instances = (await this.#inbox?.instances().catch(() => [])) ?? [];
+    const self = instances.find(({ isSelf }) => isSelf);
+    if (self === undefined) return;
+    this.#instance = self.name;
+    this.#isNamed = true;
   }
 
   async #lookOnce(): Promise<void> {
@@ -153,6 +159,7 @@ export class Watch {
     const toTell = await findings.take(seen);
     // What was found stands in the inbox: nobody else would tell it.
     if (toTell !== undefined) onChange(toTell);
+    if (!this.#isNamed) await this.#learnName();
     if (!this.#isRunning) return;
     this.#beat(findings);
     onLook(findings.standing);

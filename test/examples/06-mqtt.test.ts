@@ -22,7 +22,7 @@ interface Published {
 class Broker {
   readonly published: Published[] = [];
   acknowledges = true;
-  #keptBack: (() => void)[] = [];
+  #keptBack: { payload: unknown; acknowledge: () => void }[] = [];
   #aedes: Aedes | undefined;
   #server: net.Server | undefined;
 
@@ -31,10 +31,10 @@ class Broker {
   async start(): Promise<void> {
     this.#aedes = await Aedes.createBroker({
       authorizePublish: (_client, packet, done) => {
-        this.#note(packet);
+        const payload = this.#note(packet);
         const acknowledge = (): void => done(null);
         if (this.acknowledges) acknowledge();
-        else this.#keptBack.push(acknowledge);
+        else this.#keptBack.push({ payload, acknowledge });
       },
     });
     this.#server = net.createServer(this.#aedes.handle).listen(this.port, '127.0.0.1');
@@ -43,7 +43,15 @@ class Broker {
 
   acknowledgeAll(): void {
     this.acknowledges = true;
-    for (const acknowledge of this.#keptBack.splice(0)) acknowledge();
+    for (const { acknowledge } of this.#keptBack.splice(0)) acknowledge();
+  }
+
+  /** The oldest of such a state that it has kept back. @returns whether there was one */
+  acknowledgeOne(state: boolean): boolean {
+    const at = this.#keptBack.findIndex(({ payload }) => payload === state);
+    if (at === -1) return false;
+    this.#keptBack.splice(at, 1)[0]?.acknowledge();
+    return true;
   }
 
   async stop(): Promise<void> {
@@ -64,8 +72,10 @@ class Broker {
       .map(({ payload }) => payload);
   }
 
-  #note({ topic, qos, retain, payload }: PublishPacket): void {
-    this.published.push({ topic, qos, retain, payload: JSON.parse(payload.toString()) });
+  #note({ topic, qos, retain, payload: text }: PublishPacket): unknown {
+    const payload: unknown = JSON.parse(text.toString());
+    this.published.push({ topic, qos, retain, payload });
+    return payload;
   }
 }
 
@@ -158,12 +168,32 @@ describe('example 06, an alarm over MQTT', () => {
     await run.nodeRed.until(() => isAcknowledged(alarmId), 'the acknowledgement');
   });
 
+  it('publishes a state until that is acknowledged, whatever comes late of the one before it', async () => {
+    const sent = (state: boolean): number => broker.states(SITE).filter((each) => each === state).length;
+    const first = await run.raise({ camera: CAMERA });
+    await run.nodeRed.until(() => isAcknowledged(first.alarmId), 'the acknowledgement');
+    broker.acknowledges = false;
+    broker.published.length = 0;
+    await eventually(() => sent(false) > 1, 'the release, twice');
+    broker.acknowledgeOne(false);
+    const before = sent(true);
+    const second = await run.raise({ camera: CAMERA });
+    await eventually(() => sent(true) > before, 'the state at the broker');
+    while (broker.acknowledgeOne(false));
+    const late = sent(true);
+    await eventually(() => sent(true) > late + 1, 'the state once more');
+    assert.equal(isAcknowledged(second.alarmId), false);
+    broker.acknowledgeAll();
+    await run.nodeRed.until(() => isAcknowledged(second.alarmId), 'the acknowledgement');
+  });
+
   it('publishes the state when a broker that was away is back, also of an alarm that is over', async () => {
     await broker.stop();
     await run.nodeRed.logged(/Disconnected from broker/);
+    const from = run.nodeRed.seen.length;
     const { alarmId } = await run.raise({ camera: CAMERA });
     const isOver = (): boolean =>
-      run.nodeRed.statuses('rvm-example-06-alarm').at(-1)?.includes('Armed') === true;
+      run.nodeRed.statuses('rvm-example-06-alarm', from).at(-1)?.includes('Armed') === true;
     await run.nodeRed.until(() => at('came', alarmId).length > 0 && isOver(), 'the end of its hold');
     assert.equal(isAcknowledged(alarmId), false);
     await broker.start();
