@@ -31,7 +31,6 @@ export const QUOTES: readonly Quote[] = [
     seen: 'oursMB',
   },
   { page: PRODUCTION, words: '# MB after 5,000 events', id: 'B11', row: '5000 events', seen: 'oursMB' },
-  { page: PRODUCTION, words: '# of them ours', id: 'B11', row: '5000 events' },
   { page: PRODUCTION, words: '# MB more for 20,000 cameras', id: 'B7', row: 'memory', seen: 'oursMB' },
   { page: PRODUCTION, words: 'Start: # s more with 100,000 events', id: 'B10', row: 'kill -9' },
   { page: PRODUCTION, words: 'Package: # MiB', id: 'B11', row: 'installed' },

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { PAGES, pageWith, QUOTES } from '../../bench/pages';
+import { MEASUREMENTS } from '../../bench/measurements';
+import { figureOf, PAGES, pageWith, QUOTES } from '../../bench/pages';
 import { resultsIn, withRows, type Result } from '../../bench/results';
 import { ROOT } from '../support/node-red/node-red';
 
@@ -73,5 +74,17 @@ describe('the figures in pages', () => {
     const units = /(?:Ms|Microseconds|Seconds|PerSecond|PerEvent|KiB|MB|Requests|Times|Ratio)$/;
     for (const { id, seen } of RESULTS) for (const name of Object.keys(seen)) assert.match(name, units, id);
     for (const { seen = 'Ms' } of QUOTES) assert.match(seen, units);
+  });
+
+  it('are those of a benchmark of which each row, and each figure that is quoted, was measured', () => {
+    const measured = new Set(RESULTS.map(({ id }) => id));
+    assert.deepEqual(
+      Object.keys(MEASUREMENTS).filter((id) => !measured.has(id)),
+      [],
+    );
+    assert.deepEqual(
+      QUOTES.filter((quote) => figureOf(RESULTS, quote) === undefined),
+      [],
+    );
   });
 });
