@@ -84,7 +84,7 @@ const SLOW: readonly string[] = [
   'test/faults/two-processes.test.ts',
   'test/nodes/flow-run.test.ts',
   'test/nodes/restart-hints.test.ts',
-  // With clocks of the store that stand for minutes, and with many events at a time.
+  // With many events or requests at a time, files that grow, disks that fail to read, and figures of all that is deployed.
   'test/cloud/load.test.ts',
   'test/inbox/program/export.test.ts',
   'test/inbox/spilled-list.test.ts',
