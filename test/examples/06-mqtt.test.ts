@@ -187,6 +187,22 @@ describe('example 06, an alarm over MQTT', () => {
     await run.nodeRed.until(() => isAcknowledged(second.alarmId), 'the acknowledgement');
   });
 
+  it('leaves a state up for six ticks that was acknowledged after its alarm, also where that is told twice', async () => {
+    broker.acknowledges = false;
+    const from = run.nodeRed.seen.length;
+    await run.raise({ camera: CAMERA });
+    await eventually(() => broker.states(SITE).length > 1, 'the state, twice');
+    await run.nodeRed.until(
+      () => run.nodeRed.statuses('rvm-example-06-alarm', from).at(-1)?.includes('Armed') === true,
+      'the end of its hold',
+    );
+    const acknowledgedAt = performance.now();
+    broker.acknowledgeAll();
+    await eventually(() => broker.states(SITE).includes(false), 'the release');
+    const stayed = performance.now() - acknowledgedAt;
+    assert.ok(stayed > 5 * 300 - 100, `released after ${stayed} ms`); // a busy machine makes it longer, never shorter
+  });
+
   it('publishes the state when a broker that was away is back, also of an alarm that is over', async () => {
     await broker.stop();
     await run.nodeRed.logged(/Disconnected from broker/);
