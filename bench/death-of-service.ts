@@ -34,7 +34,7 @@ export async function deathOfService(scale: Scale): Promise<Row[]> {
   const size = SIZES[scale];
   const ways = WAYS.flatMap((way) => Array.from({ length: size.services }, () => way));
   const services = await Promise.all(ways.map(() => ScriptedService.start()));
-  const nodeRed = await NodeRed.start();
+  const nodeRed = await NodeRed.start({ fresh: true });
   try {
     await nodeRed.deploy(flowOf(services, size));
     await nodeRed.until(() => nodeRed.at('pulses').length > 0, 'a pulse');

@@ -21,6 +21,7 @@ const PRODUCTION = 'docs/production.md';
 
 export const QUOTES: readonly Quote[] = [
   { page: PRODUCTION, words: 'Alarms: about # a second', id: 'B1', seen: 'oursPerSecond' },
+  { page: PRODUCTION, words: 'with metrics #, from', id: 'B14', seen: 'oursPerSecond' },
   { page: PRODUCTION, words: 'Disk: # KB an event', id: 'B9', seen: 'fileKBPerEvent' },
   { page: PRODUCTION, words: '(PostgreSQL: #)', id: 'P5', seen: 'diskKBPerEvent' },
   {

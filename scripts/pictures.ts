@@ -5,7 +5,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { chromiumPath, openBrowser } from '../test/support/editor/browser';
+import { openBrowser } from '../test/support/editor/browser';
 import { NodeRed } from '../test/support/node-red/node-red';
 import { programPath } from '../test/support/suite/programs';
 import { buildIfStale, ROOT } from './build';
@@ -25,14 +25,13 @@ const BOARDS_AND_FLOWS = [...BOARDS, STATISTICS, ...EXAMPLE_FLOWS];
 const SHOOTS: readonly Shoot[] = [DIALOGS, SIDEBAR, VIEW_PAGE, RECORDING, ...BOARDS_AND_FLOWS];
 
 async function main(words: readonly string[]): Promise<void> {
-  const chromium = chromiumPath();
-  if (chromium === undefined)
+  if (programPath('chromium') === undefined)
     throw new Error('Chromium is needed to render pictures: install the package chromium.');
   if (programPath('ffmpeg') === undefined)
     throw new Error('ffmpeg is needed for what cameras see: install the package ffmpeg.');
   buildIfStale();
   fs.mkdirSync(IMAGES, { recursive: true });
-  const browser = await openBrowser(chromium);
+  const browser = await openBrowser();
   try {
     const pictures = new PictureFolder(IMAGES, await browser.newPage());
     await takeAll(new Studio(browser, pictures, words));

@@ -29,5 +29,5 @@ export function cutAlarms(RED: NodeAPI): (node: Node, config: NodeDef) => void {
 }
 
 function bare(path: string): string {
-  return path.replace(/^\/+|\/+$/g, '').toLowerCase();
+  return path.replace(/^\/+|\/$/g, '').toLowerCase();
 }

@@ -60,7 +60,8 @@ export class Report {
 
   /** The last line is the count alone. True where everything is in order, and at least one test was run. */
   end(): boolean {
-    if (this.#passed + this.#skipped + this.#failures.length === 0) this.#failures.push(NONE_RUN);
+    const wasRun = this.#passed + this.#skipped + this.#failures.length > 0;
+    if (!wasRun && this.#failedChecks.length === 0) this.#failures.push(NONE_RUN);
     const failed = this.#failures.length;
     this.#showSlowest();
     this.#leftOut.show();

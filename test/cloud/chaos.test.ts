@@ -9,13 +9,12 @@ import { ChaosRun, type Outcome } from '../support/chaos/chaos-run';
 import { ChaosWorld } from '../support/chaos/chaos-world';
 import { CONNECT_FAULTS, EXCHANGE_FAULTS } from '../support/chaos/faulty-proxy';
 import { GATEWAY_FAULTS } from '../support/chaos/stumbling-gateway';
-import { few } from '../support/suite/lanes';
 import { eventually, soon } from '../support/time/patience';
 import { failure } from '../support/service/scripted-station';
 import { TimerWatch } from '../support/time/timer-watch';
 
 /** More of them for a hunt: `RVM_CHAOS_CALLS=100000`. */
-const CALLS = Number(process.env['RVM_CHAOS_CALLS'] ?? few(1200, 1200, 2000));
+const CALLS = Number(process.env['RVM_CHAOS_CALLS'] ?? 2000);
 /** Part of the titles, so that a run that fails tells it: `RVM_CHAOS_SEED=4711` makes the same choices again. */
 const SEED = Number(process.env['RVM_CHAOS_SEED'] ?? randomInt(1_000_000));
 /** Calls with faults, and as many without, in turn. */

@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventRtsp, RtspSession } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { few } from '../support/suite/lanes';
 import { FastTime } from '../support/time/fast-time';
 import { eventually } from '../support/time/patience';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 import type { Reply, ScriptedService, SeenRequest } from '../support/service/scripted-service';
 
-const MANY = few(200, 1000);
+const MANY = 1000;
 /** Connections of one Central Station (lib/cloud/http/connection/connections.ts). */
 const LIMIT = 32;
 

@@ -109,7 +109,9 @@ describe('requests sent again', () => {
     it('a caller who gives up in a pause does not wait for its end', async () => {
       service.on('GET', '/devices', { status: 503 });
       const client = station.client({}, { retryMs: 20_000, longestRetryMs: 20_000 });
-      const calling = client.listDevices({ signal: AbortSignal.timeout(1_000), deadlineMs: 600_000 });
+      const caller = new AbortController();
+      setTimeout(() => caller.abort(new DOMException('No longer.', 'TimeoutError')), 1_000);
+      const calling = client.listDevices({ signal: caller.signal, deadlineMs: 600_000 });
       // What several may wait for goes on; this caller does not.
       await failsSoon(calling, 'TIMEOUT');
     });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { testBrowser } from '../support/editor/browser';
 import { ExampleRun, type RunOptions } from '../support/examples/example-run';
 import { entrance, inject, type FlowNode } from '../support/node-red/node-red';
-import { slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { PATIENCE } from '../support/time/patience';
 
@@ -122,7 +121,7 @@ describe('example 18, the statistics board', () => {
     assert.equal(run.nodeRed.at('judged').length, before + 1);
   });
 
-  slowIt('is drawn in the browser, whose buttons give a verdict', async function () {
+  it('is drawn in the browser, whose buttons give a verdict', async function () {
     needs(this, 'chromium');
     const browser = await testBrowser();
     try {

@@ -1,16 +1,12 @@
 import assert from 'node:assert/strict';
 import { inject } from '../support/node-red/node-red';
 import { POINT_NAMES, POINTS, Victim } from '../support/inbox/victim';
-import { nightlyIt, slowIt } from '../support/suite/lanes';
+import { nightlyIt } from '../support/suite/lanes';
 
 /** Alarms raised for one kill at most. */
 const MOST = 60;
 
-/** For the kill after the commit, and for the others: each takes a start of Node-RED. */
-const LANES = { settled: [it, nightlyIt], sent: [slowIt, nightlyIt] } as const;
-
 for (const handledWhen of ['sent', 'settled'] as const) {
-  const [first, others] = LANES[handledWhen];
   describe(`Node-RED killed by kill -9, with handledWhen '${handledWhen}'`, () => {
     let victim: Victim;
 
@@ -25,7 +21,8 @@ for (const handledWhen of ['sent', 'settled'] as const) {
     });
 
     for (const point of POINT_NAMES) {
-      const test = point === 'committed' ? first : others;
+      // Each takes a start of Node-RED.
+      const test = point === 'committed' ? it : nightlyIt;
       test(`C-126 ${point}: delivers every event where the kill comes when ${POINTS[point]}`, async () => {
         const before = victim.sandbox.raised.length;
         victim.arm(point, 2);
@@ -38,7 +35,7 @@ for (const handledWhen of ['sent', 'settled'] as const) {
       });
     }
 
-    others(
+    nightlyIt(
       'C-134 delivers every event where an uncaught exception of another node ends Node-RED',
       async () => {
         for (let count = 0; count < 10; count += 1) await victim.sandbox.raise();
@@ -51,6 +48,6 @@ for (const handledWhen of ['sent', 'settled'] as const) {
       },
     );
 
-    first('C-126 ends with nothing open, each event in the store once', () => victim.checkStore());
+    it('C-126 ends with nothing open, each event in the store once', () => victim.checkStore());
   });
 }

@@ -10,7 +10,6 @@ import { Store } from '../../lib/inbox/sqlite/store';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 import { cloud, PATH, PHRASE, station, webhookIn } from '../support/node-red/flows';
 import { NodeRed, watched, type FlowNode } from '../support/node-red/node-red';
-import { nightlyIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { FileSink, sentFlow } from '../support/webhook/sinks';
 import { damagePage, flipBits } from '../support/inbox/damaged-file';
@@ -299,7 +298,7 @@ describe('an inbox of a Node-RED that runs', () => {
     await eventually(() => count(message) === 1, 'the event');
   });
 
-  nightlyIt('C-128 says that the file is an older copy where its log was deleted, and goes on', async () => {
+  it('C-128 says that the file is an older copy where its log was deleted, and goes on', async () => {
     await start();
     const [lost, next] = [alarmMessage(), alarmMessage()];
     assert.equal(await send(lost), 200);
@@ -312,27 +311,24 @@ describe('an inbox of a Node-RED that runs', () => {
     await eventually(() => count(next) === 1, 'the event');
   });
 
-  nightlyIt(
-    'C-128 says of a damaged file that alarms may be lost that waited in it, and what to do, and of one that is gone',
-    async () => {
-      await start();
-      assert.equal(await send(alarmMessage()), 200);
-      await nodeRed.stop();
-      fs.writeFileSync(file(folder()), 'no database at all\n'.repeat(1000));
-      await start(nodeRed.userDir);
-      await nodeRed.logged(
-        /damaged-.* could not be read do not reach the flow, also where a count below is 0: compare .* keep the damaged file.*events that are not settled: 0,/,
-      );
-      await nodeRed.stop();
-      fs.rmSync(file(folder()));
-      await start(nodeRed.userDir);
-      await nodeRed.logged(
-        /is gone, and a new one was made: .* Compare the alarms of that time with the service/,
-      );
-    },
-  );
+  it('C-128 says of a damaged file that alarms may be lost that waited in it, and what to do, and of one that is gone', async () => {
+    await start();
+    assert.equal(await send(alarmMessage()), 200);
+    await nodeRed.stop();
+    fs.writeFileSync(file(folder()), 'no database at all\n'.repeat(1000));
+    await start(nodeRed.userDir);
+    await nodeRed.logged(
+      /damaged-.* could not be read do not reach the flow, also where a count below is 0: compare .* keep the damaged file.*events that are not settled: 0,/,
+    );
+    await nodeRed.stop();
+    fs.rmSync(file(folder()));
+    await start(nodeRed.userDir);
+    await nodeRed.logged(
+      /is gone, and a new one was made: .* Compare the alarms of that time with the service/,
+    );
+  });
 
-  nightlyIt('C-128 delivers the events around a damaged page of bodies', async () => {
+  it('C-128 delivers the events around a damaged page of bodies', async () => {
     await start();
     await nodeRed.stop();
     fs.rmSync(folder(), { recursive: true });

@@ -73,7 +73,7 @@ describe('the store of the inbox, in its thread', () => {
     assert.ok(fs.existsSync(`${file()}-wal`));
   });
 
-  it('C-129 lets no other open its file, which is tried again until it may', async () => {
+  slowIt('C-129 lets no other open its file, which is tried again until it may', async () => {
     await inbox.accept(proven());
     const other = new DurableInbox({
       file: file(),

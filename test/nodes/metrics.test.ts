@@ -7,7 +7,6 @@ import { documentedMetrics } from '../support/metrics/documented-metrics';
 import { METRICS, metricsUrl, scrape, valueOf, type Scrape } from '../support/metrics/scraped';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
-import { slowIt } from '../support/suite/lanes';
 
 const LEVEL = {
   id: 'level',
@@ -102,7 +101,7 @@ describe('metrics of a Node-RED that takes alarms', () => {
 });
 
 describe('metrics at a port that another program has', () => {
-  slowIt('are told in the log and served once it is free, and Node-RED goes on', async () => {
+  it('are told in the log and served once it is free, and Node-RED goes on', async () => {
     const other = http.createServer().listen(0, '127.0.0.1');
     await eventually(() => other.listening, 'the other program');
     const { port } = other.address() as AddressInfo;
@@ -119,7 +118,7 @@ describe('metrics at a port that another program has', () => {
 });
 
 describe('metrics whose setting is wrong', () => {
-  slowIt('are not served; the log says what to write, and Node-RED goes on', async () => {
+  it('are not served; the log says what to write, and Node-RED goes on', async () => {
     const nodeRed = await NodeRed.start({ settings: "rvmMetrics: { hots: '0.0.0.0' }," });
     try {
       await nodeRed.logged(

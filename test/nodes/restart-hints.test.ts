@@ -6,7 +6,6 @@ import { entrance, inject, NodeRed, probe, watched, type FlowNode } from '../sup
 import { caller } from '../support/node-red/station-flow';
 import { PagedDevices, remoteIdOf } from '../support/service/paged-devices';
 import { Gate } from '../support/suite/gate';
-import { slowIt } from '../support/suite/lanes';
 
 describe('the first alarm after a restart of Node-RED', () => {
   let service: PagedDevices;
@@ -57,7 +56,7 @@ describe('the first alarm after a restart of Node-RED', () => {
     list.open();
   });
 
-  slowIt('costs a line in the log, and nothing else, where nothing could be kept', async () => {
+  it('costs a line in the log, and nothing else, where nothing could be kept', async () => {
     nodeRed = await NodeRed.start();
     fs.mkdirSync(path.join(nodeRed.userDir, 'remote-monitoring'), { recursive: true });
     fs.writeFileSync(path.join(nodeRed.userDir, 'remote-monitoring', 'hints'), 'no folder');
@@ -70,7 +69,7 @@ describe('the first alarm after a restart of Node-RED', () => {
 });
 
 describe('the sandbox', () => {
-  slowIt('leaves nothing behind of its cameras, which have other ids at the next start', async () => {
+  it('leaves nothing behind of its cameras, which have other ids at the next start', async () => {
     const nodeRed = await NodeRed.start();
     try {
       const list = caller('rvm-list-devices');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
-import { MOVABLE_CLOCK, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
+import { NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 
@@ -12,7 +12,7 @@ const SECRET = { credentials: { secret: PHRASE } };
 describe('two Central Stations with one phrase', () => {
   let nodeRed: NodeRed;
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    nodeRed = await NodeRed.start();
   });
   after(() => nodeRed.stopAndRemove());
 

@@ -197,25 +197,28 @@ describe('the sandbox and settings.js', () => {
     assert.ok(((await message('listed')).payload as unknown[]).length > 1);
   });
 
-  it('tries again by itself when its port was taken: alarms come once it is free, without a deploy', async () => {
-    const port = await freePort();
-    const taken = net.createServer().listen(port, '127.0.0.1');
-    await once(taken, 'listening');
-    try {
-      await deployWith(
-        `{ port: ${port} }`,
-        webhookFlow({ cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {} } }),
-      );
-      const shown = (): string => nodeRed.statuses('webhook', seen).at(-1) ?? '';
-      await nodeRed.until(() => shown() === 'status.sandboxFailed', 'the status "sandbox cannot start"');
-      taken.close();
-      await message('alarms');
-      await nodeRed.until(() => shown().startsWith('sandbox, last'), 'the status of an alarm');
-      assert.equal(log().match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
-    } finally {
-      taken.close();
-    }
-  });
+  slowIt(
+    'tries again by itself when its port was taken: alarms come once it is free, without a deploy',
+    async () => {
+      const port = await freePort();
+      const taken = net.createServer().listen(port, '127.0.0.1');
+      await once(taken, 'listening');
+      try {
+        await deployWith(
+          `{ port: ${port} }`,
+          webhookFlow({ cloud: { url: 'sandbox', sandboxEvents: 600, credentials: {} } }),
+        );
+        const shown = (): string => nodeRed.statuses('webhook', seen).at(-1) ?? '';
+        await nodeRed.until(() => shown() === 'status.sandboxFailed', 'the status "sandbox cannot start"');
+        taken.close();
+        await message('alarms');
+        await nodeRed.until(() => shown().startsWith('sandbox, last'), 'the status of an alarm');
+        assert.equal(log().match(/EADDRINUSE/g)?.length, 1, 'one line in the log');
+      } finally {
+        taken.close();
+      }
+    },
+  );
 
   slowIt('reaches a Node-RED that serves https with a certificate of its own', async function () {
     needs(this, 'openssl');

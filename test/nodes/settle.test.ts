@@ -8,7 +8,7 @@ import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { inboxesOpen } from '../support/node-red/inboxes-open';
-import { MOVABLE_CLOCK, NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
+import { NodeRed, entrance, inject, probe, type FlowNode } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { eventually } from '../support/time/patience';
 
@@ -271,7 +271,7 @@ describe('the inbox node', () => {
   let folder: string;
   before(async () => {
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-folder-'));
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    nodeRed = await NodeRed.start();
   });
   after(async () => {
     await nodeRed.stopAndRemove();

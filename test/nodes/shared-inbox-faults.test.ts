@@ -9,7 +9,6 @@ import { NodeRed } from '../support/node-red/node-red';
 import { sharedFlow } from '../support/node-red/shared-flow';
 import { OldServer } from '../support/postgres/old-server';
 import { StrictServer } from '../support/postgres/strict-server';
-import { slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { alarmMessage, answerTo, sendUntilAnswered } from '../support/webhook/alarm-message';
 
@@ -130,7 +129,7 @@ describe('an inbox in PostgreSQL that cannot be used', () => {
   ];
 
   for (const { title, spoil = '', connection, inbox = {}, status, line, cure } of FAULTS) {
-    slowIt(`${title}, says so, and loses no alarm`, async () => {
+    it(`${title}, says so, and loses no alarm`, async () => {
       if (spoil !== '') await strict.server.sql(spoil.replace('%', database));
       const [fromLog, fromSeen] = [nodeRed.log.length, nodeRed.seen.length];
       await nodeRed.deploy(sharedFlow(connection(), { inbox }));

@@ -4,7 +4,6 @@ import { caller, type Message } from '../support/node-red/station-flow';
 import { LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
 import { eventually } from '../support/time/patience';
 import { FakeFfmpeg } from '../support/video/fake-ffmpeg';
-import { slowIt } from '../support/suite/lanes';
 
 function getClip(properties: Message = {}): FlowNode {
   return caller('rvm-get-clip', { mode: 'event', preRoll: 0, seconds: 1, ...properties });
@@ -89,7 +88,7 @@ describe('work on video that is no longer wanted', () => {
     }
   };
 
-  slowIt('ends with a deploy of its node, without a trace at the relay, and with CANCELLED', async () => {
+  it('ends with a deploy of its node, without a trace at the relay, and with CANCELLED', async () => {
     await startClip();
     await flow.station.deployFlows(flow.flows([getClip({ seconds: 2 })]), 'nodes');
     await flow.relayLeft();
@@ -106,7 +105,7 @@ describe('work on video that is no longer wanted', () => {
     assert.equal(outcomes().length, 1);
   });
 
-  slowIt('ends where its node is removed, and ffmpeg with it', async () => {
+  it('ends where its node is removed, and ffmpeg with it', async () => {
     const pid = await startPicture();
     await flow.deploy([]);
     await flow.relayLeft();
@@ -114,7 +113,7 @@ describe('work on video that is no longer wanted', () => {
     assert.deepEqual(outcomes(), []);
   });
 
-  slowIt('does not hold up the end of Node-RED, and leaves no process behind', async () => {
+  it('does not hold up the end of Node-RED, and leaves no process behind', async () => {
     await startClip();
     const { nodeRed } = flow.station;
     await nodeRed.deploy(enteredByBoth());

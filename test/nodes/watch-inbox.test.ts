@@ -7,7 +7,6 @@ import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
 import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
-import { slowIt } from '../support/suite/lanes';
 import { cannotRun } from '../support/suite/programs';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
@@ -64,30 +63,27 @@ describe('a watch over an inbox', () => {
     await run.pulse();
   });
 
-  slowIt(
-    'finds events that have waited for long, by the clock of the inbox, until they have left',
-    async () => {
-      const settled = { handledWhen: 'settled', maxInFlight: 1 };
-      const flows = webhookFlow({ webhook: settled }, SETTLE, ...watch());
-      await run.deploy(flows);
-      await alarm();
-      await alarm();
-      const { userDir, port } = nodeRed;
-      await nodeRed.stop();
-      age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
-      nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS, userDir, port });
-      run = new WatchRun(nodeRed);
-      const { severity, text } = await run.comes('backlog');
-      assert.equal(severity, 'warning');
-      const [, minutes] = /have waited for the flow for over (\d+) minutes/.exec(text) ?? [];
-      assert.ok(Number(minutes) >= 5, text);
-      await run.pulse();
-      await run.deploy(webhookFlow({}, ...watch()));
-      await run.goes('backlog');
-    },
-  );
+  it('finds events that have waited for long, by the clock of the inbox, until they have left', async () => {
+    const settled = { handledWhen: 'settled', maxInFlight: 1 };
+    const flows = webhookFlow({ webhook: settled }, SETTLE, ...watch());
+    await run.deploy(flows);
+    await alarm();
+    await alarm();
+    const { userDir, port } = nodeRed;
+    await nodeRed.stop();
+    age(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), 6 * 60_000);
+    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK + MOVABLE_INTERVALS, userDir, port });
+    run = new WatchRun(nodeRed);
+    const { severity, text } = await run.comes('backlog');
+    assert.equal(severity, 'warning');
+    const [, minutes] = /have waited for the flow for over (\d+) minutes/.exec(text) ?? [];
+    assert.ok(Number(minutes) >= 5, text);
+    await run.pulse();
+    await run.deploy(webhookFlow({}, ...watch()));
+    await run.goes('backlog');
+  });
 
-  slowIt('leaves nothing behind once it is deleted, also while Node-RED does not run', async () => {
+  it('leaves nothing behind once it is deleted, also while Node-RED does not run', async () => {
     const flows = webhookFlow({}, ...watch());
     const { userDir, port } = nodeRed;
     const refused = webhookFlow({}, ...watch(), ...watch({ id: 'other' }).slice(0, 1));

@@ -14,7 +14,6 @@ import {
 import { MOVABLE_INTERVALS, standingTimers } from '../support/node-red/node-red-time';
 import { watch, WatchRun } from '../support/node-red/watch-run';
 import { ScriptedService } from '../support/service/scripted-service';
-import { slowIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { look } from '../support/editor/editor-questions';
@@ -110,7 +109,7 @@ describe('a watch', () => {
     await run.pulse();
   });
 
-  slowIt('finds a key that is rejected', async () => {
+  it('finds a key that is rejected', async () => {
     await run.deploy(flow({ cloud: { credentials: { apiKey: 'wrong' } } }));
     assert.match((await run.comes('key-rejected')).text, /refuses the API key of "North"/);
     await run.deploy(flow());
@@ -136,7 +135,7 @@ describe('a watch', () => {
     await run.goes('clock');
   });
 
-  slowIt('finds by a message from the future that a clock is wrong, until the next one', async () => {
+  it('finds by a message from the future that a clock is wrong, until the next one', async () => {
     await run.deploy(flow());
     const transmitTime = new Date(Date.now() + 60_000).toISOString();
     assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage({}, { transmitTime }), PHRASE), 200);
@@ -186,14 +185,14 @@ describe('a watch', () => {
     await run.pulse();
   });
 
-  slowIt('finds that a webhook in takes nothing, whatever the reason', async () => {
+  it('finds that a webhook in takes nothing, whatever the reason', async () => {
     await run.deploy(flow({ station: { credentials: { ...credentials(), secret: '' } } }));
     assert.match((await run.comes('listener-down')).text, /which shows "no secret": see to its settings/);
     await run.deploy(flow());
     await run.goes('listener-down');
   });
 
-  slowIt('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
+  it('finds silence, which output 3 tells of once, over a deploy, until a message comes', async () => {
     // Some seconds, by the clock of the inbox, which nothing moves.
     const silent = flow({ webhook: { silentAfter: 0.001 } });
     const still = new WatchRun(nodeRed, false);
@@ -217,7 +216,7 @@ describe('a watch', () => {
     );
   });
 
-  slowIt('finds dead letters until they are discarded', async () => {
+  it('finds dead letters until they are discarded', async () => {
     await run.deploy(flow());
     await post(nodeRed.url + PATH, '{"no": "event"}', PHRASE);
     const { severity, station: key } = await run.comes('dead-letters');
@@ -231,7 +230,7 @@ describe('a watch', () => {
     await run.goes('dead-letters');
   });
 
-  slowIt('finds events that wait where no webhook in is, until one has their path', async () => {
+  it('finds events that wait where no webhook in is, until one has their path', async () => {
     const settled = { handledWhen: 'settled', maxInFlight: 1 };
     await run.deploy(flow({ webhook: settled }));
     await alarm();
@@ -289,7 +288,7 @@ describe('a watch', () => {
     assert.deepEqual(run.pulses, []);
   });
 
-  slowIt('lets go of what belongs to a station that is deleted', async () => {
+  it('lets go of what belongs to a station that is deleted', async () => {
     const south = station({
       id: 'south-node',
       name: 'South',
@@ -302,7 +301,7 @@ describe('a watch', () => {
     await run.goes('login-refused');
   });
 
-  slowIt('has no pulse while the event loop of Node-RED is blocked', async () => {
+  it('has no pulse while the event loop of Node-RED is blocked', async () => {
     const func = `const until = Date.now() + msg.payload; while (Date.now() < until); return msg;`;
     const block: FlowNode = {
       id: 'block',

@@ -8,7 +8,7 @@ import { alarmMessage, answerTo, post, sendUntilAnswered, signature } from '../s
 import { ChangingSetting } from '../support/node-red/changing-setting';
 import { PATH, PHRASE, station, webhookFlow, webhookIn } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, nightlyIt, slowIt } from '../support/suite/lanes';
-import { MOVABLE_CLOCK, NodeRed, ROOT, type FlowNode, type StartOptions } from '../support/node-red/node-red';
+import { NodeRed, ROOT, type FlowNode, type StartOptions } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 type Webhook = Record<string, unknown>;
@@ -296,7 +296,7 @@ describe('webhook in that is not set up', () => {
   let url: string;
 
   before(async () => {
-    nodeRed = await NodeRed.start({ settings: MOVABLE_CLOCK });
+    nodeRed = await NodeRed.start();
     url = nodeRed.url + PATH;
   });
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
-import { NodeRed, MOVABLE_CLOCK } from '../support/node-red/node-red';
+import { NodeRed } from '../support/node-red/node-red';
 import { whileTimeFlies } from '../support/node-red/node-red-time';
 
 for (const version of NODE_RED_VERSIONS) {
@@ -12,7 +12,7 @@ for (const version of NODE_RED_VERSIONS) {
     let nodeRed: NodeRed;
 
     before(async () => {
-      nodeRed = await NodeRed.start({ version, settings: MOVABLE_CLOCK });
+      nodeRed = await NodeRed.start({ version });
     });
     after(() => nodeRed.stopAndRemove());
 

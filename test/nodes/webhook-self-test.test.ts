@@ -6,6 +6,7 @@ import type net from 'node:net';
 import { act } from '../support/editor/editor-questions';
 import { webhookFlow } from '../support/node-red/flows';
 import { freePort, NodeRed } from '../support/node-red/node-red';
+import { whileTimeFlies } from '../support/node-red/node-red-time';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
 
@@ -106,7 +107,7 @@ describe('the self-test of a webhook', () => {
 
   it('tells of a server that accepts it and is another', async function () {
     const { url, close } = await inTheWay(200);
-    assert.deepEqual(await failureAt(url), ['arrival', 'not-arrived']);
+    assert.deepEqual(await whileTimeFlies(nodeRed, failureAt(url)), ['arrival', 'not-arrived']);
     close();
   });
 

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { ROOT } from '../support/node-red/node-red';
-import { byLane, slowIt } from '../support/suite/lanes';
+import { byLane } from '../support/suite/lanes';
 
 const COMMAND = path.join(ROOT, 'scripts', 'test.ts');
 
@@ -131,7 +131,7 @@ describe('the command that runs the tests', () => {
     [['has no test'], []],
     [['passes'], ['--grep', 'a title that no test has']],
   ] as [Kind[], string[]][]) {
-    slowIt(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
+    it(`fails where no test is run: ${[...kinds, ...options].join(' ')}`, async () => {
       const { lastLine, output, status } = await run(kinds, options);
       assert.equal(status, 1);
       assert.match(output, /no test was run/);
@@ -167,7 +167,7 @@ describe('the command that runs the tests', () => {
     assert.match(output, /^ {2}1 pending$/m);
   });
 
-  slowIt('counts a test that is skipped as a failure with --no-skips', async () => {
+  it('counts a test that is skipped as a failure with --no-skips', async () => {
     const { lastLine, status } = await run(['skips a test'], ['--no-skips']);
     assert.equal(status, 1);
     assert.equal(lastLine, '0 passed, 1 failed');
@@ -192,7 +192,7 @@ describe('the command that runs the tests', () => {
     assert.equal(slowest.split('\n\n')[0]?.split('\n').length, 5);
   });
 
-  slowIt('fails where there is no such file', async () => {
+  it('fails where there is no such file', async () => {
     fs.rmSync(fileOf('removed'));
     const { lastLine, output, status } = await run(['removed']);
     assert.equal(status, 1);
@@ -225,14 +225,14 @@ describe('the command that runs the tests', () => {
     const leftBy = (kind: Kind): number => Number(fs.readFileSync(`${fileOf(kind)}.pid`, 'utf8'));
 
     // What that has started holds its output open: where it goes on, the command does not come to an end.
-    slowIt('ends a file that never ends, with all that it has started, and names the test', () => {
+    it('ends a file that never ends, with all that it has started, and names the test', () => {
       assert.match(
         failureOf(endless, 'never ends'),
         /goes round and round\n {5}Nothing has happened for 10 s/,
       );
     });
 
-    slowIt('names a file that leaves something open, and what that is', () => {
+    it('names a file that leaves something open, and what that is', () => {
       assert.match(
         failureOf(open, 'leaves a server open'),
         /the end of its process[^]*Still open: .*TCPServerWrap/,
@@ -240,7 +240,7 @@ describe('the command that runs the tests', () => {
       assert.deepEqual([endless.lastLine, open.lastLine], ['1 passed, 1 failed', '1 passed, 1 failed']);
     });
 
-    slowIt('does not wait for a process that a file has left behind, and names the file', () => {
+    it('does not wait for a process that a file has left behind, and names the file', () => {
       // It is still there.
       process.kill(leftBy('leaves a process behind'), 0);
       assert.match(
@@ -250,7 +250,7 @@ describe('the command that runs the tests', () => {
       assert.equal(leaving.lastLine, '1 passed, 1 failed');
     });
 
-    slowIt('does not wait for a process that a file has left behind that crashes', () => {
+    it('does not wait for a process that a file has left behind that crashes', () => {
       process.kill(leftBy('crashes and leaves a process behind'), 0);
       assert.match(
         failureOf(crashing, 'crashes and leaves a process behind'),
@@ -258,7 +258,7 @@ describe('the command that runs the tests', () => {
       );
     });
 
-    slowIt('ends a process that stands still when it is to end', () => {
+    it('ends a process that stands still when it is to end', () => {
       assert.match(
         failureOf(standing, 'stands still at its end'),
         /the end of its process\n {5}Its process ended with SIGKILL/,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { jsonOf, readJson, seemingToken } from '../../lib/message/json-reading';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
+import { readAuthorization } from '../../lib/webhook/proof/authorization-header';
 import { LARGE_BODY } from '../../lib/webhook/proof/proof-work';
 import { assertCost } from '../support/time/cpu-time';
 import { station } from './sample';
@@ -75,6 +76,23 @@ describe('a body of 64 KiB that nothing proves', () => {
     for (const scheme of ['http', 'https'] as const)
       authenticate({ body, authorization: ['sharedsecret AAAA'], json }, [station({ scheme })]);
   });
+});
+
+/** Bytes of the headers of a request that Node.js takes. */
+const LONGEST_HEADERS = 16 * 1024;
+
+describe('a header that nothing proves', () => {
+  for (const [what, piece] of [
+    ['blanks in its middle', ' '],
+    ['tabs in its middle', '\t'],
+    ['many words', 'x '],
+    ['signs of Base-64', 'A'],
+  ] as const)
+    it(`costs no more than others of its length, also of ${what}`, async () => {
+      const header = `x${piece.repeat(LONGEST_HEADERS / piece.length - 2)}x`;
+      const body = Buffer.alloc(LARGE_BODY);
+      await assertCost(() => readAuthorization([header]), MOST, hash(body), RUNS);
+    });
 });
 
 /** Bytes: longer ones are not taken. */

@@ -4,6 +4,7 @@ import http from 'node:http';
 import { RvmError } from '../../lib/error';
 import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import { slowIt } from '../support/suite/lanes';
 
 describe('where a self-test has arrived', () => {
   const pending = new PendingSelfTests();
@@ -67,7 +68,7 @@ describe('where a self-test has arrived', () => {
     assert.deepEqual(report, { url, elsewhere: true });
   });
 
-  it('is nowhere where nobody knows it in time', async () => {
+  slowIt('is nowhere where nobody knows it in time', async () => {
     const { failed } = await tested(async () => false);
     assert.deepEqual(failed, { step: 'arrival', fault: 'not-arrived', seen: '' });
   });

@@ -17,8 +17,6 @@ export function isSignatureText(text: string): boolean {
   return BARE_SIGNATURE.test(text);
 }
 
-const OUTER_SPACE = /^[ \t]+|[ \t]+$/g;
-
 /**
  * Values of all `Authorization` lines, from the raw header list: the usual header object shows only the first
  * of several, while a proxy in front may have looked at the other.
@@ -42,12 +40,11 @@ export function readAuthorization(lines: readonly string[]): AuthorizationReadin
   const [line, ...others] = lines;
   if (line === undefined) return { kind: 'absent' };
   if (others.length > 0) return { kind: 'malformed' };
-  const value = line.replace(OUTER_SPACE, '');
-  if (BARE_SIGNATURE.test(value)) return { kind: 'bare', text: value };
-  const [scheme = '', ...rest] = value.split(/[ \t]+/);
+  // Not trimmed by a pattern: blanks in the middle would take it the square of their number.
+  const [scheme = '', text, ...more] = line.split(/[ \t]+/).filter((word) => word !== '');
+  if (text === undefined)
+    return isSignatureText(scheme) ? { kind: 'bare', text: scheme } : { kind: 'no-signature' };
   if (scheme.toLowerCase() !== SCHEME) return { kind: 'no-signature' };
-  const [text, ...more] = rest;
-  if (text === undefined) return { kind: 'no-signature' };
   // White space inside the Base-64 text: a lax decoder would accept it, the comparison of texts does not.
   return more.length > 0 ? { kind: 'malformed' } : { kind: 'signature', text };
 }

@@ -99,7 +99,7 @@ export class Quarantine {
     const { clockGuard, reporter } = this.options;
     const origin = { received: new Date(message.receivedTime), remoteAddress: message.remoteAddress };
     const context = { ...judgeContextOf(endpoint, origin), clockGuard };
-    // At once: nothing longer is kept than what is proven without the thread.
+    // Without the thread: what is kept is short, and has a pause before it.
     const raw = receivedAgain(message, ready, key);
     const judgement = judge(raw, authenticate(raw, ready), context);
     if (judgement.kind === 'unauthentic') return false;

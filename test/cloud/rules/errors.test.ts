@@ -3,6 +3,7 @@ import type { StationClient } from '../../../lib/cloud/station-client';
 import { assertPause, eventually } from '../../support/time/patience';
 import { camera, ScriptedService, type Reply } from '../../support/service/scripted-service';
 import { failure, PATIENT, ScriptedStation, SHORT_TIMEOUT } from '../../support/service/scripted-station';
+import { slowIt } from '../../support/suite/lanes';
 
 const LIVE = { mode: 'live' as const, camera: 'Gate', quality: '', whenOffline: 'fail' as const };
 const QUICK = { retryMs: 1 };
@@ -143,7 +144,7 @@ describe('errors of any service', () => {
     });
   }
 
-  it('T-21 ends at its deadline with the last failure', async () => {
+  slowIt('T-21 ends at its deadline with the last failure', async () => {
     const client = station.client({}, PATIENT);
     await client.snapshot('Gate', {});
     service.on('GET', '/picture', { status: 429 }, { status: 429 }, { status: 503 });
@@ -177,7 +178,7 @@ describe('errors of any service', () => {
     assertPause(performance.now() - start, 1000);
   });
 
-  it('T-21 waits until the date of Retry-After', async () => {
+  slowIt('T-21 waits until the date of Retry-After', async () => {
     const date = new Date(Date.now() + 2_000).toUTCString();
     failOnce('GET', '/picture', { status: 429, headers: { 'Retry-After': date } });
     await station.client({}, QUICK).snapshot('Gate', {});

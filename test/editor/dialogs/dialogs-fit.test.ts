@@ -3,7 +3,6 @@ import { closeDialog, openDialog } from '../../support/editor/browser';
 import { definitionOf } from '../../support/editor/definitions';
 import { describeInEditor } from '../../support/editor/in-editor';
 import { typesOfPackage, watched, type FlowNode } from '../../support/node-red/node-red';
-import { byLane } from '../../support/suite/lanes';
 
 /** What a node of a type holds that was just added: of most the id is the type. */
 function added(type: string, changes: object = {}): FlowNode {
@@ -38,7 +37,7 @@ const SCROLLED = `(() => {
 describeInEditor('on a screen of 1366 by 768', { flow }, (editor) => {
   before(async () => editor.page?.setViewportSize({ width: 1366, height: 768 }));
 
-  for (const id of byLane([], ['service', 'own', 'alarms'], typesOfPackage())) {
+  for (const id of ['service', 'own', 'alarms', ...typesOfPackage()]) {
     it(`the dialog of ${id} is seen whole`, async () => {
       await openDialog(editor.page, id);
       assert.deepEqual(await editor.page.evaluate(SCROLLED), []);

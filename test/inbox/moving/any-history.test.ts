@@ -6,7 +6,7 @@ import { newMessage } from '../../../lib/inbox/store/stored-message';
 import type { FilledFile } from '../../support/inbox/filled-file';
 import { messagesIn, MovingStand } from '../../support/inbox/moving';
 import { SharedServer } from '../../support/postgres/shared-server';
-import { runsOf, slowIt } from '../../support/suite/lanes';
+import { runsOf } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { ENDPOINT, proven } from '../samples';
 
@@ -119,32 +119,24 @@ describe('moving an inbox of whatever history', () => {
     return messagesIn(file);
   }
 
-  slowIt(
-    'brings each message as it would be after a restart, also where it was ended and the file was used in between',
-    async () => {
-      const property = fc.asyncProperty(
-        deeds,
-        deedsBetween,
-        fc.boolean(),
-        async (before, between, isEnded) => {
-          const stand = MovingStand.again(server, DATABASE);
-          try {
-            const ids: string[] = [];
-            stand.file.ask('ping', undefined);
-            for (const act of before) act(stand.file, ids);
-            if (isEnded) await stand.move(() => assert.fail('ended here')).catch(() => undefined);
-            if (isEnded && stand.isThere()) for (const act of between) act(stand.file, ids);
-            if (!stand.isThere()) return;
-            const { aside, different } = await stand.moved();
-            assert.equal(different, 0);
-            assert.deepEqual(await stand.there(), asAfterRestart(aside));
-          } finally {
-            await stand.remove();
-            await server.sql('DROP SCHEMA IF EXISTS rvm CASCADE', DATABASE);
-          }
-        },
-      );
-      await fc.assert(property, { numRuns: RUNS, interruptAfterTimeLimit: LONGEST });
-    },
-  );
+  it('brings each message as it would be after a restart, also where it was ended and the file was used in between', async () => {
+    const property = fc.asyncProperty(deeds, deedsBetween, fc.boolean(), async (before, between, isEnded) => {
+      const stand = MovingStand.again(server, DATABASE);
+      try {
+        const ids: string[] = [];
+        stand.file.ask('ping', undefined);
+        for (const act of before) act(stand.file, ids);
+        if (isEnded) await stand.move(() => assert.fail('ended here')).catch(() => undefined);
+        if (isEnded && stand.isThere()) for (const act of between) act(stand.file, ids);
+        if (!stand.isThere()) return;
+        const { aside, different } = await stand.moved();
+        assert.equal(different, 0);
+        assert.deepEqual(await stand.there(), asAfterRestart(aside));
+      } finally {
+        await stand.remove();
+        await server.sql('DROP SCHEMA IF EXISTS rvm CASCADE', DATABASE);
+      }
+    });
+    await fc.assert(property, { numRuns: RUNS, interruptAfterTimeLimit: LONGEST });
+  });
 });

@@ -5,7 +5,6 @@ import { testConnection } from '../../../lib/inbox/postgres/test-connection';
 import { incoming } from '../../support/postgres/store-session';
 import { newSchema, openStore, sharedStore, type OpenStore } from '../../support/postgres/shared-stores';
 import { PostgresServer } from '../../support/postgres/postgres-server';
-import { nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 
@@ -48,12 +47,8 @@ describe('a store whose database goes away', () => {
     await eventually(async () => (await server.sql(end)).length > 0, 'it to wait');
   }
 
-  for (const [how, test] of [
-    ['fast', nightlyIt],
-    ['immediate', nightlyIt],
-    ['kill', it],
-  ] as const)
-    test(`loses and doubles nothing of what is under way when that is restarted (${how}), and keeps its epoch`, async () => {
+  for (const how of ['fast', 'immediate', 'kill'] as const)
+    it(`loses and doubles nothing of what is under way when that is restarted (${how}), and keeps its epoch`, async () => {
       const { store, told } = await another();
       const { deliveryId } = await store.call('accept', { message: incoming(), lease: 'any' });
       const accepted: string[] = [];
@@ -94,7 +89,7 @@ describe('a store whose database goes away', () => {
     await blocker.over;
   });
 
-  nightlyIt('sends a settlement again whose answer was lost with the connection', async () => {
+  it('sends a settlement again whose answer was lost with the connection', async () => {
     const { store } = await another();
     const { deliveryId } = await store.call('accept', { message: incoming(), lease: 'any' });
     const blocker = await blocked('work');
@@ -232,50 +227,44 @@ describe('a store of several servers', () => {
     assert.equal(told.opened.length, 1);
   });
 
-  nightlyIt(
-    'shows which standby is waited for, and that it is away, where the connection is tried out',
-    async () => {
-      const text = `postgres://admin@127.0.0.1:${primary.port}/postgres`;
-      const settings = readConnection(text, { schema, tls: 'off', instanceName: 'one' });
-      const before = await testConnection(settings);
-      assert.deepEqual([before.standbys, before.warnings], [['second'], []]);
-      await standby.end('fast');
-      for (let tries = 0; tries < 3; tries += 1) {
-        const { standbys, warnings } = await testConnection(settings);
-        assert.deepEqual([standbys, warnings], [['second'], ['standby-away']]);
-      }
-      const [row] = await primary.sql(`SELECT count(*)::int AS count ${OURS}`);
-      assert.equal(row?.['count'], 1, 'only the first of them waits still');
-      await standby.run();
-    },
-  );
+  it('shows which standby is waited for, and that it is away, where the connection is tried out', async () => {
+    const text = `postgres://admin@127.0.0.1:${primary.port}/postgres`;
+    const settings = readConnection(text, { schema, tls: 'off', instanceName: 'one' });
+    const before = await testConnection(settings);
+    assert.deepEqual([before.standbys, before.warnings], [['second'], []]);
+    await standby.end('fast');
+    for (let tries = 0; tries < 3; tries += 1) {
+      const { standbys, warnings } = await testConnection(settings);
+      assert.deepEqual([standbys, warnings], [['second'], ['standby-away']]);
+    }
+    const [row] = await primary.sql(`SELECT count(*)::int AS count ${OURS}`);
+    assert.equal(row?.['count'], 1, 'only the first of them waits still');
+    await standby.run();
+  });
 
-  nightlyIt(
-    'goes to the other one with all its connections, though the former can still be written',
-    async () => {
-      const { store, told } = await another();
-      await store.call('isKnown', { station: 'north', id: 'x' });
-      await eventually(() => told.waiting.length > 0, 'its pulse');
-      await standby.promote();
-      const pulse = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rvm pulse%'`;
-      await eventually(
-        async () => (await standby.sql('SELECT pg_is_in_recovery() AS is'))[0]?.['is'] === false,
-        'it to be promoted',
-      );
-      await primary.sql(pulse);
-      await eventually(() => told.opened.length === 2, 'it to be open again');
-      await store.call('accept', { message: incoming(), lease: 'no' });
-      await store.call('isKnown', { station: 'north', id: 'x' });
-      await eventually(
-        async () => (await primary.sql(`SELECT 1 ${OURS}`)).length === 0,
-        'all to have left the former',
-      );
-      await eventually(
-        async () => (await standby.sql(`SELECT 1 ${OURS}`)).length === 3,
-        'all to be at the other',
-      );
-    },
-  );
+  it('goes to the other one with all its connections, though the former can still be written', async () => {
+    const { store, told } = await another();
+    await store.call('isKnown', { station: 'north', id: 'x' });
+    await eventually(() => told.waiting.length > 0, 'its pulse');
+    await standby.promote();
+    const pulse = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'rvm pulse%'`;
+    await eventually(
+      async () => (await standby.sql('SELECT pg_is_in_recovery() AS is'))[0]?.['is'] === false,
+      'it to be promoted',
+    );
+    await primary.sql(pulse);
+    await eventually(() => told.opened.length === 2, 'it to be open again');
+    await store.call('accept', { message: incoming(), lease: 'no' });
+    await store.call('isKnown', { station: 'north', id: 'x' });
+    await eventually(
+      async () => (await primary.sql(`SELECT 1 ${OURS}`)).length === 0,
+      'all to have left the former',
+    );
+    await eventually(
+      async () => (await standby.sql(`SELECT 1 ${OURS}`)).length === 3,
+      'all to be at the other',
+    );
+  });
 
   it('says so where nobody waits for a standby', async () => {
     await primary.sql('ALTER SYSTEM RESET synchronous_standby_names');

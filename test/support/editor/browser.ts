@@ -3,15 +3,16 @@ import type { NodeRed } from '../node-red/node-red';
 import { PATIENCE } from '../time/patience';
 import { programPath } from '../suite/programs';
 
-/** Where a Chromium is installed, if one is. */
-export function chromiumPath(): string | undefined {
-  return programPath('chromium');
-}
-
-export async function openBrowser(executablePath = chromiumPath()): Promise<Browser> {
+export async function openBrowser(): Promise<Browser> {
   const quiet = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'];
   const offline = ['--disable-background-networking', '--disable-component-update', '--disable-sync'];
-  return chromium.launch({ executablePath, headless: true, args: [...quiet, ...offline], timeout: PATIENCE });
+  const args = [...quiet, ...offline];
+  return chromium.launch({
+    executablePath: programPath('chromium'),
+    headless: true,
+    args,
+    timeout: PATIENCE,
+  });
 }
 
 /** What tests use of a browser; closing it closes the pages that it has opened. */

@@ -6,11 +6,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { Agent, setGlobalDispatcher } from 'undici';
 import { eventually, PATIENCE } from '../time/patience';
-
-// No connection is kept for a next request: on a busy machine it meets a server that closes it in that moment.
-setGlobalDispatcher(new Agent({ pipelining: 0 }));
 
 export const ROOT = path.join(__dirname, '..', '..', '..');
 /** Packages of others that are installed for the example flows. */
@@ -202,7 +198,7 @@ export class NodeRed {
     await this.until(() => count(this.log, /Started (modified )?(nodes|flows)/g) > before, 'the deploy');
   }
 
-  /** Moves the clock that never jumps, in a Node-RED that was started with the setting MOVABLE_CLOCK. */
+  /** Moves the clock that never jumps, in a Node-RED without options, or with the setting MOVABLE_CLOCK. */
   async advance(seconds: number): Promise<void> {
     const before = count(this.log, CLOCK_MOVED);
     this.child.send({ advance: seconds * 1000 });

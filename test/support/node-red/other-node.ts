@@ -4,8 +4,11 @@ import { ROOT } from './node-red';
 import { cannotRun } from '../suite/programs';
 
 interface FetchNode {
-  fetchNode(version: string, folder: string, isGood?: () => boolean): string | undefined;
+  fetchNode(version: string, folder: string): string | undefined;
 }
+
+/** Those that this process has fetched: the newest of last week is not that of today. */
+const fetched = new Set<string>();
 
 /**
  * A Node binary of another version, such as `22.19.0`, or the newest of `22` or of all (`latest`). The test is skipped where it
@@ -13,29 +16,35 @@ interface FetchNode {
  */
 export function otherNode(test: Mocha.Context, version: string): string {
   const folder = path.join(ROOT, '.node', version);
-  const isNew = !fs.existsSync(folder);
-  if (isNew) fetchInto(folder, version);
-  // The newest of last week is not that of today.
-  const isToday = isNew || version.split('.').length === 3;
-  return fetchNode(version, folder, () => isToday) ?? cannotRun(test, `Node.js ${version} cannot be fetched`);
+  const isNewest = version.split('.').length < 3;
+  const isThere = fs.existsSync(folder) && (!isNewest || fetched.has(version));
+  const canBeHad = isThere || fetchInto(folder, version, isNewest);
+  return (canBeHad && fetchNode(version, folder)) || cannotRun(test, `Node.js ${version} cannot be fetched`);
 }
 
 const MOST_TRIES = 3;
 
-/** Test files that run at the same time must not install into one folder. */
-function fetchInto(folder: string, version: string): void {
+/** Test files that run at the same time must not install into one folder. @returns whether it could be had */
+function fetchInto(folder: string, version: string, isNewest: boolean): boolean {
   const own = `${folder}-${process.pid}`;
+  let binary: string | undefined;
   // A registry may stumble.
-  for (let tries = 0; tries < MOST_TRIES && fetchNode(version, own) === undefined; tries += 1);
-  try {
-    fs.renameSync(own, folder);
-  } catch {
-    // Another was first.
-    fs.rmSync(own, { recursive: true, force: true });
+  for (let tries = 0; tries < MOST_TRIES && binary === undefined; tries += 1)
+    binary = fetchNode(version, own);
+  if (binary !== undefined) {
+    if (isNewest) fs.rmSync(folder, { recursive: true, force: true });
+    try {
+      fs.renameSync(own, folder);
+    } catch {
+      // Another was first.
+    }
+    fetched.add(version);
   }
+  fs.rmSync(own, { recursive: true, force: true });
+  return binary !== undefined;
 }
 
-function fetchNode(version: string, folder: string, isGood?: () => boolean): string | undefined {
+function fetchNode(version: string, folder: string): string | undefined {
   const tools = require('../../../scripts/fetch-node.js') as FetchNode;
-  return tools.fetchNode(version, folder, isGood);
+  return tools.fetchNode(version, folder);
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { ServerOptions } from 'node:https';
 import type { ProxySettings } from '../../../lib/cloud/http/connection/proxy-settings';
 import type { CallOptions, RtspSession, RtspWanted } from '../../../lib/cloud/calls';
@@ -147,9 +148,14 @@ export async function failure(work: Promise<unknown>, code: RvmErrorCode): Promi
   throw outcome instanceof Error ? outcome : new Error(String(outcome));
 }
 
+/** Milliseconds, as the time of the test goes: the time-out of a request. */
+const SOON = 5000;
+
 /** The milliseconds that a piece of work takes to fail with a code: less than what would be said to be waiting. */
 export async function failsSoon(work: Promise<unknown>, code: RvmErrorCode): Promise<number> {
   const begun = performance.now();
   await soon(failure(work, code));
-  return performance.now() - begun;
+  const took = performance.now() - begun;
+  assert.ok(took < SOON, `failed after ${took} ms`);
+  return took;
 }

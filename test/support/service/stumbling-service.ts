@@ -61,7 +61,7 @@ export class StumblingService {
     await this.#order(trouble);
   }
 
-  /** All requests since the start. */
+  /** All requests since the start, or the last `none`. */
   async seen(): Promise<Seen[]> {
     const { seen } = (await this.#order({ kind: 'tell' })) as { seen: Seen[] };
     return seen;

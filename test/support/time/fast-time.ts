@@ -20,7 +20,8 @@ interface Waiting {
 export class FastTime {
   readonly #waiting = new Map<object, Waiting>();
   #now = 0;
-  #runs = false;
+  /** Of this start: one that ends late must not go on in the time of the next. */
+  #running: object | undefined;
   #restore: () => void = () => undefined;
 
   start(): void {
@@ -44,8 +45,9 @@ export class FastTime {
       for (const method of methods) method.mock.restore();
     };
     this.#now = 0;
-    this.#runs = true;
-    void this.#run();
+    const running = {};
+    this.#running = running;
+    void this.#run(running);
   }
 
   /** At once, beside what passes by itself. */
@@ -55,7 +57,7 @@ export class FastTime {
 
   /** Timers that are still to fire wait for as long as others do, from now on. */
   stop(): void {
-    this.#runs = false;
+    this.#running = undefined;
     this.#restore();
     for (const { refresh } of this.#waiting.values()) refresh();
     this.#waiting.clear();
@@ -77,17 +79,18 @@ export class FastTime {
       void this.#waiting.set(timer, { at: this.#now + Math.max(1, ms), act: fire, refresh });
     timer.refresh = () => {
       isOver = false;
-      if (this.#runs) wait();
+      if (this.#running !== undefined) wait();
       return refresh();
     };
     wait();
     return timer;
   }
 
-  async #run(): Promise<void> {
-    while (this.#runs) {
+  async #run(running: object): Promise<void> {
+    for (;;) {
       await delay(1);
       await turn();
+      if (this.#running !== running) return;
       this.#now += STEP;
       const due = [...this.#waiting].sort(([, one], [, other]) => one.at - other.at);
       for (const [timer, { at, act }] of due) if (at <= this.#now && this.#waiting.delete(timer)) act();

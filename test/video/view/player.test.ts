@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
 import { Gate } from '../../support/suite/gate';
-import { nightlyIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import { eventually, PATIENCE } from '../../support/time/patience';
 import { CountingSource, type SourceScript } from '../../support/video/counting-source';
@@ -374,8 +373,7 @@ describe('the player of a view', function () {
     { width: 390, height: 844 },
   ]) {
     for (const colorScheme of ['light', 'dark'] as const) {
-      const test = (width === 390) === (colorScheme === 'dark') ? it : nightlyIt;
-      test(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
+      it(`is whole, and can be read, at ${width}x${height} in the ${colorScheme} theme`, async () => {
         const { facts } = rightFor();
         const right = rightFor({
           facts: { ...facts, sandbox: true, site: 'A very long name of a harbour depot' },
