@@ -5,6 +5,7 @@ import type { ListenerSettings } from '../../lib/webhook/listener/listener';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { Pages } from '../../lib/webhook/receive/pages';
+import { configuredPaths } from '../support/configured-webhooks';
 import { onFlows } from '../support/flow-run';
 import { PATHS_BEGIN } from '../support/paths-begin';
 import { registerNode } from '../support/register';
@@ -26,6 +27,7 @@ function listenersOf(RED: NodeAPI): Listeners {
   if (listeners !== undefined) return listeners;
   const all = new Listeners({
     log: (line) => RED.log.warn(line),
+    configured: (place) => configuredPaths(RED, place),
     dispatcher: {
       unknownPaths: { begin: PATHS_BEGIN, paths: unknownPaths(RED) },
       probesBelow: PATHS_BEGIN,

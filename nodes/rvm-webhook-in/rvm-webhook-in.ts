@@ -20,6 +20,8 @@ export = (RED: NodeAPI): void => {
     keepProblems(RED);
     addSelfTest(RED);
     addSeenRoute(RED);
+  } else {
+    cutAlarms(RED);
   }
 
   const build = (node: WebhookNode, config: NodeDef): void => {
@@ -33,7 +35,6 @@ export = (RED: NodeAPI): void => {
     });
   };
   registerNode(RED, 'rvm-webhook-in', build, undefined, {
-    ...(!isNewEnough && { onOldNode: cutAlarms(RED) }),
     settings: { rvmWebhookInSaferNode: { value: safer, exportable: true } },
   });
 };

@@ -8,9 +8,7 @@ interface Credentials {
   [name: string]: { type: 'text' | 'password' };
 }
 
-interface Further<D> {
-  /** What else is done on a Node.js that is too old. */
-  onOldNode?: (node: Node, config: D) => void;
+interface Further {
   /** What the editor gets to know, by names that begin as Node-RED writes the type. */
   settings?: Record<string, { value: string; exportable: true }>;
 }
@@ -24,7 +22,7 @@ export function registerNode<N extends Node, D extends NodeDef>(
   type: string,
   build: (node: N, config: D) => void,
   credentials?: Credentials,
-  { onOldNode, settings }: Further<D> = {},
+  { settings }: Further = {},
 ): void {
   function RvmNode(this: N, config: D): void {
     RED.nodes.createNode(this, config);
@@ -33,7 +31,6 @@ export function registerNode<N extends Node, D extends NodeDef>(
       build(this, config);
     } else {
       refuseOldNode(RED, this);
-      onOldNode?.(this, config);
     }
   }
   RED.nodes.registerType(type, RvmNode, {

@@ -70,6 +70,18 @@ describe('the package on a Node.js that is too old', () => {
     }
   });
 
+  it('cuts alarms while flows stand still for want of a type, too', async function () {
+    const node = otherNode(this, '20.20.2');
+    const missing = { id: 'missing', type: 'type-that-nobody-has', name: '' };
+    const flows = webhookFlow({}, missing);
+    const nodeRed = await NodeRed.start({ version: '4.1', node, flows, waitsForTypes: true });
+    try {
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 'cut');
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+
   for (const old of ['20.20.2', '22.18.0']) {
     it(`registers every type on ${old}, shows what it needs, refuses messages with CONFIG_MISSING, and cuts alarms`, async function () {
       const node = otherNode(this, old);

@@ -6,7 +6,7 @@ import { RvmError } from '../../lib/error';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import { Admission } from '../../lib/webhook/bounds/admission';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import { Dispatcher, type ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
 import { signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATIENCE } from '../support/time/patience';
@@ -208,6 +208,39 @@ describe('answers of the receiver', () => {
     assert.equal((await receiver.post(signed())).status, 0);
     steady = 61_000;
     assert.equal((await receiver.post(signed())).status, 404);
+  });
+
+  it('C-99 holds it as long as the flows stand still, and for 60 s of their next run', async () => {
+    let steady = 0;
+    receiver = await ReceiverUnderTest.start({ steady: () => steady + performance.now() });
+    receiver.dispatcher.flowsStopping();
+    receiver.dispatcher.remove(receiver.endpoint);
+    const answers: number[] = [];
+    const after = async (seconds: number): Promise<void> => {
+      steady += seconds * 1000;
+      answers.push((await receiver.post(signed())).status);
+    };
+    await after(3600);
+    receiver.dispatcher.flowsStarted();
+    await after(59);
+    // Of a pause in its last second nothing is taken away.
+    receiver.dispatcher.flowsStopping();
+    await after(3600);
+    receiver.dispatcher.flowsStarted();
+    await after(61);
+    // Forgotten once, it is not remembered at the next stop.
+    receiver.dispatcher.flowsStopping();
+    await after(0);
+    assert.deepEqual(answers, [0, 0, 0, 404, 404]);
+  });
+
+  it('cuts a request on a configured path whose node is not built, whether or not the flows run', async () => {
+    const configured = (): ConfiguredPaths => ({ paths: [`${PATH}/`], hasUnknown: false });
+    receiver = await ReceiverUnderTest.start({ absent: true, configured });
+    assert.equal((await receiver.post(signed())).status, 0);
+    receiver.dispatcher.flowsStarted();
+    assert.equal((await receiver.post(signed())).status, 0);
+    assert.deepEqual(receiver.dispatcher.paths(), [PATH]);
   });
 
   it('C-99 C-133 judges a request that waits through a redeploy', async () => {

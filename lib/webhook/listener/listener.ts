@@ -2,7 +2,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { RvmError } from '../../error';
 import { Watchers } from '../../concurrency/watchers';
 import { Senders } from '../bounds/senders';
-import { Dispatcher, type DispatcherOptions } from '../receive/dispatcher';
+import { Dispatcher, type ConfiguredPaths, type DispatcherOptions } from '../receive/dispatcher';
 import { Pages } from '../receive/pages';
 import { assertUsable, listenFault, type ListenerPlace } from './listener-fault';
 import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from './listener-server';
@@ -18,7 +18,9 @@ export interface ListenerSettings {
 
 export interface ListenerOptions {
   limits?: Partial<ListenerLimits>;
-  dispatcher?: Omit<DispatcherOptions, 'senders'>;
+  dispatcher?: Omit<DispatcherOptions, 'senders' | 'configured'>;
+  /** As of a dispatcher, for one listener. */
+  configured?: (place: ListenerPlace) => ConfiguredPaths;
   /** Until a port that could not be opened is tried again, in milliseconds. Default 5,000. */
   retryMs?: number;
   /** Told what an operator should know; nothing secret. */
@@ -47,7 +49,13 @@ export class Listener {
   ) {
     this.#log = options.log ?? (() => undefined);
     this.#steady = options.dispatcher?.steady ?? (() => performance.now());
-    this.dispatcher = new Dispatcher({ log: this.#log, ...options.dispatcher, senders: this.#senders });
+    const { configured } = options;
+    this.dispatcher = new Dispatcher({
+      log: this.#log,
+      ...options.dispatcher,
+      ...(configured && { configured: () => configured(place) }),
+      senders: this.#senders,
+    });
   }
 
   /** A path of webhooks waits on it, or somebody has pages for it. */

@@ -13,9 +13,19 @@ import { Readiness } from './readiness';
 import { Receiver } from './receiver';
 import type { UnknownPaths } from './unknown-paths';
 
+/** What a configuration says of webhooks, whether or not they are built. */
+export interface ConfiguredPaths {
+  /** Of those that are not disabled. */
+  paths: readonly string[];
+  /** The path of one stands behind a variable that is not set: it may be any that was ours. */
+  hasUnknown: boolean;
+}
+
 export interface DispatcherOptions {
   /** Paths of the last run: held until the flows run, because no node is built yet. */
   rememberedPaths?: readonly string[];
+  /** The configuration of now. Default: nothing but what is built. */
+  configured?: () => ConfiguredPaths;
   /** Wall clock, in milliseconds. */
   now?: () => number;
   /** Milliseconds of a clock that never jumps. */
@@ -32,7 +42,7 @@ export interface DispatcherOptions {
   holdMs?: number;
   /** Latest time for the inbox to store a message, in milliseconds. Default 4,000. */
   commitMs?: number;
-  /** How long the path of a removed endpoint is held, in milliseconds. Default 60,000. */
+  /** How long the path of a removed endpoint is held while the flows run, in milliseconds. Default 60,000. */
   removedMs?: number;
   /** Longest body, in bytes. Default 1 MiB. */
   bodyLimit?: number;
@@ -58,9 +68,13 @@ export class Dispatcher {
   readonly #live = new Map<string, Live>();
   /** The requests that are held. */
   readonly #watchers = new PathWatchers();
-  /** Paths whose endpoint went away, and the steady time until which they are held. */
+  /** Paths whose endpoint went away, and the steady time until which they are held: none while the flows stand still. */
   readonly #removed = new Map<string, number>();
+  /** Of the last run, until the flows have started. */
   readonly #remembered: Set<string>;
+  /** Configured paths whose nodes could not be built. */
+  #unbuilt = new Set<string>();
+  readonly #configured: () => ConfiguredPaths;
   readonly #steady: () => number;
   readonly #removedMs: number;
   readonly #receiver: Receiver;
@@ -70,7 +84,8 @@ export class Dispatcher {
   readonly #readiness: Readiness;
   readonly #probes: Probes | undefined;
   #hasStarted = false;
-  #closed = false;
+  /** Since the flows stopped last they have not started: a type may be missing, or somebody has stopped them. */
+  #standStill = false;
 
   constructor(options: DispatcherOptions = {}) {
     const now = options.now ?? Date.now;
@@ -79,6 +94,7 @@ export class Dispatcher {
     this.#senders = options.senders ?? new Senders();
     this.#unknown = options.unknownPaths;
     this.#remembered = new Set(options.rememberedPaths?.map(matchingPath));
+    this.#configured = options.configured ?? (() => ({ paths: [], hasUnknown: false }));
     this.#readiness = new Readiness(() => [...this.#live.values()].map(({ endpoint }) => endpoint));
     if (options.probesBelow !== undefined)
       this.#probes = new Probes(options.probesBelow, () => this.#readiness.isReady());
@@ -102,8 +118,8 @@ export class Dispatcher {
   }
 
   /**
-   * Deals with the request where its path is one of ours: configured, remembered from the last run, removed a moment ago, or
-   * that of a probe. False = not ours, and untouched.
+   * Deals with the request where its path is one of ours: configured, though its node may not be built, remembered from the
+   * last run, removed a moment ago, or that of a probe. False = not ours, and untouched.
    */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const path = matchingPath(req.url ?? '');
@@ -134,37 +150,51 @@ export class Dispatcher {
     const tell = (): void => this.#watchers.tell(path);
     this.#live.set(path, { endpoint, unwatch: endpoint.watch(tell) });
     this.#removed.delete(path);
+    this.#unbuilt.delete(path);
     this.#unknown?.paths.taken(path);
     tell();
     return true;
   }
 
-  /** Requests on its path are held for a minute: a redeploy brings it back, or the sender notices the change. */
+  /**
+   * Requests on its path are held until the flows have run for a minute without it: a redeploy brings it back, or the sender
+   * notices the change.
+   */
   remove(endpoint: Endpoint): void {
     const path = matchingPath(endpoint.path);
     const live = this.#live.get(path);
     if (live?.endpoint !== endpoint) return;
     live.unwatch();
     this.#live.delete(path);
-    this.#removed.set(path, this.#steady() + this.#removedMs);
+    this.#removed.set(path, this.#standStill ? Infinity : this.#steady() + this.#removedMs);
   }
 
-  /** From now on only configured paths count, and those removed a moment ago. */
+  /** From now on only configured paths count, built or not, and those removed a moment ago. */
   flowsStarted(): void {
     this.#hasStarted = true;
+    this.#standStill = false;
     this.#readiness.flowsRun = true;
+    const { paths, hasUnknown } = this.#configured();
+    const former = hasUnknown ? [...this.#remembered, ...this.#unbuilt, ...this.#removed.keys()] : [];
+    const wanted = [...paths.map(matchingPath), ...former];
+    this.#unbuilt = new Set(wanted.filter((path) => !this.#live.has(path)));
     this.#remembered.clear();
-    for (const [path, until] of this.#removed) if (until <= this.#steady()) this.#removed.delete(path);
+    const until = this.#steady() + this.#removedMs;
+    for (const [path, end] of this.#removed) if (end === Infinity) this.#removed.set(path, until);
   }
 
-  /** What comes is held, and `ready` says that another should be asked. */
+  /** What comes is held, however long they stand still, and `ready` says that another should be asked. */
   flowsStopping(): void {
     this.#readiness.flowsRun = false;
+    this.#standStill = true;
+    for (const [path, until] of this.#removed)
+      if (until > this.#steady()) this.#removed.set(path, Infinity);
+      else this.#removed.delete(path);
   }
 
   /** The configured paths, to be remembered for the next start. */
   paths(): string[] {
-    return [...this.#live.keys()];
+    return [...this.#live.keys(), ...this.#unbuilt];
   }
 
   /**
@@ -178,8 +208,7 @@ export class Dispatcher {
 
   /** Cuts what is held. Requests on our paths, those of removed endpoints too, are cut from now on. */
   close(): void {
-    this.#closed = true;
-    this.#readiness.flowsRun = false;
+    this.flowsStopping();
     this.#receiver.close();
     this.#quarantine.close();
   }
@@ -196,8 +225,9 @@ export class Dispatcher {
   }
 
   #isOurs(path: string): boolean {
-    if (this.#live.has(path) || this.#remembered.has(path)) return true;
-    const until = this.#removed.get(path);
-    return until !== undefined && (this.#closed || until > this.#steady());
+    if (this.#live.has(path) || this.#remembered.has(path) || this.#unbuilt.has(path)) return true;
+    if ((this.#removed.get(path) ?? -Infinity) > this.#steady()) return true;
+    // Nothing is built, of what was deployed meanwhile too.
+    return !this.#readiness.flowsRun && this.#configured().paths.some((each) => matchingPath(each) === path);
   }
 }

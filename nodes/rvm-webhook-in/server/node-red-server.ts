@@ -5,6 +5,7 @@ import { loopbackOrigin } from '../../../lib/webhook/listener/loopback-origin';
 import { Dispatcher } from '../../../lib/webhook/receive/dispatcher';
 import { Pages } from '../../../lib/webhook/receive/pages';
 import { ignoreUpgrades } from '../../../lib/webhook/receive/ignored-upgrade';
+import { configuredPaths } from '../../support/configured-webhooks';
 import { onFlows } from '../../support/flow-run';
 import { PATHS_BEGIN } from '../../support/paths-begin';
 import { unknownPaths } from '../../support/unknown-paths';
@@ -43,6 +44,11 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
   const dispatcher = new Dispatcher({
     // At a start without flows, in safe mode for one, they stay: the editor must be there then above all.
     rememberedPaths: remembered.read().filter((path) => !isReservedPath(RED, path)),
+    configured: () => {
+      const { paths, hasUnknown } = configuredPaths(RED);
+      const full = paths.map((path) => fullPath(RED, path)).filter((path) => path !== undefined);
+      return { paths: full.filter((path) => !isReservedPath(RED, path)), hasUnknown };
+    },
     log: (line) => RED.log.warn(line),
     unknownPaths: { begin: begin ?? PATHS_BEGIN, paths: unknownPaths(RED) },
     ...(begin !== undefined && { probesBelow: begin }),

@@ -1,0 +1,119 @@
+import type { NodeAPI, NodeDef } from 'node-red';
+import { variableIn } from '../../lib/environment-variable';
+import type { ListenerPlace } from '../../lib/webhook/listener/listener-fault';
+import type { ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
+import { isKeptPath } from './paths-begin';
+import { textOf, type Properties } from './settings';
+
+/** What a variable is where a node stands; undefined where it is not set, or cannot be told without Node-RED. */
+type Lookup = (name: string) => string | undefined;
+
+/**
+ * The paths of the *webhook in* nodes that are deployed at a server and not disabled, with a slash in front. They are known while
+ * no node is built, because a type is missing or somebody has stopped the flows, and where one could not be built.
+ * @param place of a listener. Default: Node-RED's own server.
+ */
+export function configuredPaths(RED: NodeAPI, place?: ListenerPlace): ConfiguredPaths {
+  const paths: string[] = [];
+  let hasUnknown = false;
+  const flow = new FlowConfiguration(RED);
+  for (const { node, lookup } of flow.enabled('rvm-webhook-in')) {
+    if (!flow.isAt(place, textOf(node, 'listener'), lookup)) continue;
+    const path = resolved(textOf(node, 'path'), lookup);
+    if (path === undefined) hasUnknown = true;
+    else if (path.replace(/\//g, '') !== '' && !isKeptPath(path))
+      paths.push(`/${path}`.replace(/\/{2,}/g, '/'));
+  }
+  return { paths, hasUnknown };
+}
+
+/** The configuration that is deployed, as Node-RED has it before it builds anything of it. */
+class FlowConfiguration {
+  readonly #nodes = new Map<string, Properties>();
+
+  constructor(RED: NodeAPI) {
+    try {
+      RED.nodes.eachNode((node) => this.#nodes.set(node.id, node as NodeDef & Properties));
+    } catch {
+      // None is loaded yet.
+    }
+  }
+
+  /** Each node of a type once for each place where it would be built: of a subflow there may be several, or none. */
+  *enabled(type: string): Iterable<{ node: Properties; lookup: Lookup }> {
+    for (const node of this.#nodes.values())
+      if (node['type'] === type) for (const lookup of this.#lookups(node)) yield { node, lookup };
+  }
+
+  /** Whether a listener node is at a place; where that cannot be told, of one that is missing for example, it may be. */
+  isAt(place: ListenerPlace | undefined, listener: string, lookup: Lookup): boolean {
+    const id = resolved(listener, lookup);
+    if (id === '') return place === undefined;
+    const node = this.#nodes.get(id ?? '');
+    if (node === undefined) return true;
+    return (
+      place !== undefined &&
+      this.#lookups(node).some((ofListener) =>
+        (['port', 'host'] as const).every((name) => {
+          const value = resolved(textOf(node, name), ofListener);
+          return value === undefined || value.trim() === `${place[name]}`;
+        }),
+      )
+    );
+  }
+
+  /** What variables are for a node, for each place where it would be built. */
+  #lookups(node: Properties): Lookup[] {
+    if (node['d'] === true) return [];
+    const container = this.#nodes.get(textOf(node, 'z'));
+    const type = container?.['type'];
+    const outer =
+      container === undefined
+        ? [this.#global]
+        : type === 'subflow'
+          ? this.#instancesOf(container)
+          : container['disabled'] === true
+            ? []
+            : [withEnv(container, this.#global)];
+    return outer.map((lookup) => this.#inGroup(node, lookup));
+  }
+
+  #instancesOf(subflow: Properties): Lookup[] {
+    const type = `subflow:${textOf(subflow, 'id')}`;
+    return [...this.#nodes.values()]
+      .filter((node) => node['type'] === type)
+      .flatMap((instance) =>
+        this.#lookups(instance).map((lookup) => withEnv(instance, withEnv(subflow, lookup))),
+      );
+  }
+
+  #inGroup(node: Properties, outer: Lookup): Lookup {
+    const group = this.#nodes.get(textOf(node, 'g'));
+    return group === undefined ? outer : withEnv(group, this.#inGroup(group, outer));
+  }
+
+  readonly #global: Lookup = (name) => {
+    const config = [...this.#nodes.values()].find(({ type }) => type === 'global-config');
+    return withEnv(config ?? {}, (outer) => process.env[outer])(name);
+  };
+}
+
+/** With the variables that a group, a flow, a subflow or its instance sets; such as have to be computed count as not set. */
+function withEnv({ env }: Properties, outer: Lookup): Lookup {
+  if (!Array.isArray(env)) return outer;
+  const set = env as Properties[];
+  const lookup: Lookup = (name) => {
+    const entry = set.findLast(({ name: each }) => each === name);
+    if (entry === undefined) return outer(name);
+    const value = textOf(entry, 'value');
+    if (entry['type'] === 'env') return value === name ? outer(name) : lookup(value);
+    return ['str', 'num', 'conf-type'].includes(textOf(entry, 'type')) ? value : undefined;
+  };
+  return (name) => (name.startsWith('$parent.') ? outer(name.slice('$parent.'.length)) : lookup(name));
+}
+
+/** As Node-RED hands it to the node. */
+function resolved(value: string, lookup: Lookup): string | undefined {
+  const name = variableIn(value);
+  return name === undefined ? value : lookup(name);
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { PATH, PHRASE, webhookFlow, webhookIn } from '../support/node-red/flows';
+import { freePort, MOVABLE_CLOCK, NodeRed, type FlowNode } from '../support/node-red/node-red';
+import { whileTimeFlies } from '../support/node-red/node-red-time';
+import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+
+/** Seconds that outlast all for which a path is held. */
+const OVER_A_MINUTE = 65;
+
+const MISSING: FlowNode = { id: 'missing', type: 'type-that-nobody-has', z: 'tab', x: 0, y: 0, wires: [] };
+/** As it is left over where its nodes are gone. */
+const MISSING_CONFIG: FlowNode = { id: 'left-over', type: 'config-type-that-nobody-has', name: '' };
+/** Two that need each other: of their flow Node-RED builds nothing, and starts the others. */
+const CIRCLE: FlowNode[] = [
+  { id: 'one', type: 'tls-config', z: 'tab', name: '', other: 'two' },
+  { id: 'two', type: 'tls-config', z: 'tab', name: '', other: 'one' },
+];
+
+const atPath = (path: string, ...further: FlowNode[]): FlowNode[] =>
+  webhookFlow({ webhook: { path } }, ...further);
+const disabled = (id: string, flows: FlowNode[]): FlowNode[] =>
+  flows.map((node) => (node.id === id ? { ...node, d: true, disabled: true } : node));
+const without = (id: string, flows: FlowNode[]): FlowNode[] => flows.filter((node) => node.id !== id);
+
+for (const version of NODE_RED_VERSIONS) {
+  describe(`an alarm while flows do not run, on Node-RED ${version}`, () => {
+    let nodeRed: NodeRed;
+
+    before(async () => {
+      const settings = `runtimeState: { enabled: true, ui: true }, ${MOVABLE_CLOCK}`;
+      nodeRed = await NodeRed.start({ version, settings });
+    });
+    after(() => nodeRed.stopAndRemove());
+    beforeEach(() => nodeRed.deploy(webhookFlow()));
+
+    const answer = (path = PATH, origin = nodeRed.url): Promise<number | 'cut'> =>
+      whileTimeFlies(nodeRed, answerTo(origin + path, alarmMessage(), PHRASE));
+
+    /** Asks the admin API for what leads to another line of the log than that of flows that run. */
+    async function ask(url: string, body: unknown, line: RegExp): Promise<void> {
+      const { length } = nodeRed.log;
+      const response = await fetch(nodeRed.url + url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      assert.ok(response.ok, await response.text());
+      await nodeRed.logged(line, length);
+    }
+    const deployInVain = (flows: FlowNode[]): Promise<void> =>
+      ask('/flows', flows, /Waiting for missing types/);
+    const stop = (): Promise<void> => ask('/flows/state', { state: 'stop' }, /Stopped flows/);
+    const start = (): Promise<void> => ask('/flows/state', { state: 'start' }, /Started flows/);
+
+    // Where a test has ended before it started them.
+    afterEach(async () => {
+      const { state } = (await (await fetch(`${nodeRed.url}/flows/state`)).json()) as { state: string };
+      if (state === 'stop') await start();
+    });
+
+    /** The service sends what was cut again: this time it comes in, and the flow has it. */
+    async function comesIn(path = PATH, origin = nodeRed.url): Promise<void> {
+      const message = alarmMessage();
+      assert.equal(await answerTo(origin + path, message, PHRASE), 200);
+      await nodeRed.message(
+        'alarms',
+        ({ webhook }) => (webhook as { messageId?: unknown }).messageId === message['messageId'],
+      );
+    }
+
+    for (const [what, node] of [
+      ['a node', MISSING],
+      ['a config node', MISSING_CONFIG],
+    ] as const)
+      it(`is cut as long as the type of ${what} is missing, and comes in once it is there`, async () => {
+        await deployInVain(webhookFlow({}, node));
+        await nodeRed.advance(OVER_A_MINUTE);
+        assert.equal(await answer(), 'cut');
+        await nodeRed.deploy(webhookFlow());
+        await comesIn();
+      });
+
+    it('is cut as long as somebody has stopped the flows, and comes in once they are started', async () => {
+      await stop();
+      await nodeRed.advance(OVER_A_MINUTE);
+      assert.equal(await answer(), 'cut');
+      await start();
+      await comesIn();
+    });
+
+    it('is cut at a path that no run of the flows has had, and what no webhook in has is left to Node-RED', async () => {
+      await deployInVain(atPath('/never-built', MISSING));
+      assert.equal(await answer('/never-built'), 'cut');
+      assert.equal(await answer('/of-nobody'), 404);
+      await nodeRed.deploy(atPath('/never-built'));
+      await comesIn('/never-built');
+    });
+
+    it('is cut where a variable of the flow, of a group or of a subflow is the path', async () => {
+      const env = (name: string, value: string, type = 'str'): object => ({ name, value, type });
+      const webhook = (id: string, properties: object): FlowNode =>
+        webhookIn({ id, z: 'variables', path: '${RVM_PLACE}', ...properties });
+      const instance = { type: 'subflow:sub', z: 'variables', x: 0, y: 0, wires: [] };
+      await deployInVain([
+        ...webhookFlow({}, MISSING),
+        { id: 'variables', type: 'tab', label: '', env: [env('RVM_PLACE', '/of-the-flow')] },
+        {
+          id: 'group',
+          type: 'group',
+          z: 'variables',
+          nodes: ['b'],
+          env: [env('RVM_PLACE', '/of-the-group')],
+        },
+        { id: 'sub', type: 'subflow', name: '', in: [], out: [], env: [env('RVM_PLACE', '/of-the-subflow')] },
+        { id: 'first', ...instance },
+        { id: 'second', ...instance, env: [env('RVM_PLACE', '/of-the-instance')] },
+        { id: 'third', ...instance, d: true, env: [env('RVM_PLACE', '/of-a-disabled-instance')] },
+        webhook('a', {}),
+        webhook('b', { g: 'group' }),
+        webhook('c', { z: 'sub' }),
+      ]);
+      for (const path of ['flow', 'group', 'subflow', 'instance'])
+        assert.equal(await answer(`/of-the-${path}`), 'cut', path);
+      assert.equal(await answer('/of-a-disabled-instance'), 404);
+    });
+
+    it('is cut at a node that was deleted meanwhile, and answered 404 a minute after the flows have started without it', async () => {
+      await stop();
+      await ask('/flows', without('webhook', webhookFlow()), /Updated flows/);
+      await nodeRed.advance(OVER_A_MINUTE);
+      assert.equal(await answer(), 'cut');
+      await start();
+      assert.equal(await answer(), 'cut');
+      await nodeRed.advance(OVER_A_MINUTE);
+      assert.equal(await answer(), 404);
+    });
+
+    for (const [what, flows] of [
+      ['a disabled node', disabled('webhook', webhookFlow())],
+      ['a node of a disabled flow', disabled('tab', webhookFlow())],
+      ['a node that is gone', without('webhook', webhookFlow())],
+    ] as const)
+      it(`is answered 404 at ${what}, a minute after the flows have started`, async () => {
+        await nodeRed.deploy(flows);
+        assert.equal(await answer(), 'cut');
+        await nodeRed.advance(OVER_A_MINUTE);
+        assert.equal(await answer(), 404);
+      });
+
+    it('is cut at a node that could not be built, had it been there before or not, and comes in once it is', async () => {
+      for (const path of [PATH, '/not-built-at-first']) {
+        await nodeRed.deploy(atPath(path, ...CIRCLE));
+        await nodeRed.advance(OVER_A_MINUTE);
+        assert.equal(await answer(path), 'cut', path);
+      }
+      await nodeRed.deploy(webhookFlow());
+      await comesIn();
+    });
+
+    it('is cut at the former path of a node whose variable is set no more, for nobody knows its path', async () => {
+      await nodeRed.deploy(atPath('${RVM_NOT_SET}'));
+      await nodeRed.advance(OVER_A_MINUTE);
+      assert.equal(await answer(), 'cut');
+      await nodeRed.deploy(webhookFlow());
+      await comesIn();
+    });
+
+    describe('on a listener', () => {
+      let port: number;
+      let origin: string;
+      const flows = (...further: FlowNode[]): FlowNode[] =>
+        webhookFlow(
+          { webhook: { listener: 'listener' } },
+          { id: 'listener', type: 'rvm-listener', name: '', host: '127.0.0.1', tls: '', port: String(port) },
+          ...further,
+        );
+
+      beforeEach(async () => {
+        port = await freePort();
+        origin = `http://127.0.0.1:${port}`;
+        const { length } = nodeRed.log;
+        await nodeRed.deploy(flows());
+        await nodeRed.logged(new RegExp(`from this machine: ${origin}`), length);
+      });
+
+      it('has no answer as long as a type is missing, and comes in once it is there', async () => {
+        await deployInVain(flows(MISSING_CONFIG));
+        for (const seconds of [0, OVER_A_MINUTE]) {
+          await nodeRed.advance(seconds);
+          assert.equal(await answer(PATH, origin), 'cut');
+        }
+        const { length } = nodeRed.log;
+        await nodeRed.deploy(flows());
+        await nodeRed.logged(new RegExp(`from this machine: ${origin}`), length);
+        await comesIn(PATH, origin);
+      });
+
+      it('is cut at a node that could not be built beside one that is', async () => {
+        const second = { ...webhookIn({ id: 'second', path: '/second', listener: 'listener' }), z: 'beside' };
+        const beside: FlowNode[] = [{ id: 'beside', type: 'tab', label: '' }, second];
+        await nodeRed.deploy(flows(...beside, ...CIRCLE));
+        await nodeRed.advance(OVER_A_MINUTE);
+        assert.equal(await answer(PATH, origin), 'cut');
+        assert.equal(await answerTo(`${origin}/second`, alarmMessage(), PHRASE), 200);
+        assert.equal(await answer('/of-nobody', origin), 404);
+      });
+    });
+  });
+
+  it(`an alarm is cut at a start whose flows lack a type, and comes in once it is there, on Node-RED ${version}`, async () => {
+    const nodeRed = await NodeRed.start({
+      version,
+      settings: MOVABLE_CLOCK,
+      flows: webhookFlow({}, MISSING),
+      waitsForTypes: true,
+    });
+    try {
+      const first = answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE);
+      assert.equal(await whileTimeFlies(nodeRed, first), 'cut');
+      await nodeRed.deploy(webhookFlow());
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage(), PHRASE), 200);
+    } finally {
+      await nodeRed.stopAndRemove();
+    }
+  });
+}
