@@ -1,9 +1,10 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { RvmError } from '../error';
 import { metricsFault, type MetricsPlace } from './metrics-place';
 import type { Metrics } from './metrics';
 
-/** One who scrapes needs one connection, and some seconds at most. */
+/** One who scrapes needs one connection, and some seconds at most. Of more the one that was idle for longest goes. */
 const MOST_CONNECTIONS = 20;
 const HEAD_MS = 5000;
 const REQUEST_MS = 10_000;
@@ -26,6 +27,9 @@ export interface MetricsServerOptions {
 /** Serves `/metrics` and nothing else, to whoever can reach it. No reason for a process to live on. */
 export class MetricsServer {
   readonly #server: http.Server;
+  readonly #open = new Set<Socket>();
+  /** Of those, such as wait for their client: for a request, or to be read. Longest first. */
+  readonly #idle = new Set<Socket>();
   #told: string | undefined;
   #again: NodeJS.Timeout | undefined;
   #closed = false;
@@ -39,9 +43,9 @@ export class MetricsServer {
         maxHeaderSize: 16 * 1024,
         insecureHTTPParser: false,
       },
-      (req, res) => void this.#answer(req, res),
+      (req, res) => void this.#serve(req, res),
     );
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.on('connection', (socket: Socket) => this.#accepted(socket));
     this.#server.on('listening', () => options.onListening(this.url ?? ''));
     // Also of connections that cannot be accepted: without a listener, the end of all.
     this.#server.on('error', (error) => this.#failed(error));
@@ -83,6 +87,24 @@ export class MetricsServer {
     if (fault.code !== 'NETWORK') return;
     this.#again = setTimeout(() => this.#listen(), this.options.againAfter ?? AGAIN_AFTER);
     this.#again.unref();
+  }
+
+  #accepted(socket: Socket): void {
+    this.#open.add(socket);
+    this.#idle.add(socket);
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      this.#idle.delete(socket);
+    });
+    const [longest] = this.#idle;
+    if (this.#open.size > MOST_CONNECTIONS) longest?.destroy();
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { socket } = req;
+    this.#idle.delete(socket);
+    await this.#answer(req, res);
+    if (this.#open.has(socket)) this.#idle.add(socket);
   }
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {

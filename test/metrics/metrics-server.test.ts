@@ -79,23 +79,63 @@ describe('the metrics server', () => {
     assert.deepEqual([response.status, await response.text()], [500, 'The metrics could not be read.\n']);
   });
 
-  it('takes twenty connections, and turns further ones away until one is free', async () => {
-    const { port } = new URL(await listening());
-    const sockets = await Promise.all(
-      Array.from({ length: 20 }, async () => {
-        const socket = net.connect(Number(port), '127.0.0.1');
-        await once(socket, 'connect');
-        return socket;
-      }),
-    );
-    const asked = (): Promise<number | 'refused'> =>
-      fetch(`http://127.0.0.1:${port}/metrics`, { headers: { Connection: 'close' } }).then(
-        ({ status }) => status,
-        () => 'refused',
-      );
-    await eventually(async () => (await asked()) === 'refused', 'a connection too many');
-    for (const socket of sockets) socket.destroy();
-    await eventually(async () => (await asked()) === 200, 'a free connection');
+  describe('with forty connections that wait', () => {
+    const sockets: net.Socket[] = [];
+    afterEach(() => {
+      for (const socket of sockets.splice(0)) socket.destroy();
+    });
+
+    async function connect(url: string, sent: string): Promise<net.Socket> {
+      const socket = net.connect(Number(new URL(url).port), '127.0.0.1');
+      sockets.push(socket);
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      if (sent !== '') socket.write(sent);
+      return socket;
+    }
+
+    const scraped = async (url: string): Promise<number> =>
+      (await fetch(url, { headers: { Connection: 'close' } })).status;
+    const areOpen = (): number => sockets.filter(({ closed }) => !closed).length;
+
+    for (const [what, sent] of [
+      ['say nothing', ''],
+      ['send half a request', 'GET /metrics HTTP/1.1\r\nHost: a\r\n'],
+      ['read no answer', 'GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(50)],
+    ] as const)
+      it(`answers though they ${what}: of more than twenty the oldest ends`, async () => {
+        const url = await listening();
+        for (let count = 0; count < 40; count += 1) {
+          const socket = await connect(url, sent);
+          socket.pause();
+        }
+        assert.equal(await scraped(url), 200);
+        // One that is paused does not hear of its end.
+        for (const socket of sockets) socket.resume();
+        await eventually(() => areOpen() <= 20, 'the end of the others');
+        assert.ok(sockets[0]?.closed);
+      });
+
+    it('ends none that waits for its answer, and turns others away where there is no other', async () => {
+      let release = (): void => undefined;
+      const ready = new Promise<void>((resolve) => (release = resolve));
+      let asked = 0;
+      const text = async (): Promise<string> => {
+        asked += 1;
+        await ready;
+        return 'up 1\n';
+      };
+      const url = await listening(LOOPBACK, { contentType: 'text/plain', text });
+      const first = scraped(url);
+      await eventually(() => asked === 1, 'the first scrape');
+      for (let count = 0; count < 40; count += 1) await connect(url, '');
+      const others = Array.from({ length: 19 }, () => scraped(url));
+      await eventually(() => asked === 20, 'all scrapes');
+      await assert.rejects(scraped(url));
+      release();
+      assert.deepEqual(await Promise.all([first, ...others]), Array(20).fill(200));
+      assert.equal(await scraped(url), 200);
+    });
   });
 
   it('says once that its port is taken, and has it when it is free', async () => {
