@@ -1,4 +1,6 @@
+import type { Device } from './device';
 import { RvmError, type RvmErrorCode } from './error';
+import { shown } from './cloud/shown';
 import { describe } from './video/describe';
 import type { StationClient } from './cloud/station-client';
 
@@ -15,7 +17,9 @@ export const TEST_STEPS = [
   'relay',
   'video',
 ] as const;
-export type TestStep = (typeof TEST_STEPS)[number];
+type StepOfAlarm = (typeof TEST_STEPS)[number];
+/** `ptz` is told only where it fails: no alarm needs it. */
+export type TestStep = StepOfAlarm | 'ptz';
 
 export interface TestResult {
   step: TestStep;
@@ -31,16 +35,19 @@ export interface TestResult {
 /** Milliseconds for the relay to take a connection, and again to describe its video. */
 const RELAY_TIMEOUT = 8_000;
 const SESSION_DEADLINE = 15_000;
+const PTZ_DEADLINE = 5_000;
+/** So many cameras are asked for presets and tours until one has any: most are fixed, and there may be thousands. */
+const ASKED_FOR_PTZ = 10;
 
 /** The step in which the service says so. */
-const STEP_OF_CODE: Partial<Record<RvmErrorCode, TestStep>> = {
+const STEP_OF_CODE: Partial<Record<RvmErrorCode, StepOfAlarm>> = {
   API_KEY_REJECTED: 'key',
   INCOMPATIBLE_VERSION: 'version',
   VERSION_NOT_REQUESTED: 'version',
   LOGIN_FAILED: 'login',
 };
 /** Otherwise the one that followed this relation (specification, sections 2 and 4). */
-const STEP_OF_RELATION: readonly [part: RegExp, step: TestStep][] = [
+const STEP_OF_RELATION: readonly [part: RegExp, step: StepOfAlarm][] = [
   [/login/i, 'login'],
   [/device/i, 'cameras'],
   [/data_sources/i, 'data-sources'],
@@ -52,14 +59,33 @@ const STEP_OF_RELATION: readonly [part: RegExp, step: TestStep][] = [
  * session is in no result.
  */
 export async function testStation(client: StationClient): Promise<TestResult[]> {
-  const found = new Map<TestStep, string>();
-  try {
-    await walk(client, found);
-    return marked(client, results(found));
-  } catch (error) {
-    if (!(error instanceof RvmError)) throw error;
-    return marked(client, results(found, error));
+  const found = new Map<StepOfAlarm, string>();
+  const cameras: Device[] = [];
+  const error = await walk(client, found, cameras).catch((reason: unknown) => {
+    if (!(reason instanceof RvmError)) throw reason;
+    return reason;
+  });
+  const steps = marked(client, results(found, error ?? undefined));
+  const ptz = await ptzFault(client, cameras.slice(0, ASKED_FOR_PTZ));
+  if (ptz !== undefined) steps.splice(TEST_STEPS.indexOf('rtsp'), 0, ptz);
+  return steps;
+}
+
+/** What is wrong with the presets and tours of the first of these cameras that has any. */
+async function ptzFault(client: StationClient, cameras: readonly Device[]): Promise<TestResult | undefined> {
+  for (const { id, name } of cameras) {
+    try {
+      if ((await client.checkPtz(id, { deadlineMs: PTZ_DEADLINE, once: true })) > 0) return undefined;
+    } catch (error) {
+      if (!(error instanceof RvmError)) throw error;
+      const { code, message } = error;
+      if (code === 'LINK_NOT_OFFERED' || code === 'UNTRUSTED_LINK')
+        return { step: 'ptz', outcome: 'failed', detail: `${shown(name || id)}: ${message}`, code };
+      // A fixed camera may refuse to be asked; anything else would meet each of them.
+      if (code !== 'HTTP_ERROR') return undefined;
+    }
   }
+  return undefined;
 }
 
 function marked({ unaskedVersion }: StationClient, steps: TestResult[]): TestResult[] {
@@ -70,13 +96,18 @@ function marked({ unaskedVersion }: StationClient, steps: TestResult[]): TestRes
   );
 }
 
-async function walk(client: StationClient, found: Map<TestStep, string>): Promise<void> {
+async function walk(
+  client: StationClient,
+  found: Map<StepOfAlarm, string>,
+  cameras: Device[],
+): Promise<void> {
   const devices = await client.listDevices({ fresh: true, once: true });
   const { state } = client;
   for (const step of ['settings', 'reachable', 'key', 'login'] as const) found.set(step, '');
   found.set('version', state.kind === 'connected' ? (state.version ?? '') : '');
   const online = devices.filter((device) => device.online);
   found.set('cameras', `${online.length} / ${devices.length}`);
+  cameras.push(...online);
   const camera = online[0] ?? devices[0];
   if (camera === undefined) return;
   const session = await client.openRtsp(
@@ -91,7 +122,7 @@ async function walk(client: StationClient, found: Map<TestStep, string>): Promis
   found.set('video', codecs.join(', '));
 }
 
-function results(found: ReadonlyMap<TestStep, string>, error?: RvmError): TestResult[] {
+function results(found: ReadonlyMap<StepOfAlarm, string>, error?: RvmError): TestResult[] {
   const failed = error === undefined ? undefined : failedStep(found, error);
   const place = failed === undefined ? TEST_STEPS.length : TEST_STEPS.indexOf(failed);
   return TEST_STEPS.map((step, index) => {
@@ -105,7 +136,7 @@ function results(found: ReadonlyMap<TestStep, string>, error?: RvmError): TestRe
 }
 
 /** All that comes before it has worked. */
-function failedStep(found: ReadonlyMap<TestStep, string>, { code, cause }: RvmError): TestStep {
+function failedStep(found: ReadonlyMap<StepOfAlarm, string>, { code, cause }: RvmError): StepOfAlarm {
   if (found.has('rtsp')) return found.has('relay') ? 'video' : 'relay';
   const byCode = STEP_OF_CODE[code];
   if (byCode !== undefined) return byCode;

@@ -127,6 +127,15 @@ export class StationClient {
   }
 
   /**
+   * How many presets and tours a camera has; each could be called, as far as links tell.
+   * @throws RvmError LINK_NOT_OFFERED for one that could not: it names what is missing and what is offered; UNTRUSTED_LINK,
+   *   DEVICE_NOT_FOUND, and those of session and transport
+   */
+  checkPtz(camera: string, options: CallOptions = {}): Promise<number> {
+    return this.#run(options, (operation, { ptz }) => ptz.check(operation, camera));
+  }
+
+  /**
    * Sends a PTZ command, again only where it was surely not carried out. Commands to one camera go out in the order of the
    * calls.
    * @throws RvmError TARGET_NOT_FOUND, CAMERA_BUSY, BAD_INPUT, LINK_NOT_OFFERED, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and

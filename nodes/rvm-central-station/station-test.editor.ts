@@ -34,6 +34,7 @@ function stepOf(node: EditorNode, { step, outcome, detail, code, isUnasked }: Te
   const isBlocked = code === 'NETWORK' || code === 'TIMEOUT';
   if (outcome === 'failed' && step === 'relay' && isBlocked)
     return { outcome, title, detail: `${detail} ${said('blocked')}` };
+  if (step === 'ptz') return { outcome, title, detail: `${detail} ${said('otherNames')}` };
   if (outcome === 'ok' && detail !== '')
     return { outcome, title: `${title}: ${detail}`, detail: isUnasked ? said('unaskedVersion') : '' };
   return { outcome, title, detail };

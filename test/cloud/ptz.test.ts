@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
+import { testStation } from '../../lib/station-test';
 import { Gate } from '../support/suite/gate';
 import type { Reply } from '../support/service/scripted-service';
 import { eventually } from '../support/time/patience';
-import { failure, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
+import { failure, NO_RELATIONS, ScriptedStation, SHORT_TIMEOUT } from '../support/service/scripted-station';
 
 const GATE = 'Gate';
 const YARD = 'Yard';
@@ -149,5 +150,81 @@ describe('PTZ commands', () => {
     const error = await failure(goTo(GATE, 'Door'), 'TARGET_NOT_FOUND');
     assert.match(error.message, /it has 7 \(\*\*\*/);
     assert.doesNotMatch(error.message, /pw123/);
+  });
+});
+
+describe('presets and tours in the test of a station', () => {
+  let station: ScriptedStation;
+  beforeEach(async () => {
+    station = await ScriptedStation.start();
+  });
+  afterEach(() => station.close());
+
+  /** Of a camera, with the relations that each of its presets, each of its tours, and the list of presets have. */
+  function offer(camera: string, presets: string[][], tours: string[][] = [], ofList: string[] = []): void {
+    const links = (path: string, relations: string[]): object =>
+      Object.fromEntries(relations.map((relation) => [`rel/${relation}`, `${path}/${relation}`]));
+    const targets = (path: string, each: string[][]): object[] =>
+      each.map((relations, id) => ({ id, name: `${id}`, _links: links(`${path}/${id}`, relations) }));
+    const { service } = station;
+    const own = { 'rel/ptz_presets': `/${camera}/presets`, 'rel/ptz_tours': `/${camera}/tours` };
+    service.on('GET', `/sources/${camera}`, { json: { _links: own } });
+    service.on('GET', `/${camera}/presets`, {
+      json: {
+        ptz_presets: targets(`/${camera}/presets`, presets),
+        _links: links(`/${camera}/presets`, ofList),
+      },
+    });
+    service.on('GET', `/${camera}/tours`, { json: { ptz_tours: targets(`/${camera}/tours`, tours) } });
+  }
+
+  /** What is said of them; undefined where nothing is. */
+  async function said(options: Parameters<ScriptedStation['client']>[0] = {}): Promise<string | undefined> {
+    const steps = await testStation(station.client(options));
+    const isCommand = /presets|tours/;
+    assert.ok(station.service.seen.every(({ method, path }) => method === 'GET' || !isCommand.test(path)));
+    return steps.find(({ step }) => step === 'ptz')?.detail;
+  }
+
+  it('are no matter for a word where each has its link, on itself or on the list', async () => {
+    offer(GATE, [['self', 'trigger']], [['self', 'start']]);
+    assert.equal(await said(), undefined);
+    offer(GATE, [['self'], ['self']], [], ['trigger_preset']);
+    assert.equal(await said(), undefined);
+  });
+
+  it('are no matter for a word where no camera has any, or is asked in vain', async () => {
+    assert.equal(await said(), undefined);
+    offer(GATE, []);
+    offer(YARD, []);
+    station.service.on('GET', `/${GATE}/presets`, { status: 404 });
+    assert.equal(await said(), undefined);
+  });
+
+  it('tell what is missing and what is offered, where each preset has itself alone', async () => {
+    offer(GATE, [['self'], ['self']]);
+    assert.match((await said()) ?? '', /^"Gate": The preset "0" .* rel\/trigger .* It offers rel\/self\.$/);
+  });
+
+  it('tell it of one among many, and of a tour', async () => {
+    offer(GATE, [['trigger'], ['self', 'recall']]);
+    assert.match(
+      (await said()) ?? '',
+      /The preset "1" .* rel\/trigger .* It offers rel\/self, rel\/recall\.$/,
+    );
+    offer(GATE, [['trigger']], [['self']]);
+    assert.match((await said()) ?? '', /The tour "0" .* rel\/start .* It offers rel\/self\.$/);
+  });
+
+  it('tell it of the first camera that has any, behind such as have none', async () => {
+    offer(GATE, []);
+    offer(YARD, [['self']]);
+    assert.match((await said()) ?? '', /^"Yard": /);
+  });
+
+  it('go by the relation that the cloud names', async () => {
+    offer(GATE, [['self']]);
+    assert.equal(await said({ relations: { ...NO_RELATIONS, gotoPreset: 'rel/self' } }), undefined);
+    assert.match((await said({ relations: { ...NO_RELATIONS, gotoPreset: 'rel/go' } })) ?? '', /rel\/go /);
   });
 });

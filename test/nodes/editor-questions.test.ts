@@ -7,6 +7,7 @@ import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { freePort, NodeRed, ROOT, watched } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
+import { ownPtzLinks } from '../support/service/peculiar/ways-of-its-own';
 import { ScriptedStation } from '../support/service/scripted-station';
 import { selfSigned } from '../support/network/self-signed';
 import { StationFlow } from '../support/node-red/station-flow';
@@ -230,6 +231,24 @@ describe('questions of the editor', () => {
           assert.equal(failure(await steps(draft(flow.sandbox.url, credentials))).step, step);
         });
       }
+
+      it('says of presets that have no link to be called by what is missing and what is offered', async () => {
+        const scripted = await ScriptedStation.start();
+        const { service } = scripted;
+        try {
+          ownPtzLinks(service, 'rel/self rel/start rel/stop');
+          const { apiKey, username, password } = service;
+          const results = await steps(draft(service.url, { apiKey, username, password }));
+          const { detail, ...ptz } = results.find(({ step }) => step === 'ptz') ?? assert.fail();
+          assert.deepEqual(ptz, { step: 'ptz', outcome: 'failed', code: 'LINK_NOT_OFFERED' });
+          assert.match(
+            detail,
+            /^"Gate": The preset "Door" does not offer rel\/trigger .*It offers rel\/self\.$/,
+          );
+        } finally {
+          await scripted.close();
+        }
+      });
 
       it('stops at the login with a wrong password', async () => {
         const typed = { apiKey: flow.sandbox.apiKey, username: 'nobody', password: 'wrong' };

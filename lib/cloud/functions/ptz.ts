@@ -85,6 +85,29 @@ export class Ptz {
   }
 
   /**
+   * Looks whether each preset could be gone to, and each tour started, as far as links tell: nothing is sent.
+   * @returns how many the camera has; none for a fixed one
+   * @throws RvmError LINK_NOT_OFFERED names one that could not, and what it does offer; UNTRUSTED_LINK, and as `targets`
+   */
+  async check(operation: Operation, camera: string): Promise<number> {
+    const entry = await this.#finder.chosen(operation, camera, 'try');
+    let count = 0;
+    for (const [name, deed] of [
+      ['presets', 'goto'],
+      ['tours', 'start'],
+    ] as const) {
+      const list = await this.#list(operation, entry, name).catch((error: unknown) => {
+        if (!isNotOffered(error)) throw error;
+      });
+      if (list === undefined) continue;
+      for (const target of list.targets)
+        await this.#action(this.#relations.deeds[deed], operation, entry, list, target);
+      count += list.targets.length;
+    }
+    return count;
+  }
+
+  /**
    * Has a command carried out, at most once: the service accepts it, and whether the camera has moved it does not say.
    * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT, CAMERA_BUSY, and as `targets`
    */

@@ -13,21 +13,29 @@ async function flow(): Promise<FlowNode[]> {
   sandbox = await Sandbox.start({ eventsPerMinute: 0, rtspPort: 0 });
   const credentials = sandbox.setStation('north', { scheme: 'http' });
   const ofCloud = cloud({ url: sandbox.url, credentials: { apiKey: sandbox.apiKey } });
-  return webhookFlow({ cloud: ofCloud, station: station({ credentials }) }, ...(await ofUnaskedVersion()));
+  return webhookFlow({ cloud: ofCloud, station: station({ credentials }) }, ...(await ofOddServices()));
 }
 
-/** A Central Station whose service chooses a version that it was not asked for. */
-async function ofUnaskedVersion(): Promise<FlowNode[]> {
+/** Central Stations whose service chooses a version that it was not asked for, or has presets that cannot be called. */
+async function ofOddServices(): Promise<FlowNode[]> {
   services = await ForkedServices.start();
-  const { url, apiKey, username, password } = await services.service('ofVersions', '12');
+  const ofVersions = await services.service('ofVersions', '12');
+  const ofPresets = await services.service('ownPtzLinks', 'rel/self rel/start rel/stop');
+  return [...oddStation('odd', ofVersions), ...oddStation('still', ofPresets)];
+}
+
+function oddStation(
+  key: string,
+  { url, apiKey, username, password }: Awaited<ReturnType<ForkedServices['service']>>,
+): FlowNode[] {
   return [
-    cloud({ id: 'odd-cloud', url, credentials: { apiKey } }),
+    cloud({ id: `${key}-cloud`, url, credentials: { apiKey } }),
     station({
       // A key that is the id of a config node as well would stand for that.
-      id: 'odd-station',
-      key: 'odd',
-      name: 'Odd',
-      cloud: 'odd-cloud',
+      id: `${key}-station`,
+      key,
+      name: key,
+      cloud: `${key}-cloud`,
       credentials: { username, password, secret: '' },
     }),
   ];
@@ -63,6 +71,19 @@ describeInEditor('what dialogs try out', { flow, end }, (editor) => {
     const step = editor.page.locator('#rvm-station-steps li', { hasText: 'Version: 12' });
     assert.equal(await step.getAttribute('data-outcome'), 'ok');
     assert.match(await step.locator('.rvm-step-detail').innerText(), /outside of the range/);
+  });
+
+  it('presets that have no link to be called by: what is missing, what is offered, and what can be done', async () => {
+    await openDialog(editor.page, 'still-station');
+    await editor.page.click('#rvm-station-test');
+    const step = editor.page.locator('#rvm-station-steps li', { hasText: 'Presets and tours' });
+    await step.waitFor();
+    assert.equal(await step.getAttribute('data-outcome'), 'failed');
+    const detail = await step.locator('.rvm-step-detail').innerText();
+    assert.match(
+      detail,
+      /"Gate": The preset "Door" .* rel\/trigger .* It offers rel\/self\. No command was sent\./,
+    );
   });
 
   it('the Central Station, with what was typed only now', async () => {
