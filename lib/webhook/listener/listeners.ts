@@ -1,7 +1,7 @@
 import { Listener, type ListenerOptions, type ListenerSettings } from './listener';
 import type { ListenerPlace } from './listener-fault';
 
-/** Time between the stop of the flows and the closing of all listeners, in milliseconds; below that of a removed path. */
+/** Time between the stop of the flows and the closing of all listeners, in milliseconds. */
 const STOPPED_FOR_GOOD = 30_000;
 
 /** The wish of one configuration for a listener, until it is released. */
