@@ -100,16 +100,16 @@ class FlowConfiguration {
 
 /** With the variables that a group, a flow, a subflow or its instance sets; such as have to be computed count as not set. */
 function withEnv({ env }: Properties, outer: Lookup): Lookup {
-  if (!Array.isArray(env)) return outer;
-  const set = env as Properties[];
-  const lookup: Lookup = (name) => {
+  const set = Array.isArray(env) ? (env as Properties[]) : [];
+  return (name) => {
+    if (name.startsWith('$parent.')) return outer(name.slice('$parent.'.length));
     const entry = set.findLast(({ name: each }) => each === name);
     if (entry === undefined) return outer(name);
     const value = textOf(entry, 'value');
-    if (entry['type'] === 'env') return value === name ? outer(name) : lookup(value);
+    // Without this one, or two that name each other would have no end.
+    if (entry['type'] === 'env') return withEnv({ env: set.filter((each) => each !== entry) }, outer)(value);
     return ['str', 'num', 'conf-type'].includes(textOf(entry, 'type')) ? value : undefined;
   };
-  return (name) => (name.startsWith('$parent.') ? outer(name.slice('$parent.'.length)) : lookup(name));
 }
 
 /** As Node-RED hands it to the node. */
