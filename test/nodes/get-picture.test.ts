@@ -35,7 +35,14 @@ for (const version of NODE_RED_VERSIONS) {
     }
 
     const code = (id: string, func: string): FlowNode => ({
-      ...{ id, type: 'function', z: 'tab', name: '', outputs: 1, libs: [], x: 0, y: 0 },
+      id,
+      type: 'function',
+      z: 'tab',
+      name: '',
+      outputs: 1,
+      libs: [],
+      x: 0,
+      y: 0,
       func,
       wires: [['result']],
     });
