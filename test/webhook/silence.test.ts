@@ -64,7 +64,7 @@ describe('the silence of a webhook', () => {
       let throws = 0;
       const silence = begun('a', 4);
       await known(silence);
-      const { slots } = place;
+      const slots = place.slots.bind(place);
       if (thrower === 'the inbox')
         place.slots = (...asked) => {
           place.slots = slots;
