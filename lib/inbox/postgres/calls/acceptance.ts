@@ -225,5 +225,5 @@ FROM fate LEFT JOIN LATERAL (
   SELECT known.delivery_id, known.state, known.first, known.ended, known.delivery_id = fate.delivery_id AS is_own, EXISTS (
     SELECT FROM ${work} AS own
     WHERE own.sequence = known.sequence AND own.state = 'leased' AND own.holder = $17::uuid AND own.attempt = 1) AS is_leased
-  FROM ${message} AS known WHERE known.sequence = fate.same) AS former ON true`;
+  FROM ${message} AS known WHERE known.sequence = fate.same LIMIT 1) AS former ON true`;
 }
