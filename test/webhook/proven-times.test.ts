@@ -7,6 +7,7 @@ import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station
 import { ProvenTimes } from '../../lib/webhook/proven-times';
 import { inEachStore } from '../support/inbox/each-store';
 import { InlineInbox } from '../support/inbox/inline-inbox';
+import { byLane } from '../support/suite/lanes';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, minutesAgo, signed, station, type Signed } from './sample';
@@ -14,12 +15,16 @@ import { authorizationFor, minutesAgo, signed, station, type Signed } from './sa
 const HOUR = 60;
 const DAY = 24 * HOUR;
 /** What the clock of a machine may show when it starts. */
-const CLOCKS: readonly (readonly [string, number])[] = [
-  ['was never set', 40_000],
-  ['is right', Date.now()],
-  ['is two days ahead', Date.now() + 2 * DAY * 60_000],
-  ['shows 2035', Date.UTC(2035, 5, 1)],
-];
+const CLOCKS = byLane<readonly [string, number]>(
+  [
+    ['was never set', 40_000],
+    ['is two days ahead', Date.now() + 2 * DAY * 60_000],
+  ],
+  [
+    ['is right', Date.now()],
+    ['shows 2035', Date.UTC(2035, 5, 1)],
+  ],
+);
 
 /** @param minutes before now by the clock of the service, which is right */
 const sentAgo = (minutes: number, changes: Record<string, unknown> = {}): Signed =>
