@@ -25,6 +25,9 @@ export function readTime(value: unknown): Date | undefined {
   return new Date(local + milliseconds - offsetMilliseconds(sign, hours, minutes));
 }
 
+/** A wall clock that moves this much against the steady one was set, not corrected. Milliseconds. */
+export const CLOCK_JUMP = 5 * 60 * 1000;
+
 /** Milliseconds since 1970 of a Date, whatever has become of its methods; NaN where it has none. Undefined for all else. */
 export function timeOf(value: unknown): number | undefined {
   try {

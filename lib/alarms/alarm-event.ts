@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import type { RvmEvent } from '../event';
 import type { JsonRecord } from '../json/json-record';
 import { isEnd } from '../message/phase';
+import type { Warning } from '../message/warnings';
 import type { Grouping } from './alarm-settings';
 import { groupName, UNKNOWN_GROUP } from './group-name';
 
+const UNCONFIRMED: Warning = 'clock-unconfirmed';
 /** Characters of an id; of a longer one a digest stands for it, for it is kept with its group. */
 const LONGEST_ID = 200;
 
@@ -19,7 +21,7 @@ export interface AlarmEvent {
   isRedelivery: boolean;
   isSandbox: boolean;
   eventClass: string;
-  /** Seconds; undefined where the event does not say when it was. */
+  /** Seconds; undefined where the event does not say when it was, and where nothing has confirmed the clock by which it is old. */
   age: number | undefined;
 }
 
@@ -27,7 +29,8 @@ export interface AlarmEvent {
 export function alarmEventOf(webhook: JsonRecord, event: RvmEvent, grouping: Grouping): AlarmEvent {
   const station = textOf(webhook.station);
   const id = shortened(textOf(webhook.deliveryId) || within(station, textOf(webhook.messageId)));
-  const { attempt, phase, ageSeconds } = webhook;
+  const { attempt, phase, ageSeconds, warnings } = webhook;
+  const isDoubtful = Array.isArray(warnings) && warnings.includes(UNCONFIRMED);
   return {
     group: groupOf(station, event, grouping),
     id,
@@ -36,7 +39,7 @@ export function alarmEventOf(webhook: JsonRecord, event: RvmEvent, grouping: Gro
     isRedelivery: typeof attempt === 'number' && attempt > 1,
     isSandbox: webhook.sandbox === true,
     eventClass: textOf(event.eventClass),
-    age: typeof ageSeconds === 'number' ? ageSeconds : undefined,
+    age: typeof ageSeconds === 'number' && !isDoubtful ? ageSeconds : undefined,
   };
 }
 

@@ -120,7 +120,10 @@ export class LevelKeeper {
     group.slack = 0;
     group.version = level.slot?.version ?? 0;
     if (writes.length > 1) group.raisedVersion = raised?.slot?.version ?? 0;
-    return 'written';
+    // Else the level would stand there with the event that raised it before.
+    return raised?.written === false && writes.length > 1
+      ? this.#write(group, next, [], isUrgent)
+      : 'written';
   }
 
   /** Undefined where the store fails. */

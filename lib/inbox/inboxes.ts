@@ -112,12 +112,14 @@ export class Inboxes {
 
   /** Closes the inboxes that nobody claims any more, and tells what is wrong with the others. */
   flowsStarted(): void {
-    const wanted = new Set([...this.#claims].map(({ entry }) => entry));
     for (const entry of this.#entries.values()) {
-      if (!wanted.has(entry)) void this.#close(entry);
-      else if (this.#settingsOf(entry) === undefined) this.#configure(entry);
+      if (!this.#isClaimed(entry)) {
+        void this.#close(entry);
+        continue;
+      }
+      if (this.#settingsOf(entry) === undefined) this.#configure(entry);
+      entry.inbox.checkSpillFolder?.();
     }
-    for (const { inbox } of this.#entries.values()) inbox.checkSpillFolder?.();
     setTimeout(() => this.#reportAbandoned(), this.options.abandonedAfter ?? ABANDONED_AFTER).unref();
   }
 
@@ -132,6 +134,10 @@ export class Inboxes {
 
   #claimedOf(store: string): Entry | undefined {
     return [...this.#claims].find(({ entry }) => entry.place.store === store)?.entry;
+  }
+
+  #isClaimed(entry: Entry): boolean {
+    return [...this.#claims].some((claim) => claim.entry === entry);
   }
 
   #configure(entry: Entry): void {
@@ -156,23 +162,34 @@ export class Inboxes {
     if (this.#settingsOf(claim.entry) !== undefined) this.#configure(claim.entry);
   }
 
-  /** What is still open there, nobody looks at any more: somebody should know, unless it is reached in another way now. */
-  async #close({ place, inbox }: Entry): Promise<void> {
+  /**
+   * What is still open there, nobody looks at any more: somebody should know, unless it is reached in another way now. One that is claimed
+   * before that is known stays open: opened a second time, it would find its file locked by itself.
+   */
+  async #close(entry: Entry): Promise<void> {
+    const { place, inbox } = entry;
+    const open = this.#claimedOf(place.store) === undefined ? await countOpen(inbox) : 0;
+    if (this.#isClaimed(entry) || this.#entries.get(place.key) !== entry) return;
     this.#entries.delete(place.key);
-    if (this.#claimedOf(place.store) === undefined) {
-      const { messages } = await inbox.list({ state: 'open', limit: MOST_COUNTED });
-      if (messages.length > 0) this.options.onLeftBehind(place, messages.length);
-    }
+    if (open > 0 && this.#claimedOf(place.store) === undefined) this.options.onLeftBehind(place, open);
     await inbox.close().catch(() => undefined);
   }
 
   /** Events whose consumer is gone for good wait in vain; somebody should know. */
   #reportAbandoned(): void {
-    for (const { inbox, place } of this.#entries.values()) {
+    for (const entry of this.#entries.values()) {
+      const { inbox, place } = entry;
+      if (!this.#isClaimed(entry)) continue;
       const count = inbox.abandoned().reduce((sum, endpoint) => sum + inbox.waiting(endpoint), 0);
       if (count > 0) this.options.onAbandoned(place, count);
     }
   }
+}
+
+/** Nothing of one that cannot say: it is closed all the same, or its file would stay locked. */
+async function countOpen(inbox: Inbox): Promise<number> {
+  const list = await inbox.list({ state: 'open', limit: MOST_COUNTED }).catch(() => undefined);
+  return list?.messages.length ?? 0;
 }
 
 function keepingOf(

@@ -11,6 +11,7 @@ import { isEnd } from './phase';
  * - `agent-user`: the event names another Agent User than the one configured for the station
  * - `scheme`: the proof does not fit the configured scheme (a signature at an `https` station, a token in a signed message)
  * - `clock-skew`: `transmitTime` lies more than 20 seconds in the future
+ * - `clock-unconfirmed`: by our clock it was sent more than 26 hours ago, or ahead, and nothing has confirmed that clock
  * - `keys-stripped`: keys that would reach into object prototypes were removed
  * - `number-as-text`: a number that JavaScript cannot hold exactly was kept as text
  * - `unusual-version`: no version, or another major version than 1
@@ -24,6 +25,7 @@ export type Warning =
   | 'agent-user'
   | 'scheme'
   | 'clock-skew'
+  | 'clock-unconfirmed'
   | 'keys-stripped'
   | 'number-as-text'
   | 'unusual-version'
@@ -41,6 +43,8 @@ export interface WarningContext {
   /** Agent User of the station that proved it; '' = not checked. */
   agentUserId: string;
   oddScheme: boolean;
+  /** Whether its time is odd by a clock that nothing has confirmed. */
+  clockUnconfirmed: boolean;
   received: Date;
 }
 
@@ -50,11 +54,12 @@ const MAX_CLIP_URI = 2048;
 
 /** The warnings of an accepted message, in a fixed order. */
 export function warningsOf(context: WarningContext): Warning[] {
-  const { json, envelope, event, agentUserId, oddScheme, received } = context;
+  const { json, envelope, event, agentUserId, oddScheme, clockUnconfirmed, received } = context;
   const found: [Warning, boolean][] = [
     ['agent-user', namesOtherAgentUser(event, agentUserId)],
     ['scheme', oddScheme],
     ['clock-skew', isAhead(envelope.transmitTime, received)],
+    ['clock-unconfirmed', clockUnconfirmed],
     ['keys-stripped', json.keysStripped],
     ['number-as-text', json.numberAsText],
     ['unusual-version', !isUsualVersion(envelope.version)],

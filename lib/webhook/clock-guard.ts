@@ -1,9 +1,10 @@
+import { CLOCK_JUMP } from '../time';
+import { AGREEMENT } from './proven-times';
+
 /** No machine that runs this package lives before this day: an earlier clock was never set. */
 const EARLIEST_PLAUSIBLE = Date.UTC(2025, 0, 1);
-/** A wall clock that moves this much against the steady one was set, not corrected. Milliseconds. */
-const JUMP = 5 * 60 * 1000;
-/** How near a sender's clock must be to confirm ours. Milliseconds. */
-const AGREEMENT = 60 * 60 * 1000;
+/** None is in use so long: a later clock is wrong, and one message that is wrong, too, must not confirm it. */
+const LATEST_PLAUSIBLE = Date.UTC(2032, 0, 1);
 
 /**
  * Says whether the wall clock may be used to call a message too old. It may once an authentic message was sent at about
@@ -25,10 +26,10 @@ export class ClockGuard {
   mayJudgeAge(transmitTime: Date | undefined): boolean {
     const now = this.wall();
     const offset = now - this.steady();
-    if (Math.abs(offset - this.#offset) > JUMP) this.#doubted = true;
+    if (Math.abs(offset - this.#offset) > CLOCK_JUMP) this.#doubted = true;
     this.#offset = offset;
     if (transmitTime !== undefined && Math.abs(now - transmitTime.getTime()) < AGREEMENT)
       this.#doubted = false;
-    return now >= EARLIEST_PLAUSIBLE && !this.#doubted;
+    return now >= EARLIEST_PLAUSIBLE && now < LATEST_PLAUSIBLE && !this.#doubted;
   }
 }

@@ -24,6 +24,8 @@ export interface Endpoint {
   watch(changed: () => void): () => void;
   /** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
   stationOfAgentUser(agentUserId: string): string | undefined;
+  /** What the clock of the service of a station shows now, in milliseconds since 1970; undefined where nothing has told. */
+  serviceTimeOf?(stationKey: string): number | undefined;
   inbox: Inbox;
   /** Which events it takes; absent: all. */
   filter?: EventFilter;

@@ -1,6 +1,6 @@
 import type { RvmEvent } from '../event';
 import { blankedBody } from '../message/blanked-body';
-import { readEnvelope, type Envelope } from '../message/envelope';
+import { readEnvelope, SELF_TEST, type Envelope } from '../message/envelope';
 import { judgeByFilter, type EventFilter } from '../message/event-filter';
 import { fingerprintOfBytes, fingerprintOfValue } from '../message/fingerprint';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
@@ -9,6 +9,7 @@ import { readTime } from '../time';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import type { ProofReason, RawMessage, Authentication } from './proof/authenticate';
 import type { ClockGuard } from './clock-guard';
+import type { ProvenTimes } from './proven-times';
 import type { ReceivingStation } from './proof/receiving-station';
 
 /** What a message is judged with, besides itself. */
@@ -18,6 +19,10 @@ export interface JudgeContext {
   /** Which events the endpoint takes; absent: all. */
   filter?: EventFilter;
   clockGuard: ClockGuard;
+  /** What the inbox knows of the time; absent where there is none, and for a message that came long ago. */
+  provenTimes?: ProvenTimes;
+  /** What the clock of the service of a station shows now, in milliseconds; undefined where nothing has told. */
+  serviceTimeOf?: (stationKey: string) => number | undefined;
   received: Date;
   remoteAddress?: string | undefined;
 }
@@ -26,10 +31,11 @@ export interface JudgeContext {
 export function judgeContextOf(
   endpoint: Endpoint,
   { received, remoteAddress }: RequestOrigin,
-): Omit<JudgeContext, 'clockGuard'> {
+): Omit<JudgeContext, 'clockGuard' | 'provenTimes'> {
   return {
     endpointId: endpoint.id,
     stationOfAgentUser: (agentUserId) => endpoint.stationOfAgentUser(agentUserId),
+    serviceTimeOf: (stationKey) => endpoint.serviceTimeOf?.(stationKey),
     ...(endpoint.filter && { filter: endpoint.filter }),
     received,
     remoteAddress,
@@ -80,7 +86,8 @@ function judgeProven(
   const proven = { fingerprint: fingerprintOfValue(event), ...record };
   const known = { event, messageId: envelope.messageId };
   if (isOfOtherStation(event, station, context)) return unusable(proven, 'agent-user', known);
-  if (isStale(proven, envelope, event, context)) return unusable(proven, 'too-old', known);
+  const age = ageOf(proven, envelope, event, context);
+  if (age === 'too-old') return unusable(proven, age, known);
   const { oddScheme, proof, secret } = authentication;
   const warnings = warningsOf({
     json,
@@ -88,6 +95,7 @@ function judgeProven(
     event,
     agentUserId: station.agentUserId,
     oddScheme,
+    clockUnconfirmed: age === 'unconfirmed',
     received: context.received,
   });
   const kind = isAlarm ? 'event' : 'other';
@@ -147,16 +155,32 @@ function isOfOtherStation(event: RvmEvent, station: ReceivingStation, context: J
   return owner !== undefined && owner !== station.key;
 }
 
-/** Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is unreadable. */
-function isStale(
-  { sandbox }: MessageRecord,
+/**
+ * Age counts from `transmitTime`, which a sender renews; from the event's own times only where it is unreadable. `too-old`: by what
+ * the inbox knows of the time, whatever our clock says; or by our clock, once that is confirmed. `unconfirmed`: by our clock it is far
+ * off, and nobody can say which of the two is wrong.
+ */
+function ageOf(
+  { stationKey, sandbox }: MessageRecord,
   envelope: Envelope,
   event: RvmEvent,
   context: JudgeContext,
-): boolean {
+): 'too-old' | 'unconfirmed' | 'good' {
+  // This package has sent it, by our clock.
+  if (envelope.payloadType === SELF_TEST) return 'good';
+  const { messageId } = envelope;
   const transmitTime = readTime(envelope.transmitTime);
-  const sent = transmitTime ?? readTime(event.eventEndTime) ?? readTime(event.eventStartTime);
   // The sandbox goes by the clock of this machine, so it confirms nothing.
-  const trusted = context.clockGuard.mayJudgeAge(sandbox ? undefined : transmitTime);
-  return trusted && sent !== undefined && context.received.getTime() - sent.getTime() > STALE_AFTER;
+  const isTrusted = context.clockGuard.mayJudgeAge(sandbox ? undefined : transmitTime);
+  const mark = context.provenTimes?.with(
+    { key: stationKey, sandbox },
+    transmitTime && { messageId, time: transmitTime.getTime() },
+    context.serviceTimeOf?.(stationKey),
+  );
+  const sent = transmitTime ?? readTime(event.eventEndTime) ?? readTime(event.eventStartTime);
+  if (sent === undefined) return 'good';
+  const age = context.received.getTime() - sent.getTime();
+  if ((mark ?? -Infinity) - sent.getTime() > STALE_AFTER || (isTrusted && age > STALE_AFTER))
+    return 'too-old';
+  return !isTrusted && Math.abs(age) > STALE_AFTER ? 'unconfirmed' : 'good';
 }

@@ -100,8 +100,13 @@ export class Silence {
   async #lookOnce(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    await this.#look();
-    this.#isLooking = false;
+    try {
+      await this.#look();
+    } catch {
+      // Whoever is told has failed, or the inbox: the next look comes all the same.
+    } finally {
+      this.#isLooking = false;
+    }
   }
 
   async #look(): Promise<void> {

@@ -37,7 +37,10 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
       msg.filename = fileNameOf(first.camera.name || first.camera.id, new Date(first.time), 'jpg');
       // All of them: behind http in they were those of a request, and http response would send them.
       msg.headers = { 'content-type': 'image/jpeg' };
-      msg.pictures = pictures.map(({ camera: _camera, ...picture }) => picture);
+      msg.pictures = pictures.map(({ camera: _camera, ...picture }) => ({
+        ...picture,
+        jpeg: Buffer.from(picture.jpeg),
+      }));
       const deliveryId = wanted.mode === 'event' ? deliveryIdOf(msg) : '';
       const of = { station: station.key, camera: first.camera.id };
       keepPicture(deliveryId, nearest(pictures, first), wanted.mode === 'live' ? 'live' : 'alarm', of);
@@ -64,14 +67,16 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   );
 }
 
+/** Bytes of its own each: a flow may change what it gets, and the sidebar shows the picture as it was taken. */
 async function payloadOf(
   layout: Layout,
   pictures: readonly AlarmPicture[],
   video: VideoCall['video'],
   options: { width: number | undefined; signal: AbortSignal },
 ): Promise<Buffer | Buffer[] | undefined> {
-  if (layout === 'first') return pictures[0]?.jpeg;
-  if (layout === 'list') return pictures.map(({ jpeg }) => jpeg);
+  const [first] = pictures;
+  if (layout === 'first') return first && Buffer.from(first.jpeg);
+  if (layout === 'list') return pictures.map(({ jpeg }) => Buffer.from(jpeg));
   const { jpeg } = await video.sheet(pictures, options);
   return jpeg;
 }

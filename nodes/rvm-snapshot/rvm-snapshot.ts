@@ -13,7 +13,8 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const wanted = widthOf(properties);
     const camera = await cameraOf(RED, node, properties, msg);
     const { jpeg, filename, cameraId, time } = await client.snapshot(camera, wanted, options);
-    msg.payload = jpeg;
+    // A flow may change what it gets, and the sidebar shows the picture as it was taken.
+    msg.payload = Buffer.from(jpeg);
     msg.filename = filename;
     // All of them: behind http in they were those of a request, and http response would send them.
     msg.headers = { 'content-type': 'image/jpeg' };

@@ -192,6 +192,7 @@ export class WebhookIn implements DeployedWebhook {
       stations: () => this.#receivingStations(),
       watch: (changed) => this.#stations.watch(changed),
       stationOfAgentUser: (agentUserId) => stationOfAgentUser(this.RED, agentUserId),
+      serviceTimeOf: (stationKey) => this.#serviceTimeOf(stationKey),
       inbox: this.#inbox,
       filter: eventFilter(filterOf(this.#properties)),
       onProblem: (problem) => this.#problem(problem),
@@ -200,6 +201,11 @@ export class WebhookIn implements DeployedWebhook {
     });
     if (opened === undefined) return undefined;
     return 'fault' in opened ? this.#refuse(opened.fault) : opened.endpoint;
+  }
+
+  #serviceTimeOf(stationKey: string): number | undefined {
+    const { clockAhead } = this.#stations.all.find(({ key }) => key === stationKey) ?? {};
+    return clockAhead === undefined ? undefined : Date.now() + clockAhead;
   }
 
   #receivingStations(): readonly ReceivingStation[] {

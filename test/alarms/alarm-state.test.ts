@@ -56,6 +56,20 @@ describe('an alarm state in time', () => {
     assert.deepEqual([output, raised], ['state', true]);
   });
 
+  it('stands with the event that raises it, also where something else was written in the place of that', async () => {
+    const instances = new Instances();
+    await instances.start();
+    await instances.event(alarmEvent());
+    await instances.wait(HOLD);
+    const name = instances.slots.names().find((each) => each.startsWith('event/')) ?? assert.fail();
+    await instances.goOn(instances.slots.putSlots('alarms:test', [{ name, value: 'of another' }]));
+    const raising = alarmEvent();
+    await instances.event(raising);
+    await instances.kill();
+    await instances.start();
+    assert.match(instances.messages.at(-1)?.json ?? '', new RegExp(raising.id));
+  });
+
   it('raises for an event of a class that is chosen, however that is spelt', async () => {
     const instances = new Instances({ ...SETTINGS, classes: ['own'] });
     await instances.start();

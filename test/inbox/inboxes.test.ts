@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { Inboxes, type InboxClaim, type InboxPlace } from '../../lib/inbox/inboxes';
+import type { ListQuery, MessageList } from '../../lib/inbox/inbox';
+import { storeFailed } from '../../lib/inbox/store/port';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { allSettled, ENDPOINT, proven, Taker } from './samples';
 import { eventually } from '../support/time/patience';
@@ -31,6 +33,20 @@ class ConfiguredInbox extends InlineInbox {
     if (this.isClosed) return;
     this.isClosed = true;
     await super.close();
+  }
+
+  #listing: Promise<void> | undefined;
+
+  /** What it is asked to list is there later, or never. */
+  listsLater(): { now: () => void; never: () => void } {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#listing = promise;
+    return { now: resolve, never: () => reject(storeFailed('it cannot be read')) };
+  }
+
+  override async list(query: ListQuery): Promise<MessageList> {
+    await this.#listing;
+    return super.list(query);
   }
 
   /** In days. */
@@ -145,9 +161,37 @@ describe('the inboxes of a process', () => {
     const former = at('/a');
     claim.release();
     inboxes.flowsStarted();
+    await eventually(() => former.isClosed, 'the end of the former one');
     claimed('/a');
     assert.notEqual(inboxes.all()[0]?.id, first?.id);
-    await eventually(() => former.isClosed, 'the end of the former one');
+  });
+
+  it('stay open where they are claimed before it is known what nobody settled there, and no second store is opened', async () => {
+    const claim = claimed('/a');
+    await claim.inbox.accept(proven());
+    claim.release();
+    const listed = at('/a').listsLater();
+    inboxes.flowsStarted();
+    const again = claimed('/a');
+    assert.equal(again.inbox, claim.inbox);
+    listed.now();
+    await again.inbox.accept(proven());
+    inboxes.flowsStarted();
+    assert.deepEqual([at('/a').isClosed, leftBehind, inboxes.all().length], [false, [], 1]);
+    again.release();
+    inboxes.flowsStarted();
+    inboxes.flowsStarted();
+    await eventually(() => at('/a').isClosed, 'the end of the inbox');
+    assert.deepEqual(leftBehind, [['/a', 2]]);
+  });
+
+  it('are closed, and their files free, where they cannot say what nobody settled', async () => {
+    const claim = claimed('/a');
+    at('/a').listsLater().never();
+    claim.release();
+    inboxes.flowsStarted();
+    await eventually(() => at('/a').isClosed, 'the end of the inbox');
+    assert.deepEqual([leftBehind, inboxes.all()], [[], []]);
   });
 
   it('tell how many events nobody settled, where one is closed', async () => {

@@ -62,6 +62,14 @@ for (const version of NODE_RED_VERSIONS) {
       assert.equal(at('state').length, 1);
     });
 
+    it('raises for an event that is old by a clock that nothing has confirmed', async () => {
+      await deploy();
+      await send(
+        event({ webhook: { ageSeconds: 300_000_000, late: true, warnings: ['clock-unconfirmed'] } }),
+      );
+      assert.equal((await next('state')).payload, true);
+    });
+
     it('raises once there are enough events, and says how many there are until then', async () => {
       await deploy({ count: 2 });
       await send(event());

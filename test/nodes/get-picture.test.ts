@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { bytesOf } from '../support/node-red/message-part';
+import { look } from '../support/editor/editor-questions';
 import type { FlowNode } from '../support/node-red/node-red';
 import { caller, isOnline, type Message } from '../support/node-red/station-flow';
 import { barAt, LONG_AGO, VideoFlow } from '../support/node-red/video-flow';
-import { NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
+import { byLane, NODE_RED_VERSIONS, slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
 import { numberIn } from '../support/video/encoded-video';
 import { sizeOf } from '../support/video/jpeg-size';
@@ -32,6 +33,19 @@ for (const version of NODE_RED_VERSIONS) {
     function getPicture(properties: Message = {}): FlowNode {
       return caller('rvm-get-picture', { mode: 'event', ...properties });
     }
+
+    const code = (id: string, func: string): FlowNode => ({
+      id,
+      type: 'function',
+      z: 'tab',
+      name: '',
+      outputs: 1,
+      libs: [],
+      x: 0,
+      y: 0,
+      func,
+      wires: [['result']],
+    });
 
     const picturesOf = (msg: Message): Picture[] => msg.pictures as Picture[];
 
@@ -108,6 +122,33 @@ for (const version of NODE_RED_VERSIONS) {
       const msg = await flow.station.through({ where: flow.camera.name });
       assert.equal(await numberIn(bytesOf(msg.payload)), barAt(time));
     });
+
+    for (const [layout, what] of byLane<readonly [string, string]>(
+      [['first', 'msg.payload']],
+      [
+        ['list', 'msg.payload[1]'],
+        ['list', 'msg.pictures[0].jpeg'],
+        ['sheet', 'msg.pictures[1].jpeg'],
+      ],
+    )) {
+      it(`keeps its other pictures, and that of the sidebar, when a flow changes ${what} of a ${layout} in place`, async () => {
+        // The same moment twice.
+        const offsets = '0, 0';
+        const node = { ...getPicture({ layout, offsets }), wires: [['change'], ['failed']] };
+        const func = `${what}.fill(1); return msg;`;
+        await flow.deploy([node, code('change', func)]);
+        const webhook = { deliveryId: `${layout} ${what}` };
+        const msg = await flow.station.through({ event: flow.event(), webhook });
+        const list = layout === 'list' ? (msg.payload as unknown[]) : [msg.payload];
+        const all = [...list, ...picturesOf(msg).map(({ jpeg }) => jpeg)].map(bytesOf);
+        const changed = all.filter((jpeg) => jpeg.every((byte) => byte === 1));
+        assert.deepEqual([changed.length, all.length], [1, layout === 'list' ? 4 : 3]);
+        const { body } = await look(flow.station.nodeRed, `picture?${new URLSearchParams(webhook)}`);
+        const [whole] =
+          layout === 'first' ? all.slice(1) : all.slice(-2).filter((jpeg) => !changed.includes(jpeg));
+        assert.equal(body.jpeg, whole?.toString('base64'));
+      });
+    }
 
     it('gives the picture of now where live video is chosen', async () => {
       await flow.deploy([getPicture({ mode: 'live', camera: flow.camera.id, cameraType: 'str' })]);

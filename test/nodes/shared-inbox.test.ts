@@ -6,6 +6,7 @@ import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { entrance, inject, NodeRed, probe, type FlowNode } from '../support/node-red/node-red';
 import { sharedFlow } from '../support/node-red/shared-flow';
 import { PostgresServer } from '../support/postgres/postgres-server';
+import { incoming, StoreSession } from '../support/postgres/store-session';
 import { SharedServer } from '../support/postgres/shared-server';
 import { slowIt } from '../support/suite/lanes';
 import { needs } from '../support/suite/programs';
@@ -102,6 +103,24 @@ describe('a webhook in with an inbox in PostgreSQL', () => {
     await through(nodeRed);
     const rows = await server.sql('SELECT count(*)::int AS count FROM further.message');
     assert.deepEqual(rows, [{ count: 1 }]);
+  });
+
+  it('tells how many events were assigned, those among them that came at another Node-RED a moment before', async () => {
+    await nodeRed.deploy(sharedFlow(server.url(), { inbox: { schema: 'assigned' } }));
+    await through(nodeRed);
+    const other = await StoreSession.open(server.url(), { schema: 'assigned' });
+    const endpoint = ':/gone';
+    try {
+      await other.call('accept', { message: incoming({ id: 'first', endpoint }), lease: 'no' });
+      await eventually(async () => (await overview(nodeRed)).abandoned.length > 0, 'the event');
+      const [row] = (await overview(nodeRed)).abandoned;
+      const [taker] = row?.takers ?? [];
+      await other.accept(['second', 'third'].map((id) => incoming({ id, endpoint })));
+      const asked = { inbox: row?.inbox, endpointId: endpoint, to: taker?.endpointId };
+      assert.deepEqual((await act(nodeRed, 'abandoned-events', asked)).body, { assigned: 3 });
+    } finally {
+      await other.close();
+    }
   });
 
   it('has settings that are variables', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
+import { look } from '../support/editor/editor-questions';
 import { sizeOf } from '../support/video/jpeg-size';
 import type { FlowNode } from '../support/node-red/node-red';
 import { bytesOf } from '../support/node-red/message-part';
@@ -35,6 +36,19 @@ for (const version of NODE_RED_VERSIONS) {
       assert.match(facts.time, /^\d{4}-\d\d-\d\dT.*Z$/);
       const taken = Date.parse(facts.time);
       assert.ok(taken > before - 1000 && taken < Date.now() + 1000, facts.time);
+    });
+
+    it('leaves the picture of the sidebar as it was taken when a flow changes its payload in place', async () => {
+      const { id } = await flow.camera(isOnline);
+      const change = { id: 'change', type: 'function', z: 'tab', name: '', outputs: 1, libs: [], x: 0, y: 0 };
+      await flow.deploy(snapshot({ wires: [['change'], ['failed']] }), {
+        ...change,
+        func: 'msg.payload.fill(1); return msg;',
+        wires: [['result']],
+      });
+      await flow.through({ camera: id, webhook: { deliveryId: 'changed' } });
+      const { body } = await look(flow.nodeRed, 'picture?deliveryId=changed');
+      assert.equal(Buffer.from(String(body.jpeg), 'base64').subarray(0, 3).toString('hex'), 'ffd8ff');
     });
 
     it('asks for the width that is wished', async () => {

@@ -222,3 +222,50 @@ describe('a problem of webhook in, over a restart of Node-RED,', () => {
     await eventually(() => !holds('unseen')(), 'the end of what was kept');
   });
 });
+
+describe('a message that was sent ten days ago', () => {
+  const HOUR = 60 * 60 * 1000;
+  const sentAgo = (hours: number): Record<string, unknown> =>
+    alarmMessage({}, { transmitTime: new Date(Date.now() - hours * HOUR).toISOString() });
+
+  slowIt(
+    'raises where nothing is proven of the time, and is told as stale from then on, over a restart',
+    async () => {
+      let nodeRed = await NodeRed.start();
+      try {
+        const taken = async (message: Record<string, unknown>): Promise<void> =>
+          assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
+        const warningsOf = async ({ messageId }: Record<string, unknown>): Promise<unknown> => {
+          const msg = await nodeRed.message('alarms', ({ webhook }) => webhook?.messageId === messageId);
+          return msg.webhook?.warnings;
+        };
+        await nodeRed.deploy(webhookFlow());
+        const old = sentAgo(240);
+        await taken(old);
+        assert.deepEqual(await warningsOf(old), ['clock-unconfirmed']);
+        for (const fresh of [sentAgo(0), sentAgo(0)]) {
+          await taken(fresh);
+          assert.deepEqual(await warningsOf(fresh), []);
+        }
+        await nodeRed.stop();
+        const { userDir, port } = nodeRed;
+        nodeRed = await NodeRed.start({ userDir, port });
+        // What has left once is a repeat, whenever it was sent.
+        await taken(old);
+        await taken(sentAgo(240));
+        const { payload } = await nodeRed.message('problems', ({ topic }) => topic === 'stale');
+        assert.equal((payload as Problem).reason, 'too-old');
+        const fresh = sentAgo(0);
+        await taken(fresh);
+        assert.deepEqual(await warningsOf(fresh), []);
+        // What was sent a moment before the end may come again.
+        const alarms = nodeRed.at('alarms').map(({ webhook }) => webhook);
+        const odd = alarms.filter((facts) => facts?.attempt === 1 && facts.messageId !== fresh['messageId']);
+        assert.deepEqual(odd, []);
+        assert.equal(nodeRed.at('problems').filter(({ topic }) => topic === 'stale').length, 1);
+      } finally {
+        await nodeRed.stopAndRemove();
+      }
+    },
+  );
+});

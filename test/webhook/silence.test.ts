@@ -59,6 +59,32 @@ describe('the silence of a webhook', () => {
     await tellings(2);
   });
 
+  for (const thrower of ['whoever is told', 'the inbox'] as const) {
+    it(`is looked for again where ${thrower} has thrown`, async () => {
+      let throws = 0;
+      const silence = begun('a', 4);
+      await known(silence);
+      const slots = place.slots.bind(place);
+      if (thrower === 'the inbox')
+        place.slots = (...asked) => {
+          place.slots = slots;
+          throws += 1;
+          throw new Error(`of the test, for ${asked[0]}`);
+        };
+      else
+        told.push = (...names) => {
+          told.push = Array.prototype.push;
+          throws += names.length;
+          throw new Error('of the test');
+        };
+      now += 4.1 * HOUR;
+      await eventually(() => throws === 1, 'the throw');
+      silence.proven();
+      now += 4.1 * HOUR;
+      await tellings(1);
+    });
+  }
+
   it('begins with the start where no message has ever come', async () => {
     const silence = begun('a', 4);
     await known(silence);

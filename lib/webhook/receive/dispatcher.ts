@@ -3,6 +3,7 @@ import { BODY_LIMIT } from '../bounds/refusal';
 import { Senders } from '../bounds/senders';
 import type { Endpoint } from '../endpoint';
 import { ClockGuard } from '../clock-guard';
+import { provenTimesOf } from '../proven-times';
 import { proofThread, type ProofThread } from '../proof/proof-thread';
 import { Quarantine } from '../quarantine/quarantine';
 import { Reporter } from '../reporter';
@@ -149,6 +150,8 @@ export class Dispatcher {
     if (holder !== undefined) return holder.endpoint === endpoint;
     const tell = (): void => this.#watchers.tell(path);
     this.#live.set(path, { endpoint, unwatch: endpoint.watch(tell) });
+    // Asked for now, it is there with the first message.
+    provenTimesOf(endpoint.inbox);
     this.#removed.delete(path);
     this.#unbuilt.delete(path);
     this.#unknown?.paths.taken(path);

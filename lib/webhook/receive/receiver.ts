@@ -16,6 +16,7 @@ import { authorizationLines } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/proof-work';
 import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
+import { provenTimesOf } from '../proven-times';
 import { loneStation, unreadyReason } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
@@ -178,6 +179,9 @@ export class Receiver {
     const look = (): Ready | undefined => this.#ready.of(target.endpoint());
     const found = look() ?? (await hold.until(look, target.watch));
     if (found === undefined) return this.#giveUp(req, unreadyReason(target.endpoint()?.stations()));
+    const provenTimes = provenTimesOf(found.endpoint.inbox);
+    // The rest of the time is for the inbox.
+    if (!provenTimes.isReady) await provenTimes.ready((commitUntil - this.options.steady()) / 2);
     const { body } = request;
     const message = { body, authorization: authorizationLines(req.rawHeaders), json: jsonOf(body) };
     return this.#judge({ message, ...found, ...request });
@@ -208,8 +212,10 @@ export class Receiver {
 
   async #decide(request: JudgeableRequest, authentication: Authentication): Promise<void> {
     const { message, endpoint, target } = request;
-    const context = judgeContextOf(endpoint, this.#originOf(request));
-    const judgement = judge(message, authentication, { clockGuard: this.options.clockGuard, ...context });
+    const { clockGuard } = this.options;
+    const provenTimes = provenTimesOf(endpoint.inbox);
+    const context = { clockGuard, provenTimes, ...judgeContextOf(endpoint, this.#originOf(request)) };
+    const judgement = judge(message, authentication, context);
     if (judgement.kind === 'unauthentic') return this.#refuse(request, judgement);
     const earlier = this.#proofs.proven(target.path, message, judgement);
     if (earlier !== undefined) await earlier;

@@ -46,7 +46,8 @@ export class AbandonedEvents {
         'This webhook is not deployed, or has another inbox: choose one that the sidebar shows now.',
       );
     }
-    const assigned = open.inbox.waiting(endpointId);
+    // Asked of the inbox: what other instances have accepted or dealt with meanwhile is not counted here.
+    const { [endpointId]: assigned = 0 } = await open.inbox.openByEndpoint();
     await open.inbox.assign(endpointId, to, actor);
     return { assigned };
   }

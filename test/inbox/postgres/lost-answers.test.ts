@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
 import { Client } from 'pg';
+import { readConnection } from '../../../lib/inbox/postgres/connection-settings';
+import { PostgresStore } from '../../../lib/inbox/postgres/postgres-store';
+import { SharedInbox } from '../../../lib/inbox/shared-inbox';
+import { TcpGate } from '../../support/network/tcp-gate';
+import { slowIt } from '../../support/suite/lanes';
+import { PATIENCE } from '../../support/time/patience';
+import { proven, Taker } from '../samples';
 import { SETTINGS_STEP } from '../../../lib/inbox/postgres/calls/batch-settings';
 import { tablesOf } from '../../../lib/inbox/postgres/calls/tables';
 import { SharedServer } from '../../support/postgres/shared-server';
@@ -8,6 +15,7 @@ import { incoming, StoreSession } from '../../support/postgres/store-session';
 import { needs } from '../../support/suite/programs';
 import { eventually } from '../../support/time/patience';
 
+const DAY = 24 * 60 * 60 * 1000;
 const ENDPOINT = incoming().endpoint;
 
 /** The instance has another connection, and its former one is still at work on what it was asked there. */
@@ -60,5 +68,90 @@ describe('a batch whose answer nobody waits for any more', () => {
     const { rows } = await client.query('SHOW idle_in_transaction_session_timeout');
     assert.deepEqual(rows, [{ idle_in_transaction_session_timeout: '10s' }]);
     await client.query('ROLLBACK');
+  });
+});
+
+describe('an acceptance whose answer is lost', () => {
+  let server: SharedServer;
+  let gate: TcpGate;
+  let inbox: SharedInbox;
+  let schema: string;
+  let taker: Taker;
+
+  before(async function () {
+    needs(this, 'postgres');
+    server = await SharedServer.use();
+  });
+  after(() => server?.remove());
+  beforeEach(async () => {
+    schema = newSchema();
+    gate = await TcpGate.start(server.port);
+    const url = server.url().replace(`:${server.port}`, `:${gate.port}`);
+    const settings = readConnection(url, { schema, tls: 'off', instanceName: 'test' });
+    inbox = new SharedInbox({
+      keep: { keys: DAY, bodies: DAY },
+      patience: PATIENCE,
+      lookAgain: 100,
+      open: (news) => new PostgresStore({ settings }, news),
+    });
+    taker = new Taker(inbox, { handledWhen: 'settled' });
+    await eventually(() => inbox.state().durable === true, 'the opening');
+    // Behind all that the opening has asked.
+    for (const messageId of ['first', 'second']) await inbox.accept(proven({}, { messageId }));
+    await eventually(() => taker.ids.length === 2, 'the first events');
+    taker.deliveries.length = 0;
+  });
+  afterEach(async () => {
+    await inbox.close();
+    await gate.close();
+  });
+
+  async function isStored(messageId: string): Promise<void> {
+    const sql = `SELECT FROM ${tablesOf(schema).message} WHERE id = '${messageId}'`;
+    await eventually(async () => (await server.sql(sql)).length === 1, 'the message in the database');
+  }
+
+  const marks = (): unknown[] => taker.deliveries.map(({ attempt, again }) => [attempt, again]);
+
+  it('is answered as if it was not where it is sent again, and the flow gets the event once and unmarked', async () => {
+    gate.loseAnswers();
+    const accepting = inbox.accept(proven({}, { messageId: 'one' }));
+    await isStored('one');
+    gate.end();
+    const { outcome, deliveryId } = await accepting;
+    assert.equal(outcome, 'new');
+    await eventually(() => taker.ids.length > 0, 'the event');
+    // What was leased and is not held is given back by now.
+    await inbox.accept(proven({}, { messageId: 'two' }));
+    await eventually(() => taker.ids.includes('two'), 'the next event');
+    assert.equal(taker.deliveries[0]?.deliveryId, deliveryId);
+    assert.deepEqual(marks(), [
+      [1, undefined],
+      [1, undefined],
+    ]);
+  });
+
+  it('tells of a conflict, and of a message that is of no use', async () => {
+    gate.loseAnswers();
+    const conflict = inbox.accept(proven({ cameraName: 'other' }, { messageId: 'first' }));
+    const { envelope: _envelope, ...record } = proven();
+    const stale = inbox.accept({ ...record, kind: 'stale', reason: 'too-old', messageId: 'old' });
+    await isStored('old');
+    gate.end();
+    assert.deepEqual([(await conflict).outcome, (await stale).outcome], ['conflict', 'new']);
+  });
+
+  slowIt('leaves an event that no flow had unmarked where it is not sent again in time', async () => {
+    gate.loseAnswers();
+    const message = proven({}, { messageId: 'one' });
+    const accepting = assert.rejects(inbox.accept(message), { code: 'STORE_FAILED' });
+    await isStored('one');
+    gate.cut();
+    gate.end();
+    await accepting;
+    gate.mend();
+    await eventually(() => taker.ids.length > 0, 'the event');
+    assert.equal((await inbox.accept(message)).outcome, 'repeat');
+    assert.deepEqual(marks(), [[1, undefined]]);
   });
 });

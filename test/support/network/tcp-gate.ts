@@ -45,13 +45,23 @@ export class TcpGate {
     for (const passage of this.#passages) passage.pause();
   }
 
+  /** Of the connections that there are, the server hears all, and nobody hears the server. */
+  loseAnswers(): void {
+    for (const passage of this.#passages) passage.losesAnswers = true;
+  }
+
+  /** Ends the connections that there are. */
+  end(): void {
+    for (const passage of this.#passages) passage.destroy();
+  }
+
   mend(): void {
     this.#isCut = false;
     for (const passage of this.#passages) passage.resume();
   }
 
   async close(): Promise<void> {
-    for (const passage of this.#passages) passage.destroy();
+    this.end();
     this.#server.close();
     await once(this.#server, 'close');
   }
@@ -67,6 +77,7 @@ export class TcpGate {
 
 /** A connection of a client, and the one that it is passed on to once the gate is open. */
 class Passage {
+  losesAnswers = false;
   #upstream: Socket | undefined;
 
   constructor(
@@ -105,6 +116,7 @@ class Passage {
   }
 
   #answer(pass: () => void): void {
+    if (this.losesAnswers) return;
     if (this.lag === 0) pass();
     else setTimeout(pass, this.lag);
   }

@@ -11,6 +11,9 @@ import { turnsOf } from './turns';
 
 type Acceptance = Request<'accept'>;
 
+/** Acceptances without an answer that are remembered: of more the oldest count as answered. */
+const MOST_UNANSWERED = 10_000;
+
 /** An acceptance with the keys of its message. */
 interface Keyed {
   readonly request: Acceptance;
@@ -24,6 +27,10 @@ export class Acceptances {
   readonly #accept: Statement;
   /** Where an alarm is there twice. */
   readonly #acceptChained: Statement;
+  /** One that is sent again knows by its id what its first try has done. */
+  readonly #ids = new WeakMap<Acceptance, string>();
+  /** By id of events that were to be leased, and of which no answer has told: the epoch for which they may be. */
+  readonly #unanswered = new Map<string, string>();
 
   constructor(
     tables: Tables,
@@ -45,10 +52,32 @@ export class Acceptances {
     };
   }
 
+  /**
+   * Of events that are given back, those that no flow can have had: this epoch leased them with an acceptance whose answer was lost. Told
+   * once, for from then on others may have them.
+   */
+  neverTold(deliveryIds: readonly string[], epoch: string): Set<string> {
+    const never = deliveryIds.filter((id) => this.#unanswered.get(id) === epoch);
+    for (const id of never) this.#unanswered.delete(id);
+    return new Set(never);
+  }
+
+  #idOf(request: Acceptance, now: number): string {
+    const id = this.#ids.get(request) ?? makeDeliveryId(now);
+    this.#ids.set(request, id);
+    return id;
+  }
+
   #acceptStep(turn: readonly Keyed[], epoch: string): Step {
     const messages = turn.map(({ request }) => request.take.message);
     const now = Date.now();
-    const deliveryIds = turn.map(() => makeDeliveryId(now));
+    const deliveryIds = turn.map(({ request }) => this.#idOf(request, now));
+    for (const [index, { request }] of turn.entries())
+      if (request.take.lease !== 'no') this.#unanswered.set(deliveryIds[index] ?? '', epoch);
+    for (const oldest of this.#unanswered.keys()) {
+      if (this.#unanswered.size <= MOST_UNANSWERED) break;
+      this.#unanswered.delete(oldest);
+    }
     return {
       statement: hasAlarmTwice(turn) ? this.#acceptChained : this.#accept,
       values: [
@@ -77,6 +106,7 @@ export class Acceptances {
 
   #replies(turn: readonly Keyed[], deliveryIds: readonly string[], rows: readonly Row[]): Reply[] {
     this.clock.heard(Number(rows[0]?.['clock'] ?? 0));
+    for (const id of deliveryIds) this.#unanswered.delete(id);
     return rows.flatMap((row) => {
       const index = Number(row['n']) - 1;
       const { request } = turn[index] ?? {};
@@ -122,7 +152,8 @@ const BEHIND_OTHERS = `
 /**
  * A batch is taken as if its messages came one after the other: what stands before a message in it counts as what is in the tables.
  * An acceptance that writes nothing is a repeat of what another connection has written, which may be on one disk only yet: a record
- * of its own in the log makes the commit wait until everything before is as durable as the database is set up to be.
+ * of its own in the log makes the commit wait until everything before is as durable as the database is set up to be. What an
+ * earlier try of the same acceptance has written is no repeat: its answer was lost, and is given once more.
  * @param behind of each message, what of its alarm stands before it
  */
 function acceptSql(tables: Tables, behind: string): string {
@@ -180,11 +211,19 @@ WITH item AS MATERIALIZED (
     CASE WHEN leased THEN $17::uuid END, CASE WHEN leased THEN received END
   FROM fate WHERE is_event
 )
-SELECT n, sequence, first, ended, leased, clock,
-  CASE WHEN same IS NOT NULL THEN 'repeat' WHEN top IS NOT NULL THEN 'conflict' ELSE 'new' END AS outcome,
-  CASE WHEN same IS NOT NULL THEN (SELECT known.delivery_id FROM ${message} AS known WHERE known.sequence = same) END AS former_id,
+SELECT n, fate.sequence, clock,
+  CASE WHEN is_own THEN former.first ELSE fate.first END AS first,
+  CASE WHEN is_own THEN former.ended ELSE fate.ended END AS ended,
+  CASE WHEN is_own THEN lease <> 'no' AND former.is_leased ELSE leased END AS leased,
+  CASE WHEN same IS NOT NULL AND is_own IS NOT TRUE THEN 'repeat'
+    WHEN former.state = 'conflict' OR (same IS NULL AND top IS NOT NULL) THEN 'conflict' ELSE 'new' END AS outcome,
+  former.delivery_id AS former_id,
   (SELECT count(${stir('endpoint')})
     FROM (SELECT DISTINCT endpoint FROM fate WHERE is_event AND NOT leased) AS stirred) AS noted,
   (SELECT count(pg_logical_emit_message(true, 'rvm', '')) WHERE NOT EXISTS (SELECT FROM fate WHERE same IS NULL)) AS repeated
-FROM fate`;
+FROM fate LEFT JOIN LATERAL (
+  SELECT known.delivery_id, known.state, known.first, known.ended, known.delivery_id = fate.delivery_id AS is_own, EXISTS (
+    SELECT FROM ${work} AS own
+    WHERE own.sequence = known.sequence AND own.state = 'leased' AND own.holder = $17::uuid AND own.attempt = 1) AS is_leased
+  FROM ${message} AS known WHERE known.sequence = fate.same LIMIT 1) AS former ON true`;
 }

@@ -145,7 +145,7 @@ export class Calls {
     return [
       ...this.#endings.finish(allOf(turn, 'finish'), epoch),
       ...this.#endings.markDelivered(allOf(turn, 'markDelivered'), epoch),
-      ...allOf(turn, 'giveBack').flatMap((request) => this.#rescheduling.giveBack(request, epoch)),
+      ...allOf(turn, 'giveBack').flatMap((request) => this.#giveBack(request, epoch)),
       ...allOf(turn, 'lapse').map((request) => this.#rescheduling.lapse(request, epoch)),
       ...allOf(turn, 'again').map((request) => this.#rescheduling.again(request, epoch)),
       ...allOf(turn, 'revive').map((request) => this.#rescheduling.revive(request)),
@@ -153,6 +153,15 @@ export class Calls {
       ...allOf(turn, 'note').map((request) => this.#noting.note(request)),
       ...allOf(turn, 'tellHolder').map((request) => this.#rescheduling.tellHolder(request, epoch)),
     ];
+  }
+
+  #giveBack({ take, ...request }: Request<'giveBack'>, epoch: string): Step[] {
+    const never = this.#acceptances.neverTold(take.cutOff, epoch);
+    const cutOff = take.cutOff.filter((id) => !never.has(id));
+    return this.#rescheduling.giveBack(
+      { ...request, take: { unsent: [...take.unsent, ...never], cutOff } },
+      epoch,
+    );
   }
 
   #stepsAlone<Name extends Alone>(batch: readonly Request[], name: Name, epoch: string): Step[] {
