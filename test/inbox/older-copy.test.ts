@@ -98,6 +98,18 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     assert.ok(incident?.kind === 'salvaged');
     assert.deepEqual([incident.open, incident.ids], [0, 0]);
     assert.ok(fs.existsSync(path.join(folder(), incident.file)));
+    await inbox.close();
+    // What is remembered is a million further now than what a new file begins with.
+    fs.writeFileSync(last(), '{"sequence":9000000,"received":1}');
+    fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000));
+    assert.ok((await next()) > 9_000_000);
+    assert.deepEqual(
+      taker.incidents.map(({ kind }) => kind),
+      ['salvaged'],
+    );
+    await inbox.close();
+    await next();
+    assert.deepEqual(taker.incidents, []);
   });
 
   it('is told to each node once, also to one that comes later, and not to a paused one', async () => {

@@ -9,7 +9,7 @@ export interface LastMessage {
 }
 
 /** Between two writings while messages come, in milliseconds. */
-const WRITE_EVERY = 2000;
+const WRITE_EVERY = 1000;
 
 /**
  * The newest message of an inbox, remembered where no copy of its folder takes it along. One that is behind, after a crash, tells less

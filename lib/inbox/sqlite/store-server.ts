@@ -91,6 +91,8 @@ export class StoreServer {
     this.#tellIfLong(took);
     const isWritten = this.#store !== undefined && batch.some(({ name }) => !READS.has(name));
     this.tell({ replies, ...(isWritten && { took }) });
+    // At once after a pause: Node-RED ends without closing it.
+    if (isWritten && this.#last?.isDue === true) this.#remember();
     this.#closeAfterReadFault();
     if (replies.some(({ error }) => error !== undefined)) this.#hasName();
     this.#inLog += batch.length;
@@ -202,24 +204,26 @@ export class StoreServer {
   #openAlone(): Store {
     const finished = finishSalvage(this.file, new Date());
     if (finished !== undefined) this.#warn({ kind: 'salvaged', ...finished });
-    return this.#damage === undefined ? this.#opened() : this.#openSalvaged(this.#damage);
+    const isSalvaged = finished !== undefined;
+    return this.#damage === undefined ? this.#opened(isSalvaged) : this.#openSalvaged(this.#damage);
   }
 
-  #opened(): Store {
+  #opened(isSalvaged = false): Store {
     try {
       if (isLogDamaged(this.file)) throw new DamagedError('its log');
-      return this.#openedStore();
+      return this.#openedStore(isSalvaged);
     } catch (error) {
       if (!isMisread(error)) throw error;
       return this.#openSalvaged(error);
     }
   }
 
-  #openedStore(): Store {
+  #openedStore(isSalvaged: boolean): Store {
     return new Store({
       file: this.file,
       resumed: this.#resumed,
       last: this.#last?.known,
+      isSalvaged,
       onReadFault: (error) => (this.#readFault = error),
       onSynced: (ms) => (this.#synced += ms),
     });
@@ -231,7 +235,7 @@ export class StoreServer {
     checkRoom(this.file);
     this.#warn({ kind: 'salvaged', ...this.#salvaged() });
     this.#damage = undefined;
-    return this.#opened();
+    return this.#opened(true);
   }
 
   #salvaged(): Salvaged {

@@ -32,6 +32,8 @@ export interface StoreOptions {
   resumed: boolean;
   /** The newest message that the inbox had, as is remembered elsewhere. */
   last?: LastMessage | undefined;
+  /** True where it was just salvaged: that it has less is told already. */
+  isSalvaged?: boolean;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
   /** Milliseconds since 1970. Default: the clock of this machine. */
@@ -87,8 +89,10 @@ export class Store {
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        const isOlder = this.#countOpening(openings) || isBehind;
+        const isOlder = this.#countOpening(openings) || (isBehind && options.isSalvaged !== true);
         if (isOlder) this.#noteLost();
+        // Or the next start would find it behind once more.
+        if (isBehind) this.#setMeta('sequence', String(this.#rows.newest));
         messages.doubt(this.#number(DOUBTFUL, this.#rows.newest) ?? 0);
         this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
@@ -239,8 +243,6 @@ export class Store {
   #noteLost(): void {
     this.#setMeta(IDS_LOST, String(Math.round(this.#clock())));
     this.#setMeta(DOUBTFUL, String(this.#rows.newest));
-    // Or the next start would take it for an older one once more.
-    this.#setMeta('sequence', String(this.#rows.newest));
   }
 
   #idsLost(): Pick<Opened, 'idsLostSince'> {
