@@ -140,6 +140,27 @@ describe('an inbox of which something is removed or renamed while it is open', (
     assert.deepEqual(ids.toSorted(), held.acknowledged.toSorted());
   });
 
+  it('cuts all while it cannot be written anew, and goes on where it is put back as it was', async () => {
+    open('none');
+    await held.sendSome('before', 3);
+    const folder = path.dirname(file);
+    fs.renameSync(folder, `${folder}-away`);
+    fs.writeFileSync(folder, '');
+    assert.equal(await held.send('cut'), 'cut');
+    assert.equal(await held.send('cut again'), 'cut');
+    await eventually(() => held.incidents.some(({ kind }) => kind === 'refuses'), 'what is told');
+    fs.rmSync(folder);
+    fs.renameSync(`${folder}-away`, folder);
+    await eventually(() => held.isDurable, 'the store');
+    await held.sendSome('after', 3);
+    assert.deepEqual(
+      held.incidents.map(({ kind }) => kind),
+      ['refuses', 'takes'],
+    );
+    const { ids } = await held.afterKill();
+    assert.deepEqual(ids.toSorted(), held.acknowledged.toSorted());
+  });
+
   it('writes nothing anew where a file is copied over it in place', async () => {
     open();
     await held.sendSome('before', 3);

@@ -3,6 +3,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import { StoreServer } from '../../lib/inbox/sqlite/store-server';
+import type { NewMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
 import type { ProvenMessage } from '../../lib/message/record';
 import { eventually, PATIENCE } from '../support/time/patience';
 import { proven, Taker } from './samples';
@@ -123,6 +126,35 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     other.consumption.pause();
     other.consumption.resume();
     assert.deepEqual([taker.incidents.length, other.incidents.length], [1, 1]);
+  });
+
+  it('says nothing of a new one where the former was moved into a database', async () => {
+    await store(proven(), proven());
+    await inbox.close();
+    const file = path.join(folder(), 'inbox.sqlite');
+    fs.renameSync(file, `${file}.moved-2026-03-04T05-06-07-089Z`);
+    fs.rmSync(path.join(folder(), 'inbox.openings'));
+    assert.equal(await next(), 1);
+    assert.deepEqual(taker.incidents, []);
+    await inbox.close();
+    await next();
+    assert.deepEqual(taker.incidents, []);
+  });
+
+  it('remembers nothing that was rolled back', () => {
+    const server = new StoreServer(
+      path.join(folder('other'), 'inbox.sqlite'),
+      false,
+      () => undefined,
+      last(),
+    );
+    const accept = (message: NewMessage): void =>
+      server.run([{ id: 1, name: 'accept', take: { message, lease: 'no' } }]);
+    const message = newMessage(proven());
+    accept(message);
+    accept({ ...newMessage(proven()), endpoint: null as unknown as string });
+    server.close();
+    assert.equal((JSON.parse(fs.readFileSync(last(), 'utf8')) as { sequence: number }).sequence, 1);
   });
 
   it('says nothing where what is remembered is behind, missing or unreadable, or nothing was changed', async () => {

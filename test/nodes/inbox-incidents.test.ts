@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Overview } from '../../nodes/rvm-sidebar/overview';
@@ -30,9 +31,9 @@ describe('what befalls the inbox of a Node-RED', () => {
 
   async function send(count: number): Promise<void> {
     for (let number = 0; number < count; number += 1) {
-      const message = alarmMessage();
-      assert.equal(await answerTo(nodeRed.url + PATH, message, PHRASE), 200);
-      sent.push(message.messageId);
+      const messageId = randomUUID();
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage({}, { messageId }), PHRASE), 200);
+      sent.push(messageId);
     }
   }
 

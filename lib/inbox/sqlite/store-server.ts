@@ -34,7 +34,7 @@ const READS: ReadonlySet<LocalCall> = new Set([
 ]);
 /** Between two attempts to open the file, in milliseconds; and the longest between two to write it anew. */
 const RETRY = 1000;
-const ANEW_AGAIN = 60_000;
+const ANEW_AGAIN = 10_000;
 
 /**
  * What the thread of a store does: SQLite is synchronous, and a sync to the disk would stop all of Node-RED. Each batch is one

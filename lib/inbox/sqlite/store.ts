@@ -11,7 +11,7 @@ import { Figures } from './tables/figures';
 import type { LastMessage } from './last-sequence';
 import { BEYOND_LOST, clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase, sizeOf } from './open';
-import { Openings } from './openings';
+import { Openings, wasMoved } from './openings';
 import type { LostTime } from '../incident';
 import type { LocalCall, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './tables/quarantine-table';
@@ -80,7 +80,8 @@ export class Store {
       this.#known.fill(this.#database);
       const newest = this.newest;
       const { last } = options;
-      const isBehind = last !== undefined && newest.sequence < last.sequence;
+      const isOther = isNew && wasMoved(file);
+      const isBehind = last !== undefined && newest.sequence < last.sequence && !isOther;
       // Sequences that were given away since are not given twice.
       this.#rows = this.#rowsOf(isBehind ? last.sequence + BEYOND_LOST : newest.sequence);
       const history = new HistoryTable(this.#statements);
