@@ -10,7 +10,7 @@ interface Deed {
   nameless: Nameless | undefined;
 }
 
-const folderOf = path.dirname;
+const folderOf = (file: string): string => path.dirname(file);
 const DEEDS: readonly Deed[] = [
   { title: 'nothing is done', act: () => undefined, nameless: undefined },
   { title: 'the file is removed', act: (file) => fs.rmSync(file), nameless: 'file' },
