@@ -84,6 +84,7 @@ const SLOW: readonly string[] = [
   'test/faults/lost-name.test.ts',
   'test/faults/two-processes.test.ts',
   'test/nodes/flow-run.test.ts',
+  'test/nodes/inbox-incidents.test.ts',
   'test/nodes/restart-hints.test.ts',
   // With many events or requests at a time, files that grow, disks that fail to read, and figures of all that is deployed.
   'test/cloud/load.test.ts',
