@@ -169,6 +169,7 @@ function consumeAll(inbox: DurableInbox): void {
       onDead: () => undefined,
       onBlocked: () => undefined,
       onSpilled: () => undefined,
+      onIncident: () => undefined,
     })
     .resume();
 }

@@ -25,6 +25,7 @@ export class SettlingInbox {
       onDead: () => undefined,
       onBlocked: () => undefined,
       onSpilled: () => undefined,
+      onIncident: () => undefined,
     });
   }
 

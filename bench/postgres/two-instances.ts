@@ -36,6 +36,7 @@ export class TwoInstances {
       onDead: () => undefined,
       onBlocked: () => undefined,
       onSpilled: () => undefined,
+      onIncident: () => undefined,
     });
     consumption.resume();
   }

@@ -2,6 +2,7 @@ import { within } from '../concurrency/within';
 import { isForFlow, type DeadLetter, type ProvenMessage } from '../message/record';
 import { enter } from './entering';
 import type { Acceptance } from './inbox';
+import type { ToldIncidents } from './told-incidents';
 import { Looks } from './spill/looks';
 import type { EventQueues } from './queue/event-queues';
 import type { Spells } from './spill/spells';
@@ -19,6 +20,7 @@ export interface ArrivalsOptions {
   spilling: Spilling;
   spells: Spells;
   health: StoreHealth;
+  incidents: ToldIncidents;
   /** Time for the store to take a message before it is spilled, in milliseconds. */
   spillAfter: number;
   /** True once nothing is accepted any more. */
@@ -125,7 +127,7 @@ export class Arrivals {
     record: ProvenMessage | DeadLetter,
     spill: { message: NewMessage; known: Known | undefined; late?: Promise<string | undefined> },
   ): Promise<AcceptedBeside> {
-    const { spilling, queues, health } = this.options;
+    const { spilling, queues, health, incidents, isClosed } = this.options;
     const isEvent = isForFlow(record);
     const { entrance } = queues.of(record.endpointId);
     const lease = isEvent ? entrance.leaseBeside(record) : 'no';
@@ -141,9 +143,9 @@ export class Arrivals {
     } catch (error) {
       told(undefined);
       const { fault = 'it is not open yet' } = health.state;
-      throw storeFailed(
-        `${fault}; neither can it spill: ${error instanceof Error ? error.message : 'unknown fault'}`,
-      );
+      const reason = `${fault}; neither can it spill: ${error instanceof Error ? error.message : 'unknown fault'}`;
+      if (health.state.durable === false && !isClosed()) incidents.refused(fault);
+      throw storeFailed(reason);
     }
   }
 }

@@ -6,6 +6,8 @@ import { counted } from '../counted';
 import { Arrivals } from './arrivals';
 import { Endpoints } from './endpoints';
 import { EventQueues } from './queue/event-queues';
+import type { FileIncident } from './incident';
+import { ToldIncidents } from './told-incidents';
 import { Listing } from './spill/listing';
 import { KeptSlots } from './kept-slots';
 import { PatientReading } from './patient-reading';
@@ -20,7 +22,7 @@ import { Spilling } from './spill/spilling';
 import { StoreInbox, type InboxParts } from './store-inbox';
 import { StoreHealth, type InboxNews } from './store-health';
 import { fileSystemWarning } from './file-system';
-import type { Opened } from './store/protocol';
+import type { Opened, StoreWarning } from './store/protocol';
 import { StoreThread } from './sqlite/store-thread';
 import type { StoreNews, StorePort } from './store/port';
 import { Tidying, type RetentionPeriods } from './tidying';
@@ -34,6 +36,8 @@ export interface DurableInboxOptions {
   /** Where messages go that the store cannot take; best on another disk. */
   spillFolder: string;
   keep: RetentionPeriods;
+  /** A file outside its folder in which its last sequence is remembered: else an older copy of the folder is not noticed. */
+  lastSequence?: string;
   /** Told what an operator should know; nothing of an event. */
   log?: (news: InboxNews) => void;
   /** Time for the store to take a message before it is spilled, in milliseconds. Default 2,000. */
@@ -56,6 +60,7 @@ export class DurableInbox extends StoreInbox {
   readonly #spells: Spells;
   readonly #bringing: Bringing;
   readonly #queues: EventQueues;
+  readonly #incidents: ToldIncidents;
   readonly #endpoints: Endpoints;
   readonly #watchers = new Watchers();
   readonly #slotWatchers = new SlotWatchers();
@@ -88,6 +93,7 @@ export class DurableInbox extends StoreInbox {
       patience: spillAfter,
     });
     this.#queues = this.#queuesOf();
+    this.#incidents = new ToldIncidents(this.#queues);
     this.#endpoints = new Endpoints(this.#store, this.#queues, {
       lookAgain: () => this.#health.lookLater(),
       moved: (node, endpoint) => {
@@ -114,6 +120,7 @@ export class DurableInbox extends StoreInbox {
       spilling: this.#spilling,
       spells: this.#spells,
       health: this.#health,
+      incidents: this.#incidents,
       spillAfter,
       isClosed: () => this.#closed,
       mayRepeat: () => performance.now() < this.#idsLostAt + this.#tidying.keep.keys,
@@ -172,7 +179,8 @@ export class DurableInbox extends StoreInbox {
   state(): InboxState {
     const { state } = this.#health;
     const spilled = this.#spilling.store.messages.size;
-    const beside = spilled > 0 && { spilled };
+    const incident = this.#incidents.ofFile();
+    const beside = { ...(spilled > 0 && { spilled }), ...(incident && { incident }) };
     if (state.durable !== true || !this.#queues.hasUnread) return { ...state, ...beside };
     return { durable: false, fault: 'stored events cannot be read: see to the disk', ...beside };
   }
@@ -197,6 +205,7 @@ export class DurableInbox extends StoreInbox {
 
   protected override resumed(nodeId: string): void {
     this.#spells.tellOwed(nodeId);
+    this.#incidents.tellOwed();
   }
 
   #spillingOf(
@@ -219,14 +228,14 @@ export class DurableInbox extends StoreInbox {
     });
   }
 
-  #open({ file, open }: DurableInboxOptions): StorePort {
+  #open({ file, open, lastSequence }: DurableInboxOptions): StorePort {
     const news: StoreNews = {
       onOpened: (opened) => this.#opened(opened),
       onFault: (reason) => this.#health.failed(reason),
-      onWarning: (warning) => this.#log(warning),
+      onWarning: (warning) => this.#warned(warning),
       onSlow: (batch) => this.#health.slow.measured(batch),
     };
-    return open?.(news) ?? new StoreThread(file, news);
+    return open?.(news) ?? new StoreThread(file, news, lastSequence);
   }
 
   #queuesOf(): EventQueues {
@@ -252,13 +261,28 @@ export class DurableInbox extends StoreInbox {
   }
 
   #healthChanged(): void {
-    if (this.#health.state.durable === true) this.#queues.storeWorks();
+    if (this.#health.state.durable === true) {
+      this.#queues.storeWorks();
+      this.#incidents.takes();
+    }
     this.#watchers.tell();
   }
 
-  #opened({ waiting, restored, idsLostSince = Infinity }: Opened): void {
+  #warned(warning: StoreWarning): void {
+    const { kind } = warning;
+    if (kind === 'moved' || kind === 'found' || kind === 'salvaged') this.#befell(warning);
+    else this.#log(warning);
+  }
+
+  #befell(incident: FileIncident): void {
+    this.#log(incident);
+    this.#incidents.add(incident);
+    this.#watchers.tell();
+  }
+
+  #opened({ waiting, restored, lost, idsLostSince = Infinity }: Opened): void {
     this.#idsLostAt = performance.now() - idsLostSince;
-    if (restored !== false) this.#log({ kind: restored === 'anew' ? 'made-anew' : 'restored' });
+    if (restored !== false) this.#befell({ kind: restored === 'anew' ? 'made-anew' : 'restored', ...lost });
     this.#endpoints.storeOpened();
     this.#queues.storeOpened(waiting);
     this.parts.slots.storeOpened();

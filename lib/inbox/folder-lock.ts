@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -19,12 +20,15 @@ export const LOCK_FILE = 'lock';
  * @throws Error where the folder takes no lock
  */
 export function lockFolder(folder: string, { name = LOCK_FILE, wait = 0 } = {}): FolderLock | undefined {
-  const database = new DatabaseSync(path.join(folder, name));
+  const file = path.join(folder, name);
+  const database = new DatabaseSync(file);
   try {
     database.exec(`PRAGMA busy_timeout = ${wait}`);
     // In memory, for nothing is written: a full disk can be locked.
     database.exec('PRAGMA journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
+    // By its name: to close a descriptor of it would end the lock.
+    fs.chmodSync(file, 0o600);
   } catch (error) {
     database.close();
     if (isBusy(error)) return undefined;

@@ -1,5 +1,6 @@
 import type { RvmError } from '../error';
 import type { RvmEvent } from '../event';
+import type { FileIncident, Incident } from './incident';
 import type { InboxCounts, InboxFigures } from './inbox-figures';
 import type { DeadLetter, DeadLetterReason, ProvenMessage } from '../message/record';
 import type { MessageState } from './message-state';
@@ -74,6 +75,8 @@ export interface Consumer extends DeliveryTerms {
    * this endpoint: then it `isOver`. While it is paused, it is told later.
    */
   onSpilled(spell: { count: number; isOver: boolean }): void;
+  /** Told, each node once, what befell the inbox within the last day. While it is paused, it is told later. */
+  onIncident(incident: Incident): void;
 }
 
 /** The hold of a consumer on its endpoint. */
@@ -173,6 +176,8 @@ export interface InboxState {
   durable: boolean | undefined;
   /** Why not, in one sentence for the operator. */
   fault?: string;
+  /** What befell its file last, within a day, and how many milliseconds ago; absent where nothing did. */
+  incident?: { is: FileIncident; ago: number };
   /** Messages that are kept beside it, for it could not take them; absent where there are none. */
   spilled?: number;
 }

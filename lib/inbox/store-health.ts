@@ -1,5 +1,6 @@
 import { meter } from '../meter';
 import type { InboxState } from './inbox';
+import type { FileIncident } from './incident';
 import { SlowStore, type HangingStore, type SlowSpell } from './slow-store';
 import type { StoreWarning } from './store/protocol';
 import { reasonOf, TOO_SLOW } from './store/port';
@@ -11,7 +12,7 @@ export type InboxNews =
   | { kind: 'fault'; reason: string }
   /** It can store again, after a fault that was told. */
   | { kind: 'back' }
-  | { kind: 'restored' | 'made-anew' }
+  | FileIncident
   | { kind: 'spilling' }
   /** So many messages, those of all endpoints, are no longer kept beside it. */
   | { kind: 'read-back'; count: number }

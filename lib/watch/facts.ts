@@ -48,6 +48,8 @@ export interface InboxFacts {
   durable: boolean | undefined;
   /** Why it cannot store. */
   fault: string;
+  /** What befell its file a moment ago, in a sentence; undefined where nothing did. */
+  incident: string | undefined;
   /** Messages that are kept beside it. */
   spilled: number;
   /** True where the death of the database server would lose alarms; undefined where nobody knows yet. */

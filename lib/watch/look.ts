@@ -91,15 +91,21 @@ function saidOfDown(down: WebhookFacts['down'], title: string): Said {
 }
 
 function lookAtInbox(looked: Looked, inbox: InboxFacts): void {
-  const { id, title, durable, fault, spilled, lacksStandby, figures } = inbox;
+  const { id, title, spilled, durable, lacksStandby, figures } = inbox;
   const add = (what: FindingKind, said: Said): void => looked.add(what, id, null, said);
-  add('store-failing', saidIf(negated(durable), 'store-failing', { title, reason: fault }));
+  add('store-failing', saidOfStore(inbox));
   add(
     'spill-in-use',
     saidIf(durable === undefined ? undefined : spilled > 0, 'spill-in-use', { title, count: spilled }),
   );
   add('no-standby', saidIf(lacksStandby, 'no-standby', { title }));
   lookAtFigures(looked, inbox, figures);
+}
+
+/** What befell its file is told also where it can store again at once. */
+function saidOfStore({ durable, fault, title, incident: text }: InboxFacts): Said {
+  if (durable !== false && text !== undefined) return { sentence: 'inbox-incident', values: { title, text } };
+  return saidIf(negated(durable), 'store-failing', { title, reason: fault });
 }
 
 function lookAtFigures(looked: Looked, { id, title }: InboxFacts, figures: InboxFacts['figures']): void {

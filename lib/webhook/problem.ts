@@ -51,7 +51,7 @@ export interface Problem {
   bytes?: number;
   /** Requests this problem stands for: those held back since the last of its kind count in the next. */
   count: number;
-  /** What the flow gave as its reason, of a rejected event. */
+  /** What the flow gave as its reason, of a rejected event; of `store`, what befell the inbox. */
   note?: string;
   /** True where it is over; only of `store`. */
   ended?: true;
@@ -117,6 +117,19 @@ export function storeProblem(
     reason: 'store',
     ...(isOver && { ended: true }),
   };
+}
+
+/**
+ * What tells of something that befell the inbox as a whole.
+ * @param note what it was, and what to do
+ */
+export function incidentProblem(
+  note: string,
+  isOver: boolean,
+  station: { key: string; name: string } | undefined,
+  now: Date,
+): Problem {
+  return { ...storeProblem({ count: 1, isOver }, station, now), note };
 }
 
 /** What tells that stations have one phrase. `station`: the one that the endpoint has of them, where it has but one. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
@@ -24,9 +25,16 @@ export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
       // Loaded here and not above: registering types must not start a thread.
       const { DurableInbox } = require('../../lib/inbox/durable-inbox') as InboxModule;
       const file = path.join(folder, INBOX_FILE);
-      return new DurableInbox({ file, ...keeping, log: (news) => logNews(RED, folder, news) });
+      const lastSequence = besideFlows(RED, folder);
+      return new DurableInbox({ file, lastSequence, ...keeping, log: (news) => logNews(RED, folder, news) });
     },
   };
+}
+
+/** Where the last sequence of an inbox is remembered: one that is put back does not take it along. */
+function besideFlows(RED: NodeAPI, folder: string): string {
+  const name = createHash('sha256').update(shownFolder(RED, folder)).digest('hex').slice(0, 12);
+  return path.join(RED.settings.userDir ?? process.cwd(), `remote-monitoring-${name}.last`);
 }
 
 /** A folder for people to tell it from another: relative to the user directory, where it lies there. */

@@ -1,7 +1,9 @@
 import type { NodeAPI } from 'node-red';
 import type { KnownPlace } from '../../lib/inbox/inboxes';
 import type { SlowSpell } from '../../lib/inbox/slow-store';
-import type { Salvaged } from '../../lib/inbox/store/protocol';
+import type { Incident, LostTime } from '../../lib/inbox/incident';
+
+import { timeText } from '../../lib/inbox/store/time-text';
 import type { InboxNews } from '../../lib/inbox/store-health';
 
 /** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
@@ -29,9 +31,14 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
     case 'read-back':
       return RED.log.warn(RED._(`${LOG}.readBack`, { folder, count: news.count }));
     case 'restored':
-      return RED.log.warn(RED._(`${LOG}.restored`, { folder }));
+      return RED.log.warn(incidentText(RED, folder, news));
     case 'made-anew':
-      return RED.log.error(RED._(`${LOG}.madeAnew`, { folder }));
+    case 'moved':
+    case 'found':
+    case 'salvaged':
+      return RED.log.error(incidentText(RED, folder, news));
+    case 'unwatched':
+      return RED.log.warn(RED._(`${LOG}.unwatched`, { folder }));
     case 'volatile':
       return RED.log.warn(RED._(`${LOG}.volatile`, { folder, fileSystem: news.fileSystem }));
     case 'network':
@@ -40,8 +47,6 @@ export function logNews(RED: NodeAPI, ofInbox: string, news: InboxNews): void {
       return RED.log.warn(
         RED._(`${LOG}.diskLow`, { folder, free: Math.round(news.freeBytes / 1024 / 1024) }),
       );
-    case 'salvaged':
-      return logSalvaged(RED, folder, news);
     case 'reserve-used':
       return RED.log.error(RED._(`${LOG}.reserveUsed`, { folder }));
     case 'back':
@@ -65,8 +70,36 @@ function logSlow(RED: NodeAPI, folder: string, { cause, took, sync, work, slowSy
   else RED.log.warn(line);
 }
 
-function logSalvaged(RED: NodeAPI, folder: string, { file, open, ids, rest }: Salvaged): void {
-  RED.log.error(RED._(`${LOG}.salvaged`, { folder, file, open, ids, rest }));
+/** What befell an inbox, and what to do. @param folder by which people know it */
+export function incidentText(RED: NodeAPI, folder: string, incident: Incident): string {
+  switch (incident.kind) {
+    case 'moved':
+      return RED._(`${LOG}.moved.${incident.what}`, { folder });
+    case 'found':
+    case 'salvaged': {
+      const { kind, ...counts } = incident;
+      return RED._(`${LOG}.${kind}`, { folder, ...counts });
+    }
+    case 'restored':
+    case 'made-anew': {
+      const text = incident.kind === 'restored' ? 'restored' : 'madeAnew';
+      return `${RED._(`${LOG}.${text}`, { folder })}${lostText(RED, incident)}`;
+    }
+    case 'refuses':
+      return RED._(`${LOG}.refuses`, { folder, reason: incident.reason });
+    case 'takes':
+      return RED._(`${LOG}.takes`, { folder });
+    default:
+      return incident satisfies never;
+  }
+}
+
+/** Of which time messages are concerned, as far as is known. */
+function lostText(RED: NodeAPI, { from, to }: LostTime): string {
+  const times = { from: timeText(from ?? 0), to: timeText(to ?? 0) };
+  if (from !== undefined && to !== undefined) return ` ${RED._(`${LOG}.lost.between`, times)}`;
+  if (from !== undefined) return ` ${RED._(`${LOG}.lost.since`, times)}`;
+  return to === undefined ? '' : ` ${RED._(`${LOG}.lost.until`, times)}`;
 }
 
 /** A duration for people. @param ms milliseconds */

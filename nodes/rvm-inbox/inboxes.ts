@@ -32,6 +32,12 @@ export function shownTitle(RED: NodeAPI, { place }: OpenInbox): string {
   return place.folder === undefined ? place.title : shownFolder(RED, place.folder);
 }
 
+/** The same of an inbox that is open. */
+export function titleOf(RED: NodeAPI, inbox: Inbox): string {
+  const open = openInboxes().find((each) => each.inbox === inbox);
+  return open === undefined ? '' : shownTitle(RED, open);
+}
+
 /** The first of those that are open, the same one at each start: one that several instances share is it for all of them. */
 export function firstInbox(): Inbox | undefined {
   const rank = ({ place }: OpenInbox): string => `${place.folder === undefined ? 0 : 1}${place.title}`;

@@ -34,6 +34,9 @@ export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxNews): voi
     case 'disk-low':
     case 'reserve-used':
     case 'salvaged':
+    case 'moved':
+    case 'found':
+    case 'unwatched':
       // Of one that is a file.
       return undefined;
     default:

@@ -142,6 +142,8 @@ export interface Overview {
   sharing: SharingRow[];
   /** Why an inbox cannot store, or be read; null where all can. */
   fault: string | null;
+  /** What befell the file of an inbox within the last day; null where nothing did. */
+  incident: string | null;
   /** True where alarms for an inbox that fails are left unanswered meanwhile, for nothing is kept beside one that is shared. */
   isCut: boolean;
   /** True where an inbox cannot be read: what it holds is not among the events. */

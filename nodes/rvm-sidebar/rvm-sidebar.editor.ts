@@ -125,8 +125,9 @@ class Sidebar {
   }
 
   #show(overview: Overview): void {
-    const { stations, totals, fault, isCut, sharing } = overview;
-    this.#fault.text(fault === null ? '' : own(isCut ? 'cut' : 'notDurable', { reason: fault }));
+    const { stations, totals, fault, incident, isCut, sharing } = overview;
+    const failing = fault === null ? '' : own(isCut ? 'cut' : 'notDurable', { reason: fault });
+    this.#fault.text([failing, incident ?? ''].join(' ').trim());
     this.#alarm.toggle(this.#desk.mayAct && stations.some(({ isSandbox }) => isSandbox));
     const waiting =
       this.#hands.show(overview) + this.#events.show(overview) + this.#stations.show(overview, this.#search);

@@ -20,7 +20,7 @@ import { Searches } from './events/searches';
 import { sidebarRow } from './events/sidebar-row';
 import { AbandonedEvents } from './hands/abandoned-events';
 import { actOnDead } from './hands/dead-letters';
-import { inboxFaults } from './hands/inbox-faults';
+import { inboxFaults, lastIncident } from './hands/inbox-faults';
 import { problemRows } from './hands/problem-rows';
 import { actOnQuarantine, quarantineOf } from './hands/quarantine';
 import { eventHistory } from './opened/event-history';
@@ -62,6 +62,7 @@ async function overview(
     pending: pendingSites(RED),
     sharing,
     ...inboxFaults(events.faults),
+    incident: lastIncident(RED),
   };
 }
 

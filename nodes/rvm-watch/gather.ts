@@ -5,11 +5,15 @@ import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/facts';
 import { allStations } from '../rvm-central-station/find-station';
 import { sortedNames, type Station } from '../rvm-central-station/station';
+import { incidentText } from '../rvm-inbox/inbox-log';
 import { openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';
 import { findWebhook, type DeployedWebhook } from '../rvm-webhook-in/webhook-node';
 import { missingRecordings } from '../support/missing-recordings';
 import { unsetVariableError } from '../support/settings';
+
+/** How long what befell an inbox is found, in milliseconds: for whoever is called by that, and not to be silent of what comes next. */
+const INCIDENT_STANDS = 10 * 60_000;
 
 /** What is not known without asking. */
 export interface Asked {
@@ -101,14 +105,17 @@ function inboxFacts(
   asked: Asked,
   isChosen: (station: string) => boolean,
 ): InboxFacts {
-  const { durable, fault = '', spilled = 0 } = open.inbox.state();
+  const { durable, fault = '', incident, spilled = 0 } = open.inbox.state();
+  const title = shownTitle(RED, open);
+  const isNew = incident !== undefined && incident.ago < INCIDENT_STANDS;
   const figures = asked.figuresOf(open);
   const dead = Object.entries(figures?.dead ?? {}).filter(([station]) => isChosen(station));
   return {
     id: open.place.title,
-    title: shownTitle(RED, open),
+    title,
     durable,
     fault,
+    incident: isNew ? incidentText(RED, title, incident.is) : undefined,
     spilled,
     lacksStandby: asked.standbyOf(open),
     figures: figures && { ...figures, dead: Object.fromEntries(dead) },

@@ -1,11 +1,18 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
+import type { Incident } from '../../lib/inbox/incident';
 import { eventFilter } from '../../lib/message/event-filter';
 import type { JudgedIds } from '../../lib/message/known-ids';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { Endpoint } from '../../lib/webhook/endpoint';
-import { blockedProblem, deadProblem, storeProblem, type Problem } from '../../lib/webhook/problem';
+import {
+  blockedProblem,
+  deadProblem,
+  incidentProblem,
+  storeProblem,
+  type Problem,
+} from '../../lib/webhook/problem';
 import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
@@ -13,7 +20,8 @@ import { within } from '../../lib/concurrency/within';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';
-import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
+import { incidentText } from '../rvm-inbox/inbox-log';
+import { allInboxes, claimInbox, titleOf } from '../rvm-inbox/inboxes';
 import { onFlows } from '../support/flow-run';
 import {
   textOf,
@@ -184,7 +192,15 @@ export class WebhookIn implements DeployedWebhook {
       onBlocked: (waiting) =>
         this.#problem(blockedProblem(waiting, loneStation(this.#stations.all), new Date())),
       onSpilled: (spell) => this.#problem(storeProblem(spell, loneStation(this.#stations.all), new Date())),
+      onIncident: (incident) => this.#befell(incident),
     });
+  }
+
+  #befell(incident: Incident): void {
+    const text = incidentText(this.RED, titleOf(this.RED, this.#inbox), incident);
+    this.#problem(
+      incidentProblem(text, incident.kind === 'takes', loneStation(this.#stations.all), new Date()),
+    );
   }
 
   #open(): Endpoint | undefined {

@@ -21,6 +21,7 @@ export function toldProblem(
   values: Record<string, string> = {},
 ): ToldProblem {
   const { kind, reason, ...facts } = problem;
-  const text = RED._(problemKey(problem), { count: problem.count, ...values });
+  const incident = reason === 'store' ? problem.note : undefined;
+  const text = incident ?? RED._(problemKey(problem), { count: problem.count, ...values });
   return { kind, reason, text, ...facts };
 }

@@ -186,6 +186,7 @@ class Model {
       },
       onBlocked: () => undefined,
       onSpilled: () => undefined,
+      onIncident: () => undefined,
     });
   }
 

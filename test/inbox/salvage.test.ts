@@ -132,6 +132,27 @@ describe('a damaged file', () => {
     ]);
   });
 
+  for (const [title, spoil] of [
+    ['before the log of the one without a name was removed', () => undefined],
+    ['after the log of the one without a name was removed', () => fs.rmSync(`${file}-wal`)],
+  ] as const)
+    it(`is written anew all the same after a kill ${title}`, () => {
+      fill(20);
+      const store = new Store({ file, resumed: false });
+      store.transaction(() => store.work.accept({ message: newMessage(proven()), lease: 'no' }));
+      // As far as it had come: the file is gone, and a whole copy is on the disk.
+      store.copyTo(`${file}.salvaged`);
+      fs.copyFileSync(`${file}-wal`, `${file}-log`);
+      store.close();
+      fs.rmSync(file);
+      fs.renameSync(`${file}-log`, `${file}-wal`);
+      spoil();
+      const told: FromStore[] = [];
+      new StoreServer(file, false, (news) => told.push(news)).close();
+      assert.equal(rows('all').length, 21);
+      assert.ok(!told.some((news) => 'fault' in news));
+    });
+
   it('has nothing of a new one beside it after a salvage that failed', () => {
     fill(100);
     damagePage(file, 'message');

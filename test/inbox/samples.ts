@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer, Delivery, Inbox, Consumption } from '../../lib/inbox/inbox';
+import type { Incident } from '../../lib/inbox/incident';
 import type { ProvenMessage } from '../../lib/message/record';
 import { readEnvelope } from '../../lib/message/envelope';
 import { fingerprintOfValue } from '../../lib/message/fingerprint';
@@ -45,6 +46,7 @@ export class Taker {
   readonly dead: Dead[] = [];
   readonly blocked: number[] = [];
   readonly spells: { count: number; isOver: boolean }[] = [];
+  readonly incidents: Incident[] = [];
   readonly consumption: Consumption;
 
   constructor(inbox: Inbox, terms: Partial<Consumer> = {}, begin: 'running' | 'paused' = 'running') {
@@ -59,6 +61,7 @@ export class Taker {
       onDead: ({ deliveryId }, reason, note) => this.dead.push({ deliveryId, reason, note }),
       onBlocked: (waiting) => this.blocked.push(waiting),
       onSpilled: (spell) => this.spells.push(spell),
+      onIncident: (incident) => this.incidents.push(incident),
       ...terms,
     });
     if (begin === 'running') this.consumption.resume();

@@ -295,6 +295,7 @@ class SharedModel {
       onDead: ({ deliveryId }) => this.#dead.push(deliveryId),
       onBlocked: () => undefined,
       onSpilled: () => undefined,
+      onIncident: () => undefined,
     });
   }
 

@@ -57,6 +57,29 @@ describe('a spill file', () => {
     }
   });
 
+  for (const [title, act] of [
+    ['is removed', () => fs.rmSync(path.join(folder, 'spill-1'))],
+    ['is renamed', () => fs.renameSync(path.join(folder, 'spill-1'), path.join(folder, 'away'))],
+    [
+      'is removed with its folder, which is there again',
+      () => {
+        fs.rmSync(folder, { recursive: true });
+        fs.mkdirSync(folder);
+      },
+    ],
+  ] as const)
+    it(`is followed by another one where it ${title}: nobody would find what is written to it`, async () => {
+      await file.append(FRAME);
+      act();
+      const { segment } = await file.append(OTHER);
+      assert.equal(path.basename(segment.file), 'spill-2');
+      const { frames } = framesIn(fs.readFileSync(segment.file));
+      assert.deepEqual(
+        frames.map(({ frame }) => frame),
+        [OTHER],
+      );
+    });
+
   it('is written on after writes that failed, each of which leaves nothing', async () => {
     const written = [await file.append(FRAME)];
     const { handles, restore } = await failing('datasync');

@@ -100,6 +100,8 @@ describe('what is spilled when the process ends', () => {
     const taker = new Taker(inbox);
     await inbox.accept(proven());
     await eventually(() => taker.ids.length === 1, 'the event');
+    // Or it would come again, as after a crash.
+    await eventually(() => kept('spill').includes('"state":"delivered"'), 'what has become of it');
     fs.cpSync(path.join(folder, 'spill'), path.join(folder, 'copy'), { recursive: true });
     inbox.fails = false;
     await eventually(() => kept('spill') === '', 'its end');

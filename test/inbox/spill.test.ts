@@ -54,6 +54,30 @@ describe('an inbox whose store fails', () => {
     assert.equal(taker.ids.length, 30);
   });
 
+  it('tells each consumer once where neither store nor spill folder takes anything, and that it is over', async () => {
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    inbox.configure({ keep: { keys: 1, bodies: 1 }, spillFolder: path.join(__filename, 'spill') });
+    for (const message of [proven(), proven()])
+      await assert.rejects(inbox.accept(message), { code: 'STORE_FAILED' });
+    assert.deepEqual(taker.incidents, [{ kind: 'refuses', reason: 'the disk is gone' }]);
+    inbox.fails = false;
+    await eventually(() => taker.incidents.length === 2, 'the end');
+    assert.deepEqual(taker.incidents.at(-1), { kind: 'takes' });
+    assert.deepEqual(inbox.state(), { durable: true });
+    assert.equal((await inbox.accept(proven())).outcome, 'new');
+  });
+
+  it('goes on in a spill folder that was removed with all that is in it', async () => {
+    const taker = new Taker(inbox);
+    inbox.fails = true;
+    await inbox.accept(proven());
+    for (const name of fs.readdirSync(folder)) fs.rmSync(path.join(folder, name), { recursive: true });
+    assert.equal((await inbox.accept(proven())).outcome, 'new');
+    await eventually(() => taker.ids.length === 2, 'both');
+    assert.equal(fs.readdirSync(folder).length, 1);
+  });
+
   it('says of an event that it is in no inbox, and that it may come twice where known ids cannot be read', async () => {
     const taker = new Taker(inbox);
     inbox.fails = true;

@@ -68,7 +68,14 @@ describe('the store of the inbox, in its thread', () => {
 
   it('keeps its files to itself', async () => {
     await inbox.accept(proven());
-    assert.equal(fs.statSync(file()).mode & 0o777, 0o600);
+    const modes = fs
+      .readdirSync(folder)
+      .map((name) => [name, fs.statSync(path.join(folder, name)).mode & 0o777]);
+    assert.ok(modes.some(([name]) => name === 'inbox.lock'));
+    assert.deepEqual(
+      modes.filter(([, mode]) => mode !== 0o600),
+      [],
+    );
     assert.equal(fs.existsSync(`${file()}-shm`), false);
     assert.ok(fs.existsSync(`${file()}-wal`));
   });
@@ -121,7 +128,8 @@ describe('the store of the inbox, in its thread', () => {
   });
 
   it('C-77 warns where an older copy of its file was put back', async () => {
-    await inbox.accept(proven());
+    const message = proven();
+    await inbox.accept(message);
     await inbox.close();
     fs.copyFileSync(file(), `${file()}.copy`);
     inbox = open();
@@ -132,7 +140,7 @@ describe('the store of the inbox, in its thread', () => {
     fs.copyFileSync(`${file()}.copy`, file());
     inbox = open();
     await inbox.accept(proven());
-    assert.deepEqual(news, [{ kind: 'restored' }]);
+    assert.deepEqual(news, [{ kind: 'restored', from: Date.parse(message.receivedTime) }]);
   });
 
   it('C-77 says of what comes after an older copy was put back that it may repeat, also at the next start', async () => {

@@ -19,6 +19,7 @@ const INBOX: InboxFacts = {
   title: 'inbox',
   durable: true,
   fault: '',
+  incident: undefined,
   spilled: 0,
   lacksStandby: false,
   figures: { dead: {}, ownerless: [] },
@@ -123,6 +124,14 @@ describe('a look at all that is known', () => {
     assert.deepEqual(sentences({ station: { clockAhead: -31_000 } }), ['clock-ahead']);
     assert.deepEqual(sentences({ station: { clockAhead: 29_000 } }), []);
     assert.deepEqual(sentences({ webhook: { isClockBehind: true } }), ['clock-of-message']);
+  });
+
+  it('tells what befell the file of an inbox that can store again, and of one that cannot why not', () => {
+    const incident = 'It was removed.';
+    const [finding] = found({ inbox: { incident } });
+    assert.deepEqual([finding?.what, finding?.values['text']], ['store-failing', incident]);
+    assert.deepEqual(sentences({ inbox: { incident } }), ['inbox-incident']);
+    assert.deepEqual(sentences({ inbox: { incident, durable: false } }), ['store-failing']);
   });
 
   it('takes the reason of a listener, and what the node shows where there is none', () => {

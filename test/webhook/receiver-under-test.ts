@@ -185,6 +185,7 @@ export class ReceiverUnderTest {
       onDead: () => undefined,
       onBlocked: () => undefined,
       onSpilled: (spell) => this.spells.push(spell),
+      onIncident: () => undefined,
     });
     consumption.resume();
   }

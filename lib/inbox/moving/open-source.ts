@@ -4,7 +4,8 @@ import { RvmError } from '../../error';
 import { INBOX_FILE } from '../inbox-settings';
 import { spilledBeside } from '../spill/spilled-beside';
 import { offlineFault, openOffline } from '../sqlite/open-offline';
-import { MOVED, SourceFile } from './source-file';
+import { wasMoved } from '../sqlite/openings';
+import { SourceFile } from './source-file';
 
 /**
  * Opens the file of an inbox to be moved, for this process alone.
@@ -14,7 +15,7 @@ import { MOVED, SourceFile } from './source-file';
 export async function openSource(folder: string): Promise<SourceFile | undefined> {
   const file = path.join(folder, INBOX_FILE);
   if (!fs.existsSync(file)) {
-    if (wasMoved(folder)) return undefined;
+    if (wasMoved(file)) return undefined;
     throw unmovable(`there is no ${INBOX_FILE} in ${folder}: name the folder of the inbox with --from`);
   }
   const source = open(folder, file);
@@ -38,12 +39,6 @@ function open(folder: string, file: string): SourceFile {
   } catch (error) {
     throw readingFailed(error, folder);
   }
-}
-
-function wasMoved(folder: string): boolean {
-  return (
-    fs.existsSync(folder) && fs.readdirSync(folder).some((name) => name.startsWith(`${INBOX_FILE}${MOVED}`))
-  );
 }
 
 /** What waits beside the file would be left behind. */

@@ -8,7 +8,7 @@ import { alone } from '../sqlite/alone';
 import { sequenceIn } from '../sqlite/tables/delivery-id';
 import { clockIn, DOUBTFUL, numberIn } from '../sqlite/meta';
 import { openDatabase } from '../sqlite/open';
-import { Openings, OPENINGS } from '../sqlite/openings';
+import { MOVED, Openings, OPENINGS } from '../sqlite/openings';
 import { SLOT_CLOCK, SlotClock } from '../sqlite/tables/slot-clock';
 import type { SlotRow } from '../store/slot-row';
 import { stepRow, type StepRow } from '../store/step';
@@ -41,8 +41,6 @@ export interface MovedSlots {
 export const KEYS = ['view-key', 'quarantine-key'] as const;
 export type KeyName = (typeof KEYS)[number];
 
-/** Between the name of a file that was moved and the time of that. */
-export const MOVED = '.moved-';
 /** By which a file is known where it was moved to. */
 const MOVE_ID = 'move-id';
 /** What is read in one go, in messages, and in bytes of their bodies. */

@@ -1,3 +1,4 @@
+import type { Consumer } from '../inbox';
 import { EventQueue } from './event-queue';
 import type { QueueStores } from './queue-stores';
 
@@ -104,6 +105,11 @@ export class EventQueues {
 
   hasConsumer(endpointId: string): boolean {
     return this.#queues.get(endpointId)?.consumer !== undefined;
+  }
+
+  /** Consumers that something can be told now. */
+  reachable(): Consumer[] {
+    return [...this.#queues.values()].flatMap(({ reachable }) => reachable ?? []);
   }
 
   get haveConsumers(): boolean {

@@ -95,6 +95,7 @@ export class SpillFile {
   async #write(batch: readonly Waiting[]): Promise<Written[]> {
     const frames = Buffer.concat(batch.map(({ bytes }) => bytes));
     if (frames.length > this.options.room()) throw new Error('the spill folder is full');
+    if (!(await this.#hasName())) await this.#abandonFile();
     const handle = (this.#handle ??= await this.#newFile());
     const segment = this.#segment ?? fail();
     let at = segment.bytes;
@@ -107,6 +108,14 @@ export class SpillFile {
     });
     if (segment.bytes > MAX_FILE) await this.#abandonFile();
     return written;
+  }
+
+  /** False where it was removed or renamed: what is written to it nobody would find. */
+  async #hasName(): Promise<boolean> {
+    if (this.#handle === undefined || this.#segment === undefined) return true;
+    const open = await this.#handle.stat({ bigint: true });
+    const named = await fs.stat(this.#segment.file, { bigint: true }).catch(() => undefined);
+    return named?.ino === open.ino && named.dev === open.dev;
   }
 
   async #newFile(): Promise<fs.FileHandle> {

@@ -43,6 +43,7 @@ export class SpillFolder {
 
   /** The folder to write in. @throws Error where it cannot be made */
   async own(): Promise<string> {
+    if (this.#own !== undefined && !syncFs.existsSync(this.#own.folder)) this.#forgetOwn(this.#own);
     this.#own ??= this.#take(this.#make(await this.#nextNumber()));
     return this.#own.folder;
   }
@@ -96,6 +97,13 @@ export class SpillFolder {
     const taken = this.#lock(folder);
     // Somebody who looks for what is left has seen it first, and removes it.
     return taken ?? this.#make(number);
+  }
+
+  /** It was removed or renamed. */
+  #forgetOwn({ folder, lock }: Taken): void {
+    lock?.release();
+    this.#taken.delete(folder);
+    this.#own = undefined;
   }
 
   #take(taken: Taken): Taken {

@@ -5,6 +5,9 @@ export const IDS_LOST = 'ids-lost';
 /** The last sequence of what may have been delivered without the file knowing it: events that were read from a damaged file, or an older copy. */
 export const DOUBTFUL = 'doubtful-up-to';
 
+/** Added to the newest sequence that is known where there were newer ones, of which nobody knows how many. */
+export const BEYOND_LOST = 1_000_000;
+
 /** As the package writes one; more digits would be beyond every sequence. */
 const NUMBER = /^\d{1,14}$/;
 

@@ -4,6 +4,16 @@ import path from 'node:path';
 /** The name of their count beside the file. */
 export const OPENINGS = 'inbox.openings';
 
+/** Between the name of a file that was moved into a database and the time of that. */
+export const MOVED = '.moved-';
+
+/** True where a file of this name was moved into a database: what is there now is another inbox, and lacks nothing. */
+export function wasMoved(file: string): boolean {
+  const folder = path.dirname(file);
+  const name = `${path.basename(file)}${MOVED}`;
+  return fs.existsSync(folder) && fs.readdirSync(folder).some((each) => each.startsWith(name));
+}
+
 /**
  * Openings are counted in the file and beside it. Where the file has seen fewer, it is an old copy: what came since the copy
  * was made is not known to it.

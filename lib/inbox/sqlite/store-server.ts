@@ -1,12 +1,16 @@
 import path from 'node:path';
+import { makeFolder } from '../../make-folder';
 import { fileSystemWarning } from '../file-system';
 import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';
 import { faultText, isBroken, isDamaged, isFull, isMisread } from './fault';
+import { FileIdentity, NamelessError, type Nameless } from './file-identity';
+import { LastSequence } from './last-sequence';
 import { DamagedError } from './open';
 import { isLogDamaged } from './salvage/log-frames';
-import { checkRoom, finishSalvage, salvage } from './salvage/salvage';
-import type { LocalCall, Salvaged, StoreWarning } from '../store/protocol';
+import { checkRoom, finishSalvage, salvage, writeAnew } from './salvage/salvage';
+import type { Salvaged } from '../incident';
+import type { LocalCall, StoreWarning } from '../store/protocol';
 import { Store } from './store';
 import type { FromStore, Reply, Request } from './thread-protocol';
 
@@ -28,8 +32,9 @@ const READS: ReadonlySet<LocalCall> = new Set([
   'slotOwners',
   'slotVersions',
 ]);
-/** Between two attempts to open the file, in milliseconds. */
+/** Between two attempts to open the file, in milliseconds; and the longest between two to write it anew. */
 const RETRY = 1000;
+const ANEW_AGAIN = 10_000;
 
 /**
  * What the thread of a store does: SQLite is synchronous, and a sync to the disk would stop all of Node-RED. Each batch is one
@@ -37,7 +42,13 @@ const RETRY = 1000;
  */
 export class StoreServer {
   readonly #reserve: Reserve;
+  readonly #last: LastSequence | undefined;
   #store: Store | undefined;
+  /** Of what is open. */
+  #identity: FileIdentity | undefined;
+  /** When it may be written anew, and the pause after that. */
+  #anewFrom = -Infinity;
+  #anewPause = RETRY;
   #resumed: boolean;
   #triedAt = -Infinity;
   /** Seen while the file was open: it is damaged, whatever a check says. */
@@ -57,13 +68,16 @@ export class StoreServer {
   /**
    * @param resumed true where this process had the file open before
    * @param tell told of the answers, the openings and the faults
+   * @param last a file in which the last sequence is remembered, outside the folder
    */
   constructor(
     private readonly file: string,
     resumed: boolean,
     private readonly tell: (news: FromStore) => void,
+    last?: string,
   ) {
     this.#resumed = resumed;
+    this.#last = last === undefined ? undefined : new LastSequence(last);
     this.#reserve = new Reserve(path.dirname(file));
     this.#open();
   }
@@ -77,7 +91,10 @@ export class StoreServer {
     this.#tellIfLong(took);
     const isWritten = this.#store !== undefined && batch.some(({ name }) => !READS.has(name));
     this.tell({ replies, ...(isWritten && { took }) });
+    // At once after a pause: Node-RED ends without closing it.
+    if (isWritten && this.#last?.isDue === true) this.#remember();
     this.#closeAfterReadFault();
+    if (replies.some(({ error }) => error !== undefined)) this.#hasName();
     this.#inLog += batch.length;
     const isTidy = batch.some(({ name, id }) => name === 'tidy' && isGiven(replies, id, false));
     if (isTidy) this.#rest();
@@ -85,7 +102,7 @@ export class StoreServer {
 
   /** Nothing is asked at the moment: time for what a batch would have to wait for. */
   pause(): void {
-    if (this.#inLog < SOME) return;
+    if (this.#inLog < SOME || !this.#hasName()) return;
     this.#inLog = 0;
     try {
       this.#store?.checkpointLog();
@@ -95,8 +112,73 @@ export class StoreServer {
     }
   }
 
+  /** To be called every second: also while nothing is asked, the file may go. */
+  look(): void {
+    this.#hasName();
+    if (this.#last?.isDue === true) this.#remember();
+  }
+
   close(): void {
-    this.#store?.close();
+    this.#hasName();
+    this.#remember();
+    this.#closeStore();
+  }
+
+  /** Not while the disk fails: it says enough. */
+  #remember(): void {
+    try {
+      if (this.#store !== undefined) this.#last?.keep(this.#store.newest);
+    } catch {
+      // Then it is behind.
+    }
+  }
+
+  #closeStore(): void {
+    try {
+      this.#store?.close();
+    } finally {
+      this.#store = undefined;
+      this.#identity?.close();
+      this.#identity = undefined;
+    }
+  }
+
+  /** False where what is open has lost its name, and has none again. */
+  #hasName(): boolean {
+    const what = this.#identity?.nameless();
+    if (what === undefined || this.#store === undefined) return true;
+    if (performance.now() < this.#anewFrom) return false;
+    // First of all: while it is written anew alarms go elsewhere.
+    this.#failed(new NamelessError(what));
+    return this.#writeAnew(this.#store, what);
+  }
+
+  /** It stays open until a new one is on the disk: nobody could open it again. */
+  #writeAnew(store: Store, what: Nameless): boolean {
+    try {
+      const found = what === 'file' ? this.#copied(store) : undefined;
+      // All of it is in the file then, which has its name.
+      if (what === 'log') store.checkpoint();
+      this.#closeStore();
+      this.#anewPause = RETRY;
+      this.#warn({ kind: 'moved', what });
+      if (found !== undefined) this.#warn({ kind: 'found', ...found });
+    } catch (error) {
+      this.#anewFrom = performance.now() + this.#anewPause;
+      this.#anewPause = Math.min(2 * this.#anewPause, ANEW_AGAIN);
+      this.#failed(error);
+      return false;
+    }
+    this.#triedAt = -Infinity;
+    this.#open();
+    return this.#store !== undefined;
+  }
+
+  #copied(store: Store): Salvaged | undefined {
+    // Made again where it is gone.
+    makeFolder(path.dirname(this.file));
+    const hasLog = this.#identity?.hasLog === true;
+    return writeAnew(this.file, { copyTo: (file) => store.copyTo(file), hasLog }, new Date());
   }
 
   #open(): void {
@@ -108,31 +190,40 @@ export class StoreServer {
       this.#failed(error);
       return;
     }
+    this.#identify();
     if (!this.#resumed) this.#warn(fileSystemWarning(path.dirname(this.file)));
     this.#resumed = true;
     this.tell({ opened: this.#store.opened });
   }
 
+  #identify(): void {
+    this.#identity = new FileIdentity(this.file);
+    if (!this.#identity.canTell && !this.#resumed) this.#warn({ kind: 'unwatched' });
+  }
+
   #openAlone(): Store {
     const finished = finishSalvage(this.file, new Date());
     if (finished !== undefined) this.#warn({ kind: 'salvaged', ...finished });
-    return this.#damage === undefined ? this.#opened() : this.#openSalvaged(this.#damage);
+    const isSalvaged = finished !== undefined;
+    return this.#damage === undefined ? this.#opened(isSalvaged) : this.#openSalvaged(this.#damage);
   }
 
-  #opened(): Store {
+  #opened(isSalvaged = false): Store {
     try {
       if (isLogDamaged(this.file)) throw new DamagedError('its log');
-      return this.#openedStore();
+      return this.#openedStore(isSalvaged);
     } catch (error) {
       if (!isMisread(error)) throw error;
       return this.#openSalvaged(error);
     }
   }
 
-  #openedStore(): Store {
+  #openedStore(isSalvaged: boolean): Store {
     return new Store({
       file: this.file,
       resumed: this.#resumed,
+      last: this.#last?.known,
+      isSalvaged,
       onReadFault: (error) => (this.#readFault = error),
       onSynced: (ms) => (this.#synced += ms),
     });
@@ -144,7 +235,7 @@ export class StoreServer {
     checkRoom(this.file);
     this.#warn({ kind: 'salvaged', ...this.#salvaged() });
     this.#damage = undefined;
-    return this.#opened();
+    return this.#opened(true);
   }
 
   #salvaged(): Salvaged {
@@ -178,6 +269,8 @@ export class StoreServer {
         return this.#answer(batch);
       }
       if (isBroken(error)) this.#close(error);
+      // What it is about is written anew after the answers.
+      else if (error instanceof NamelessError) this.#failed(error);
       else if (isFull(error)) {
         this.#failed(error);
         if (batch.length > 1) return batch.map((request) => this.#readFromFull(request, error));
@@ -195,9 +288,12 @@ export class StoreServer {
   }
 
   #commit(store: Store, batch: readonly Request[]): Reply[] {
-    return store.transaction(() =>
-      batch.map((request) => ({ id: request.id, give: perform(store, request) })),
-    );
+    return store.transaction(() => {
+      const replies = batch.map((request) => ({ id: request.id, give: perform(store, request) }));
+      const what = this.#identity?.nameless();
+      if (what !== undefined) throw new NamelessError(what);
+      return replies;
+    });
   }
 
   /** What was committed has happened, and is answered as such; but the disk cannot be relied on. */
@@ -208,12 +304,12 @@ export class StoreServer {
   }
 
   #close(error: unknown): void {
+    if (this.#identity?.nameless() !== undefined && !isDamaged(error)) return this.#failed(error);
     try {
-      this.#store?.close();
+      this.#closeStore();
     } catch {
       // What it could not write any more, it will find in its log.
     }
-    this.#store = undefined;
     if (isDamaged(error)) this.#damage = error;
     this.#failed(error);
   }
@@ -225,6 +321,7 @@ export class StoreServer {
 
   /** Nothing is left to remove: time to see to the log and the disk. */
   #rest(): void {
+    if (!this.#hasName()) return;
     try {
       this.#store?.checkpoint();
     } catch (error) {

@@ -31,9 +31,11 @@ export class StoreThread implements StorePort {
   #closed: () => void = () => undefined;
   #pause: NodeJS.Timeout | undefined;
 
+  /** @param last a file in which the last sequence is remembered, outside the folder */
   constructor(
     private readonly file: string,
     private readonly news: StoreNews,
+    private readonly last?: string,
   ) {
     this.#start();
   }
@@ -69,7 +71,7 @@ export class StoreThread implements StorePort {
   #start(): void {
     this.#pause = undefined;
     const worker = new Worker(path.join(__dirname, `worker${path.extname(__filename)}`), {
-      workerData: { file: this.file, resumed: this.#wasOpen },
+      workerData: { file: this.file, resumed: this.#wasOpen, last: this.last },
     });
     this.#worker = worker;
     // A thread that waits for work keeps no process alive; one that has work does.

@@ -8,9 +8,11 @@ import { Messages } from './tables/messages';
 import { NewRows } from './tables/new-rows';
 import { EndpointTable } from './tables/endpoint-table';
 import { Figures } from './tables/figures';
-import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
+import type { LastMessage } from './last-sequence';
+import { BEYOND_LOST, clockIn, DOUBTFUL, IDS_LOST, numberIn } from './meta';
 import { openDatabase, sizeOf } from './open';
-import { Openings } from './openings';
+import { Openings, wasMoved } from './openings';
+import type { LostTime } from '../incident';
 import type { LocalCall, Opened, StoreCalls } from '../store/protocol';
 import { QuarantineTable } from './tables/quarantine-table';
 import { Retention } from './tables/retention';
@@ -28,6 +30,10 @@ export interface StoreOptions {
   file: string;
   /** True where this process had the file open before: its leases go on. */
   resumed: boolean;
+  /** The newest message that the inbox had, as is remembered elsewhere. */
+  last?: LastMessage | undefined;
+  /** True where it was just salvaged: that it has less is told already. */
+  isSalvaged?: boolean;
   /** Milliseconds of a clock that never jumps. */
   steady?: () => number;
   /** Milliseconds since 1970. Default: the clock of this machine. */
@@ -72,19 +78,27 @@ export class Store {
       this.#bodies = new Bodies(this.#statements, onReadFault ?? (() => undefined));
       this.#known = new KnownMessages(this.#statements);
       this.#known.fill(this.#database);
-      this.#rows = this.#rowsOf(this.#known);
+      const newest = this.newest;
+      const { last } = options;
+      const isOther = isNew && wasMoved(file);
+      const isBehind = last !== undefined && newest.sequence < last.sequence && !isOther;
+      // Sequences that were given away since are not given twice.
+      this.#rows = this.#rowsOf(isBehind ? last.sequence + BEYOND_LOST : newest.sequence);
       const history = new HistoryTable(this.#statements);
       const messages = new Messages(this.#statements, this.#known, this.#bodies, history, this.#rows);
       this.#messages = messages;
       const openings = new Openings(file);
       this.opened = this.transaction(() => {
         if (!resumed) messages.forgetLeases();
-        const isOlder = this.#countOpening(openings);
+        const isOlder = this.#countOpening(openings) || (isBehind && options.isSalvaged !== true);
         if (isOlder) this.#noteLost();
+        // Or the next start would find it behind once more.
+        if (isBehind) this.#setMeta('sequence', String(this.#rows.newest));
         messages.doubt(this.#number(DOUBTFUL, this.#rows.newest) ?? 0);
         this.#keepSlotClock();
         const restored = isOlder && (isNew ? 'anew' : 'older');
-        return { waiting: messages.waiting(), restored, ...this.#idsLost() };
+        const lost = isOlder && { lost: lostTime(newest, isBehind ? last : undefined) };
+        return { waiting: messages.waiting(), restored, ...lost, ...this.#idsLost() };
       });
       openings.write();
       this.work = this.#workOf(messages, history);
@@ -109,6 +123,20 @@ export class Store {
   /** Empties the log into the file. After an end in such a moment the next start has nothing to check. */
   checkpoint(): void {
     this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  /** The newest message that it has had: as far as is on the disk. */
+  get newest(): LastMessage {
+    const { sequence = 0, received = 0 } = this.#statements.newest.get() ?? {};
+    return {
+      sequence: Math.max(Number(sequence), this.#number('sequence', 0) ?? 0),
+      received: Number(received),
+    };
+  }
+
+  /** Writes all of it into another file, which is empty; not synced. @throws Error of the disk, or of a page that is damaged */
+  copyTo(file: string): void {
+    this.#database.prepare('VACUUM INTO ?').run(file);
   }
 
   close(): void {
@@ -140,10 +168,8 @@ export class Store {
     }
   }
 
-  #rowsOf(known: KnownMessages): NewRows {
-    const inFile = Number(this.#statements.newest.get()?.['sequence'] ?? 0);
-    const newest = Math.max(inFile, this.#number('sequence', 0) ?? 0);
-    return new NewRows(this.#statements, known, () => this.#clock(), newest);
+  #rowsOf(newest: number): NewRows {
+    return new NewRows(this.#statements, this.#known, () => this.#clock(), newest);
   }
 
   #workOf(messages: Messages, history: HistoryTable): Work {
@@ -264,4 +290,9 @@ export class Store {
   #setMeta(name: string, value: string): void {
     this.#statements.setMeta.run(name, value);
   }
+}
+
+/** @param last what was remembered of the file that was here */
+function lostTime({ sequence, received }: LastMessage, last: LastMessage | undefined): LostTime {
+  return { ...(sequence > 0 && received > 0 && { from: received }), ...(last && { to: last.received }) };
 }

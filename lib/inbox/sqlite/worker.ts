@@ -2,10 +2,15 @@ import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from '
 import { StoreServer } from './store-server';
 import { BATCH, type Request, type ToStore } from './thread-protocol';
 
+/** In milliseconds. */
+const LOOK_EVERY = 1000;
+
 interface WorkerData {
   file: string;
   /** Longer than a thread lives: the process had the file open in another one. */
   resumed: boolean;
+  /** A file in which the last sequence is remembered. */
+  last?: string;
 }
 
 /** What was sent while the last batch was under way goes together: a sync costs the same for one as for hundreds. */
@@ -25,13 +30,15 @@ function nextOf(port: MessagePort): ToStore | undefined {
 
 if (parentPort !== null) {
   const port = parentPort;
-  const { file, resumed } = workerData as WorkerData;
-  const server = new StoreServer(file, resumed, (news) => port.postMessage(news));
+  const { file, resumed, last } = workerData as WorkerData;
+  const server = new StoreServer(file, resumed, (news) => port.postMessage(news), last);
+  const looking = setInterval(() => server.look(), LOOK_EVERY);
   port.on('message', (first: ToStore) => {
     for (let order: ToStore | undefined = first; order !== undefined; order = nextOf(port)) {
       const { batch, isEnd } = sentMeanwhile(port, order);
       if (batch.length > 0) server.run(batch);
       if (!isEnd) continue;
+      clearInterval(looking);
       server.close();
       port.close();
       return;

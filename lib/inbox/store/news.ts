@@ -1,20 +1,15 @@
+import type { FileIncident, LostTime } from '../incident';
+
 /** What is known of a store once it is open. */
 export interface Opened {
   /** By endpoint: events that wait. */
   waiting: Record<string, number>;
   /** Where the file is not the one that was open here before: `older`, for a backup was put back; `anew`, for it was gone. */
   restored: false | 'older' | 'anew';
+  /** Where it is not: when the newest message was received that is known here, and the newest that was known, where that was remembered. */
+  lost?: LostTime;
   /** Milliseconds since ids were lost with a part of the file, by its clock; absent where none were. */
   idsLostSince?: number;
-}
-
-/** What was salvaged of a damaged file: so many open events, ids of others, and bodies of those. */
-export interface Salvaged {
-  open: number;
-  ids: number;
-  rest: number;
-  /** Under which name the damaged file is kept. */
-  file: string;
 }
 
 /** What a batch that took long spent its time on, in milliseconds: the work on the file, and the sync that makes it durable. */
@@ -45,4 +40,6 @@ export type StoreWarning =
   | { kind: 'unsafe'; what: UnsafeSetting }
   | { kind: 'epoch-lost'; stood: number }
   | { kind: 'taken-over'; name: string; count: number }
-  | ({ kind: 'salvaged' } & Salvaged);
+  /** Whether its file is removed or renamed cannot be told here. */
+  | { kind: 'unwatched' }
+  | Exclude<FileIncident, LostTime & { kind: 'restored' | 'made-anew' }>;

@@ -6,7 +6,7 @@ import type { PageQuery } from './page-query';
 import type { SlotRowOutcome, SlotRows, SlotRowWrite } from './slot-row';
 import type { Course, NotedStep } from './step';
 
-export type { Opened, Salvaged, SlowBatch, UnsafeSetting, StoreWarning } from './news';
+export type { Opened, SlowBatch, UnsafeSetting, StoreWarning } from './news';
 
 /** A message on its way into the store: plain values only, for it goes to another thread. */
 export interface NewMessage {

@@ -19,6 +19,7 @@ const consumer = {
   onDead() {},
   onBlocked() {},
   onSpilled() {},
+  onIncident() {},
 };
 
 function event(messageId) {

@@ -81,12 +81,15 @@ const SLOW: readonly string[] = [
   'test/scripts/test-command.test.ts',
   // Processes that are killed, and one after the other upon one inbox.
   'test/faults/kill.test.ts',
+  'test/faults/lost-name.test.ts',
   'test/faults/two-processes.test.ts',
   'test/nodes/flow-run.test.ts',
+  'test/nodes/inbox-incidents.test.ts',
   'test/nodes/restart-hints.test.ts',
   // With many events or requests at a time, files that grow, disks that fail to read, and figures of all that is deployed.
   'test/cloud/load.test.ts',
   'test/inbox/program/export.test.ts',
+  'test/inbox/older-copy.test.ts',
   'test/inbox/spilled-list.test.ts',
   'test/inbox/steady-load.test.ts',
   'test/inbox/unread.test.ts',

@@ -5,14 +5,15 @@ import { isJson } from '../../../json/is-json';
 import { freeOf, syncFolder } from '../../file-system';
 import { isBusy } from '../../folder-lock';
 import type { MessageState } from '../../inbox';
-import type { Salvaged } from '../../store/protocol';
+import type { Salvaged } from '../../incident';
 import { alone, InUseError } from '../alone';
 import { alarmKey, messageKey } from '../key';
-import { clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
+import { BEYOND_LOST, clockIn, DOUBTFUL, IDS_LOST, numberIn } from '../meta';
 import { openDatabase, sizeOf } from '../open';
 import { Openings } from '../openings';
 import { SLOT_CLOCK } from '../tables/slot-clock';
 import type { Row } from '../tables/statements';
+import { Newcomers } from './newcomers';
 import { COLUMNS, type RowSource, type SalvagedTable } from './row-source';
 import { removeDatabase, SalvageSource } from './salvage-source';
 import { SalvagedSlots } from './salvaged-slots';
@@ -59,15 +60,7 @@ export function checkRoom(file: string): void {
 function build(building: string, file: string): void {
   const target = openDatabase(building);
   try {
-    for (const withLog of [true, false]) {
-      const source = new SalvageSource(file, withLog);
-      try {
-        new Salvage(source, target).run();
-        for (const rows of source.leafRows()) new Salvage(rows, target).run();
-      } finally {
-        source.close();
-      }
-    }
+    for (const withLog of [true, false]) readAll(file, withLog, (rows) => new Salvage(rows, target).run());
     new SalvagedSlots(target).finish();
     addMeta(target, 'sequence', '0');
     const newest = newestOf(target);
@@ -81,6 +74,81 @@ function build(building: string, file: string): void {
   }
 }
 
+/**
+ * Gives a database that is open, and whose file has lost its name, a file under that name again; and another one that stands there is
+ * set aside, when what it alone has is taken in. The new one is whole, and on the disk, before anything else is changed.
+ * @param open stays open: its file may be gone with it
+ * @returns what was taken in; undefined where there was no other file
+ * @throws Error of the disk, or where another process has the other file
+ */
+export function writeAnew(
+  file: string,
+  open: { copyTo: (file: string) => void; hasLog: boolean },
+  now: Date,
+): Salvaged | undefined {
+  return alone(file, () => {
+    const isOther = sizeOf(file) > 0;
+    if (isOther && isInUse(file)) throw new InUseError('another process has the file');
+    const building = `${file}.salvage`;
+    removeDatabase(building);
+    let counts: Counts | undefined;
+    try {
+      fs.writeFileSync(building, '', { mode: 0o600 });
+      open.copyTo(building);
+      if (isOther) counts = takeIn(building, file, open.hasLog ? [false] : [true, false]);
+      syncFile(building);
+      fs.renameSync(building, wholeOf(file));
+      syncFolder(path.dirname(file));
+    } catch (error) {
+      removeDatabase(building);
+      throw error;
+    }
+    // That of what is open: all of it is in the new file.
+    if (open.hasLog) fs.rmSync(`${file}-wal`, { force: true });
+    const kept = finishAlone(file, now, 'found')?.file ?? '';
+    return counts && { ...counts, file: kept };
+  });
+}
+
+/** @param logs whether to read it with its log, for each time that it is read */
+function takeIn(building: string, file: string, logs: readonly boolean[]): Counts {
+  const target = openDatabase(building);
+  try {
+    const newcomers = new Newcomers(target, newestOf(target));
+    for (const withLog of logs) readAll(file, withLog, (rows) => new Salvage(rows, target, newcomers).run());
+    newcomers.finish();
+    emptyLog(target);
+    return {
+      open: newcomers.count(`message WHERE ${IS_OPEN}`),
+      ids: newcomers.count(`message WHERE NOT (${IS_OPEN})`),
+      rest: newcomers.count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
+    };
+  } finally {
+    target.close();
+  }
+}
+
+/** All that can be read of a file, what SQLite finds first. */
+function readAll(file: string, withLog: boolean, read: (rows: RowSource) => void): void {
+  const source = new SalvageSource(file, withLog);
+  try {
+    read(source);
+    for (const rows of source.leafRows()) read(rows);
+  } finally {
+    source.close();
+  }
+}
+
+/** No database of this process may have it: closing a descriptor of a file ends the locks on it. */
+function syncFile(file: string): void {
+  const handle = fs.openSync(file, 'r+');
+  try {
+    fs.fsyncSync(handle);
+  } finally {
+    fs.closeSync(handle);
+  }
+}
+
 /** Puts a file that was salvaged in its place. @returns what was salvaged; undefined where nothing was */
 export function finishSalvage(file: string, now: Date): Salvaged | undefined {
   return alone(file, () => finishAlone(file, now));
@@ -91,10 +159,11 @@ export function isSalvaging(file: string): boolean {
   return fs.existsSync(wholeOf(file));
 }
 
-function finishAlone(file: string, now: Date): Salvaged | undefined {
+/** @param why as what the file that was there is kept */
+function finishAlone(file: string, now: Date, why = 'damaged'): Salvaged | undefined {
   if (!isSalvaging(file)) return undefined;
   const counts = countsIn(wholeOf(file));
-  const kept = `${file}.damaged-${now.toISOString().replace(/[:.]/g, '-')}`;
+  const kept = `${file}.${why}-${now.toISOString().replace(/[:.]/g, '-')}`;
   // The log first: it must not lie beside the new file.
   for (const end of ['-wal', '']) {
     // Not `existsSync`, which looks where a link leads.
@@ -153,9 +222,6 @@ export function isInUse(file: string): boolean {
 
 type Counts = Pick<Salvaged, 'open' | 'ids' | 'rest'>;
 
-/** Added to the newest sequence that was found: there were newer ones, in what is lost. */
-const BEYOND_LOST = 1_000_000;
-
 /** What is most needed first: open events, then the ids of the others, then the rest. */
 class Salvage {
   readonly #insert: StatementSync;
@@ -163,6 +229,8 @@ class Salvage {
   constructor(
     private readonly source: RowSource,
     private readonly target: DatabaseSync,
+    /** Of a file that is not the only one. */
+    private readonly newcomers?: Newcomers,
   ) {
     this.#insert = this.#insertInto('message', COLUMNS.message);
   }
@@ -177,6 +245,7 @@ class Salvage {
     this.#inOne(() => {
       this.#bodies();
       this.#history();
+      if (this.newcomers !== undefined) return;
       this.#quarantine();
       this.#slots();
       this.#meta();
@@ -202,23 +271,27 @@ class Salvage {
       id_key: messageKey(own, named === 1, String(id)),
       alarm_key: alarm === null ? null : alarmKey(own, String(alarm)),
     };
-    unlessUnfit(() => this.#insert.run(...valuesOf('message', keyed)));
+    const entering = this.newcomers === undefined ? keyed : this.newcomers.message(keyed);
+    if (entering !== undefined) unlessUnfit(() => this.#insert.run(...valuesOf('message', entering)));
   }
 
   #bodies(): void {
     const insert = this.#insertInto('body', COLUMNS.body);
-    for (const row of this.source.rows('body')) {
-      const { facts } = row;
-      if (typeof facts === 'string' && isJson(facts)) unlessUnfit(() => insert.run(...valuesOf('body', row)));
+    for (const read of this.source.rows('body')) {
+      const row = this.newcomers === undefined ? read : this.newcomers.partOf(read);
+      const facts = row?.['facts'];
+      if (row !== undefined && typeof facts === 'string' && isJson(facts))
+        unlessUnfit(() => insert.run(...valuesOf('body', row)));
     }
   }
 
   #history(): void {
     const insert = this.#insertInto('history', COLUMNS.history);
-    for (const row of this.source.rows('history')) {
-      const { facts = null } = row;
+    for (const read of this.source.rows('history')) {
+      const row = this.newcomers === undefined ? read : this.newcomers.entryOf(read);
+      const facts = row?.['facts'] ?? null;
       const isSound = facts === null || (typeof facts === 'string' && isJson(facts));
-      if (isSound) unlessUnfit(() => insert.run(...valuesOf('history', row)));
+      if (isSound && row !== undefined) unlessUnfit(() => insert.run(...valuesOf('history', row)));
     }
   }
 

@@ -103,7 +103,7 @@ const SQL = {
   // Of an earlier version of the package: in the words of its index.
   former: `SELECT sequence FROM message WHERE delivery_id = ? AND substr(delivery_id, 15, 1) <> '8'`,
   count: 'SELECT count(*) AS count FROM message',
-  newest: 'SELECT max(sequence) AS sequence FROM message',
+  newest: 'SELECT sequence, received FROM message ORDER BY sequence DESC LIMIT 1',
   waiting: `SELECT endpoint, count(*) AS count FROM message WHERE state = 'received' GROUP BY endpoint`,
   // Each row is next to the one before it, so that many are read in a moment.
   countsOfNewest: `SELECT station, state, count(*) AS count, max(received) AS last FROM (

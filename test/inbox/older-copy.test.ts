@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import { LastSequence } from '../../lib/inbox/sqlite/last-sequence';
+import { StoreServer } from '../../lib/inbox/sqlite/store-server';
+import type { NewMessage } from '../../lib/inbox/store/protocol';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import type { ProvenMessage } from '../../lib/message/record';
+import { eventually, PATIENCE } from '../support/time/patience';
+import { proven, Taker } from './samples';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+describe('an inbox whose folder was changed while Node-RED was off', () => {
+  let base: string;
+  let inbox: DurableInbox;
+  let taker: Taker;
+
+  const folder = (name = 'inbox'): string => path.join(base, name);
+  const last = (): string => path.join(base, 'inbox.last');
+
+  function open(): void {
+    inbox = new DurableInbox({
+      file: path.join(folder(), 'inbox.sqlite'),
+      spillFolder: path.join(base, 'spill'),
+      lastSequence: last(),
+      keep: { keys: 7 * DAY, bodies: 30 * DAY },
+      spillAfter: PATIENCE,
+    });
+    taker = new Taker(inbox);
+  }
+
+  async function store(...messages: ProvenMessage[]): Promise<void> {
+    for (const message of messages) await inbox.accept(message);
+    await eventually(() => messages.every((each) => taker.ids.includes(each.envelope.messageId)), 'all');
+  }
+
+  /** What a message of a new opening is, and what was told until it came. */
+  async function next(): Promise<number> {
+    open();
+    const message = proven();
+    await store(message);
+    return (
+      taker.deliveries.find((each) => each.message.envelope.messageId === message.envelope.messageId)
+        ?.sequence ?? 0
+    );
+  }
+
+  beforeEach(() => {
+    base = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-older-'));
+    open();
+  });
+  afterEach(async () => {
+    await inbox.close();
+    fs.rmSync(base, { recursive: true });
+  });
+
+  it('is told as an older copy, with the time that is concerned, and counts on above what was known', async () => {
+    const [first, lost] = [proven(), proven()];
+    await store(first);
+    await inbox.close();
+    fs.cpSync(folder(), folder('copy'), { recursive: true });
+    open();
+    await store(lost, proven());
+    const known = Math.max(...taker.deliveries.map(({ sequence }) => sequence ?? 0));
+    await inbox.close();
+    fs.rmSync(folder(), { recursive: true });
+    fs.renameSync(folder('copy'), folder());
+    const sequence = await next();
+    const [incident, ...others] = taker.incidents;
+    assert.deepEqual(others, []);
+    assert.ok(incident?.kind === 'restored');
+    assert.equal(incident.from, Date.parse(first.receivedTime));
+    assert.ok((incident.to ?? 0) >= Date.parse(lost.receivedTime));
+    assert.deepEqual(inbox.state().incident?.is, incident);
+    assert.ok(sequence > known, `${sequence} after ${known}`);
+    assert.deepEqual(taker.deliveries.at(-1)?.message.warnings, ['may-repeat']);
+    await inbox.close();
+    await next();
+    assert.deepEqual(taker.incidents, []);
+  });
+
+  it('is told as gone where the whole folder is, and counts on above what was known', async () => {
+    await store(proven(), proven());
+    await inbox.close();
+    fs.rmSync(folder(), { recursive: true });
+    const sequence = await next();
+    const [incident] = taker.incidents;
+    assert.ok(incident?.kind === 'made-anew');
+    assert.deepEqual([incident.from, typeof incident.to], [undefined, 'number']);
+    assert.ok(sequence > 2, String(sequence));
+  });
+
+  it('is told with the name of what is kept where its file was damaged and yields nothing', async () => {
+    await store(proven());
+    await inbox.close();
+    fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000));
+    await next();
+    const [incident] = taker.incidents;
+    assert.ok(incident?.kind === 'salvaged');
+    assert.deepEqual([incident.open, incident.ids], [0, 0]);
+    assert.ok(fs.existsSync(path.join(folder(), incident.file)));
+    await inbox.close();
+    // What is remembered is a million further now than what a new file begins with.
+    fs.writeFileSync(last(), '{"sequence":9000000,"received":1}');
+    fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000));
+    assert.ok((await next()) > 9_000_000);
+    assert.deepEqual(
+      taker.incidents.map(({ kind }) => kind),
+      ['salvaged'],
+    );
+    await inbox.close();
+    await next();
+    assert.deepEqual(taker.incidents, []);
+  });
+
+  it('is told to each node once, also to one that comes later, and not to a paused one', async () => {
+    await store(proven());
+    await inbox.close();
+    fs.rmSync(folder(), { recursive: true });
+    await next();
+    const other = new Taker(inbox, { endpointId: 'other' }, 'paused');
+    assert.deepEqual(other.incidents, []);
+    other.consumption.resume();
+    other.consumption.pause();
+    other.consumption.resume();
+    assert.deepEqual([taker.incidents.length, other.incidents.length], [1, 1]);
+  });
+
+  it('says nothing of a new one where the former was moved into a database', async () => {
+    await store(proven(), proven());
+    await inbox.close();
+    const file = path.join(folder(), 'inbox.sqlite');
+    fs.renameSync(file, `${file}.moved-2026-03-04T05-06-07-089Z`);
+    fs.rmSync(path.join(folder(), 'inbox.openings'));
+    assert.equal(await next(), 1);
+    assert.deepEqual(taker.incidents, []);
+    await inbox.close();
+    await next();
+    assert.deepEqual(taker.incidents, []);
+  });
+
+  it('remembers nothing that was rolled back', () => {
+    const server = new StoreServer(
+      path.join(folder('other'), 'inbox.sqlite'),
+      false,
+      () => undefined,
+      last(),
+    );
+    const accept = (message: NewMessage): void =>
+      server.run([{ id: 1, name: 'accept', take: { message, lease: 'no' } }]);
+    const message = newMessage(proven());
+    accept(message);
+    accept({ ...newMessage(proven()), received: Number.NaN });
+    server.close();
+    assert.equal(new LastSequence(last()).known?.sequence, 1);
+  });
+
+  it('says nothing where what is remembered is behind, missing or unreadable, or nothing was changed', async () => {
+    await store(proven());
+    await inbox.close();
+    const before = fs.readFileSync(last());
+    open();
+    await store(proven(), proven());
+    await inbox.close();
+    for (const spoil of [
+      () => undefined,
+      () => fs.writeFileSync(last(), before),
+      () => fs.rmSync(last()),
+      () => fs.writeFileSync(last(), '{"sequence":'),
+      () => fs.writeFileSync(last(), '{"sequence":"9","received":null}'),
+    ]) {
+      spoil();
+      await next();
+      assert.deepEqual(taker.incidents, []);
+      await inbox.close();
+    }
+  });
+});

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Overview } from '../../nodes/rvm-sidebar/overview';
+import { look } from '../support/editor/editor-questions';
+import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
+import { MOVABLE_CLOCK, NodeRed, probe } from '../support/node-red/node-red';
+import { MOVABLE_INTERVALS } from '../support/node-red/node-red-time';
+import { watch, WatchRun } from '../support/node-red/watch-run';
+import { eventually } from '../support/time/patience';
+import { alarmMessage, answerTo } from '../support/webhook/alarm-message';
+
+const SETTINGS = { settings: MOVABLE_CLOCK + MOVABLE_INTERVALS };
+const OPEN = 11;
+
+describe('what befalls the inbox of a Node-RED', () => {
+  let nodeRed: NodeRed;
+  let run: WatchRun;
+  const sent: string[] = [];
+
+  const folder = (): string => path.join(nodeRed.userDir, 'remote-monitoring');
+  const problems = (): Record<string, unknown>[] =>
+    nodeRed.at('problems').map(({ payload }) => payload as Record<string, unknown>);
+  const storeProblems = (): Record<string, unknown>[] =>
+    problems().filter(
+      ({ kind, reason, note }) => kind === 'blocked' && reason === 'store' && note !== undefined,
+    );
+  const arrived = (): Set<unknown> =>
+    new Set(nodeRed.at('alarms').map(({ webhook }) => (webhook as { messageId: string }).messageId));
+
+  async function send(count: number): Promise<void> {
+    for (let number = 0; number < count; number += 1) {
+      const messageId = randomUUID();
+      assert.equal(await answerTo(nodeRed.url + PATH, alarmMessage({}, { messageId }), PHRASE), 200);
+      sent.push(messageId);
+    }
+  }
+
+  async function restart(
+    signal: 'SIGKILL' | 'SIGTERM',
+    meanwhile: () => void = () => undefined,
+  ): Promise<void> {
+    const { userDir, port } = nodeRed;
+    await nodeRed.stop(signal);
+    meanwhile();
+    nodeRed = await NodeRed.start({ ...SETTINGS, userDir, port });
+    run = new WatchRun(nodeRed);
+  }
+
+  async function toldOnOutput3(text: RegExp): Promise<void> {
+    await nodeRed.until(() => storeProblems().length > 0, 'a problem on output 3');
+    const [problem] = storeProblems();
+    assert.match(String(problem?.['text']), text);
+    assert.equal(problem?.['text'], problem?.['note']);
+    assert.ok(!String(problem?.['text']).includes(nodeRed.userDir), 'no path of the machine');
+  }
+
+  async function toldInSidebar(text: RegExp): Promise<void> {
+    const { incident } = (await look(nodeRed, 'overview')).body as unknown as Overview;
+    assert.match(incident ?? '', text);
+  }
+
+  before(async () => {
+    nodeRed = await NodeRed.start(SETTINGS);
+    run = new WatchRun(nodeRed);
+    await run.deploy(
+      webhookFlow(
+        {
+          webhook: {
+            handledWhen: 'settled',
+            maxInFlight: 100,
+            wires: [['alarms'], ['alarms'], ['problems']],
+          },
+        },
+        probe('alarms'),
+        probe('problems'),
+        ...watch(),
+      ),
+    );
+  });
+  after(() => nodeRed.stopAndRemove());
+
+  it('is told on all three where its folder is removed while it runs, and no alarm is lost to a kill', async () => {
+    await send(OPEN);
+    fs.rmSync(folder(), { recursive: true });
+    await toldOnOutput3(/^The file of the inbox in remote-monitoring was removed/);
+    assert.ok(nodeRed.statuses('webhook').includes('status.notDurable'));
+    const { text, severity } = await run.comes('store-failing');
+    assert.equal(severity, 'fault');
+    assert.match(text, /removed or renamed/);
+    await toldInSidebar(/removed or renamed/);
+    await eventually(() => nodeRed.statuses('webhook').at(-1) !== 'status.notDurable', 'a better status');
+    await send(OPEN);
+    await restart('SIGKILL');
+    await nodeRed.until(() => sent.every((id) => arrived().has(id)), 'all that is open');
+    assert.equal(nodeRed.at('alarms').length, 2 * OPEN);
+  });
+
+  it('is told on all three where an older copy of its folder was put back while it was off, and is over for the watch', async () => {
+    const copy = `${folder()}-copy`;
+    await restart('SIGTERM', () => fs.cpSync(folder(), copy, { recursive: true }));
+    await nodeRed.until(() => sent.every((id) => arrived().has(id)), 'all that is open');
+    await send(1);
+    await restart('SIGTERM', () => {
+      fs.rmSync(folder(), { recursive: true });
+      fs.renameSync(copy, folder());
+    });
+    await toldOnOutput3(/is an older copy of itself.*received between \S+Z and \S+Z/);
+    assert.match((await run.comes('store-failing')).text, /is an older copy of itself/);
+    await nodeRed.logged(/is an older copy of itself.*received between/);
+    await toldInSidebar(/is an older copy of itself/);
+    await nodeRed.advance(600);
+    await run.goes('store-failing');
+  });
+
+  it('is told on all three where its file was damaged and yields nothing, with the name of what is kept', async () => {
+    await restart('SIGTERM', () =>
+      fs.writeFileSync(path.join(folder(), 'inbox.sqlite'), 'no database at all\n'.repeat(1000)),
+    );
+    await toldOnOutput3(/kept as inbox\.sqlite\.damaged-/);
+    assert.match((await run.comes('store-failing')).text, /kept as inbox\.sqlite\.damaged-/);
+    await toldInSidebar(/kept as inbox\.sqlite\.damaged-/);
+  });
+});
