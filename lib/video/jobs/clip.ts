@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import type { MediaFrame, VideoFrame } from '../media';
+import type { AudioFormat, MediaFrame, VideoFrame } from '../media';
 import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { ClipSeam } from './clip-seam';
@@ -15,6 +15,8 @@ export interface ClipSink {
   add(frame: MediaFrame): Promise<boolean>;
   /** Why it takes no more. */
   readonly ended: 'format changed' | 'too large' | undefined;
+  /** Whether any of the sound became part of it. */
+  readonly hasSound: boolean;
 }
 
 export interface ClipSpan {
@@ -33,7 +35,7 @@ export interface Recorded {
   from: number;
   to: number;
   camera: Joined['session']['device'];
-  /** Codecs that were left out. */
+  /** Codecs that were left out, or were announced and are not in it. */
   leftOut: readonly string[];
   reason: Shortness | undefined;
 }
@@ -66,6 +68,8 @@ class Recording {
   #last = -Infinity;
   #camera: Recorded['camera'] = { id: '', name: '', status: '' };
   #leftOut: readonly string[] = [];
+  /** Sound that was announced. */
+  #audio: AudioFormat | undefined;
   /** That of the sound. */
   #heard = -Infinity;
   /** The session has not come to what is new. */
@@ -124,6 +128,7 @@ class Recording {
     const { reader, session } = joined;
     this.#camera = session.device;
     this.#leftOut = reader.leftOut;
+    this.#audio = reader.audio;
     this.#isBehind = true;
     this.#shift = 0;
     try {
@@ -204,7 +209,9 @@ class Recording {
 
   #recorded(reason: Shortness | undefined): Recorded {
     const from = this.#from ?? 0;
-    return { from, to: this.#to, camera: this.#camera, leftOut: this.#leftOut, reason };
+    const lacking = this.#audio === undefined || this.#sink.hasSound ? [] : [this.#audio.codec.toUpperCase()];
+    const leftOut = [...this.#leftOut, ...lacking];
+    return { from, to: this.#to, camera: this.#camera, leftOut, reason };
   }
 }
 

@@ -71,6 +71,11 @@ export class ClipWriter {
     return this.#ended;
   }
 
+  /** Whether it has sound. */
+  get hasSound(): boolean {
+    return this.#audio !== undefined;
+  }
+
   /**
    * Takes the next frame in the order of decoding. Sound before the first picture, and all before the first key frame, is left out.
    * @returns false where the clip takes no more, see `ended`

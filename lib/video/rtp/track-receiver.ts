@@ -43,7 +43,7 @@ export class TrackReceiver {
     start: TrackStart = {},
     now: () => number = STEADY,
   ) {
-    this.#order = new PacketOrder(start.sequence);
+    this.#order = this.#newOrder(start.sequence);
     this.#track = trackOf(media);
     this.#clock = new StreamClock(media.clockRate, start.rtpTime);
     this.#pace = new ArrivalPace(now);
@@ -111,10 +111,15 @@ export class TrackReceiver {
     return frames;
   }
 
+  /** A packet of sound may hold half a second, and all come over a connection that keeps their order: nothing waits for one. */
+  #newOrder(announced?: number): PacketOrder {
+    return new PacketOrder(announced, this.media.kind === 'audio' ? 0 : undefined);
+  }
+
   #endSource(): MediaFrame[] {
     const frames = this.flush();
     this.#lostBefore += this.#order.lost;
-    this.#order = new PacketOrder();
+    this.#order = this.#newOrder();
     this.#clock.anotherSource();
     this.#reporter.anotherSource();
     this.#track.gap();

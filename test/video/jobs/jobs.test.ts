@@ -48,6 +48,10 @@ class NotingSink implements ClipSink {
   room = Infinity;
   ended: ClipSink['ended'];
 
+  get hasSound(): boolean {
+    return this.frames.some(({ kind }) => kind === 'audio');
+  }
+
   add(frame: MediaFrame): Promise<boolean> {
     if (this.frames.length >= this.room) this.ended = 'too large';
     if (this.ended !== undefined) return Promise.resolve(false);
@@ -387,6 +391,18 @@ describe('a video job', () => {
       steps = [streamOf(keyAt(0), soundAt(0.5), soundAt(5), pictureAt(1), keyAt(2))];
       const { reason } = await clip(sink, 2);
       assert.deepEqual([reason, sink.frames.map(({ time }) => time)], [undefined, [0, 0.5, 1]]);
+    });
+
+    it('names what it is without: codecs that are never in it, and sound that was announced and did not come', async () => {
+      for (const [frames, leftOut] of [
+        [[soundAt(0.5)], ['PCMA']],
+        [[], ['PCMA', 'AAC']],
+      ] as const) {
+        const stream = streamOf(keyAt(0), ...frames, pictureAt(1), keyAt(2));
+        [stream.audio, stream.leftOut] = [SOUND, ['PCMA']];
+        steps = [stream];
+        assert.deepEqual((await clip(new NotingSink(), 2)).leftOut, leftOut);
+      }
     });
 
     it('tells how far it is', async () => {

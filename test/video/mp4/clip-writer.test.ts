@@ -22,13 +22,14 @@ interface Written {
   facts: ClipFacts;
   clip: Buffer;
   ended: ClipEnd | undefined;
+  hasSound: boolean;
 }
 
 async function written(frames: readonly MediaFrame[], memory = new ClipMemory()): Promise<Written> {
   const writer = new ClipWriter(memory);
   for (const frame of frames) if (!(await writer.add(frame))) break;
   const facts = await writer.finish();
-  return { facts, clip: memory.content, ended: writer.ended };
+  return { facts, clip: memory.content, ended: writer.ended, hasSound: writer.hasSound };
 }
 
 describe('A clip', () => {
@@ -76,8 +77,8 @@ describe('A clip', () => {
   });
 
   it('names the codecs of pictures and sound', async () => {
-    const { facts } = await written(withSound.frames);
-    assert.equal(facts.codecs, 'avc1.4D400C, mp4a.40.2');
+    const { facts, hasSound } = await written(withSound.frames);
+    assert.deepEqual([facts.codecs, hasSound], ['avc1.4D400C, mp4a.40.2', true]);
   });
 
   describe('and its times', () => {
@@ -192,10 +193,10 @@ describe('A clip', () => {
     });
 
     it('does not wait for sound for ever', async () => {
-      const { facts, clip } = await written(
+      const { facts, clip, hasSound } = await written(
         withSound.frames.filter(({ kind, time }) => kind === 'video' || time > 3),
       );
-      assert.equal(facts.codecs, 'avc1.4D400C');
+      assert.deepEqual([facts.codecs, hasSound], ['avc1.4D400C', false]);
       assert.equal(probed(clip).streams.length, 1);
     });
   });
