@@ -1,11 +1,19 @@
+/** Width and height of a pixel, one to the other. */
+export interface PixelAspect {
+  across: number;
+  down: number;
+}
+
 /** How a video track is decoded, and how players name that. Another set of parameter sets is another format. */
 export interface VideoFormat {
   codec: 'h264' | 'h265';
   /** VPS (H.265 alone), SPS and PPS, in this order, without start codes. */
   parameterSets: readonly Buffer[];
-  /** As shown, in pixels. */
+  /** Less what is cut off, in pixels. */
   width: number;
   height: number;
+  /** Absent where pixels are square. */
+  pixelAspect?: PixelAspect | undefined;
   /** RFC 6381, such as `avc1.42C015` or `hvc1.1.6.L93.B0`. */
   codecString: string;
   /** The decoder configuration record of an MP4: `avcC` or `hvcC` (ISO/IEC 14496-15). */
