@@ -37,6 +37,11 @@ export interface VideoFrame {
   format: VideoFormat;
   /** Decoding can begin here. */
   key: boolean;
+  /**
+   * A key frame that is no IDR picture: those decoded behind it and shown before it may need pictures from before it, so that it
+   * is no place to seek to.
+   */
+  open?: boolean | undefined;
   /** Its NAL units without start codes, parameter sets and delimiters left out. */
   nals: readonly Buffer[];
   /** When it is shown, in seconds on the clock of its stream. With B-frames it may be less than that of the frame before. */

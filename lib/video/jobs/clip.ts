@@ -4,6 +4,7 @@ import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { ClipSeam } from './clip-seam';
 import type { Job } from './job';
+import { SpanEnd } from './span-end';
 import { later, startOf } from './video-span';
 
 /** Seconds: a recording that ends so near to what was wanted is whole. */
@@ -79,6 +80,7 @@ class Recording {
   /** Milliseconds that its times are too early by. */
   #shift = 0;
   readonly #seam = new ClipSeam();
+  #end = new SpanEnd();
 
   constructor(job: Job, source: VideoSource, span: ClipSpan, sink: ClipSink) {
     this.#job = job;
@@ -131,6 +133,7 @@ class Recording {
     this.#audio = reader.audio;
     this.#isBehind = true;
     this.#shift = 0;
+    this.#end = new SpanEnd();
     try {
       for await (const frame of reader) {
         if (this.#isOverdue) return 'stalled';
@@ -140,11 +143,12 @@ class Recording {
       }
     } catch (error) {
       if (this.#job.hasEnded || this.#isLost || this.#from === undefined) throw error;
+      if (this.#end.isReached) return undefined;
       return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
     } finally {
       await reader.close();
     }
-    return this.#isWhole ? undefined : 'recording ends';
+    return this.#isWhole || this.#end.isReached ? undefined : 'recording ends';
   }
 
   get #isWhole(): boolean {
@@ -162,7 +166,16 @@ class Recording {
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
     const isBeyond = this.#from !== undefined && moment >= this.#until();
     // Sound may be ahead: only the pictures tell how far it is.
-    if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
+    if (frame.kind === 'audio') return isBeyond ? 'goes on' : this.#keep(frame, moment);
+    const pictures = this.#end.next(frame, isBeyond);
+    for (const picture of pictures ?? []) {
+      const end = await this.#keep(picture, moment + (picture.time - frame.time) * 1000);
+      if (end !== 'goes on') return end;
+    }
+    return pictures && 'goes on';
+  }
+
+  async #keep(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on'> {
     this.#from ??= moment;
     const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
     if (!isTaken) return this.#sink.ended ?? 'too large';

@@ -1,5 +1,6 @@
 import type { AudioFormat, MediaFrame, MediaStream } from '../media';
 import type { Joined } from '../sessions/upstreams';
+import { SpanEnd } from './span-end';
 
 /** A stream that ends at a moment. */
 export class SpanReader implements MediaStream {
@@ -30,11 +31,15 @@ export class SpanReader implements MediaStream {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MediaFrame> {
     const { reader, momentOf } = this.#joined;
+    const end = new SpanEnd();
     for await (const frame of reader) {
       const isBeyond = momentOf(frame.time) >= this.#until;
-      // Sound may be ahead: only the pictures tell how far it is.
-      if (isBeyond && frame.kind === 'video') break;
-      if (!isBeyond) yield frame;
+      if (frame.kind === 'video') {
+        const pictures = end.next(frame, isBeyond);
+        if (pictures === undefined) break;
+        yield* pictures;
+        // Sound may be ahead: only the pictures tell how far it is.
+      } else if (!isBeyond) yield frame;
     }
     await this.close();
   }

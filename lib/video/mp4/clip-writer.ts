@@ -187,7 +187,9 @@ export class ClipWriter {
 
   async #writePicture(muxer: Muxer, frame: VideoFrame, time: number): Promise<void> {
     const duration = this.#timeline.interval;
-    await muxer.addPicture(lengthPrefixed(frame), frame.key, { time, duration });
+    // The first is, whatever it leans on: what is shown before it was left out.
+    const isSeekable = frame.key && (frame.open !== true || this.#frames === 0);
+    await muxer.addPicture(lengthPrefixed(frame), isSeekable, { time, duration });
     this.#frames += 1;
     this.#seconds = Math.max(this.#seconds, time + duration);
   }

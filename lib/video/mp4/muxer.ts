@@ -62,6 +62,7 @@ export class Muxer {
     this.#output.addAudioTrack(this.#sounds, { decoderConfig: audioConfig(audio) });
   }
 
+  /** @param key a player may seek to it; the first must be one */
   async addPicture(data: Uint8Array, key: boolean, { time, duration }: SampleTime): Promise<void> {
     await this.#pictures.add(new EncodedPacket(data, key ? 'key' : 'delta', time, duration));
   }

@@ -5,6 +5,7 @@ import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
 import { ClipWriter, type ClipEnd, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
+import { boxIn } from '../../support/rtp/elementary-stream';
 import { byLane, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import {
@@ -74,6 +75,20 @@ describe('A clip', () => {
     const { facts, clip } = await written(encodedKind('H.265').frames);
     assert.equal(probed(clip).streams[0]?.codec_tag_string, 'hvc1');
     assert.match(facts.codecs, /^hvc1\./);
+  });
+
+  it('is sought to at IDR pictures, and at its first', async () => {
+    const placesIn = (mp4: Buffer): number[] => {
+      const table = boxIn(mp4, 'stss');
+      return Array.from({ length: table.readUInt32BE(4) }, (_, index) => table.readUInt32BE(8 + index * 4));
+    };
+    const { frames } = encodedKind('H.264 with B-frames');
+    assert.deepEqual(placesIn((await written(frames)).clip), [1, 21]);
+    const open = pictures(frames).map((frame) => ({ ...frame, open: frame.key }));
+    const { clip } = await written(open);
+    assert.deepEqual(placesIn(clip), [1]);
+    assert.equal(complaints(clip), '');
+    assert.deepEqual(shownTimes(clip), shownPictures(open));
   });
 
   it('names the codecs of pictures and sound', async () => {
