@@ -4,7 +4,7 @@ import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { ClipSeam } from './clip-seam';
 import type { Job } from './job';
-import { SpanEnd } from './span-end';
+import { SpanEnd } from './span-reader';
 import { later, startOf } from './video-span';
 
 /** Seconds: a recording that ends so near to what was wanted is whole. */

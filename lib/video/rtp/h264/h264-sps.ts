@@ -1,7 +1,6 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
-import { isPictureSize, type PictureSize } from '../nal/picture-size';
-import { pixelAspectIn } from '../nal/pixel-aspect';
+import { isPictureSize, pixelAspectIn, type PictureSize } from '../nal/picture-size';
 import type { Sps } from '../nal/video-codec';
 import { avcRecord, type Sampling } from './avc-record';
 
