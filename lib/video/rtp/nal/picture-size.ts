@@ -34,7 +34,7 @@ const THINNEST = 4;
 
 /** What a sequence parameter set says of the size of its pictures. */
 export interface PictureSize {
-  /** As shown, in pixels. */
+  /** Less what is cut off, in pixels. */
   width: number;
   height: number;
   /** As coded, in pixels: what is cut off included. */
