@@ -70,6 +70,25 @@ describe('the clock of a stream', () => {
       assert.equal(clock.wallClock(2.25), 7250);
     });
 
+  it('counts on where several pictures are off, however far', () => {
+    for (const off of [-3, -9800, 9800]) {
+      const clock = new StreamClock(RATE, undefined);
+      const sent = [20, 20.5, 21 + off, 21.5 + off, 22, 22.5, 23 + off, 23.5];
+      assert.deepEqual(times(clock, sent), [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5], `${off} s`);
+    }
+  });
+
+  it('does not run away with time stamps that mean nothing', () => {
+    const clock = new StreamClock(RATE, undefined);
+    let seed = 1;
+    let last = 0;
+    for (let n = 0; n < 1000; n += 1) {
+      seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
+      last = Math.max(last, clock.at(seed * 2));
+    }
+    assert.ok(last <= 10_000, `${last} s`);
+  });
+
   it('follows the order of decoding of groups within groups, open ones, too', () => {
     const order = [0, -2, -1, 8, 4, 2, 1, 3, 6, 5, 7, 12, 10, 9, 11, 13];
     assert.deepEqual(times(new StreamClock(RATE, undefined), order, 50 * RATE), order);

@@ -27,7 +27,7 @@ export class StreamClock {
   #highest = 0;
   /** The highest before that. What is shown earlier than it was decoded fills the hole between both, and lies nowhere else. */
   #settled = -Infinity;
-  /** Where the clock was before its last step, until the next packet says which of the two counts. */
+  /** Where the clock was before its last step, for a while: it may have been off, and come back. */
   #former: Line | undefined;
   /** The last step forwards: what a step is taken to be where the time stamps do not tell. */
   #step = 1;
@@ -79,24 +79,27 @@ export class StreamClock {
     if (this.#isAnother) return this.#goneOn();
     const step = signed32(rtpTime - reference.rtpTime);
     if (step === 0) return reference.ticks;
-    const back = this.#returned(rtpTime, step);
+    const ticks = reference.ticks + step;
+    const isLikely = Math.abs(step) <= LEAP * this.rate && ticks >= this.#settled;
+    const back = this.#returned(rtpTime, isLikely ? ticks : Infinity);
     if (back !== undefined) return back;
-    if (Math.abs(step) <= LEAP * this.rate && reference.ticks + step >= this.#settled)
-      return reference.ticks + step;
+    if (isLikely) return ticks;
     this.#former = { ...reference, anchor: this.#anchor };
     this.#forgetWall();
     return this.#goneOn();
   }
 
-  /** One picture was off, and the next goes on where the one before it was. */
-  #returned(rtpTime: number, step: number): number | undefined {
+  /** Some pictures were off, and the next goes on where those before them were. @param ticks what it would be otherwise */
+  #returned(rtpTime: number, ticks: number): number | undefined {
     const former = this.#former;
-    this.#former = undefined;
     if (former === undefined) return undefined;
-    const formerStep = signed32(rtpTime - former.rtpTime);
-    if (formerStep < 0 || formerStep >= Math.abs(step)) return undefined;
+    const back = former.ticks + signed32(rtpTime - former.rtpTime);
+    const longest = LEAP * this.rate;
+    if (this.#highest - former.ticks > longest) this.#former = undefined;
+    if (back < this.#settled || back >= ticks || back - this.#highest > longest) return undefined;
+    this.#former = undefined;
     this.#anchor = former.anchor;
-    return former.ticks + formerStep;
+    return back;
   }
 
   /** The time stamps do not tell. */
