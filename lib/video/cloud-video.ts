@@ -9,6 +9,7 @@ import { startOf } from './jobs/video-span';
 import type { MediaStream } from './media';
 import type { Decoder, PictureOptions } from './picture/decoder';
 import type { Jpeg } from './picture/jpeg';
+import type { MomentClock } from './sessions/upstream';
 import { Upstreams, type OpenStream } from './sessions/upstreams';
 import { VideoPlaces } from './sessions/video-places';
 import type { VideoSource } from './sessions/video-source';
@@ -44,6 +45,8 @@ export interface AlarmPicture extends Jpeg {
   offset: number;
   /** When it was taken: ISO 8601, UTC. */
   time: string;
+  /** Whose clock tells it: `here` where that of the camera is absent from live video, or more than 10 s off. */
+  clock: MomentClock;
   camera: { id: string; name: string };
 }
 
@@ -158,6 +161,7 @@ export class CloudVideo {
     return {
       offset: moment.offset,
       time: new Date(moment.takenAt).toISOString(),
+      clock: moment.clock,
       camera: moment.camera,
       ...picture,
     };

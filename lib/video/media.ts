@@ -1,11 +1,19 @@
+/** Width and height of a pixel, one to the other. */
+export interface PixelAspect {
+  across: number;
+  down: number;
+}
+
 /** How a video track is decoded, and how players name that. Another set of parameter sets is another format. */
 export interface VideoFormat {
   codec: 'h264' | 'h265';
   /** VPS (H.265 alone), SPS and PPS, in this order, without start codes. */
   parameterSets: readonly Buffer[];
-  /** As shown, in pixels. */
+  /** Less what is cut off, in pixels. */
   width: number;
   height: number;
+  /** Absent where pixels are square. */
+  pixelAspect?: PixelAspect | undefined;
   /** RFC 6381, such as `avc1.42C015` or `hvc1.1.6.L93.B0`. */
   codecString: string;
   /** The decoder configuration record of an MP4: `avcC` or `hvcC` (ISO/IEC 14496-15). */
@@ -29,6 +37,11 @@ export interface VideoFrame {
   format: VideoFormat;
   /** Decoding can begin here. */
   key: boolean;
+  /**
+   * A key frame that is no IDR picture: those decoded behind it and shown before it may need pictures from before it, so that it
+   * is no place to seek to.
+   */
+  open?: boolean | undefined;
   /** Its NAL units without start codes, parameter sets and delimiters left out. */
   nals: readonly Buffer[];
   /** When it is shown, in seconds on the clock of its stream. With B-frames it may be less than that of the frame before. */

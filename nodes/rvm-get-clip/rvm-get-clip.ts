@@ -77,7 +77,6 @@ function clipOf(
   { camera, from, to, leftOut, reason }: Recorded,
   { seconds, bytes, sha256, codecs, width, height, frames }: ClipFacts,
 ): Record<string, unknown> {
-  const reasons = [...(reason === undefined ? [] : [reason]), ...leftOut.map((codec) => `${codec} left out`)];
   return {
     cameraId: camera.id,
     from: new Date(from).toISOString(),
@@ -90,7 +89,8 @@ function clipOf(
     height,
     frames,
     partial: reason !== undefined,
-    ...(reasons.length === 0 ? {} : { reason: reasons.join('; ') }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(leftOut.length === 0 ? {} : { leftOut }),
   };
 }
 

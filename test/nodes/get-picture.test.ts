@@ -12,6 +12,7 @@ import { sizeOf } from '../support/video/jpeg-size';
 interface Picture {
   offset: number;
   time: string;
+  clock: string;
   width: number;
   height: number;
   jpeg: unknown;
@@ -63,6 +64,7 @@ for (const version of NODE_RED_VERSIONS) {
       assert.deepEqual(picture, {
         offset: 0,
         time: new Date(LONG_AGO).toISOString(),
+        clock: 'camera',
         ...sizeOf(jpeg),
         jpeg: picture?.jpeg,
       });

@@ -1,9 +1,10 @@
 import { RvmError } from '../../error';
-import type { MediaFrame, VideoFrame } from '../media';
+import type { AudioFormat, MediaFrame, VideoFrame } from '../media';
 import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { ClipSeam } from './clip-seam';
 import type { Job } from './job';
+import { SpanEnd } from './span-reader';
 import { later, startOf } from './video-span';
 
 /** Seconds: a recording that ends so near to what was wanted is whole. */
@@ -15,6 +16,8 @@ export interface ClipSink {
   add(frame: MediaFrame): Promise<boolean>;
   /** Why it takes no more. */
   readonly ended: 'format changed' | 'too large' | undefined;
+  /** Whether any of the sound became part of it. */
+  readonly hasSound: boolean;
 }
 
 export interface ClipSpan {
@@ -33,7 +36,7 @@ export interface Recorded {
   from: number;
   to: number;
   camera: Joined['session']['device'];
-  /** Codecs that were left out. */
+  /** Codecs that were left out, or were announced and are not in it. */
   leftOut: readonly string[];
   reason: Shortness | undefined;
 }
@@ -66,6 +69,8 @@ class Recording {
   #last = -Infinity;
   #camera: Recorded['camera'] = { id: '', name: '', status: '' };
   #leftOut: readonly string[] = [];
+  /** Sound that was announced. */
+  #audio: AudioFormat | undefined;
   /** That of the sound. */
   #heard = -Infinity;
   /** The session has not come to what is new. */
@@ -75,6 +80,7 @@ class Recording {
   /** Milliseconds that its times are too early by. */
   #shift = 0;
   readonly #seam = new ClipSeam();
+  #end = new SpanEnd();
 
   constructor(job: Job, source: VideoSource, span: ClipSpan, sink: ClipSink) {
     this.#job = job;
@@ -124,8 +130,10 @@ class Recording {
     const { reader, session } = joined;
     this.#camera = session.device;
     this.#leftOut = reader.leftOut;
+    this.#audio = reader.audio;
     this.#isBehind = true;
     this.#shift = 0;
+    this.#end = new SpanEnd();
     try {
       for await (const frame of reader) {
         if (this.#isOverdue) return 'stalled';
@@ -135,11 +143,12 @@ class Recording {
       }
     } catch (error) {
       if (this.#job.hasEnded || this.#isLost || this.#from === undefined) throw error;
+      if (this.#end.isReached) return undefined;
       return error instanceof RvmError && error.code === 'TIMEOUT' ? 'stalled' : 'broken off';
     } finally {
       await reader.close();
     }
-    return this.#isWhole ? undefined : 'recording ends';
+    return this.#isWhole || this.#end.isReached ? undefined : 'recording ends';
   }
 
   get #isWhole(): boolean {
@@ -157,7 +166,16 @@ class Recording {
   async #take(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on' | undefined> {
     const isBeyond = this.#from !== undefined && moment >= this.#until();
     // Sound may be ahead: only the pictures tell how far it is.
-    if (isBeyond) return frame.kind === 'audio' ? 'goes on' : undefined;
+    if (frame.kind === 'audio') return isBeyond ? 'goes on' : this.#keep(frame, moment);
+    const pictures = this.#end.next(frame, isBeyond);
+    for (const picture of pictures ?? []) {
+      const end = await this.#keep(picture, moment + (picture.time - frame.time) * 1000);
+      if (end !== 'goes on') return end;
+    }
+    return pictures && 'goes on';
+  }
+
+  async #keep(frame: MediaFrame, moment: number): Promise<Shortness | 'goes on'> {
     this.#from ??= moment;
     const isTaken = await this.#add({ ...frame, time: (moment - this.#from) / 1000 });
     if (!isTaken) return this.#sink.ended ?? 'too large';
@@ -204,7 +222,9 @@ class Recording {
 
   #recorded(reason: Shortness | undefined): Recorded {
     const from = this.#from ?? 0;
-    return { from, to: this.#to, camera: this.#camera, leftOut: this.#leftOut, reason };
+    const lacking = this.#audio === undefined || this.#sink.hasSound ? [] : [this.#audio.codec.toUpperCase()];
+    const leftOut = [...this.#leftOut, ...lacking];
+    return { from, to: this.#to, camera: this.#camera, leftOut, reason };
   }
 }
 

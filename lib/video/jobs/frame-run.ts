@@ -6,7 +6,7 @@ import { ROUNDING } from '../picture/wanted-frame';
 /** Bytes from one key frame to the next. */
 const LONGEST = 32 * 1024 * 1024;
 /** Baseline profiles have no B-frames (ITU-T H.264, annex A.2.1): each picture is shown when it comes. */
-const IN_ORDER = /^avc1\.42/i;
+export const IN_ORDER = /^avc1\.42/i;
 
 /** How far the pictures were looked through for those of one time: each of them once, however many a relay sends. */
 interface Search {

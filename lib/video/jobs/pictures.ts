@@ -1,6 +1,7 @@
 import { RvmError } from '../../error';
 import type { VideoFrame } from '../media';
 import { wantedAt } from '../picture/wanted-frame';
+import type { MomentClock } from '../sessions/upstream';
 import type { Joined } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';
 import { FrameRun } from './frame-run';
@@ -21,6 +22,7 @@ export interface Moment {
   time: number;
   /** When the picture was taken, in milliseconds since 1970. */
   takenAt: number;
+  clock: MomentClock;
   camera: Joined['session']['device'];
 }
 
@@ -128,6 +130,7 @@ class MomentSearch {
       frames: [...frames],
       time,
       takenAt: this.#joined.momentOf(shown),
+      clock: this.#joined.clockOf(shown),
       camera: this.#joined.session.device,
     });
   }

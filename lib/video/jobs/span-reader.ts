@@ -1,5 +1,40 @@
-import type { AudioFormat, MediaFrame, MediaStream } from '../media';
+import type { AudioFormat, MediaFrame, MediaStream, VideoFrame } from '../media';
 import type { Joined } from '../sessions/upstreams';
+import { IN_ORDER } from './frame-run';
+
+/**
+ * Where pictures end at a moment. One that is decoded later may be shown earlier, and then needs those before it: what lies beyond
+ * the moment is held back until a picture tells that nothing before it is missing.
+ */
+export class SpanEnd {
+  /** In the order of decoding. */
+  #beyond: VideoFrame[] = [];
+  #highest = -Infinity;
+
+  /** A picture beyond it has come: nothing that the span needs is missing, but pictures shown right before its end. */
+  get isReached(): boolean {
+    return this.#beyond.length > 0;
+  }
+
+  /**
+   * The next picture, in the order of decoding.
+   * @returns those that belong to the span now; undefined once it is over
+   */
+  next(frame: VideoFrame, isBeyond: boolean): VideoFrame[] | undefined {
+    const held = this.#beyond;
+    if (!isBeyond) {
+      this.#beyond = [];
+      this.#highest = -Infinity;
+      return [...held, frame];
+    }
+    // B-frames come directly behind the picture that they refer to: one that is shown later than that ends them.
+    const isLast = IN_ORDER.test(frame.format.codecString) || (held.length > 0 && frame.time > this.#highest);
+    if (isLast) return undefined;
+    held.push(frame);
+    this.#highest = Math.max(this.#highest, frame.time);
+    return [];
+  }
+}
 
 /** A stream that ends at a moment. */
 export class SpanReader implements MediaStream {
@@ -30,11 +65,15 @@ export class SpanReader implements MediaStream {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<MediaFrame> {
     const { reader, momentOf } = this.#joined;
+    const end = new SpanEnd();
     for await (const frame of reader) {
       const isBeyond = momentOf(frame.time) >= this.#until;
-      // Sound may be ahead: only the pictures tell how far it is.
-      if (isBeyond && frame.kind === 'video') break;
-      if (!isBeyond) yield frame;
+      if (frame.kind === 'video') {
+        const pictures = end.next(frame, isBeyond);
+        if (pictures === undefined) break;
+        yield* pictures;
+        // Sound may be ahead: only the pictures tell how far it is.
+      } else if (!isBeyond) yield frame;
     }
     await this.close();
   }

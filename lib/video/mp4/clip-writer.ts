@@ -71,6 +71,11 @@ export class ClipWriter {
     return this.#ended;
   }
 
+  /** Whether it has sound. */
+  get hasSound(): boolean {
+    return this.#audio !== undefined;
+  }
+
   /**
    * Takes the next frame in the order of decoding. Sound before the first picture, and all before the first key frame, is left out.
    * @returns false where the clip takes no more, see `ended`
@@ -182,7 +187,9 @@ export class ClipWriter {
 
   async #writePicture(muxer: Muxer, frame: VideoFrame, time: number): Promise<void> {
     const duration = this.#timeline.interval;
-    await muxer.addPicture(lengthPrefixed(frame), frame.key, { time, duration });
+    // The first is, whatever it leans on: what is shown before it was left out.
+    const isSeekable = frame.key && (frame.open !== true || this.#frames === 0);
+    await muxer.addPicture(lengthPrefixed(frame), isSeekable, { time, duration });
     this.#frames += 1;
     this.#seconds = Math.max(this.#seconds, time + duration);
   }

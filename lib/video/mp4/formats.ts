@@ -21,6 +21,13 @@ export function isPlayable({ format }: MediaFrame): boolean {
   return isWithin(format.sampleRate, HIGHEST_RATE) && isWithin(format.channels, MOST_CHANNELS);
 }
 
+/** Pixels of a side of what is shown, were they square (`tkhd`: ISO/IEC 14496-12, section 8.3.2). */
+export function shownWidth({ width, pixelAspect }: VideoFormat): number {
+  return pixelAspect === undefined
+    ? width
+    : Math.min(LARGEST_SIDE, (width * pixelAspect.across) / pixelAspect.down);
+}
+
 function isWithin(value: number, most: number): boolean {
   return Number.isInteger(value) && value > 0 && value <= most;
 }

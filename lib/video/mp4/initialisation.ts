@@ -1,4 +1,5 @@
 import type { AudioFormat, VideoFormat } from '../media';
+import { shownWidth } from './formats';
 import { box, fullBox, text, u16, u32, zeros } from './boxes';
 import { audioEntry, videoEntry } from './sample-entries';
 
@@ -20,7 +21,7 @@ interface Track {
   id: number;
   handler: 'vide' | 'soun';
   clock: number;
-  /** In pixels; 0 for sound. */
+  /** As shown, in pixels; 0 for sound. */
   width: number;
   height: number;
   /** How its samples are decoded. */
@@ -41,8 +42,8 @@ export function initialisation(video: VideoFormat, audio?: AudioFormat, seconds?
 }
 
 function videoTrack(format: VideoFormat): Track {
-  const { width, height } = format;
-  return { id: VIDEO_TRACK, handler: 'vide', clock: VIDEO_CLOCK, width, height, entry: videoEntry(format) };
+  const [width, entry] = [shownWidth(format), videoEntry(format)];
+  return { id: VIDEO_TRACK, handler: 'vide', clock: VIDEO_CLOCK, width, height: format.height, entry };
 }
 
 function audioTrack(format: AudioFormat): Track {
@@ -63,7 +64,7 @@ function movieHeader(): Buffer {
 
 function trackBox(track: Track): Buffer {
   const volume = track.handler === 'soun' ? FULL_VOLUME : 0;
-  const shown = Buffer.concat([MATRIX, u16(track.width, 0, track.height, 0)]);
+  const shown = Buffer.concat([MATRIX, u32(Math.round(track.width * ONE), track.height * ONE)]);
   return box(
     'trak',
     fullBox('tkhd', 0, ENABLED, u32(0, 0, track.id, 0, 0), zeros(8), u16(0, 0, volume, 0), shown),

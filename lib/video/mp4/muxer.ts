@@ -7,7 +7,8 @@ import {
   StreamTarget,
 } from 'mediabunny';
 import type { AudioFormat, VideoFormat } from '../media';
-import { shiftOffsets } from './chunk-offsets';
+import { shiftOffsets, showAt } from './index-boxes';
+import { shownWidth } from './formats';
 import { MediaDataSink, type Append } from './media-data-sink';
 
 /** When a sample is shown or heard, and how long, in seconds. */
@@ -23,6 +24,7 @@ export interface SampleTime {
  * Loads the library that does it, so import this file at first use.
  */
 export class Muxer {
+  readonly #video: VideoFormat;
   readonly #sink: MediaDataSink;
   readonly #output: Output;
   readonly #pictures: EncodedVideoPacketSource;
@@ -38,6 +40,7 @@ export class Muxer {
   }
 
   private constructor(video: VideoFormat, audio: AudioFormat | undefined, append: Append) {
+    this.#video = video;
     this.#sink = new MediaDataSink(append);
     this.#output = new Output({
       format: new Mp4OutputFormat({
@@ -59,6 +62,7 @@ export class Muxer {
     this.#output.addAudioTrack(this.#sounds, { decoderConfig: audioConfig(audio) });
   }
 
+  /** @param key a player may seek to it; the first must be one */
   async addPicture(data: Uint8Array, key: boolean, { time, duration }: SampleTime): Promise<void> {
     await this.#pictures.add(new EncodedPacket(data, key ? 'key' : 'delta', time, duration));
   }
@@ -74,6 +78,7 @@ export class Muxer {
     const mediaHead = mediaHeadOf(this.#sink.length);
     const begin = this.#fileType.length + index.length + mediaHead.length;
     shiftOffsets(index, begin - this.#sink.begin);
+    if (this.#video.pixelAspect !== undefined) showAt(index, shownWidth(this.#video));
     return Buffer.concat([this.#fileType, index, mediaHead]);
   }
 
@@ -84,8 +89,15 @@ export class Muxer {
   }
 }
 
-function videoConfig({ codecString, width, height, description }: VideoFormat): VideoDecoderConfig {
-  return { codec: codecString, codedWidth: width, codedHeight: height, description };
+function videoConfig({
+  codecString,
+  width,
+  height,
+  pixelAspect: { across, down } = { across: 1, down: 1 },
+  description,
+}: VideoFormat): VideoDecoderConfig {
+  const shown = { displayAspectWidth: width * across, displayAspectHeight: height * down };
+  return { codec: codecString, codedWidth: width, codedHeight: height, ...shown, description };
 }
 
 function audioConfig({ codecString, sampleRate, channels, description }: AudioFormat): AudioDecoderConfig {

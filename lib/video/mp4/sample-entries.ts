@@ -11,7 +11,7 @@ const SL_CONFIG = Buffer.from([6, 1, 2]);
 const AAC = Buffer.from([0x40, 0x15]);
 
 /** How pictures are decoded: `avc1` or `hvc1`, whose parameter sets stand here alone (ISO/IEC 14496-15). */
-export function videoEntry({ codec, width, height, description }: VideoFormat): Buffer {
+export function videoEntry({ codec, width, height, pixelAspect, description }: VideoFormat): Buffer {
   const isH264 = codec === 'h264';
   return box(
     isH264 ? 'avc1' : 'hvc1',
@@ -23,6 +23,7 @@ export function videoEntry({ codec, width, height, description }: VideoFormat): 
     zeros(32),
     u16(DEPTH, 0xffff),
     box(isH264 ? 'avcC' : 'hvcC', description),
+    ...(pixelAspect === undefined ? [] : [box('pasp', u32(pixelAspect.across, pixelAspect.down))]),
   );
 }
 

@@ -3,6 +3,7 @@ import type { AudioFormat, MediaFrame } from '../media';
 import type { MediaDescription } from './media-description';
 import type { Track } from './track';
 import { trackOf } from './track-of';
+import { ArrivalPace } from './transport/arrival-pace';
 import { PacketOrder, type OrderedPacket } from './transport/packet-order';
 import { ReceiverReporter } from './transport/receiver-report';
 import { readRtcp, type Bye, type SenderReport } from './transport/rtcp-packets';
@@ -27,6 +28,7 @@ const STEADY = (): number => performance.now();
 export class TrackReceiver {
   readonly #track: Track;
   readonly #clock: StreamClock;
+  readonly #pace: ArrivalPace;
   readonly #reporter: ReceiverReporter;
   #order: PacketOrder;
   /** Packets that former sources lost. */
@@ -35,15 +37,16 @@ export class TrackReceiver {
   /** Of a source that sent no packet yet. */
   #early: SenderReport | undefined;
 
-  /** @param now milliseconds of a steady clock, for the receiver reports */
+  /** @param now milliseconds of a steady clock: when packets come */
   constructor(
     private readonly media: MediaDescription,
     start: TrackStart = {},
     now: () => number = STEADY,
   ) {
-    this.#order = new PacketOrder(start.sequence);
+    this.#order = this.#newOrder(start.sequence);
     this.#track = trackOf(media);
     this.#clock = new StreamClock(media.clockRate, start.rtpTime);
+    this.#pace = new ArrivalPace(now);
     this.#reporter = new ReceiverReporter(media.clockRate, now);
   }
 
@@ -81,7 +84,7 @@ export class TrackReceiver {
   /** What is under assembly when the stream ends, if whole. */
   flush(): MediaFrame[] {
     const frames = this.#read(this.#order.flush());
-    return [...frames, ...this.#track.flush()];
+    return [...frames, ...this.#paced(this.#track.flush())];
   }
 
   /** What the sender is told of how its packets come, every few seconds (RFC 3550, section 6.4.2). */
@@ -94,7 +97,7 @@ export class TrackReceiver {
    * one, or where it has none.
    */
   wallClock(time: number): number | undefined {
-    return this.#clock.wallClock(time);
+    return this.#clock.wallClock(time - this.#pace.shift);
   }
 
   /** Another source goes on, or the first one begins: its numbers begin anywhere. */
@@ -108,10 +111,15 @@ export class TrackReceiver {
     return frames;
   }
 
+  /** A packet of sound may hold half a second, and all come over a connection that keeps their order: nothing waits for one. */
+  #newOrder(announced?: number): PacketOrder {
+    return new PacketOrder(announced, this.media.kind === 'audio' ? 0 : undefined);
+  }
+
   #endSource(): MediaFrame[] {
     const frames = this.flush();
     this.#lostBefore += this.#order.lost;
-    this.#order = new PacketOrder();
+    this.#order = this.#newOrder();
     this.#clock.anotherSource();
     this.#reporter.anotherSource();
     this.#track.gap();
@@ -124,9 +132,15 @@ export class TrackReceiver {
       if (gap) this.#track.gap();
       const { payload, payloadType, marker, rtpTime } = packet;
       if (payloadType !== this.media.payloadType || payload.length === 0) continue;
-      frames.push(...this.#track.read({ payload, marker, time: this.#clock.at(rtpTime) }));
+      frames.push(...this.#paced(this.#track.read({ payload, marker, time: this.#clock.at(rtpTime) })));
       if (this.fault !== undefined) return frames;
     }
+    return frames;
+  }
+
+  /** Sound has a clock of its own, which has never been seen to stand still. */
+  #paced(frames: MediaFrame[]): MediaFrame[] {
+    for (const frame of frames) if (frame.kind === 'video') frame.time = this.#pace.next(frame.time);
     return frames;
   }
 

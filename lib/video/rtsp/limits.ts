@@ -8,6 +8,8 @@ export interface StreamLimits {
   silenceMs: number;
   /** Milliseconds without a whole picture, whatever packets come. */
   pictureMs: number;
+  /** Milliseconds that sound waits for the reports of the sender, which tell what picture it belongs to. */
+  reportMs: number;
   /** Milliseconds that the answer to TEARDOWN is waited for. */
   farewellMs: number;
   /** Bytes of start line and headers. */
@@ -29,6 +31,7 @@ export const DEFAULT_LIMITS: Readonly<StreamLimits> = {
   answerMs: 10_000,
   silenceMs: 10_000,
   pictureMs: 60_000,
+  reportMs: 300,
   farewellMs: 1_000,
   headBytes: 16 * 1024,
   headLines: 100,

@@ -35,6 +35,7 @@ export class RtspStream implements MediaStream {
   readonly #keepAlive: KeepAlive;
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
+  #soundWait: NodeJS.Timeout | undefined;
   #lastTime = 0;
   #isPaused = false;
   #closing: Promise<void> | undefined;
@@ -121,15 +122,26 @@ export class RtspStream implements MediaStream {
   /** Sound that ends alone leaves the pictures. */
   #takeReport(track: PlayedTrack, data: Buffer): void {
     const told = track.receiver.rtcp(data);
+    this.#give(this.#soundTime?.reported() ?? []);
     if (told === 'bye' && track === this.#playing.video) this.#finish();
   }
 
   #push(frames: readonly MediaFrame[]): void {
     for (const frame of frames) {
       if (frame.kind === 'video') this.#sawPicture(frame);
-      const timed = frame.kind === 'audio' ? this.#soundTime?.corrected(frame) : frame;
-      if (timed !== undefined) this.#queue.push(timed);
+      this.#give(frame.kind === 'video' ? [frame] : (this.#soundTime?.add(frame) ?? []));
     }
+    if (this.#soundTime?.isWaiting === true)
+      this.#soundWait ??= setTimeout(() => this.#releaseSound(), this.#limits.reportMs);
+  }
+
+  #give(frames: readonly MediaFrame[]): void {
+    for (const frame of frames) this.#queue.push(frame);
+  }
+
+  /** The reports did not come. */
+  #releaseSound(): void {
+    this.#give(this.#soundTime?.release() ?? []);
   }
 
   #sawPicture({ time }: VideoFrame): void {
@@ -148,16 +160,19 @@ export class RtspStream implements MediaStream {
 
   #finish(): void {
     for (const { receiver } of this.#tracks) this.#push(receiver.flush());
+    this.#releaseSound();
     this.#queue.end();
     void this.close();
   }
 
   #fail(fault: Error): void {
+    this.#releaseSound();
     this.#queue.end(fault);
     void this.close();
   }
 
   #abort(reason: Error): void {
+    this.#soundTime?.release();
     this.#queue.clear();
     this.#fail(reason);
   }
@@ -189,6 +204,7 @@ export class RtspStream implements MediaStream {
     this.#darkness.end();
     this.#keepAlive.end();
     clearInterval(this.#reports);
+    clearTimeout(this.#soundWait);
     this.#queue.end();
     await this.#session.end(this.#limits.farewellMs);
   }

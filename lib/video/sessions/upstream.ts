@@ -10,6 +10,11 @@ const EARLY = 20_000;
 const LATE = 2000;
 /** Milliseconds: a clock so near to ours tells when the packets were sent. */
 const PRESENT = 3000;
+/** Milliseconds: a camera whose clock is further off ours has none that a picture of now may be dated by. */
+const OFF = 10_000;
+
+/** Whose clock a moment is told by: that of the camera, or of its recording; ours where that is absent, or off. */
+export type MomentClock = 'camera' | 'here';
 
 export interface UpstreamOptions {
   /** The time that was asked for, in milliseconds since 1970; undefined for live video. */
@@ -29,7 +34,7 @@ export class Upstream implements SharedStream {
   #keptBytes = 0;
   #newest: number | undefined;
   /** Time 0 of the stream, in milliseconds since 1970. */
-  #zero: number | undefined;
+  #zero: { moment: number; clock: MomentClock } | undefined;
   #end: StreamEnd | undefined;
   #closing: Promise<void> | undefined;
   #resume: () => void = () => undefined;
@@ -84,7 +89,13 @@ export class Upstream implements SharedStream {
   /** The moment that a picture of this stream shows, in milliseconds since 1970. */
   momentOf(time: number): number {
     this.#zero ??= this.#foundZero(time);
-    return this.#zero + time * 1000;
+    return this.#zero.moment + time * 1000;
+  }
+
+  /** Whose clock `momentOf` tells that by. */
+  clockOf(time: number): MomentClock {
+    this.#zero ??= this.#foundZero(time);
+    return this.#zero.clock;
   }
 
   /** Whether one who wants video from this moment on can have it here without waiting. */
@@ -182,14 +193,17 @@ export class Upstream implements SharedStream {
    * The sender's clock where it tells when the pictures were taken. Many tell when they were sent: then the recording begins
    * at the time that was asked for.
    */
-  #foundZero(time: number): number {
+  #foundZero(time: number): { moment: number; clock: MomentClock } {
     const { asked, now } = this.#options;
-    const clock = this.#stream.wallClock(time);
-    const zero = clock === undefined ? undefined : clock - time * 1000;
-    if (asked === undefined) return zero ?? now() - time * 1000;
-    if (zero === undefined || clock === undefined) return asked;
-    const isOfRecording = zero > asked - EARLY && zero < asked + LATE && Math.abs(clock - now()) > PRESENT;
-    return isOfRecording ? zero : asked;
+    const told = this.#stream.wallClock(time);
+    const isPresent = told !== undefined && Math.abs(told - now()) <= OFF;
+    const zero = (told ?? now()) - time * 1000;
+    if (asked === undefined)
+      return isPresent ? { moment: zero, clock: 'camera' } : { moment: now() - time * 1000, clock: 'here' };
+    if (told === undefined) return { moment: asked, clock: 'camera' };
+    const isNear = zero > asked - EARLY && zero < asked + LATE;
+    if (isNear && Math.abs(told - now()) > PRESENT) return { moment: zero, clock: 'camera' };
+    return { moment: asked, clock: isNear || isPresent ? 'camera' : 'here' };
   }
 }
 

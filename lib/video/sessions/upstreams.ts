@@ -6,7 +6,7 @@ import { unless } from '../../concurrency/unless';
 import { RvmError } from '../../error';
 import type { MediaStream } from '../media';
 import type { Slow, StreamReader } from './stream-reader';
-import { Upstream } from './upstream';
+import { Upstream, type MomentClock } from './upstream';
 import type { VideoPlaces } from './video-places';
 import { cameraOf, type VideoSource } from './video-source';
 
@@ -22,6 +22,8 @@ export interface Joined {
   session: RtspSession;
   /** The moment that a picture shows, in milliseconds since 1970. */
   momentOf: (time: number) => number;
+  /** Whose clock tells it. */
+  clockOf: (time: number) => MomentClock;
 }
 
 export interface JoinOptions {
@@ -79,7 +81,12 @@ export class Upstreams {
     try {
       // Without a pause where it is open: its last reader could leave meanwhile.
       const { upstream, session } = entry.opened ?? (await unless(ending, entry.opening));
-      return { reader: upstream.join(slow, from), session, momentOf: (time) => upstream.momentOf(time) };
+      return {
+        reader: upstream.join(slow, from),
+        session,
+        momentOf: (time) => upstream.momentOf(time),
+        clockOf: (time) => upstream.clockOf(time),
+      };
     } finally {
       entry.waiting -= 1;
       if (entry.waiting === 0 && entry.opened?.upstream.isRead !== true) this.#giveUp(entry);

@@ -16,6 +16,8 @@ export interface SpsFields {
   scalingLists?: boolean;
   /** Offsets of a cycle of the second way to number pictures. */
   offsets?: number;
+  /** Index of the shape of pixels (table E-1), or that shape. */
+  aspect?: number | readonly [across: number, down: number];
 }
 
 const HIGH = 100;
@@ -34,7 +36,16 @@ export function h264Sps(fields: SpsFields = {}): Buffer {
   else writer.bits(1, 1);
   writer.bits(1, 1).bits(crop === undefined ? 0 : 1, 1);
   for (const cut of crop ?? []) writer.unsigned(cut);
-  return escaped(writer.bits(0, 1).trailed());
+  writeAspect(writer, fields.aspect);
+  return escaped(writer.trailed());
+}
+
+/** Usability information, as far as that shape. */
+function writeAspect(writer: BitWriter, aspect: SpsFields['aspect']): void {
+  writer.bits(aspect === undefined ? 0 : 1, 1);
+  if (aspect === undefined) return;
+  writer.bits(1, 1).bits(typeof aspect === 'number' ? aspect : 255, 8);
+  if (typeof aspect !== 'number') writer.bits(aspect[0], 16).bits(aspect[1], 16);
 }
 
 function writeSampling(writer: BitWriter, fields: SpsFields): void {

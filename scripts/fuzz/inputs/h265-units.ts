@@ -35,6 +35,8 @@ export interface SpsFields {
   crop?: readonly [number, number, number, number];
   /** `general_profile_space` to `general_level_idc`. */
   profile?: Buffer;
+  /** The shape of pixels, behind all that may stand between the depth of colours and that. */
+  aspect?: readonly [across: number, down: number];
 }
 
 const MAIN = Buffer.from('01600000009000000000005d', 'hex');
@@ -61,13 +63,40 @@ export function h265Sps(fields: SpsFields = {}): Buffer {
     .unsigned(height)
     .bits(crop === undefined ? 0 : 1, 1);
   for (const cut of crop ?? []) writer.unsigned(cut);
-  return escaped(
-    writer
-      .unsigned(bitDepth - 8)
-      .unsigned(bitDepth - 8)
-      .bits(0x2a, 16)
-      .trailed(),
-  );
+  writer.unsigned(bitDepth - 8).unsigned(bitDepth - 8);
+  if (fields.aspect === undefined) return escaped(writer.bits(0x2a, 16).trailed());
+  writeUntilUsability(writer, subLayers);
+  const [across, down] = fields.aspect;
+  return escaped(writer.bits(3, 2).bits(255, 8).bits(across, 16).bits(down, 16).trailed());
+}
+
+/** With all that is optional. */
+function writeUntilUsability(writer: BitWriter, subLayers: number): void {
+  // Numbers of pictures have eight bits; for each layer its order; sizes of blocks.
+  writer.unsigned(4).bits(1, 1);
+  for (let number = 0; number < (subLayers + 1) * 3; number += 1) writer.unsigned(number);
+  for (let number = 0; number < 6; number += 1) writer.unsigned(number);
+  writer.bits(3, 2);
+  for (let size = 0; size < 4; size += 1)
+    for (let list = 0; list < (size === 3 ? 2 : 6); list += 1) {
+      if (list === 1) {
+        writer.bits(0, 1).unsigned(1);
+        continue;
+      }
+      writer.bits(1, 1);
+      if (size > 1) writer.signed(-3);
+      for (let value = 0; value < (size === 0 ? 16 : 64); value += 1) writer.signed(value % 5);
+    }
+  // Two tools; uncompressed blocks.
+  writer.bits(2, 2).bits(1, 1).bits(0x77, 8).unsigned(0).unsigned(2).bits(1, 1);
+  // Three sets of reference pictures: of three pictures; predicted from it, with three again; predicted, with one.
+  writer.unsigned(3);
+  writer.unsigned(2).unsigned(1);
+  for (let picture = 0; picture < 3; picture += 1) writer.unsigned(picture).bits(1, 1);
+  writer.bits(1, 1).bits(1, 1).unsigned(0).bits(0b1_01_1_00, 6);
+  writer.bits(1, 1).bits(0, 1).unsigned(3).bits(0b00_00_00_1, 7);
+  // Two pictures that stay for long; two tools.
+  writer.bits(1, 1).unsigned(2).bits(0x1ff, 9).bits(0, 9).bits(0, 2);
 }
 
 /** The first tells its profile and level, the others their level alone (section 7.3.3). */

@@ -24,8 +24,8 @@ function ofRtp(bytes: Buffer): Delivery['arrivals'][number] {
   return { rtcp: false, bytes };
 }
 
-/** The first packet comes, and first: nothing says that there was one before it. */
-function disturbed(random: Random, { packets, precious }: SentStream): Delivery {
+/** The first packet comes, and first: nothing says that there was one before it. No sound is overtaken: it is not waited for. */
+function disturbed(random: Random, { kind, packets, precious }: SentStream): Delivery {
   const [loss, repetition, lateness] = [0.1, 0.1, 0.1].map((share) => (random.chance(0.5) ? share : 0));
   const missing = new Set<number>();
   const placed = packets.flatMap((bytes, place) => {
@@ -37,7 +37,7 @@ function disturbed(random: Random, { packets, precious }: SentStream): Delivery 
       at: place + (late ? random.below(REACH) : 0),
       bytes,
     });
-    const isLate = place > 0 && random.chance(lateness ?? 0);
+    const isLate = kind === 'video' && place > 0 && random.chance(lateness ?? 0);
     return random.chance(repetition ?? 0) ? [at(isLate), at(true)] : [at(isLate)];
   });
   const arrivals = placed.sort((one, other) => one.at - other.at).map(({ bytes }) => ofRtp(bytes));

@@ -126,9 +126,7 @@ function videoStream(random: Random, codec: Codec): SentStream {
   const frames = Array.from({ length: count }, (_, index): SentFrame => {
     const isKey = index % gop === 0;
     const units = slicesOf(random, codec, isKey);
-    const earlier = isReordered && !isKey ? random.below(index % gop) : 0;
-    // No two pictures have the same time.
-    const ticks = (index - earlier) * 3600 + (isReordered ? index : 0);
+    const ticks = (isReordered ? shownAt(index, gop, count) : index) * 3600;
     const hasSets = isKey && (!isDescribed || random.chance(0.5));
     const head = packets.add(headOf(random, codec, hasSets), ticks, false);
     return { isKey, units, ticks, head, body: packets.add(bodyOf(random, codec, units), ticks, true) };
@@ -162,6 +160,13 @@ function bodyOf(random: Random, codec: Codec, slices: readonly Buffer[]): Buffer
   return slices.flatMap((slice) =>
     random.chance(0.4) ? codec.pieces(slice, 1 + random.below(400)) : [slice],
   );
+}
+
+/** Of a pair behind a key frame the second is shown first. */
+function shownAt(index: number, gop: number, count: number): number {
+  const place = index % gop;
+  if (place > 0 && place % 2 === 0) return index - 1;
+  return place > 0 && place + 1 < gop && index + 1 < count ? index + 1 : index;
 }
 
 function audioStream(random: Random): SentStream {

@@ -1,4 +1,4 @@
-import type { MediaFrame, MediaStream, VideoFormat, VideoFrame } from '../../../lib/video/media';
+import type { AudioFormat, MediaFrame, MediaStream, VideoFormat, VideoFrame } from '../../../lib/video/media';
 
 export const BASELINE: VideoFormat = {
   codec: 'h264',
@@ -20,8 +20,8 @@ export function keyAt(time: number, options: Partial<VideoFrame> = {}): VideoFra
 
 /** A stream whose frames a test makes. */
 export class MadeStream implements MediaStream {
-  readonly leftOut: readonly string[] = [];
-  readonly audio = undefined;
+  leftOut: readonly string[] = [];
+  audio: AudioFormat | undefined;
   readonly lost = 0;
   /** Frames that were taken from it. */
   taken = 0;

@@ -9,6 +9,8 @@ export interface ProbedTrack {
   codec_tag_string: string;
   width?: number;
   height?: number;
+  sample_aspect_ratio?: string;
+  display_aspect_ratio?: string;
   start_time: string;
   duration: string;
   /** As the index says; `nb_read_packets` as they were found. */

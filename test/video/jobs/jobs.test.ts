@@ -12,7 +12,7 @@ import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../l
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
 import { RecordingMeter } from '../../support/metrics/recording-meter';
 import { eventually } from '../../support/time/patience';
-import { keyAt, MadeStream, pictureAt } from '../../support/video/made-stream';
+import { keyAt, MAIN, MadeStream, pictureAt } from '../../support/video/made-stream';
 
 const ALARM = Date.UTC(2026, 2, 4, 5, 6, 7);
 const CHOICE = { quality: 'high', whenOffline: 'fail' as const };
@@ -48,6 +48,10 @@ class NotingSink implements ClipSink {
   room = Infinity;
   ended: ClipSink['ended'];
 
+  get hasSound(): boolean {
+    return this.frames.some(({ kind }) => kind === 'audio');
+  }
+
   add(frame: MediaFrame): Promise<boolean> {
     if (this.frames.length >= this.room) this.ended = 'too large';
     if (this.ended !== undefined) return Promise.resolve(false);
@@ -55,6 +59,11 @@ class NotingSink implements ClipSink {
     return Promise.resolve(true);
   }
 }
+
+/** In the order of decoding: B-frames, and a key frame that is no IDR picture amidst them. */
+const OPEN_GROUPS = [0, 3, 1, 2, 6, 4, 5, 9, 7, 8, 12].map((time) =>
+  pictureAt(time, { format: MAIN, key: time === 0 || time === 6, open: time === 6 }),
+);
 
 type Step = MadeStream | RvmError;
 
@@ -368,9 +377,55 @@ describe('a video job', () => {
       assert.deepEqual(times, [0, 0.5, 1]);
       await eventually(() => video.sessions === 0, 'the end of the session');
     });
+
+    it('has the pictures that are shown before its end and decoded behind a later one', async () => {
+      steps = [streamOf(...OPEN_GROUPS)];
+      const stream = await video.open(source, 6, options());
+      const times: number[] = [];
+      for await (const { time } of stream) times.push(time);
+      assert.deepEqual(times, [0, 3, 1, 2, 6, 4, 5]);
+    });
   });
 
   describe('for a clip', () => {
+    for (const [what, seconds, times] of [
+      ['at a key frame of an open group', 6, [0, 3, 1, 2, 6, 4, 5]],
+      ['right before one', 5.5, [0, 3, 1, 2, 6, 4, 5]],
+      ['at a picture that others are shown before', 3, [0, 3, 1, 2]],
+      ['behind all that is shown before a picture', 3.5, [0, 3, 1, 2]],
+    ] as const)
+      it(`has the pictures shown before its end, where that is ${what}`, async () => {
+        const sink = new NotingSink();
+        steps = [streamOf(...OPEN_GROUPS)];
+        const { reason } = await clip(sink, seconds);
+        assert.deepEqual([sink.frames.map(({ time }) => time), reason], [times, undefined]);
+      });
+
+    it('is whole, too, where the relay breaks off behind a picture beyond its end', async () => {
+      for (const end of [undefined, failure('VIDEO_FAILED'), failure('TIMEOUT')]) {
+        const sink = new NotingSink();
+        steps = [ending(streamOf(keyAt(0, { format: MAIN }), pictureAt(8, { format: MAIN })), end)];
+        const { reason } = await clip(sink, 6);
+        assert.deepEqual([sink.frames.length, reason], [1, undefined]);
+      }
+    });
+
+    it('goes on where its end has moved while a picture beyond it was held back', async () => {
+      const sink = new NotingSink();
+      let end = ALARM + 2000;
+      const stream = streamOf(keyAt(0, { format: MAIN }), pictureAt(3, { format: MAIN }));
+      steps = [stream];
+      const recording = video.clip(source, { until: () => end }, sink, options());
+      await eventually(() => stream.taken === 2 && sink.frames.length === 1, 'what there is');
+      end = ALARM + 4500;
+      stream.send(...[4, 5, 6].map((time) => pictureAt(time, { format: MAIN })));
+      await recording;
+      assert.deepEqual(
+        sink.frames.map(({ time }) => time),
+        [0, 3, 4],
+      );
+    });
+
     it('ends it at the wanted time', async () => {
       const sink = new NotingSink();
       steps = [streamOf(keyAt(0), pictureAt(1), keyAt(2), pictureAt(3))];
@@ -387,6 +442,18 @@ describe('a video job', () => {
       steps = [streamOf(keyAt(0), soundAt(0.5), soundAt(5), pictureAt(1), keyAt(2))];
       const { reason } = await clip(sink, 2);
       assert.deepEqual([reason, sink.frames.map(({ time }) => time)], [undefined, [0, 0.5, 1]]);
+    });
+
+    it('names what it is without: codecs that are never in it, and sound that was announced and did not come', async () => {
+      for (const [frames, leftOut] of [
+        [[soundAt(0.5)], ['PCMA']],
+        [[], ['PCMA', 'AAC']],
+      ] as const) {
+        const stream = streamOf(keyAt(0), ...frames, pictureAt(1), keyAt(2));
+        [stream.audio, stream.leftOut] = [SOUND, ['PCMA']];
+        steps = [stream];
+        assert.deepEqual((await clip(new NotingSink(), 2)).leftOut, leftOut);
+      }
     });
 
     it('tells how far it is', async () => {

@@ -5,6 +5,7 @@ import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
 import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
 import { ClipWriter, type ClipEnd, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
+import { boxIn } from '../../support/rtp/elementary-stream';
 import { byLane, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import {
@@ -22,13 +23,14 @@ interface Written {
   facts: ClipFacts;
   clip: Buffer;
   ended: ClipEnd | undefined;
+  hasSound: boolean;
 }
 
 async function written(frames: readonly MediaFrame[], memory = new ClipMemory()): Promise<Written> {
   const writer = new ClipWriter(memory);
   for (const frame of frames) if (!(await writer.add(frame))) break;
   const facts = await writer.finish();
-  return { facts, clip: memory.content, ended: writer.ended };
+  return { facts, clip: memory.content, ended: writer.ended, hasSound: writer.hasSound };
 }
 
 describe('A clip', () => {
@@ -75,9 +77,23 @@ describe('A clip', () => {
     assert.match(facts.codecs, /^hvc1\./);
   });
 
+  it('is sought to at IDR pictures, and at its first', async () => {
+    const placesIn = (mp4: Buffer): number[] => {
+      const table = boxIn(mp4, 'stss');
+      return Array.from({ length: table.readUInt32BE(4) }, (_, index) => table.readUInt32BE(8 + index * 4));
+    };
+    const { frames } = encodedKind('H.264 with B-frames');
+    assert.deepEqual(placesIn((await written(frames)).clip), [1, 21]);
+    const open = pictures(frames).map((frame) => ({ ...frame, open: frame.key }));
+    const { clip } = await written(open);
+    assert.deepEqual(placesIn(clip), [1]);
+    assert.equal(complaints(clip), '');
+    assert.deepEqual(shownTimes(clip), shownPictures(open));
+  });
+
   it('names the codecs of pictures and sound', async () => {
-    const { facts } = await written(withSound.frames);
-    assert.equal(facts.codecs, 'avc1.4D400C, mp4a.40.2');
+    const { facts, hasSound } = await written(withSound.frames);
+    assert.deepEqual([facts.codecs, hasSound], ['avc1.4D400C, mp4a.40.2', true]);
   });
 
   describe('and its times', () => {
@@ -192,10 +208,10 @@ describe('A clip', () => {
     });
 
     it('does not wait for sound for ever', async () => {
-      const { facts, clip } = await written(
+      const { facts, clip, hasSound } = await written(
         withSound.frames.filter(({ kind, time }) => kind === 'video' || time > 3),
       );
-      assert.equal(facts.codecs, 'avc1.4D400C');
+      assert.deepEqual([facts.codecs, hasSound], ['avc1.4D400C', false]);
       assert.equal(probed(clip).streams.length, 1);
     });
   });

@@ -56,6 +56,16 @@ describe('AAC in RTP', () => {
     assert.equal(frame.time, 0);
   });
 
+  it('does not wait for a packet that is missing, nor for the first one where that was announced', () => {
+    receiver = new TrackReceiver(sound(), { sequence: 100, rtpTime: 5000 });
+    sender.sequence = 101;
+    const one = (): Buffer => sender.packet(payload([7], bytes(7, 1)), { marker: true });
+    assert.equal(audioOf([one()]).length, 1);
+    sender.sequence += 1;
+    assert.equal(audioOf([one()]).length, 1);
+    assert.equal(receiver.lost, 2);
+  });
+
   it('has several units in a packet, each 1024 samples behind the other', () => {
     const data = Buffer.concat([bytes(3, 1), bytes(4, 2), bytes(5, 3)]);
     const frames = audioOf([sender.packet(payload([3, 4, 5], data), { marker: true })]);

@@ -89,7 +89,12 @@ describe('H.265 in RTP', () => {
 
   it('keeps those that lead a later CRA', () => {
     const row = [key(), key(H265.cra), shown(H265.rasl, -2), shown(H265.trailing, 1)].flat();
-    assert.equal(rowOf(videoOf(receiver, row)), 'kk..');
+    const frames = videoOf(receiver, row);
+    assert.equal(rowOf(frames), 'kk..');
+    assert.deepEqual(
+      frames.map(({ open }) => open),
+      [false, true, false, false],
+    );
   });
 
   it('does without those that lead a broken link, wherever it is', () => {

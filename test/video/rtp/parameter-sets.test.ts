@@ -46,6 +46,29 @@ describe('the parameter sets of H.264', () => {
     assert.equal(sizeOf({ across: 120, down: 68, isInterlaced: true, crop: [0, 0, 0, 2] }), '1920x1080');
   });
 
+  it('tell the shape of pixels, where they are not square', () => {
+    const shapeOf = (aspect: SpsFields['aspect']): string => {
+      const { across, down } = h264.sps(h264Sps({ aspect }))?.pixelAspect ?? {};
+      return `${across}:${down}`;
+    };
+    const table =
+      '12:11 10:11 16:11 40:33 24:11 20:11 32:11 80:33 18:11 15:11 64:33 160:99 4:3 3:2 2:1'.split(' ');
+    assert.deepEqual(
+      table.map((_, index) => shapeOf(index + 2)),
+      table,
+    );
+    assert.equal(shapeOf([118, 81]), '118:81');
+    for (const square of [undefined, 0, 1, 17, 254, [3, 3], [0, 1], [1, 0], [1, 9], [9, 1]] as const)
+      assert.equal(shapeOf(square), 'undefined:undefined', String(square));
+  });
+
+  it('are read without the shape of pixels where they are cut before it', () => {
+    const sps = h264Sps({ aspect: [16, 11] });
+    assert.equal(h264.sps(sps)?.pixelAspect?.across, 16);
+    const cut = h264.sps(sps.subarray(0, -3));
+    assert.deepEqual([cut?.width, cut?.pixelAspect], [320, undefined]);
+  });
+
   it('may have scaling lists, and a cycle of offsets', () => {
     assert.equal(sizeOf({ profile: 100, scalingLists: true }), '320x192');
     assert.equal(sizeOf({ profile: 244, chromaFormat: 3, scalingLists: true }), '320x192');
@@ -146,6 +169,15 @@ describe('the parameter sets of H.264', () => {
 });
 
 describe('the parameter sets of H.265', () => {
+  it('tell the shape of pixels behind all that is optional', () => {
+    for (const subLayers of [0, 2]) {
+      const sps = h265.sps(h265Sps({ aspect: [16, 11], subLayers }));
+      assert.deepEqual([sps?.width, sps?.pixelAspect], [640, { across: 16, down: 11 }]);
+    }
+    assert.equal(h265.sps(h265Sps({ aspect: [5, 5] }))?.pixelAspect, undefined);
+    assert.equal(h265.sps(h265Sps())?.pixelAspect, undefined);
+  });
+
   function h265Format(sps: Buffer): VideoFormat {
     const sets = new ParameterSets(h265);
     assert.ok(sets.add('vps', h265Vps()) && sets.add('sps', sps) && sets.add('pps', h265Pps()));

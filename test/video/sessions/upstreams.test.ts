@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { RtspWanted } from '../../../lib/cloud/calls';
 import { Abort } from '../../../lib/concurrency/abort';
 import { RvmError } from '../../../lib/error';
+import type { MomentClock } from '../../../lib/video/sessions/upstream';
 import { Upstreams, type JoinOptions } from '../../../lib/video/sessions/upstreams';
 import { VideoPlaces } from '../../../lib/video/sessions/video-places';
 import type { VideoSource } from '../../../lib/video/sessions/video-source';
@@ -260,20 +261,44 @@ describe('RTSP sessions that several read', () => {
     assert.deepEqual([stream.closed, upstreams.count, places.taken], [true, 0, 0]);
   });
 
-  const clocks: readonly (readonly [string, number | undefined, number])[] = [
-    ['the time that was asked for, where the relay has no clock', undefined, ALARM],
-    ["the relay's clock, where it tells when the pictures were taken", ALARM - 700, ALARM - 700],
-    ['the time that was asked for, where the clock tells when they were sent', ALARM + 60_000, ALARM],
-    ['the time that was asked for, where the clock is far off', ALARM - 86_400_000, ALARM],
+  const clocks: readonly (readonly [string, number | undefined, number, MomentClock])[] = [
+    ['the time that was asked for, where the relay has no clock', undefined, ALARM, 'camera'],
+    ["the relay's clock, where it tells when the pictures were taken", ALARM - 700, ALARM - 700, 'camera'],
+    [
+      'the time that was asked for, where the clock tells when they were sent',
+      ALARM + 60_000,
+      ALARM,
+      'camera',
+    ],
+    ['the time that was asked for, where the clock is far off', ALARM - 86_400_000, ALARM, 'here'],
   ];
-  for (const [what, clock, moment] of clocks) {
+  for (const [what, clock, moment, whose] of clocks) {
     it(`give the first picture ${what}`, async () => {
       const first = join(recorded());
       const stream = await streamNumber(0);
       stream.clock = clock;
       stream.send(keyAt(0));
-      const { momentOf } = await first;
-      assert.equal(momentOf(0), moment);
+      const { momentOf, clockOf } = await first;
+      assert.deepEqual([momentOf(0), clockOf(0)], [moment, whose]);
+    });
+  }
+
+  const HERE = ALARM + 60_000;
+  const cameras: readonly (readonly [string, number | undefined, number, MomentClock])[] = [
+    ['of the camera, where that is right', HERE - 9000, HERE - 9000, 'camera'],
+    ['of this machine, where the camera has none', undefined, HERE, 'here'],
+    ['of this machine, where the camera is 11 s behind', HERE - 11_000, HERE, 'here'],
+    ['of this machine, where the camera is an hour ahead', HERE + 3_600_000, HERE, 'here'],
+    ['of this machine, where the camera is years behind', Date.UTC(2004, 0, 1), HERE, 'here'],
+  ];
+  for (const [what, clock, moment, whose] of cameras) {
+    it(`date a live picture by the clock ${what}`, async () => {
+      const first = join(LIVE);
+      const stream = await streamNumber(0);
+      stream.clock = clock;
+      stream.send(keyAt(0));
+      const { momentOf, clockOf } = await first;
+      assert.deepEqual([momentOf(0), momentOf(2), clockOf(2)], [moment, moment + 2000, whose]);
     });
   }
 });

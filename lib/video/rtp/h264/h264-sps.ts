@@ -1,6 +1,6 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
-import { isPictureSize, type PictureSize } from '../nal/picture-size';
+import { isPictureSize, pixelAspectIn, type PictureSize } from '../nal/picture-size';
 import type { Sps } from '../nal/video-codec';
 import { avcRecord, type Sampling } from './avc-record';
 
@@ -14,7 +14,7 @@ const MOST_DEPTH = 14;
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
 
-/** Reads a sequence parameter set (ITU-T H.264, section 7.3.2.1.1) as far as the size; undefined where it cannot be read. */
+/** Reads a sequence parameter set (ITU-T H.264, section 7.3.2.1.1) as far as the shape of pixels; undefined where it cannot be read. */
 export function readSps(nal: Buffer): Sps | undefined {
   const reader = new BitReader(unescaped(nal));
   reader.skip(8);
@@ -31,6 +31,7 @@ export function readSps(nal: Buffer): Sps | undefined {
     vps: undefined,
     width: size.width,
     height: size.height,
+    pixelAspect: pixelAspectIn(reader),
     codecString: `avc1.${nal.toString('hex', 1, 4).toUpperCase()}`,
     record: ({ sps, pps }) => avcRecord(sps, pps, isHigh ? sampling : undefined),
   };

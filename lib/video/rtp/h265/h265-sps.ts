@@ -1,9 +1,10 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
-import { isPictureSize, type PictureSize } from '../nal/picture-size';
+import { isPictureSize, pixelAspectIn, type PictureSize } from '../nal/picture-size';
 import type { Sps } from '../nal/video-codec';
 import { codecStringOf } from './codec-string';
 import { hevcRecord } from './hevc-record';
+import { skipToUsability } from './usability';
 
 /** What the standard allows. */
 const MOST_ID = 15;
@@ -12,7 +13,7 @@ const MOST_DEPTH = 16;
 const PROFILE_AT = 3;
 const PROFILE_BYTES = 12;
 
-/** Reads a sequence parameter set (ITU-T H.265, section 7.3.2.2.1) as far as the depth of colours; undefined where it cannot be read. */
+/** Reads a sequence parameter set (ITU-T H.265, section 7.3.2.2.1) as far as the shape of pixels; undefined where it cannot be read. */
 export function readSps(nal: Buffer): Sps | undefined {
   const bytes = unescaped(nal);
   const reader = new BitReader(bytes);
@@ -37,6 +38,7 @@ export function readSps(nal: Buffer): Sps | undefined {
     vps,
     width: size.width,
     height: size.height,
+    pixelAspect: skipToUsability(reader, subLayers) ? pixelAspectIn(reader) : undefined,
     codecString: codecStringOf(profile),
     record: (sets) => hevcRecord(abilities, sets),
   };

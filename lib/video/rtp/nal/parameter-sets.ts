@@ -37,9 +37,9 @@ export class ParameterSets {
     const all = [...this.#pps.values()].filter((each) => each.sps === sps.read.id).map(({ nal }) => nal);
     const parameterSets = [...vps, sps.nal, ...all];
     if (former !== undefined && areSame(former.parameterSets, parameterSets)) return former;
-    const { width, height, codecString } = sps.read;
+    const { width, height, pixelAspect, codecString } = sps.read;
     const description = sps.read.record({ vps, sps: sps.nal, pps: all });
-    return { codec: this.codec.name, parameterSets, width, height, codecString, description };
+    return { codec: this.codec.name, parameterSets, width, height, pixelAspect, codecString, description };
   }
 
   /** Whether pictures with this picture parameter set can be decoded with a format. */

@@ -1,4 +1,4 @@
-import type { VideoFormat } from '../../media';
+import type { PixelAspect, VideoFormat } from '../../media';
 import type { Unpacker } from './unpacking';
 
 /** What a NAL unit is for: one of the parameter sets, part of a picture, a hint that belongs to the picture, or nothing to us. */
@@ -26,9 +26,11 @@ export interface Sps {
   id: number;
   /** Id of the video parameter set it refers to; H.265 alone. */
   vps: number | undefined;
-  /** As shown, in pixels. */
+  /** Less what is cut off, in pixels. */
   width: number;
   height: number;
+  /** Undefined where pixels are square. */
+  pixelAspect: PixelAspect | undefined;
   /** RFC 6381. */
   codecString: string;
   /** The decoder configuration record with all sets. */

@@ -122,7 +122,8 @@ export class VideoTrack implements Track {
       return this.#withoutFormat(entry !== undefined);
     this.#undescribed = 0;
     if (!this.#gate.passes(picture)) return undefined;
-    return { kind: 'video', format, key: entry !== undefined, nals: picture.nals, time };
+    const [key, open] = [entry !== undefined, entry === 'open'];
+    return { kind: 'video', format, key, open, nals: picture.nals, time };
   }
 
   /** Waits for the next key frame, which may come with its parameter sets. */

@@ -30,8 +30,14 @@ export class PacketOrder {
   /** One that is far off, until the next says whether the numbering is another one. */
   #stray: RtpPacket | undefined;
 
-  /** @param announced number of the first packet; it counts where packets begin at it or soon behind it */
-  constructor(private readonly announced?: number) {}
+  /**
+   * @param announced number of the first packet; it counts where packets begin at it or soon behind it
+   * @param mostHeld packets that wait for one that is missing
+   */
+  constructor(
+    private readonly announced?: number,
+    private readonly mostHeld = MOST_HELD,
+  ) {}
 
   /** What can be read now. */
   add(packet: RtpPacket): OrderedPacket[] {
@@ -45,7 +51,7 @@ export class PacketOrder {
     const number = this.#expected + ahead;
     this.highest = Math.max(this.highest, number);
     this.#held.set(number, ahead === 0 ? packet : kept(packet));
-    return this.#released(MOST_HELD);
+    return this.#released(this.mostHeld);
   }
 
   /** What still waits, though something before it is missing. */

@@ -1,10 +1,12 @@
 /**
  * Seconds between two packets beyond which the sender's clock was set, or it started anew: no stream is whole that pauses for
- * as long. From there on the time goes on where it was.
+ * as long. From there on the time goes on where it was, as it does where the clock is set back by less.
  */
 const LEAP = 10;
 /** As far from second 0 the first packet may be: a recording begins with the key frame before it, and some have few. */
 const NEAR = 60;
+/** As far behind a second 0 that is announced as time stamp 0, which is also what those write who do not know it. */
+const NEAR_ZERO = 1;
 
 /** A point that the wall clock of the sender and its RTP clock have in common. */
 export interface WallPoint {
@@ -13,10 +15,20 @@ export interface WallPoint {
   rtpTime: number;
 }
 
+interface Line {
+  rtpTime: number;
+  ticks: number;
+  anchor: { seconds: number; wallMs: number } | undefined;
+}
+
 /** Seconds of a stream from the 32-bit time stamps of its packets, which wrap and start anywhere (RFC 3550, section 5.1). */
 export class StreamClock {
   #reference: { rtpTime: number; ticks: number } | undefined;
   #highest = 0;
+  /** The highest before that. What is shown earlier than it was decoded fills the hole between both, and lies nowhere else. */
+  #settled = -Infinity;
+  /** Where the clock was before its last step, for a while: it may have been off, and come back. */
+  #former: Line | undefined;
   /** The last step forwards: what a step is taken to be where the time stamps do not tell. */
   #step = 1;
   #isAnother = false;
@@ -35,8 +47,11 @@ export class StreamClock {
   /** The time of the next packet. */
   at(rtpTime: number): number {
     const ticks = this.#ticksOf(rtpTime);
-    if (ticks > this.#highest) this.#step = ticks - this.#highest;
-    this.#highest = Math.max(this.#highest, ticks);
+    if (ticks > this.#highest) {
+      this.#step = ticks - this.#highest;
+      if (this.#reference !== undefined) this.#settled = this.#highest;
+      this.#highest = ticks;
+    }
     this.#reference = { rtpTime, ticks };
     this.#anchorPending();
     return ticks / this.rate;
@@ -59,18 +74,44 @@ export class StreamClock {
   }
 
   #ticksOf(rtpTime: number): number {
-    const { rate } = this;
-    if (this.#reference === undefined) return this.#firstTicks(rtpTime);
-    const step = signed32(rtpTime - this.#reference.rtpTime);
-    if (!this.#isAnother && Math.abs(step) <= LEAP * rate) return this.#reference.ticks + step;
-    if (!this.#isAnother) this.#forgetWall();
+    const reference = this.#reference;
+    if (reference === undefined) return this.#firstTicks(rtpTime);
+    if (this.#isAnother) return this.#goneOn();
+    const step = signed32(rtpTime - reference.rtpTime);
+    if (step === 0) return reference.ticks;
+    const ticks = reference.ticks + step;
+    const isLikely = Math.abs(step) <= LEAP * this.rate && ticks >= this.#settled;
+    const back = this.#returned(rtpTime, isLikely ? ticks : Infinity);
+    if (back !== undefined) return back;
+    if (isLikely) return ticks;
+    this.#former = { ...reference, anchor: this.#anchor };
+    this.#forgetWall();
+    return this.#goneOn();
+  }
+
+  /** Some pictures were off, and the next goes on where those before them were. @param ticks what it would be otherwise */
+  #returned(rtpTime: number, ticks: number): number | undefined {
+    const former = this.#former;
+    if (former === undefined) return undefined;
+    const back = former.ticks + signed32(rtpTime - former.rtpTime);
+    const longest = LEAP * this.rate;
+    if (this.#highest - former.ticks > longest) this.#former = undefined;
+    if (back < this.#settled || back >= ticks || back - this.#highest > longest) return undefined;
+    this.#former = undefined;
+    this.#anchor = former.anchor;
+    return back;
+  }
+
+  /** The time stamps do not tell. */
+  #goneOn(): number {
     this.#isAnother = false;
     return this.#highest + this.#step;
   }
 
   #firstTicks(rtpTime: number): number {
     const ticks = this.startTime === undefined ? 0 : signed32(rtpTime - this.startTime);
-    const first = Math.abs(ticks) <= NEAR * this.rate ? ticks : 0;
+    const latest = this.startTime === 0 ? NEAR_ZERO : NEAR;
+    const first = ticks >= -NEAR * this.rate && ticks <= latest * this.rate ? ticks : 0;
     this.#highest = first;
     return first;
   }
