@@ -36,6 +36,8 @@ describe('video as cameras of the field send it', () => {
   let folder: string;
 
   before(async function () {
+    // Three on a quiet machine.
+    this.timeout(20 * 60_000);
     needs(this, 'ffmpeg', 'ffprobe', 'gst-launch-1.0');
     folder = fs.mkdtempSync(path.join(os.tmpdir(), 'rvm-sweep-'));
     rows = await sweep(streamsOf(await baseStreams(folder)), folder);
