@@ -50,7 +50,7 @@ export class Report {
     line(failures.length === 0, counts(passed, failures.length, skips), seconds, name);
     for (const failure of failures) console.log(indented(inShort(failure), '         '));
     if ((failures.length > 0 || isIn(SHOWN, name)) && output !== '')
-      console.log(indented(output.slice(-MOST_OUTPUT), '         | '));
+      console.log(indented(isIn(SHOWN, name) ? output : output.slice(-MOST_OUTPUT), '         | '));
     this.#passed += passed;
     this.#skipped += skips;
     this.#seconds.push({ name, seconds });

@@ -110,6 +110,14 @@ describe('video that breaks', () => {
     assert.deepEqual([code, cause.status], ['VIDEO_FAILED', 403]);
   });
 
+  it('ends with VIDEO_FAILED at once where the relay does not know the camera of live video', async () => {
+    flow.fault({ kind: 'status', status: 404 });
+    await flow.deploy([getClip({ mode: 'live', camera: flow.camera.id, cameraType: 'str' })]);
+    const { code, cause } = await flow.station.failure({});
+    assert.deepEqual([code, cause.status], ['VIDEO_FAILED', 404]);
+    assert.ok(!flow.station.statuses().includes('status.waitingForVideo'));
+  });
+
   it('ends with TIMEOUT at the time limit where the relay answers nothing', async () => {
     flow.fault({ kind: 'silent' });
     const { code } = await failure({ deadline: 2 });

@@ -216,6 +216,19 @@ describe('RTSP PLAY', () => {
     assert.equal(secondOf(pictures[10]), 0);
   });
 
+  for (const range of ['npt=0.000-4.000', 'npt=-4', 'npt=0:00:00-0:00:04'])
+    it(`live video with an end plays that long, and ends with BYE (${range})`, async () => {
+      const server = await under.start({ pace: 20 });
+      under.now = 1_760_000_059_400;
+      const player = await under.readyPlayer(server.grant(live()));
+      const answer = await player.play(range);
+      assert.equal(answer.headers.get('range'), 'npt=0.000-4.000');
+      const pictures = await player.pictures(100);
+      assert.equal(pictures.length, 40);
+      assert.deepEqual([pictures[0], pictures[30]].map(secondOf), [59, 2]);
+      assert.deepEqual(reportTypes(player.reports.at(-1) ?? Buffer.alloc(0)), [200, 202, 203]);
+    });
+
   it('live video has no past: another start than 0 is answered 457', async () => {
     const server = await under.start();
     const player = await under.readyPlayer(server.grant(live()));

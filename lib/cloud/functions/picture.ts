@@ -2,6 +2,7 @@ import { isRecord, type JsonRecord } from '../../json/json-record';
 import { readTime } from '../../time';
 import type { Answer } from '../http/answer';
 import { DIALECT } from '../dialect';
+import { JPEG } from './first-jpeg';
 import { asText, firstField, firstText } from '../http/json-field';
 import { findAnyLink, linkValue } from '../http/links';
 
@@ -9,8 +10,9 @@ import { findAnyLink, linkValue } from '../http/links';
 export type Picture = { jpeg: Buffer; time: Date | undefined } | { address: string } | undefined;
 
 const { snapshot: FACTS } = DIALECT;
-const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
-const END_OF_HEAD = Buffer.from('\r\n\r\n');
+const [CR, LF] = [0x0d, 0x0a];
+/** Bytes in which the head of a part has its end, before the picture. */
+const LONGEST_HEAD = 8192;
 /** With a scheme, or a slash at its begin: what else a text may be, such as base64, is no address. */
 const ABSOLUTE = /^(?:https?:)?\//i;
 /** Where the field says that it holds an address, that may be relative to the resource. */
@@ -66,19 +68,26 @@ function boundaryOf(contentType = ''): string | undefined {
   return undefined;
 }
 
-/** The first part that is a JPEG (RFC 2046, section 5.1). */
+/** The first part that is a JPEG (RFC 2046, section 5.1). Some cameras leave out the first boundary. */
 function pictureInParts(body: Buffer, boundary: string): Picture {
   const mark = delimiter(body, boundary);
-  let start = body.indexOf(mark);
-  for (let count = 0; start >= 0 && count < MAX_PARTS; count += 1) {
-    const end = body.indexOf(mark, start + mark.length);
-    const part = body.subarray(start + mark.length, end < 0 ? body.length : end);
-    const head = part.indexOf(END_OF_HEAD);
-    const content = head < 0 ? Buffer.alloc(0) : part.subarray(head + END_OF_HEAD.length);
-    if (isJpeg(content)) return { jpeg: withoutLineEnd(content), time: timeInHead(part.subarray(0, head)) };
-    start = end;
+  let start = 0;
+  for (let count = 0; count < MAX_PARTS; count += 1) {
+    const end = body.indexOf(mark, start);
+    const picture = pictureInPart(body.subarray(start, end < 0 ? body.length : end));
+    if (picture !== undefined || end < 0) return picture;
+    start = end + mark.length;
   }
   return undefined;
+}
+
+/** Behind a head that ends with an empty line: in LF alone where a camera writes it so. */
+function pictureInPart(part: Buffer): Picture {
+  const at = part.subarray(0, LONGEST_HEAD).indexOf(JPEG);
+  const head = part.toString('latin1', 0, Math.max(0, at));
+  const isBehindHead = head === '' || head.endsWith('\n\r\n') || head.endsWith('\n\n');
+  if (at < 0 || !isBehindHead) return undefined;
+  return { jpeg: withoutLineEnd(part.subarray(at)), time: timeInHead(head) };
 }
 
 /** Two dashes and the boundary; some cameras count the dashes in. */
@@ -90,11 +99,12 @@ function delimiter(body: Buffer, boundary: string): Buffer {
 
 /** The line end before a boundary belongs to the boundary. */
 function withoutLineEnd(content: Buffer): Buffer {
-  return content.subarray(-2).equals(Buffer.from('\r\n')) ? content.subarray(0, -2) : content;
+  if (content.at(-1) !== LF) return content;
+  return content.subarray(0, content.at(-2) === CR ? -2 : -1);
 }
 
-function timeInHead(head: Buffer): Date | undefined {
-  for (const line of head.toString('latin1').split('\r\n')) {
+function timeInHead(head: string): Date | undefined {
+  for (const line of head.split('\n')) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
     if (name === FACTS.partTime || name === FACTS.timeHeader) return timeIn(line.slice(colon + 1).trim());

@@ -6,6 +6,7 @@ import { WIDEST_SNAPSHOT } from '../choices';
 import type { CameraFinder } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
 import { DIALECT } from '../dialect';
+import { firstJpegOf } from './first-jpeg';
 import type { Operation } from '../operation';
 import type { Origins, TrustedUrl } from '../http/origin';
 import { pictureIn } from './picture';
@@ -68,7 +69,8 @@ export class Snapshots {
 
   #get(operation: Operation, url: TrustedUrl, relation: string): Promise<Answer> {
     const { accept, otherMethod } = FACTS;
-    return this.#session.follow(operation, { method: 'GET', url, relation, accept, otherMethod });
+    const request = { url, relation, accept, otherMethod, enough: firstJpegOf };
+    return this.#session.follow(operation, { method: 'GET', ...request });
   }
 }
 

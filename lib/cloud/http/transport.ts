@@ -5,7 +5,7 @@ import type { Attempt } from './attempt';
 import { READABLE_CODINGS, unpacked, UnreadableBody } from './content-coding';
 import { readLargeJson } from './large-json';
 import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
-import { roundTrip, type RawAnswer } from './connection/round-trip';
+import { roundTrip, type RawAnswer, type RoundTripListeners } from './connection/round-trip';
 import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { TrustedUrl } from './origin';
@@ -40,6 +40,8 @@ export interface ServiceRequest {
   body?: RequestBody;
   /** Taken, once, where the resource says that it takes this method and not the other; the request must do no more by it. */
   otherMethod?: 'POST';
+  /** How much of an answer that may have no end is enough: its request ends there. */
+  enough?: RoundTripListeners['enough'];
   /** Called when its turn to be sent has come: throws where it shall not be any more. */
   admit?: () => void;
 }
@@ -207,7 +209,7 @@ export class Transport {
     { attempt, cookies }: Via,
     { abort, leave }: { abort: Abort; leave: () => void },
   ): Promise<Exchanged> {
-    const { admit, url, method, body } = wanted;
+    const { admit, url, method, body, enough } = wanted;
     const onSent = (): void => void (attempt.isSent = true);
     const onHead = ({ 'set-cookie': setCookie }: Headers): void => {
       attempt.isAnswered = true;
@@ -231,6 +233,7 @@ export class Transport {
       const received = roundTrip(this.#connections.dispatcher, request, abort, {
         onSent,
         onHead,
+        enough,
         onEnd: leave,
       });
       return received.then(async (answer) => {

@@ -71,8 +71,7 @@ export class Job {
 
   /**
    * Joins the session that has what is wanted; what failed in passing is tried again, and a recording that does not exist yet is
-   * waited for.
-   * Its readers end with the job.
+   * waited for. Its readers end with the job.
    * @throws RvmError VIDEO_NOT_YET where there is no recording until the end of the waiting; at the deadline the last error
    */
   async join(source: VideoSource, slow: Slow): Promise<Joined> {
@@ -86,7 +85,7 @@ export class Job {
         this.#ending.onAbort((reason) => joined.reader.abandon(reason));
         return joined;
       } catch (error) {
-        await this.again(error, attempt);
+        await this.again(error, attempt, source.wanted.mode === 'live');
       }
     }
   }
@@ -96,9 +95,9 @@ export class Job {
    * @param attempt how often it has failed, from 1
    * @throws the error where that makes no sense, or there is no time; the reason where the job has ended
    */
-  async again(error: unknown, attempt: number): Promise<void> {
+  async again(error: unknown, attempt: number, isLive = false): Promise<void> {
     if (this.#ending.reason !== undefined) throw this.#ending.reason;
-    const cure = cureOf(error, attempt);
+    const cure = cureOf(error, attempt, isLive);
     if (!(error instanceof RvmError) || cure === 'none') throw error;
     const isNotYet = cure === 'wait for the recording';
     const ms = pauseBefore(attempt);

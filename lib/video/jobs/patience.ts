@@ -18,17 +18,21 @@ const BUSY = 453;
 /** A relay that breaks off, or sends what cannot be read, may do so once or twice by chance. */
 const MOST_BREAKS = 3;
 
-/** The one place that says what may be asked for again, until the deadline of the job. */
-export function cureOf(error: unknown, attempts: number): Cure {
+/**
+ * The one place that says what may be asked for again, until the deadline of the job.
+ * @param isLive live video comes from no recording: what a relay does not know now it will not know later
+ */
+export function cureOf(error: unknown, attempts: number, isLive = false): Cure {
   if (!(error instanceof RvmError)) return 'none';
   const { code, cause } = error;
-  if (code === 'VIDEO_NOT_YET' || saysNoVideo(error)) return 'wait for the recording';
+  if (code === 'VIDEO_NOT_YET') return 'wait for the recording';
+  if (saysNoVideo(error)) return isLive ? 'none' : 'wait for the recording';
   if (code !== 'VIDEO_FAILED') {
     return SENT_AGAIN[failureOf(error, true)]['RTSP session'] === 'never' ? 'none' : 'try again';
   }
   const { status } = cause;
   if (status === undefined) return attempts < MOST_BREAKS ? 'try again' : 'none';
-  if (NO_RECORDING.has(status)) return 'wait for the recording';
+  if (NO_RECORDING.has(status)) return isLive ? 'none' : 'wait for the recording';
   return status === BUSY || status >= 500 ? 'try again' : 'none';
 }
 

@@ -63,7 +63,7 @@ export class Upstream implements SharedStream {
 
   /**
    * Begins to read. Resolves with the first picture.
-   * @throws RvmError VIDEO_NOT_YET where there is none, and those of the stream; then nothing is open any more
+   * @throws RvmError VIDEO_NOT_YET where there is none, of live video VIDEO_FAILED, and those of the stream; then nothing is open any more
    */
   async start(): Promise<void> {
     const started = new Promise<StreamEnd | undefined>((resolve) => {
@@ -73,7 +73,7 @@ export class Upstream implements SharedStream {
     const end = await started;
     if (end === undefined) return;
     await this.close();
-    throw end.error ?? endedAtOnce();
+    throw end.error ?? (this.#options.asked === undefined ? endedLive() : endedAtOnce());
   }
 
   /** Somebody reads it, or has read it to its end. */
@@ -215,5 +215,12 @@ function endedAtOnce(): RvmError {
   return new RvmError(
     'VIDEO_NOT_YET',
     'The relay ended the video before its first picture: there is no recording of this time yet, or none at all.',
+  );
+}
+
+function endedLive(): RvmError {
+  return new RvmError(
+    'VIDEO_FAILED',
+    'The relay ended the live video before its first picture; try again, or look at the camera.',
   );
 }

@@ -21,7 +21,7 @@ export interface Timeline {
   wallClock(picture: number): number;
 }
 
-/** The present time, without end. A pause loses what passes meanwhile. */
+/** The present time, without an end of its own. A pause loses what passes meanwhile. */
 export class LiveTimeline implements Timeline {
   readonly #now: () => number;
 
@@ -33,14 +33,16 @@ export class LiveTimeline implements Timeline {
     const wanted = parseRange(range ?? 'npt=now-');
     if (typeof wanted === 'number') return wanted;
     // ffmpeg begins a live stream with `npt=0.000-`.
-    if (wanted.kind === 'from' && (wanted.start > 0 || wanted.end !== undefined)) return 457;
+    if (wanted.kind === 'from' && wanted.start > 0) return 457;
+    const end = wanted.kind === 'from' ? wanted.end : undefined;
     const seconds = this.#now() / 1000;
-    const passage = {
-      from: Math.floor(seconds) * FRAMES_PER_SECOND,
-      to: Infinity,
-      due: Math.floor(seconds * FRAMES_PER_SECOND),
+    const from = Math.floor(seconds) * FRAMES_PER_SECOND;
+    const to = end === undefined ? Infinity : from + Math.ceil(end * FRAMES_PER_SECOND);
+    const passage = { from, to, due: Math.floor(seconds * FRAMES_PER_SECOND) };
+    return {
+      passage,
+      range: end === undefined ? this.rangeFrom() : `npt=${formatSeconds(0)}-${formatSeconds(end)}`,
     };
-    return { passage, range: this.rangeFrom() };
   }
 
   rangeFrom(): string {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { firstJpegOf } from '../../../lib/cloud/functions/first-jpeg';
 import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/picture';
 import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';
+import { eventually } from '../../support/time/patience';
 
 const LATER = '2026-11-21T10:00:00Z';
 
@@ -20,7 +22,7 @@ describe('snapshots of any service', () => {
     service.on('GET', '/picture', reply);
   }
 
-  function typed(type: string, bytes: Buffer, headers: Record<string, string> = {}): Reply {
+  function typed(type: string, bytes: Buffer, headers: Record<string, string> = {}): Reply & object {
     return { headers: { 'Content-Type': type, ...headers }, bytes };
   }
 
@@ -63,6 +65,71 @@ describe('snapshots of any service', () => {
       assert.deepEqual(jpeg, JPEG);
     });
   }
+
+  describe('that come without end', () => {
+    /** With a preview in it, which ends as the picture does, and in two scans. */
+    const IN_SCANS = Buffer.from(
+      'ffd8ffe1000cffd8ffdb0003aaffd9ffda000801010000003f0055ff00aaffda000801010000003f0077ff00ffd9',
+      'hex',
+    );
+    const heads: readonly [string, (length: number) => string][] = [
+      ['heads', (length) => `--b\r\nContent-Type: image/jpeg\r\nContent-Length: ${length}\r\n\r\n`],
+      ['heads that end in LF', (length) => `--b\nContent-Type: image/jpeg\nContent-Length: ${length}\n\n`],
+      ['heads without a length', () => '--b\r\nContent-Type: image/jpeg\r\n\r\n'],
+      ['heads in LF without a length', () => '--b\nContent-Type: image/jpeg\n\n'],
+      ['no heads', () => '--b\r\n\r\n'],
+    ];
+    const begins: readonly [string, (body: string) => string][] = [
+      ['', (body) => body],
+      [', behind an empty line', (body) => `\r\n${body}`],
+      [', without a first boundary', (body) => body.replace(/^--b\r?\n(?:\r\n)?/, '')],
+    ];
+    for (const [kind, head] of heads) {
+      for (const [begin, begun] of begins) {
+        it(`T-19 takes the first picture of parts with ${kind}${begin}, and ends the request`, async () => {
+          const bytes = Buffer.concat([Buffer.from(begun(head(IN_SCANS.length))), IN_SCANS]);
+          const again = Buffer.concat([Buffer.from(`\r\n${head(JPEG.length)}`), JPEG]);
+          picture({ ...typed('multipart/x-mixed-replace; boundary=b', bytes), again });
+          assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, IN_SCANS);
+          await eventually(() => service.endless === 0, 'the end of the request');
+        });
+      }
+    }
+
+    it('T-19 takes one that comes byte by byte, behind a part of another kind', async () => {
+      const parts = Buffer.concat([
+        Buffer.from('--b\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b\r\n\r\n'),
+        IN_SCANS,
+      ]);
+      const search = firstJpegOf({ 'content-type': 'multipart/x-mixed-replace; boundary=b' });
+      const enough = Array.from({ length: parts.length }, (_, place) =>
+        search?.(parts.subarray(0, place + 1)),
+      );
+      assert.deepEqual(
+        [enough.findIndex((bytes) => bytes !== undefined) + 1, enough.at(-1)],
+        [parts.length, parts.length],
+      );
+    });
+
+    it('T-19 takes one whose segments cannot be read to its first end', async () => {
+      const broken = Buffer.from('ffd8ffe00004aabb00ff00ffd9', 'hex');
+      picture({
+        ...typed('multipart/x-mixed-replace; boundary=b', Buffer.concat([Buffer.from('--b\n\n'), broken])),
+        again: JPEG,
+      });
+      assert.deepEqual((await station.client().snapshot('Gate', {})).jpeg, broken);
+    });
+
+    it('T-19 keeps the connection of parts whose length is told', async () => {
+      const bytes = multipart('b', [{ jpeg: JPEG, time: LATER }]);
+      picture(typed('multipart/mixed; boundary=b', bytes, { 'Content-Length': String(bytes.length) }));
+      const client = station.client();
+      await client.snapshot('Gate', {});
+      const opened = service.opened;
+      for (let turn = 0; turn < 3; turn += 1) await client.snapshot('Gate', {});
+      assert.equal(service.opened, opened);
+    });
+  });
 
   const addresses: [string, unknown][] = [
     ['url', { url: '/blob?sig=a%2Fb%3D' }],

@@ -23,6 +23,8 @@ export type Reply =
       text?: string;
       bytes?: Buffer;
       after?: Promise<void>;
+      /** Comes behind the bytes again and again, without end. */
+      again?: Buffer;
     }
   | 'reset'
   | 'silence'
@@ -47,6 +49,10 @@ export class ScriptedService {
   readonly sessions = new Set<string>();
   /** The most connections that were open at one time. */
   mostConnections = 0;
+  /** All connections that were ever opened. */
+  opened = 0;
+  /** Answers without end that somebody reads now. */
+  endless = 0;
   devices: Record<string, unknown>[] = [
     camera('0e9f0c1a-0000-e911-8000-000000000001', 'Gate'),
     camera('0e9f0c1a-0000-e911-8000-000000000002', 'Yard'),
@@ -65,6 +71,7 @@ export class ScriptedService {
     this.#server = server;
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
+      this.opened += 1;
       this.mostConnections = Math.max(this.mostConnections, this.#sockets.size);
       socket.on('close', () => this.#sockets.delete(socket));
     });
@@ -175,7 +182,18 @@ export class ScriptedService {
     void (reply.after ?? Promise.resolve()).then(() => {
       const type = reply.json === undefined ? {} : { 'Content-Type': 'application/json' };
       response.writeHead(reply.status ?? 200, { ...type, ...reply.headers });
+      if (reply.again !== undefined) return this.#endless(response, reply.bytes, reply.again);
       response.end(reply.bytes ?? (reply.json === undefined ? reply.text : JSON.stringify(reply.json)));
+    });
+  }
+
+  #endless(response: ServerResponse, first: Buffer | undefined, again: Buffer): void {
+    this.endless += 1;
+    if (first !== undefined) response.write(first);
+    const timer = setInterval(() => response.write(again), 10);
+    response.on('close', () => {
+      clearInterval(timer);
+      this.endless -= 1;
     });
   }
 

@@ -115,6 +115,8 @@ const SLOW: readonly string[] = [
 const RARE: readonly string[] = [
   // Against GStreamer's RTSP server, whose recordings play in real time.
   'test/video/rtsp/gstreamer.test.ts',
+  // Two hundred streams, each compared with what ffmpeg shows of it.
+  'test/video/rtsp/sweep.test.ts',
   // Of the editor: single rows and buttons, small screens, and an inbox that is broken or busy.
   'test/editor/audit-trail.test.ts',
   'test/editor/languages.test.ts',
@@ -220,7 +222,7 @@ export const ALONE: readonly string[] = [
 ];
 
 /** Files, or folders, whose output is shown where they pass, too: what they have counted. */
-export const SHOWN: readonly string[] = ['test/cluster/'];
+export const SHOWN: readonly string[] = ['test/cluster/', 'test/video/rtsp/sweep.test.ts'];
 
 /** @param name of a file, from the root of the project */
 export function isIn(list: readonly string[], name: string): boolean {

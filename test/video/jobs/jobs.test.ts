@@ -326,6 +326,38 @@ describe('a video job', () => {
     }
   });
 
+  describe('that is live', () => {
+    const open = (): Promise<unknown> => video.open(source, 60, options());
+    const live: Readonly<Record<string, () => Promise<unknown>>> = {
+      'a picture': () => pictures(),
+      'a clip': () => clip(new NotingSink(), 1),
+      'a view': open,
+    };
+    beforeEach(() => (source = { ...source, wanted: LIVE }));
+
+    for (const [what, job] of Object.entries(live)) {
+      for (const status of [404, 457]) {
+        it(`fails at once where the relay does not know the camera (${status}): ${what}`, async () => {
+          steps = [failure('VIDEO_FAILED', { status })];
+          await assert.rejects(job(), { code: 'VIDEO_FAILED' });
+          assert.deepEqual([asked.length, told], [1, [{ kind: 'opening' }]]);
+        });
+      }
+    }
+
+    it('fails at once where the service has no stream of the camera', async () => {
+      steps = [failure('HTTP_ERROR', { status: 500, serverCode: 'NoAvailableStreams' })];
+      await assert.rejects(open(), { code: 'HTTP_ERROR' });
+      assert.equal(asked.length, 1);
+    });
+
+    it('is tried again where the relay is busy', async () => {
+      steps = [failure('VIDEO_FAILED', { status: 503 }), streamOf(keyAt(0))];
+      await open();
+      assert.equal(asked.length, 2);
+    });
+  });
+
   describe('that fails in passing', () => {
     const kinds: readonly (readonly [string, () => Step])[] = [
       ['the relay cannot be reached', () => failure('NETWORK')],

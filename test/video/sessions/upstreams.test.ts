@@ -199,6 +199,12 @@ describe('RTSP sessions that several read', () => {
     assert.deepEqual([stream.closed, upstreams.count, places.taken], [true, 0, 0]);
   });
 
+  it('say nothing of recordings where live video ends before the first picture', async () => {
+    const first = join(LIVE);
+    (await streamNumber(0)).end();
+    await assert.rejects(first, { code: 'VIDEO_FAILED', message: /live video/ });
+  });
+
   it('tell all readers that the relay broke off', async () => {
     const first = join(recorded());
     const stream = await streamNumber(0);

@@ -18,12 +18,14 @@ export interface RoundTripListeners {
   onSent: () => void;
   /** The head of the answer is there. */
   onHead: (headers: AnswerHeaders) => void;
+  /** Asked once for an answer, and what it gives for each piece of that: the bytes that are enough, where they are there. */
+  enough?: ((headers: AnswerHeaders) => ((body: Buffer) => number | undefined) | undefined) | undefined;
   /** The request no longer holds a connection. */
   onEnd: () => void;
 }
 
 /**
- * Sends one request and gathers its whole answer, without the stream that the HTTP client's own `request` makes of each body.
+ * Sends one request and gathers its whole answer, or as much as is enough, without the stream that the HTTP client's own `request` makes of each body.
  * An abort ends the wait at once; a request that has no connection yet ends when it would get one.
  * @throws what the HTTP client reports, or the reason of the abort
  */
@@ -43,6 +45,7 @@ export function roundTrip(
 class Receiver implements Dispatcher.DispatchHandler {
   readonly #body = new GrowingBuffer(0);
   #status = 0;
+  #enough: ReturnType<NonNullable<RoundTripListeners['enough']>>;
   #headers: AnswerHeaders = {};
   #controller: Dispatcher.DispatchController | undefined;
   #aborted: Error | undefined;
@@ -71,20 +74,30 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     this.listeners.onHead(headers);
+    this.#enough = this.listeners.enough?.(headers);
   }
 
   onResponseData(_controller: unknown, piece: Buffer): void {
     this.#body.append(piece);
+    const bytes = this.#enough?.(this.#body.content());
+    if (bytes === undefined) return;
+    this.#resolve(bytes);
+    this.#controller?.abort(new Error('What has come is enough.'));
   }
 
   onResponseEnd(): void {
     this.#end();
-    this.resolve({ status: this.#status, headers: this.#headers, body: this.#body.content() });
+    this.#resolve(this.#body.length);
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     this.#end();
     this.reject(error);
+  }
+
+  #resolve(bytes: number): void {
+    const body = this.#body.content().subarray(0, bytes);
+    this.resolve({ status: this.#status, headers: this.#headers, body });
   }
 
   #end(): void {

@@ -1,0 +1,434 @@
+import type { Random } from '../../../../scripts/fuzz/random';
+import { aggregationPacket, stapA } from '../../../../scripts/fuzz/inputs/rtp-bytes';
+import { videoPayloads } from '../../../../sandbox/rtsp/media/payloads';
+import { goodReply } from '../../rtsp/scripted-relay';
+import { isSet, type BaseStream } from './base-streams';
+import type { Oddities } from './camera-stream';
+
+/** A way in which cameras and relays of the field do otherwise than they should. */
+export interface Damage {
+  title: string;
+  /** It counts when packets come: they are sent when a camera would. */
+  isTimed?: boolean;
+  /** ffmpeg waits for what never comes. */
+  isBeyondFfmpeg?: boolean;
+  fits?: (base: BaseStream) => boolean;
+  on: (base: BaseStream, random: Random) => Oddities;
+}
+
+const START = Buffer.from([0, 0, 0, 1]);
+/** Bytes of a packet on the connection at most: its length has 16 bits. */
+const MOST = 60_000;
+/** Bytes of a unit that shares a packet with its neighbours. */
+const SMALL = 600;
+const HOUR = 3600 * 90_000;
+const DOLLAR = 0x24;
+
+const hasAac = ({ sound }: BaseStream): boolean => sound?.encoding === 'AAC';
+const hasSound = ({ sound }: BaseStream): boolean => sound !== undefined;
+const hasOthers = ({ pictures }: BaseStream): boolean => pictures.some(({ key }) => !key);
+
+/** The second picture that decoding can begin at. */
+function secondKey({ pictures }: BaseStream): number {
+  return pictures.findIndex(({ key }, place) => key && place > 0);
+}
+
+const BYTE_STREAMS: readonly Damage[] = [
+  {
+    title: 'each picture as one byte stream in a packet',
+    on: ({ codec }) => ({
+      payloads: (units) => {
+        const whole = byteStream(units);
+        return whole.length <= MOST ? [whole] : videoPayloads(codec, units);
+      },
+    }),
+  },
+  {
+    title: 'a start code before each unit',
+    on: () => ({ payloads: (units) => units.map((unit) => Buffer.concat([START, unit])) }),
+  },
+  {
+    title: 'sets and slices as one byte stream in fragments of the first',
+    on: ({ codec }) => ({
+      payloads: (units) => videoPayloads(codec, [byteStream(units).subarray(START.length)]),
+    }),
+  },
+  {
+    title: 'start codes within aggregates',
+    on: ({ codec }) => ({
+      payloads: (units) => aggregated(codec, units, (unit) => Buffer.concat([START, unit])),
+    }),
+  },
+  {
+    title: 'zeros behind the last unit of aggregates',
+    on: ({ codec }, random) => ({
+      payloads: (units) => aggregated(codec, units, (unit) => unit, Buffer.alloc(1 + random.below(8))),
+    }),
+  },
+];
+
+const SETS: readonly Damage[] = [
+  {
+    title: 'a sequence parameter set in band that is cut short',
+    on: ({ codec }, random) => ({ units: withShort((unit) => isSps(unit, codec), random) }),
+  },
+  {
+    title: 'all sets in band cut short',
+    on: ({ codec }, random) => ({ units: withShort((unit) => isSet(unit, codec), random) }),
+  },
+  {
+    title: 'sets that change their level at each key picture',
+    fits: hasOthers,
+    on: ({ codec }) => {
+      let keys = 0;
+      return {
+        units: (units, { isKey }) => {
+          keys += isKey ? 1 : 0;
+          return units.map((unit) => (keys % 2 === 0 ? withLevel(unit, codec) : unit));
+        },
+      };
+    },
+  },
+  {
+    title: 'sets in the description alone',
+    on: ({ sets }) => ({ units: (units, { isKey }) => (isKey ? units.slice(sets.length) : units) }),
+  },
+  {
+    title: 'sets in band alone',
+    on: () => ({
+      description: (lines) => lines.map((line) => line.replace(/(a=fmtp:96).*/, '$1 packetization-mode=1')),
+    }),
+  },
+];
+
+const CONNECTION: readonly Damage[] = [
+  {
+    title: 'bytes between packets',
+    on: (_base, random) => ({
+      wire: every(15, random, (bytes) => Buffer.concat([bytes, noise(random, 1 + random.below(30), false)])),
+    }),
+  },
+  {
+    title: 'bytes with dollar signs between packets',
+    on: (_base, random) => ({
+      wire: every(25, random, (bytes) => Buffer.concat([bytes, noise(random, 6 + random.below(30), true)])),
+    }),
+  },
+  {
+    title: 'packets cut short',
+    on: (_base, random) => ({
+      wire: every(30, random, (bytes) =>
+        bytes.subarray(0, Math.max(4, bytes.length - 1 - random.below(bytes.length))),
+      ),
+    }),
+  },
+  {
+    title: 'the tails of packets without their heads',
+    on: (_base, random) => ({
+      wire: every(30, random, (bytes) =>
+        Buffer.concat([bytes, bytes.subarray(Math.floor(bytes.length / 2))]),
+      ),
+    }),
+  },
+  {
+    title: 'a line end behind each packet',
+    on: () => ({ wire: (bytes) => Buffer.concat([bytes, Buffer.from('\r\n')]) }),
+  },
+];
+
+const BEGINNINGS: readonly Damage[] = [
+  {
+    title: 'I pictures that are no IDR, and no recovery point',
+    isTimed: true,
+    fits: ({ later }) => later === 'plain I pictures',
+    on: (base, random) => ({ from: 1 + random.below(secondKey(base)) }),
+  },
+  {
+    title: 'a beginning at a key picture in the middle',
+    fits: (base) => hasOthers(base) && base.later === 'key pictures',
+    on: (base) => ({ from: secondKey(base) }),
+  },
+  {
+    title: 'a beginning between key pictures',
+    fits: (base) => hasOthers(base) && base.later === 'key pictures',
+    on: (base) => ({ from: Math.floor(secondKey(base) / 2) }),
+  },
+];
+
+const PADDING: readonly Damage[] = [
+  {
+    title: 'padding of length 0',
+    on: () => ({ packet: (packet) => padded(packet, Buffer.from([0, 0, 0, 0])) }),
+  },
+  {
+    title: 'padding that is longer than its packet',
+    on: () => ({ packet: (packet) => padded(packet, Buffer.from([0xff])) }),
+  },
+];
+
+const DESCRIPTIONS: readonly Damage[] = [
+  { title: 'a port below zero', on: () => ({ description: changed(/^m=video 0/, 'm=video -1002003004') }) },
+  {
+    title: 'two blanks in the lines of the media',
+    on: () => ({ description: changed(/^(m=video|a=rtpmap:96|m=video 0 RTP\/AVP) /, '$1  ') }),
+  },
+  {
+    title: 'an odd description',
+    on: (_base, random) => ({
+      description: random.pick([
+        (lines: readonly string[]) =>
+          lines.filter((_line, place) => place >= lines.findIndex((each) => each.startsWith('m='))),
+        (lines: readonly string[]) => `${lines.join('\n')}\n`,
+        (lines: readonly string[]) => `${lines.join('\r\n')}\r\n\0`,
+        (lines: readonly string[]) => [...lines, 'm=audio 0 RTP/AVP (null)', 'a=rtpmap', 'a=control:track9'],
+        (lines: readonly string[]) => [
+          ...lines,
+          'm=application/ACME 0 RTP/AVP smart/1/90000',
+          'a=control:track9',
+        ],
+        changed(/^m=video 0 RTP\/AVP /, 'm=video 65536/2 RTP/AVP/TCP '),
+        changed(/^(a=fmtp:96 .*)$/, '$1,;'),
+      ]),
+    }),
+  },
+];
+
+const ENDS: readonly Damage[] = [
+  {
+    title: 'an end by clock= in the description, and by closing',
+    on: (base) => ({ closes: true, description: withRange(base, clockRange) }),
+  },
+  {
+    title: 'an end by clock= in the answer to PLAY, and by closing',
+    on: (base) => ({ closes: true, played: { Range: clockRange(secondsOf(base)) } }),
+  },
+  {
+    title: 'an end by npt= in the description, and by closing',
+    on: (base) => ({ closes: true, description: withRange(base, (seconds) => `npt=0-${seconds}`) }),
+  },
+];
+
+const CLOCKS: readonly Damage[] = [
+  { title: 'a clock that stands still', isTimed: true, on: () => ({ ticks: () => 4711 }) },
+  {
+    title: 'a clock in milliseconds',
+    isTimed: true,
+    on: () => ({ ticks: (ticks) => 5_000_000 + Math.round((ticks - 2 ** 32) / 90) }),
+  },
+  {
+    title: 'a clock that steps back between key pictures',
+    isTimed: true,
+    on: (base, random) => steppingBack(base, 63_000 + random.below(100_000), 1),
+  },
+  {
+    title: 'a clock that steps back by seconds at a key picture',
+    isTimed: true,
+    fits: hasOthers,
+    on: (base) => steppingBack(base, 450_000, 0),
+  },
+  {
+    title: 'a clock that begins anew',
+    isTimed: true,
+    on: (base) => ({
+      ticks: (ticks, { number }) =>
+        number > base.pictures.length / 2 ? ticks - 2 ** 32 + 1_000_000_000 : ticks,
+    }),
+  },
+  {
+    title: 'pictures that are hours off',
+    isTimed: true,
+    on: (_base, random) => ({
+      ticks: (ticks, { number }) =>
+        number % 20 === 15 ? ticks + (random.chance(0.5) ? 10 : -3) * HOUR : ticks,
+    }),
+  },
+  { title: 'rtptime=0 in RTP-Info', isTimed: true, on: () => ({ toldTime: () => 0 }) },
+  { title: 'reports of another year', on: (_base, random) => ({ clockOff: yearsOff(random) }) },
+];
+
+const SOUNDS: readonly Damage[] = [
+  {
+    title: 'packets of sound that are missing',
+    fits: hasAac,
+    on: (_base, random) => {
+      const lost = new Set(Array.from({ length: 400 }, (_, unit) => unit).filter(() => random.chance(0.2)));
+      return { isHeard: (unit) => !lost.has(unit) };
+    },
+  },
+  { title: 'sound that never comes', fits: hasSound, on: () => ({ isHeard: () => false }) },
+  {
+    title: 'sound whose clock stands still',
+    isTimed: true,
+    fits: hasAac,
+    on: () => ({ soundTicks: () => 0 }),
+  },
+  {
+    title: 'reports that move the sound by a second',
+    isTimed: true,
+    fits: hasAac,
+    on: (_base, random) => ({ clockOff: { video: 0, sound: random.pick([-1000, 1000]) } }),
+  },
+  {
+    title: 'a second SETUP that is never answered',
+    isBeyondFfmpeg: true,
+    fits: hasSound,
+    on: () => ({
+      answers: { SETUP: (request) => (request.url.includes('track2') ? undefined : goodReply(request)) },
+    }),
+  },
+];
+
+const PICTURES: readonly Damage[] = [
+  {
+    title: 'two pictures with one time stamp, the marker at the second',
+    on: (base) => ({
+      ticks: (ticks, { number }) => (number % 6 === 5 ? ticks - gap(base, number) : ticks),
+      isMarked: (isLast, { number }) => isLast && number % 6 !== 4,
+    }),
+  },
+  {
+    title: 'each key picture twice in one time stamp',
+    on: (base) => ({
+      payloads: (units, { isKey }) => videoPayloads(base.codec, isKey ? [...units, ...units] : units),
+    }),
+  },
+  { title: 'no markers at all', on: () => ({ isMarked: () => false }) },
+  { title: 'a marker at every packet', on: () => ({ isMarked: () => true }) },
+];
+
+export const DAMAGES: readonly Damage[] = [
+  ...BYTE_STREAMS,
+  ...SETS,
+  ...CONNECTION,
+  ...BEGINNINGS,
+  ...PADDING,
+  ...DESCRIPTIONS,
+  ...ENDS,
+  ...CLOCKS,
+  ...SOUNDS,
+  ...PICTURES,
+];
+
+function byteStream(units: readonly Buffer[]): Buffer {
+  return Buffer.concat(units.flatMap((unit) => [START, unit]));
+}
+
+/** Small units together, the others as they should be. */
+function aggregated(
+  codec: BaseStream['codec'],
+  units: readonly Buffer[],
+  change: (unit: Buffer) => Buffer,
+  behind = Buffer.alloc(0),
+): Buffer[] {
+  const payloads: Buffer[] = [];
+  let small: Buffer[] = [];
+  const put = (): void => {
+    if (small.length === 0) return;
+    const aggregate = codec === 'h264' ? stapA(small) : aggregationPacket(small);
+    payloads.push(Buffer.concat([aggregate, behind]));
+    small = [];
+  };
+  for (const unit of units) {
+    if (unit.length < SMALL) small.push(change(unit));
+    else {
+      put();
+      payloads.push(...videoPayloads(codec, [unit]));
+    }
+  }
+  put();
+  return payloads;
+}
+
+function typeOf(unit: Buffer, codec: BaseStream['codec']): number {
+  return codec === 'h264' ? unit.readUInt8(0) & 0x1f : (unit.readUInt8(0) >> 1) & 0x3f;
+}
+
+function isSps(unit: Buffer, codec: BaseStream['codec']): boolean {
+  return typeOf(unit, codec) === (codec === 'h264' ? 7 : 33);
+}
+
+/** In each picture, to half of their bytes at most. */
+function withShort(isShort: (unit: Buffer) => boolean, random: Random): Oddities['units'] {
+  const cut = (unit: Buffer): Buffer => unit.subarray(0, 3 + random.below(Math.max(1, unit.length / 2 - 3)));
+  return (units) => units.map((unit) => (isShort(unit) ? cut(unit) : unit));
+}
+
+/** Without start codes; without dollar signs where they would be taken for heads. */
+function noise(random: Random, length: number, withDollars: boolean): Buffer {
+  const bytes = Buffer.from(Array.from({ length }, () => 1 + random.below(255)));
+  if (withDollars) bytes[random.below(length)] = DOLLAR;
+  else for (const [at, byte] of bytes.entries()) if (byte === DOLLAR) bytes[at] = 1;
+  return bytes;
+}
+
+/** Another level in sets that have one: the pictures are coded as before. */
+function withLevel(unit: Buffer, codec: BaseStream['codec']): Buffer {
+  if (!isSps(unit, codec)) return unit;
+  const plain = codec === 'h264' ? Buffer.from(unit) : unescaped(unit);
+  // H.264: profile, constraints, level. H.265: 1 byte, then 11 of profile and tier (ITU-T H.265, section 7.3.3).
+  const at = codec === 'h264' ? 3 : 14;
+  plain[at] = plain.readUInt8(at) + (codec === 'h264' ? 1 : 3);
+  return codec === 'h264' ? plain : escaped(plain);
+}
+
+function unescaped(unit: Buffer): Buffer {
+  return Buffer.from(
+    [...unit].filter((byte, at) => !(byte === 3 && unit[at - 1] === 0 && unit[at - 2] === 0)),
+  );
+}
+
+function escaped(plain: Buffer): Buffer {
+  const bytes: number[] = [];
+  for (const byte of plain) {
+    if (byte <= 3 && bytes.at(-1) === 0 && bytes.at(-2) === 0) bytes.push(3);
+    bytes.push(byte);
+  }
+  return Buffer.from(bytes);
+}
+
+/** About each so-many-th packet, but none of the first: a stream that begins so is another matter. */
+function every(count: number, random: Random, change: (bytes: Buffer) => Buffer): Oddities['wire'] {
+  return (bytes, place) => (place > 10 && random.below(count) === 0 ? change(bytes) : bytes);
+}
+
+function padded(packet: Buffer, behind: Buffer): Buffer {
+  const bytes = Buffer.concat([packet, behind]);
+  bytes[0] = bytes.readUInt8(0) | 0x20;
+  return bytes;
+}
+
+function changed(find: RegExp, by: string): (lines: readonly string[]) => string[] {
+  return (lines) => lines.map((line) => line.replace(find, by));
+}
+
+function secondsOf({ pictures, rate }: BaseStream): number {
+  return Math.round(pictures.length / rate);
+}
+
+function withRange(
+  base: BaseStream,
+  rangeOf: (seconds: number) => string,
+): (lines: readonly string[]) => string[] {
+  const range = `a=range:${rangeOf(secondsOf(base))}`;
+  return (lines) => lines.flatMap((line) => (line.startsWith('t=') ? [line, range] : [line]));
+}
+
+function clockRange(seconds: number): string {
+  return `clock=20260301T100000Z-20260301T10000${seconds}Z`;
+}
+
+/** In the middle, so many pictures behind a key picture. */
+function steppingBack({ pictures }: BaseStream, by: number, behind: number): Oddities {
+  const middle = pictures.findLastIndex(({ key }, place) => key && place <= pictures.length * 0.6);
+  return { ticks: (ticks, { number }) => (number >= middle + behind ? ticks - by : ticks) };
+}
+
+function yearsOff(random: Random): { video: number; sound: number } {
+  const off = random.pick([-1, 1]) * (1 + random.below(20)) * 365 * 86_400_000;
+  return { video: off, sound: off };
+}
+
+/** Ticks from the picture before. */
+function gap({ pictures }: BaseStream, number: number): number {
+  return (pictures[number]?.ticks ?? 0) - (pictures[number - 1]?.ticks ?? 0);
+}
