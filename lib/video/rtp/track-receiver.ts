@@ -35,14 +35,14 @@ export class TrackReceiver {
   /** Of a source that sent no packet yet. */
   #early: SenderReport | undefined;
 
-  /** @param now milliseconds of a steady clock, for the receiver reports */
+  /** @param now milliseconds of a steady clock */
   constructor(
     private readonly media: MediaDescription,
     start: TrackStart = {},
     now: () => number = STEADY,
   ) {
     this.#order = new PacketOrder(start.sequence);
-    this.#track = trackOf(media);
+    this.#track = trackOf(media, now);
     this.#clock = new StreamClock(media.clockRate, start.rtpTime);
     this.#reporter = new ReceiverReporter(media.clockRate, now);
   }

@@ -20,6 +20,7 @@ export interface StreamParts {
   limits: StreamLimits;
   /** Ends it from outside. */
   ending: Abort;
+  isLive: boolean;
 }
 
 /** A stream that is being sent, from its first packet to the end of its connection. */
@@ -35,12 +36,15 @@ export class RtspStream implements MediaStream {
   readonly #keepAlive: KeepAlive;
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
-  #lastTime = 0;
+  /** The time of the last picture, at least, where the end of the connection is that of the video. */
+  readonly #whole: number;
+  #lastTime: number | undefined;
   #isPaused = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ session, playing, limits, ending }: StreamParts) {
-    const { video, audio, isOneClock } = playing;
+  constructor({ session, playing, limits, ending, isLive }: StreamParts) {
+    const { video, audio, isOneClock, length = isLive ? Infinity : -Infinity } = playing;
+    this.#whole = length - END_TOLERANCE;
     this.#session = session;
     this.#playing = playing;
     this.#limits = limits;
@@ -134,20 +138,24 @@ export class RtspStream implements MediaStream {
 
   #sawPicture({ time }: VideoFrame): void {
     this.#darkness.heard();
-    this.#lastTime = Math.max(this.#lastTime, time);
+    this.#lastTime = Math.max(this.#lastTime ?? time, time);
   }
 
   #connectionEnded(fault: RvmError, inOrder: boolean): void {
     if (this.#closing !== undefined) return;
-    const { length } = this.#playing;
+    if (inOrder) this.#flush();
     // Some end a recording so, without a word.
-    const isAll = length !== undefined && this.#lastTime >= length - END_TOLERANCE;
+    const isAll = this.#lastTime !== undefined && this.#lastTime >= this.#whole;
     if (inOrder && isAll) this.#finish();
     else this.#fail(fault);
   }
 
-  #finish(): void {
+  #flush(): void {
     for (const { receiver } of this.#tracks) this.#push(receiver.flush());
+  }
+
+  #finish(): void {
+    this.#flush();
     this.#queue.end();
     void this.close();
   }

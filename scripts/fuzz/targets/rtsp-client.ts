@@ -4,7 +4,7 @@ import { readDescription } from '../../../lib/video/rtsp/description/session-des
 import { DEFAULT_LIMITS } from '../../../lib/video/rtsp/limits';
 import { MessageParser } from '../../../lib/video/rtsp/protocol/message-parser';
 import type { Answer, Incoming } from '../../../lib/video/rtsp/protocol/message';
-import { lengthOfRange } from '../../../lib/video/rtsp/protocol/npt-range';
+import { lengthOfRange } from '../../../lib/video/rtsp/protocol/play-range';
 import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
 import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
 import { chosenChannels } from '../../../lib/video/rtsp/protocol/transport-header';

@@ -38,6 +38,8 @@ export function readSps(nal: Buffer): Sps | undefined {
     width: size.width,
     height: size.height,
     codecString: codecStringOf(profile),
+    // Each is an access unit of its own.
+    fieldOf: () => undefined,
     record: (sets) => hevcRecord(abilities, sets),
   };
 }
