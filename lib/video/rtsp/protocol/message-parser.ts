@@ -99,6 +99,9 @@ export class MessageParser {
 
   #readPacket(whole: Incoming[]): boolean {
     if (this.#rest.length < PACKET_HEAD) return false;
+    // The length of what is none may be that of a picture.
+    const isPacket = !this.#isUnderWay || isPacketOf(this.#rest);
+    if (isPacket !== true) return isPacket === false && this.#giveUp();
     const end = PACKET_HEAD + this.#rest.readUInt16BE(2);
     if (this.#rest.length < end) return false;
     const packet: Packet = {
@@ -185,9 +188,8 @@ export class MessageParser {
     const rest = this.#rest.subarray(at, at + STATUS_START_BYTES);
     if (first === LETTER_R)
       return rest.length < STATUS_START_BYTES ? undefined : STATUS_START.test(rest.toString('latin1'));
-    if (rest.length <= PACKET_HEAD) return undefined;
-    const isPacket = rest.readUInt16BE(2) >= LEAST_PACKET && rest.readUInt8(PACKET_HEAD) >> 6 === VERSION;
-    return isPacket && this.#channels.has(rest.readUInt8(1));
+    const isPacket = isPacketOf(rest);
+    return isPacket === true ? this.#channels.has(rest.readUInt8(1)) : isPacket;
   }
 
   #pass(bytes: number): void {
@@ -234,4 +236,10 @@ function headOf([start = '', ...lines]: readonly string[]): Head {
   const status = STATUS_LINE.exec(start)?.[1];
   if (status !== undefined) return { kind: 'answer', status: Number(status), headers };
   return { kind: 'request', method: REQUEST_LINE.exec(start)?.[1] ?? '', headers };
+}
+
+/** Whether RTP or RTCP stands behind this head; undefined where it takes more bytes to tell. */
+function isPacketOf(bytes: Buffer): boolean | undefined {
+  if (bytes.length <= PACKET_HEAD) return undefined;
+  return bytes.readUInt16BE(2) >= LEAST_PACKET && bytes.readUInt8(PACKET_HEAD) >> 6 === VERSION;
 }
