@@ -106,9 +106,9 @@ for (const [encoding, { sets, intra, predicted, key, otherSets }] of Object.entr
       assert.deepEqual(frame.format.parameterSets, otherSets);
     });
 
-    it('lets those who come later begin with one of them, where key frames are more than 10 s apart', () => {
-      const frames = sent(`K${'pppppppppi'.repeat(12)}`);
-      assert.equal(rowOf(frames), `k${'..........'.repeat(9)}${'.........k'.repeat(3)}`);
+    it('lets those who come later begin with one of them, where key frames are more than 30 s apart', () => {
+      const frames = sent(`K${'pppppppppi'.repeat(32)}`);
+      assert.equal(rowOf(frames), `k${'..........'.repeat(29)}${'.........k'.repeat(3)}`);
     });
 
     it('waits no longer than its memory is bounded', () => {

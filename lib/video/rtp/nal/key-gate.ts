@@ -16,8 +16,11 @@ export interface Decodable {
 
 /** Seconds without a key frame until decoding begins with an intra picture: some cameras have no others. */
 const PATIENCE = 3;
-/** Seconds without a key frame until intra pictures count as such for whoever comes later, though all can be decoded. */
-const SELDOM = 10;
+/**
+ * Seconds without a key frame until intra pictures count as such for whoever comes later, though all can be decoded: players begin
+ * better with a key frame that is that old.
+ */
+const SELDOM = 30;
 /** Seconds without a picture until what leans on missing ones is shown all the same, broken as it is. */
 const DARK = 10;
 /** Bytes that wait until it is clear where decoding begins. */
