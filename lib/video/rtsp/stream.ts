@@ -50,7 +50,7 @@ export class RtspStream implements MediaStream {
     this.#limits = limits;
     this.#queue = new FrameQueue(limits);
     this.#soundTime = audio && new SoundTime(video.receiver, audio.receiver, isOneClock);
-    this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fail(silent()));
+    this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fellSilent());
     this.#darkness = new SilenceWatch(limits.pictureMs, () => this.#fail(dark()));
     this.#keepAlive = new KeepAlive(session, (fault) => this.#fail(fault));
     this.#reports = setInterval(() => this.#report(), REPORT_MS);
@@ -141,12 +141,21 @@ export class RtspStream implements MediaStream {
     this.#lastTime = Math.max(this.#lastTime ?? time, time);
   }
 
+  /** Some tell the end of a recording beforehand, and nothing more at it. */
+  #fellSilent(): void {
+    if (this.#whole !== -Infinity && this.#isAll) this.#finish();
+    else this.#fail(silent());
+  }
+
+  get #isAll(): boolean {
+    return this.#lastTime !== undefined && this.#lastTime >= this.#whole;
+  }
+
   #connectionEnded(fault: RvmError, inOrder: boolean): void {
     if (this.#closing !== undefined) return;
     if (inOrder) this.#flush();
     // Some end a recording so, without a word.
-    const isAll = this.#lastTime !== undefined && this.#lastTime >= this.#whole;
-    if (inOrder && isAll) this.#finish();
+    if (inOrder && this.#isAll) this.#finish();
     else this.#fail(fault);
   }
 

@@ -190,6 +190,13 @@ describe('H.264 in RTP', () => {
       });
     });
 
+    it('not with the mark of a hint that decoding can begin there', () => {
+      const units = [SPS, PPS, h264Recovery(), h264Slice({ type: 'intra' })];
+      const [frame, ...more] = videoOf(receiver, sender.picture(units, { marker: true }));
+      assert.deepEqual(frame?.nals, units.slice(2));
+      assert.equal(more.length, 0);
+    });
+
     it('at the end of the stream only where it is whole', () => {
       begin();
       framesOf(receiver, [sender.packet(h264Slice())]);

@@ -423,6 +423,20 @@ describe('the client of a relay', () => {
         }
       });
 
+  for (const [range, ends] of [
+    ['npt=0-1', true],
+    ['clock=20260301T100000Z-20260301T100001Z', true],
+    ['npt=0-60', false],
+    ['npt=0-', false],
+  ] as const)
+    it(`that falls silent after a second of ${range} ${ends ? 'has all' : 'is TIMEOUT'}`, async () => {
+      relay = await ScriptedRelay.start({ PLAY: (request) => reply(request, 200, { Range: range }) });
+      const stream = await streams.open(relay.url, { limits: { silenceMs: 200 } });
+      relay.send(source.pictures(5));
+      const frames = ends ? await take(stream, 100) : (await takeUntilFailure(stream, 'TIMEOUT')).frames;
+      assert.equal(frames.length, 5);
+    });
+
   it('was broken off where live video is closed, whatever the relay says of its length', async () => {
     relay = await ScriptedRelay.start({ PLAY: (request) => reply(request, 200, { Range: 'npt=0-' }) });
     const stream = await streams.open(relay.url, { isLive: true });

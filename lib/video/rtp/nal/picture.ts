@@ -29,6 +29,11 @@ export class Picture {
     return this.#isSpoilt;
   }
 
+  /** Nothing is missing yet, but there is no slice. */
+  get isOnlyBegun(): boolean {
+    return this.isEmpty && !this.#isSpoilt;
+  }
+
   get isTooLarge(): boolean {
     return this.#bytes > MOST_BYTES || this.#units > MOST_UNITS;
   }

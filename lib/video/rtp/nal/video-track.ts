@@ -60,12 +60,15 @@ export class VideoTrack implements Track {
 
   read({ payload, marker, time }: TimedPayload): VideoFrame[] {
     const isNext = this.#picture !== undefined && this.#picture.time !== time;
-    if (isNext) this.#endsUnmarked = true;
+    if (isNext && this.#picture?.isOnlyBegun === false) this.#endsUnmarked = true;
     const frames = isNext ? this.#finish() : [];
     frames.push(...this.#takeAll(this.#unpacker.unpack(payload), time));
     if (!marker || this.#marksSlices) return frames;
+    frames.push(...this.#takeRest());
+    // Sets and hints may be marked, but are no picture.
+    if (this.#picture?.isOnlyBegun === true) return frames;
     this.#endsUnmarked = false;
-    return [...frames, ...this.#finish()];
+    return [...frames, ...this.#end()];
   }
 
   gap(): void {
@@ -81,9 +84,13 @@ export class VideoTrack implements Track {
 
   /** Nothing more comes for the picture under assembly. */
   #finish(): VideoFrame[] {
+    return [...this.#takeRest(), ...this.#end()];
+  }
+
+  /** A unit whose last piece was not told. */
+  #takeRest(): VideoFrame[] {
     const time = this.#picture?.time;
-    const rest = time === undefined ? [] : this.#takeAll(this.#unpacker.finish(), time);
-    return [...rest, ...this.#end()];
+    return time === undefined ? [] : this.#takeAll(this.#unpacker.finish(), time);
   }
 
   /** @returns the pictures before that of these units */
