@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VideoFrame } from '../../../lib/video/media';
+import { unitsOf } from '../../../lib/video/rtp/nal/unpacking';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
@@ -33,6 +34,13 @@ const CODECS = {
     }),
   },
 };
+
+describe('A byte stream that is made to have a million units', () => {
+  it('is read as far as a picture can go', () => {
+    const units = unitsOf(Buffer.alloc(6_000_000, '\0\0\x01abc', 'latin1'));
+    assert.ok(units.length > 1024 && units.length <= 2048, `${units.length}`);
+  });
+});
 
 for (const [encoding, codec] of Object.entries(CODECS))
   describe(`${encoding} in RTP as a byte stream with start codes`, () => {

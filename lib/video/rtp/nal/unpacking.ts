@@ -33,6 +33,8 @@ export function aggregated(payload: Buffer): Buffer[] | 'damaged' {
 const START = Buffer.from([0, 0, 1]);
 /** Bytes of a slice or a parameter set, with its head of one or two: before a start code there may be a head alone. */
 const LEAST = 3;
+/** Start codes that are looked for: a picture may have half as many units, and what is made to have more costs memory by the megabyte. */
+const MOST_STARTS = 2048;
 
 /**
  * The units in what should be one: some cameras send a byte stream instead (ITU-T H.264 and H.265, annex B). Within a unit there is
@@ -42,10 +44,11 @@ export function unitsOf(bytes: Buffer): Buffer[] {
   let start = bytes.indexOf(START);
   if (start < 0) return [withoutZeros(bytes)];
   const units: Buffer[] = [];
-  for (let at = 0; at < bytes.length; start = bytes.indexOf(START, at)) {
+  for (let at = 0, found = 0; at < bytes.length && found < MOST_STARTS; found += 1) {
     const end = start < 0 ? bytes.length : start;
     units.push(withoutZeros(bytes.subarray(at, end)));
     at = end + START.length;
+    start = bytes.indexOf(START, at);
   }
   return units.filter(({ length }) => length >= LEAST);
 }
