@@ -201,6 +201,9 @@ describe('H.264 in RTP', () => {
       begin();
       framesOf(receiver, [sender.packet(h264Slice())]);
       assert.deepEqual(receiver.flush(), []);
+      const [piece = IDR] = fuA(IDR, 40);
+      framesOf(receiver, [sender.packet(piece)]);
+      assert.deepEqual(receiver.flush(), []);
     });
 
     it('not at the end of the stream where nothing says whether more would have come', () => {

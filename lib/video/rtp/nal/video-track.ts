@@ -78,8 +78,11 @@ export class VideoTrack implements Track {
   }
 
   flush(): VideoFrame[] {
-    if (!this.#endsUnmarked) this.#picture?.spoil();
-    return [...this.#finish(), ...this.#gate.flush()];
+    if (this.#endsUnmarked) return [...this.#finish(), ...this.#gate.flush()];
+    // The end of what was begun did not come.
+    this.#unpacker.drop();
+    this.#picture = undefined;
+    return this.#gate.flush();
   }
 
   /** Nothing more comes for the picture under assembly. */
