@@ -54,7 +54,7 @@ export class VideoHost {
       sessions,
       decoder: newDecoder(this.#RED),
       heard: noteRecording,
-      open: (url, signal) => openStream({ url, relays, signal, ...(tls && { tls }) }),
+      open: (url, signal, isLive) => openStream({ url, relays, signal, isLive, ...(tls && { tls }) }),
     });
   }
 

@@ -2,7 +2,7 @@ import { RvmError } from '../../error';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../media';
 import { AAC_SAMPLES } from './aac-samples';
 import type { ClipDestination } from './clip-destination';
-import { isPlayable, isSameAudio, isSameVideo } from './formats';
+import { isAlike, isPlayable, isSameAudio, isSameVideo } from './formats';
 import { lengthPrefixed, sizeOf } from './length-prefixed';
 import type { Muxer } from './muxer';
 import { Timeline } from './timeline';
@@ -55,6 +55,8 @@ export class ClipWriter {
   #held: Placed[] = [];
   #muxer: Muxer | undefined;
   #video: VideoFormat | undefined;
+  /** Pictures came that need other parameter sets than the first. */
+  #changesSets = false;
   #audio: AudioFormat | undefined;
   #ended: ClipEnd | undefined;
   #media = 0;
@@ -81,8 +83,9 @@ export class ClipWriter {
    * @returns false where the clip takes no more, see `ended`
    * @throws RvmError STORE_FAILED; then nothing is left of the clip
    */
-  async add(frame: MediaFrame): Promise<boolean> {
+  async add(given: MediaFrame): Promise<boolean> {
     if (this.#ended !== undefined) return false;
+    const frame = given.kind === 'video' ? this.#withSets(given) : given;
     const time = this.#placed(frame);
     if (time === undefined) return this.#ended === undefined;
     await this.#orNothing(() => this.#take({ frame, time }));
@@ -122,6 +125,13 @@ export class ClipWriter {
     await this.#destination.discard();
   }
 
+  /** Some cameras change their sets again and again. Then each key frame brings its own, or it would be decoded with those of others. */
+  #withSets(frame: VideoFrame): VideoFrame {
+    const { format, key, nals } = frame;
+    if (this.#video !== undefined) this.#changesSets ||= !isSameVideo(format, this.#video);
+    return this.#changesSets && key ? { ...frame, nals: [...format.parameterSets, ...nals] } : frame;
+  }
+
   async #orNothing<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -147,7 +157,9 @@ export class ClipWriter {
 
   #isOfFormat(frame: MediaFrame): boolean {
     if (frame.kind === 'audio') return this.#audio === undefined || isSameAudio(frame.format, this.#audio);
-    if (this.#video !== undefined && !isSameVideo(frame.format, this.#video)) this.#ended = 'format changed';
+    const { format } = frame;
+    if (this.#video !== undefined && !isSameVideo(format, this.#video) && !isAlike(format, this.#video))
+      this.#ended = 'format changed';
     return this.#ended === undefined;
   }
 

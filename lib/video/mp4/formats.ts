@@ -5,6 +5,18 @@ export function isSameVideo(one: VideoFormat, other: VideoFormat): boolean {
   return one === other || (one.codec === other.codec && one.description.equals(other.description));
 }
 
+/** Whether their pictures may lie in one track: then a decoder that is told the other parameter sets goes on. */
+export function isAlike(one: VideoFormat, other: VideoFormat): boolean {
+  const isSize = one.width === other.width && one.height === other.height;
+  return one.codec === other.codec && isSize && profileOf(one) === profileOf(other);
+}
+
+/** The name of the codec without level and constraints. */
+function profileOf({ codec, codecString }: VideoFormat): string | undefined {
+  const pattern = codec === 'h264' ? /^\w+\.[\dA-F]{2}/i : /^\w+\.\w+/;
+  return pattern.exec(codecString)?.[0];
+}
+
 export function isSameAudio(one: AudioFormat, other: AudioFormat): boolean {
   return one === other || one.description.equals(other.description);
 }

@@ -14,14 +14,17 @@ const UNKNOWN = 'This kind of video cannot be read: choose H.264 or H.265 in the
 const SETS = ['sprop-vps', 'sprop-sps', 'sprop-pps', 'sprop-parameter-sets'];
 const MOST_SETS = 16;
 
-/** What puts the frames of a medium together. */
-export function trackOf(media: MediaDescription): Track {
+/**
+ * What puts the frames of a medium together.
+ * @param now milliseconds of a steady clock
+ */
+export function trackOf(media: MediaDescription, now: () => number): Track {
   const codec = videoCodecOf(media);
   const aac = aacOf(media);
   if (aac !== undefined) return new AacTrack(aac.config, aac.layout);
   if (codec === undefined) return new UnreadableTrack(new RvmError('VIDEO_FAILED', UNKNOWN));
   if (isInterleaved(media)) return new UnreadableTrack(new RvmError('VIDEO_FAILED', INTERLEAVED));
-  return new VideoTrack(codec, setsOf(media));
+  return new VideoTrack(codec, setsOf(media), now);
 }
 
 /** H.264 in mode 2, H.265 with decoding order numbers. */

@@ -44,7 +44,7 @@ export class TrackReceiver {
     now: () => number = STEADY,
   ) {
     this.#order = this.#newOrder(start.sequence);
-    this.#track = trackOf(media);
+    this.#track = trackOf(media, now);
     this.#clock = new StreamClock(media.clockRate, start.rtpTime);
     this.#pace = new ArrivalPace(now);
     this.#reporter = new ReceiverReporter(media.clockRate, now);

@@ -65,12 +65,23 @@ export class Connection {
     if (this.#ending !== undefined) listener.ended(this.#ending.fault, this.#ending.inOrder);
   }
 
+  /** Channels whose packets will come, among which the relay may leave bytes that are none. */
+  expect(channels: Iterable<number>): void {
+    this.#parser.expect(channels);
+  }
+
   /**
    * Sends a request, and waits for its answer. What has ended still sends it if it can, for TEARDOWN.
    * @param headers beyond `CSeq`
+   * @param ms that the answer may take
    * @throws RvmError as the faults have it: no answer in time, none that can be read, the end of the connection
    */
-  request(method: string, url: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  request(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    ms = this.#limits.answerMs,
+  ): Promise<Answer> {
     const number = ++this.#lastNumber;
     const lines = Object.entries({ CSeq: String(number), ...headers }).map(
       ([name, value]) => `${name}: ${value}\r\n`,
@@ -81,7 +92,7 @@ export class Connection {
       const timer = lateTimeout(() => {
         this.#pending.delete(number);
         reject(this.#faults.unanswered());
-      }, this.#limits.answerMs);
+      }, ms);
       this.#pending.set(number, { resolve, reject, timer });
     });
   }
@@ -133,7 +144,9 @@ export class Connection {
     if (answer.status < 200) return;
     const number = this.#numberOf(answer);
     const pending = number === undefined ? undefined : this.#pending.get(number);
-    if (number === undefined || number > this.#lastNumber) return this.#end(this.#faults.unreadable());
+    // Packets come, and are what is wanted: an answer with a wrong number ends nothing.
+    if (number === undefined || number > this.#lastNumber)
+      return this.#listener === undefined ? this.#end(this.#faults.unreadable()) : undefined;
     // That of a request which nobody waits for any more.
     if (pending === undefined) return;
     this.#pending.delete(number);

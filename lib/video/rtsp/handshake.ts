@@ -5,7 +5,7 @@ import { readDescription, type SessionDescription } from './description/session-
 import type { StreamLimits } from './limits';
 import { chooseMedia, type ChosenMedia, type MediaChoice } from './media-choice';
 import type { Answer } from './protocol/message';
-import { lengthOfRange, rangeFrom } from './protocol/npt-range';
+import { lengthOfRange, rangeFrom } from './protocol/play-range';
 import { entriesFor, rtpInfoIn, type RtpInfo } from './protocol/rtp-info';
 import { chosenChannels, transportRequest, type Channels } from './protocol/transport-header';
 import { STREAM_FAULTS } from './relay-faults';
@@ -25,7 +25,7 @@ export interface Playing {
   leftOut: readonly string[];
   /** Whether the relay has told where both begin on one clock. */
   isOneClock: boolean;
-  /** Seconds until the end; undefined where there is none, or none is told. */
+  /** Seconds until the end; undefined where none is told, `Infinity` where there is none. */
   length: number | undefined;
 }
 
@@ -69,7 +69,10 @@ export async function shakeHands(
   session.url = urls.all;
   const video = await setUp(session, trackOf(choice.video, urls, { rtp: 0, rtcp: 1 }));
   if ('status' in video) return redirectIn(video);
-  const audio = await setUpSound(session, choice, urls, video.channels);
+  const audio = await setUpSound({ session, choice, urls, limits }, video.channels);
+  session.expect(
+    [video, ...(audio === undefined ? [] : [audio])].flatMap(({ channels }) => Object.values(channels)),
+  );
   const start = wanted.range?.start ?? 0;
   // All players send a range, from 0 where they want all of it: there may be relays that wait for one.
   const played = await session.ask('PLAY', urls.all, { Range: rangeFrom(start) });
@@ -80,8 +83,8 @@ export async function shakeHands(
 
 /** Seconds from the beginning of what is played to its end. */
 function lengthOfPlay({ headers }: Answer, { range }: SessionDescription, start: number): number | undefined {
-  const played = headers.get('range');
-  if (played !== undefined) return lengthOfRange(played);
+  const played = lengthOfRange(headers.get('range'));
+  if (played !== undefined) return played;
   const all = lengthOfRange(range);
   return all === undefined ? undefined : all - start;
 }
@@ -103,28 +106,39 @@ function trackOf({ format, control }: ChosenMedia, urls: ControlUrls, channels: 
 }
 
 /**
+ * @param ms that the answer may take
  * @returns the answer where it is a refusal
  * @throws RvmError VIDEO_FAILED where the relay would send by other ways than this connection
  */
-async function setUp(session: RtspSession, track: Track): Promise<Track | Answer> {
-  const answer = await session.ask('SETUP', track.url, { Transport: transportRequest(track.channels) });
+async function setUp(session: RtspSession, track: Track, ms?: number): Promise<Track | Answer> {
+  const headers = { Transport: transportRequest(track.channels) };
+  const answer = await session.ask('SETUP', track.url, headers, ms);
   if (answer.status !== 200) return answer;
   const channels = chosenChannels(answer.headers.get('transport'), track.channels);
   if (channels === undefined) throw STREAM_FAULTS.refused(UNSUPPORTED_TRANSPORT);
   return { ...track, channels };
 }
 
+interface SoundParts {
+  session: RtspSession;
+  choice: MediaChoice;
+  urls: ControlUrls;
+  limits: StreamLimits;
+}
+
 /** Sound that cannot be had keeps nobody from the pictures. */
 async function setUpSound(
-  session: RtspSession,
-  { audio, leftOut }: MediaChoice,
-  urls: ControlUrls,
+  { session, choice: { audio, leftOut }, urls, limits }: SoundParts,
   { rtp, rtcp }: Channels,
 ): Promise<Track | undefined> {
   if (audio === undefined) return undefined;
-  const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }));
+  const ms = Math.min(limits.soundMs, limits.answerMs);
+  // Of a connection that has ended, the next request tells.
+  const track = await setUp(session, trackOf(audio, urls, { rtp: 2, rtcp: 3 }), ms).catch(() => undefined);
   const isFree =
-    'channels' in track && ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
+    track !== undefined &&
+    'channels' in track &&
+    ![rtp, rtcp].some((one) => Object.values(track.channels).includes(one));
   if (isFree) return track;
   leftOut.push(audio.format.encoding);
   return undefined;

@@ -4,6 +4,8 @@ export interface StreamLimits {
   connectMs: number;
   /** Milliseconds for each answer, all of it. */
   answerMs: number;
+  /** As `answerMs`, where the sound is set up: pictures do not wait for it for long. */
+  soundMs: number;
   /** Milliseconds without a packet of the video. */
   silenceMs: number;
   /** Milliseconds without a whole picture, whatever packets come. */
@@ -29,6 +31,7 @@ export interface StreamLimits {
 export const DEFAULT_LIMITS: Readonly<StreamLimits> = {
   connectMs: 10_000,
   answerMs: 10_000,
+  soundMs: 3_000,
   silenceMs: 10_000,
   pictureMs: 60_000,
   reportMs: 300,

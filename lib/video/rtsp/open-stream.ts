@@ -30,6 +30,8 @@ export interface StreamOptions {
   limits?: Partial<StreamLimits>;
   /** Seconds from the beginning of what the URL names. */
   range?: { start: number } | undefined;
+  /** Live video has no end: a relay that closes the connection breaks it off. */
+  isLive?: boolean;
 }
 
 /** What errors call it: its host may tell who has the cameras. */
@@ -45,7 +47,7 @@ export async function openStream(options: StreamOptions): Promise<MediaStream> {
   const ending = abortOf(options.signal);
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   const opened = await openFirst({ options, limits, ending });
-  return new RtspStream({ ...opened, limits, ending });
+  return new RtspStream({ ...opened, limits, ending, isLive: options.isLive === true });
 }
 
 interface Opening {

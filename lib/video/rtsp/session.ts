@@ -45,19 +45,28 @@ export class RtspSession {
   /**
    * Sends a request and waits for its answer, whatever the status.
    * @param headers beyond those of login and session
+   * @param ms that the answer may take; as all others, unless said
    * @throws RvmError where there is none
    */
-  async ask(method: string, url: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+  async ask(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>> = {},
+    ms?: number,
+  ): Promise<Answer> {
     for (let proofs = 0; ; proofs += 1) {
-      const answer = await this.#connection.request(method, url, {
-        ...headers,
-        ...this.#ownHeaders(method, url),
-      });
+      const all = { ...headers, ...this.#ownHeaders(method, url) };
+      const answer = await this.#connection.request(method, url, all, ms);
       if (answer.status !== UNAUTHORIZED) return this.#noted(answer);
       const isWorthIt =
         proofs < MOST_PROOFS && this.#authentication.takes(answer.headers.all('www-authenticate'));
       if (!isWorthIt) return answer;
     }
+  }
+
+  /** Channels whose packets will come. */
+  expect(channels: Iterable<number>): void {
+    this.#connection.expect(channels);
   }
 
   listen(listener: Listener): void {

@@ -20,6 +20,7 @@ export interface StreamParts {
   limits: StreamLimits;
   /** Ends it from outside. */
   ending: Abort;
+  isLive: boolean;
 }
 
 /** A stream that is being sent, from its first packet to the end of its connection. */
@@ -36,18 +37,21 @@ export class RtspStream implements MediaStream {
   readonly #reports: NodeJS.Timeout;
   readonly #stopListening: () => void;
   #soundWait: NodeJS.Timeout | undefined;
-  #lastTime = 0;
+  /** The time of the last picture, at least, where the end of the connection is that of the video. */
+  readonly #whole: number;
+  #lastTime: number | undefined;
   #isPaused = false;
   #closing: Promise<void> | undefined;
 
-  constructor({ session, playing, limits, ending }: StreamParts) {
-    const { video, audio, isOneClock } = playing;
+  constructor({ session, playing, limits, ending, isLive }: StreamParts) {
+    const { video, audio, isOneClock, length = isLive ? Infinity : -Infinity } = playing;
+    this.#whole = length - END_TOLERANCE;
     this.#session = session;
     this.#playing = playing;
     this.#limits = limits;
     this.#queue = new FrameQueue(limits);
     this.#soundTime = audio && new SoundTime(video.receiver, audio.receiver, isOneClock);
-    this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fail(silent()));
+    this.#silence = new SilenceWatch(limits.silenceMs, () => this.#fellSilent());
     this.#darkness = new SilenceWatch(limits.pictureMs, () => this.#fail(dark()));
     this.#keepAlive = new KeepAlive(session, (fault) => this.#fail(fault));
     this.#reports = setInterval(() => this.#report(), REPORT_MS);
@@ -146,21 +150,34 @@ export class RtspStream implements MediaStream {
 
   #sawPicture({ time }: VideoFrame): void {
     this.#darkness.heard();
-    this.#lastTime = Math.max(this.#lastTime, time);
+    this.#lastTime = Math.max(this.#lastTime ?? time, time);
+  }
+
+  /** Some tell the end of a recording beforehand, and nothing more at it. */
+  #fellSilent(): void {
+    if (this.#whole !== -Infinity && this.#isAll) this.#finish();
+    else this.#fail(silent());
+  }
+
+  get #isAll(): boolean {
+    return this.#lastTime !== undefined && this.#lastTime >= this.#whole;
   }
 
   #connectionEnded(fault: RvmError, inOrder: boolean): void {
     if (this.#closing !== undefined) return;
-    const { length } = this.#playing;
+    if (inOrder) this.#flush();
     // Some end a recording so, without a word.
-    const isAll = length !== undefined && this.#lastTime >= length - END_TOLERANCE;
-    if (inOrder && isAll) this.#finish();
+    if (inOrder && this.#isAll) this.#finish();
     else this.#fail(fault);
   }
 
-  #finish(): void {
+  #flush(): void {
     for (const { receiver } of this.#tracks) this.#push(receiver.flush());
     this.#releaseSound();
+  }
+
+  #finish(): void {
+    this.#flush();
     this.#queue.end();
     void this.close();
   }

@@ -14,7 +14,7 @@ import { cameraOf, type VideoSource } from './video-source';
 const SAME_TIME = 1000;
 
 /** Opens a stream at a relay. @param signal ends it */
-export type OpenStream = (url: string, signal: AbortSignal) => Promise<MediaStream>;
+export type OpenStream = (url: string, signal: AbortSignal, isLive: boolean) => Promise<MediaStream>;
 
 /** A reader of an upstream, and what the service said of its session. */
 export interface Joined {
@@ -136,7 +136,8 @@ export class Upstreams {
     try {
       // What fails in passing is tried again by whoever waits for the video, with the place given back.
       const session = await source.client.openRtsp(source.wanted, { signal, once: true });
-      const upstream = new Upstream(await this.#open(session.url, signal), { asked, now: this.#now, onEnd });
+      const stream = await this.#open(session.url, signal, asked === undefined);
+      const upstream = new Upstream(stream, { asked, now: this.#now, onEnd });
       await upstream.start();
       return { upstream, session };
     } catch (error) {

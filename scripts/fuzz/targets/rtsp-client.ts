@@ -4,7 +4,7 @@ import { readDescription } from '../../../lib/video/rtsp/description/session-des
 import { DEFAULT_LIMITS } from '../../../lib/video/rtsp/limits';
 import { MessageParser } from '../../../lib/video/rtsp/protocol/message-parser';
 import type { Answer, Incoming } from '../../../lib/video/rtsp/protocol/message';
-import { lengthOfRange } from '../../../lib/video/rtsp/protocol/npt-range';
+import { lengthOfRange } from '../../../lib/video/rtsp/protocol/play-range';
 import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
 import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
 import { chosenChannels } from '../../../lib/video/rtsp/protocol/transport-header';
@@ -16,6 +16,8 @@ import { targetOf, type Complaint, type Target } from '../target';
 
 interface Input {
   pieces: Buffer[];
+  /** Channels of which packets are expected, so that other bytes are passed over. */
+  channels: readonly number[];
   /** What was sent, where nothing of it was changed. */
   sent: Sent[] | undefined;
 }
@@ -44,7 +46,10 @@ export function rtspClientTarget(): Target {
     name: 'RTSP client',
     share: 30_000,
     make: inputOf,
-    act: ({ pieces }) => ({ inPieces: heard(pieces), atOnce: heard([Buffer.concat(pieces)]) }),
+    act: ({ pieces, channels }) => ({
+      inPieces: heard(pieces, channels),
+      atOnce: heard([Buffer.concat(pieces)], channels),
+    }),
     judge: complaintAbout,
     shown: ({ pieces }) => Buffer.concat(pieces),
   });
@@ -53,12 +58,15 @@ export function rtspClientTarget(): Target {
 function inputOf(random: Random): Input {
   const sent = Array.from({ length: 1 + random.below(4) }, () => sentByRelay(random));
   const bytes = Buffer.concat(sent.map((each) => relayBytes(random, each)));
-  if (random.chance(0.3)) return { pieces: piecesOf(random, bytes), sent };
-  return { pieces: piecesOf(random, mutatedOften(random, bytes, 1 + random.below(3))), sent: undefined };
+  if (random.chance(0.3)) return { pieces: piecesOf(random, bytes), channels: [], sent };
+  const channels = random.chance(0.5) ? [] : Array.from({ length: 4 }, () => random.below(256));
+  const changed = mutatedOften(random, bytes, 1 + random.below(3));
+  return { pieces: piecesOf(random, changed), channels, sent: undefined };
 }
 
-function heard(pieces: readonly Buffer[]): Heard {
+function heard(pieces: readonly Buffer[], channels: readonly number[]): Heard {
   const parser = new MessageParser(DEFAULT_LIMITS);
+  parser.expect(channels);
   const incoming: Incoming[] = [];
   let kept = 0;
   for (const piece of pieces) {

@@ -9,7 +9,9 @@ import { boxIn } from '../../support/rtp/elementary-stream';
 import { byLane, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import {
+  B_FRAMES,
   encodedKind,
+  encodedVideo,
   pictures,
   retimed,
   shownPictures,
@@ -31,6 +33,23 @@ async function written(frames: readonly MediaFrame[], memory = new ClipMemory())
   for (const frame of frames) if (!(await writer.add(frame))) break;
   const facts = await writer.finish();
   return { facts, clip: memory.content, ended: writer.ended, hasSound: writer.hasSound };
+}
+
+/** Another way of coding within the same profile, which needs another picture parameter set. */
+const OTHER_CODING = [...B_FRAMES, '-coder', '0'];
+
+/** With the parameter sets of its description (ISO/IEC 14496-15, section 5.3.3.1): one of each kind. */
+function withSets(video: EncodedVideo): EncodedVideo {
+  const { description } = video.video;
+  const spsEnd = 8 + description.readUInt16BE(6);
+  const parameterSets = [description.subarray(8, spsEnd), description.subarray(spsEnd + 3)].map(
+    (set, index) => set.subarray(0, index === 0 ? undefined : description.readUInt16BE(spsEnd + 1)),
+  );
+  const format = { ...video.video, parameterSets };
+  const frames = video.frames.map((frame): MediaFrame =>
+    frame.kind === 'video' ? { ...frame, format } : frame,
+  );
+  return { ...video, frames };
 }
 
 describe('A clip', () => {
@@ -217,12 +236,53 @@ describe('A clip', () => {
   });
 
   describe('and its end', () => {
-    slowIt('comes where other parameter sets do', async () => {
+    slowIt('comes where pictures of another size do', async () => {
       const larger = encodedKind('H.264 without B-frames, larger');
       const { facts, clip, ended } = await written([...baseline.frames, ...larger.frames]);
       assert.equal(ended, 'format changed');
       assert.equal(facts.frames, 40);
       assert.equal(complaints(clip), '');
+    });
+
+    slowIt(
+      'does not come where other parameter sets do, again and again, of the same size and profile',
+      async () => {
+        const [first, second] = [
+          withSets(encodedKind('H.264 with B-frames')),
+          withSets(encodedVideo({ encoder: OTHER_CODING })),
+        ];
+        assert.notDeepEqual(first.video.description, second.video.description);
+        const all = [first, second, first, second].flatMap(({ frames }, turn) =>
+          retimed(frames, (time) => time + turn * 4),
+        );
+        const { facts, clip, ended } = await written(all);
+        assert.equal(ended, undefined);
+        assert.ok(Math.abs(facts.seconds - 16) < 0.01, `${facts.seconds}`);
+        assert.equal(complaints(clip), '');
+        assert.deepEqual(
+          decoded(clip),
+          [first, second, first, second].flatMap((video) => video.decoded),
+        );
+      },
+    );
+
+    it('does not come where nothing but the level changes', async () => {
+      const { frames } = withSets(baseline);
+      const all = frames.map((frame, index): MediaFrame => {
+        if (frame.kind !== 'video' || index < 20) return frame;
+        const [description, codecString] = [Buffer.from(frame.format.description), 'avc1.42C028'];
+        description[3] = 0x28;
+        return { ...frame, format: { ...frame.format, description, codecString } };
+      });
+      const { facts, ended } = await written(all);
+      assert.equal(ended, undefined);
+      assert.equal(facts.frames, 40);
+    });
+
+    slowIt('comes where another profile does', async () => {
+      const main = encodedKind('H.264 with B-frames');
+      const { ended } = await written([...baseline.frames, ...retimed(main.frames, (time) => time + 4)]);
+      assert.equal(ended, 'format changed');
     });
 
     it('does not come where the same parameter sets come again', async () => {

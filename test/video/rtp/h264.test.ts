@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+import { BitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { fuA, stapA } from '../../../scripts/fuzz/inputs/rtp-bytes';
 import { framesOf, medium, rowOf, Sender, STEP, videoOf } from '../../support/rtp/sender';
@@ -40,6 +41,20 @@ describe('H.264 in RTP', () => {
         const [frame] = videoOf(receiver, sender.picture([SPS, PPS, ...fuA(IDR, size)]));
         assert.deepEqual(frame?.nals, [IDR], `pieces of ${size}`);
       }
+    });
+
+    it('of pieces of which none is told to be the last', () => {
+      const endless = (unit: Buffer): Buffer[] =>
+        fuA(unit, 40).map((piece) => Buffer.from(piece.map((byte, at) => (at === 1 ? byte & 0xbf : byte))));
+      const slices = [IDR, h264Slice({ type: 'idr', firstMacroblock: 40 })];
+      const packets = [
+        sender.picture([SPS, PPS, ...slices.flatMap(endless)]),
+        sender.picture(endless(h264Slice({ length: 90 }))),
+      ].flat();
+      assert.deepEqual(
+        videoOf(receiver, packets).map(({ nals }) => nals),
+        [slices, [h264Slice({ length: 90 })]],
+      );
     });
 
     it('of one piece that is both the first and the last', () => {
@@ -102,9 +117,92 @@ describe('H.264 in RTP', () => {
       );
     });
 
+    describe('with a slice that begins the next, though both have one time stamp', () => {
+      /** NAL units of each picture that comes of these, which have one time stamp and one mark, at the last. */
+      function picturesOf(...payloads: Buffer[]): Buffer[][] {
+        return videoOf(receiver, sender.picture(payloads)).map(({ nals }) => [...nals]);
+      }
+      const second = h264Slice({ type: 'idr', fill: 0x66 });
+
+      it('be it the same again, with its parameter sets', () => {
+        assert.deepEqual(picturesOf(SPS, PPS, IDR, SPS, PPS, IDR), [[IDR], [IDR]]);
+      });
+
+      it('be it of several slices, with a delimiter between', () => {
+        const more = h264Slice({ type: 'idr', firstMacroblock: FAR });
+        const delimiter = Buffer.from([9, 0xf0]);
+        assert.deepEqual(picturesOf(SPS, PPS, IDR, more, delimiter, second, more), [
+          [IDR, more],
+          [second, more],
+        ]);
+      });
+
+      it('in one aggregate', () => {
+        assert.deepEqual(picturesOf(SPS, PPS, stapA([IDR, second])), [[IDR], [second]]);
+      });
+
+      it('with other parameter sets, which are not those of the picture before', () => {
+        assert.deepEqual(picturesOf(SPS, PPS, IDR, h264Slice(), h264Sps({ across: 40 }), PPS, second), [
+          [IDR],
+          [h264Slice()],
+          [second],
+        ]);
+      });
+
+      it('and what stands between two slices of a picture is of that one', () => {
+        const more = h264Slice({ type: 'idr', firstMacroblock: FAR });
+        assert.deepEqual(picturesOf(SPS, PPS, IDR, PPS, more), [[IDR, more]]);
+      });
+
+      it('with the hint that decoding can begin at the next', () => {
+        begin();
+        const intra = h264Slice({ type: 'intra' });
+        const frames = videoOf(receiver, sender.picture([h264Slice(), h264Recovery(), intra]));
+        assert.equal(rowOf(frames), '.k');
+        assert.deepEqual(frames[1]?.nals, [h264Recovery(), intra]);
+      });
+
+      it('and where the clock stands still, and nothing is marked', () => {
+        const packets = [sender.picture([SPS, PPS, IDR], { marker: false, rtpTime: 7 })];
+        for (let count = 0; count < 3; count += 1)
+          packets.push(sender.picture([h264Slice()], { marker: false, rtpTime: 7 }));
+        assert.equal(rowOf(videoOf(receiver, packets.flat())), 'k..');
+      });
+
+      it('but not the second field of a frame', () => {
+        const interlaced = h264Sps({ isInterlaced: true });
+        const field = (isBottom: boolean): Buffer => {
+          const head = new BitWriter().bits(0x65, 8).unsigned(0).unsigned(7).unsigned(0);
+          return Buffer.concat([
+            head
+              .bits(0, 4)
+              .bits(1, 1)
+              .bits(isBottom ? 1 : 0, 1)
+              .trailed(),
+            Buffer.alloc(9, 0x55),
+          ]);
+        };
+        const [top, bottom] = [field(false), field(true)];
+        assert.deepEqual(picturesOf(interlaced, PPS, top, bottom, top, bottom), [
+          [top, bottom],
+          [top, bottom],
+        ]);
+      });
+    });
+
+    it('not with the mark of a hint that decoding can begin there', () => {
+      const units = [SPS, PPS, h264Recovery(), h264Slice({ type: 'intra' })];
+      const [frame, ...more] = videoOf(receiver, sender.picture(units, { marker: true }));
+      assert.deepEqual(frame?.nals, units.slice(2));
+      assert.equal(more.length, 0);
+    });
+
     it('at the end of the stream only where it is whole', () => {
       begin();
       framesOf(receiver, [sender.packet(h264Slice())]);
+      assert.deepEqual(receiver.flush(), []);
+      const [piece = IDR] = fuA(IDR, 40);
+      framesOf(receiver, [sender.packet(piece)]);
       assert.deepEqual(receiver.flush(), []);
     });
 
@@ -141,10 +239,6 @@ describe('H.264 in RTP', () => {
       const [frame] = videoOf(receiver, sender.picture([SPS, PPS, h264Recovery(), intra]));
       assert.equal(frame?.key, true);
       assert.deepEqual(frame.nals, [h264Recovery(), intra]);
-    });
-
-    it('not with an intra picture that is none', () => {
-      assert.equal(rowOf(videoOf(receiver, sender.picture([SPS, PPS, h264Slice({ type: 'intra' })]))), '');
     });
 
     it('not with a recovery point of which a slice needs other pictures', () => {
@@ -225,6 +319,8 @@ describe('H.264 in RTP', () => {
         sender = new Sender();
         receiver = new TrackReceiver(medium());
         begin();
+        // So that it is known that ends are told.
+        videoOf(receiver, sender.picture(fuA(h264Slice({ length: 90 }), 40)));
         const [start = IDR] = fuA(h264Slice({ length: 90 }), 40);
         const packets = [
           sender.picture([start, ...behind]),

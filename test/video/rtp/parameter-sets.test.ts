@@ -107,12 +107,6 @@ describe('the parameter sets of H.264', () => {
     assert.equal(sets.format(9, undefined), undefined);
   });
 
-  it('are the same with zeros behind them', () => {
-    const zeros = Buffer.alloc(3);
-    const padded = h264Format(Buffer.concat([h264Sps(), zeros]), [Buffer.concat([h264Pps(), zeros])]);
-    assert.deepEqual(padded.parameterSets, [h264Sps(), h264Pps()]);
-  });
-
   it('are refused where they are cut, wherever that is', () => {
     for (const whole of [h264Sps({ profile: 100, scalingLists: true }), h264Sps({ offsets: 9 })])
       for (let length = 0; length < whole.length - 1; length += 1)
@@ -290,6 +284,23 @@ describe('the format of pictures', () => {
         text,
       );
     }
+  });
+
+  it('is the same with zeros behind the parameter sets', () => {
+    const padded = [h264Sps(), h264Pps()].map((nal) => Buffer.concat([nal, Buffer.alloc(3)]));
+    const packets = [...sender.key(), ...sender.picture([...padded, IDR])];
+    assert.equal(formats(packets).length, 1);
+  });
+
+  it('stays where a parameter set cannot be read: a good one is known', () => {
+    const bad = [
+      Buffer.from([0x67, 66]),
+      Buffer.concat([h264Sps(), Buffer.alloc(4096, 1)]),
+      Buffer.from([0x68]),
+    ];
+    const packets = [sender.key(), sender.picture([...bad, IDR]), sender.delta()].flat();
+    assert.equal(rowOf(videoOf(receiver, packets)), 'kk.');
+    assert.equal(receiver.fault, undefined);
   });
 
   it('changes with a key frame alone: what needs other sets before is dropped', () => {

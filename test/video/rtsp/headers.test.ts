@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { lengthOfRange } from '../../../lib/video/rtsp/protocol/npt-range';
+import { lengthOfRange } from '../../../lib/video/rtsp/protocol/play-range';
 import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
 import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
 
@@ -60,10 +60,17 @@ describe('the length of a range', () => {
     ['npt=0:00:10-1:00:00', 3590],
     ['npt=0-60;time=20260101T000000Z', 60],
     ['npt=0-', undefined],
-    ['npt=now-', undefined],
+    ['npt=now-', Infinity],
     ['npt=60-0', undefined],
     ['npt=a-b', undefined],
     ['clock=20260101T000000Z-', undefined],
+    ['clock=20260101T235958Z-20260102T000103Z', 65],
+    ['clock=20260101T100000.25Z-20260101T100008.5Z', 8.25],
+    ['Clock = 20260101T100000Z - 20260101T100008Z;time=20260101T000000Z', 8],
+    ['clock=20260101T100000Z-20260101T101500Z;clock=20260101T102000Z-20260101T103000Z', 900],
+    ['clock=0-8', undefined],
+    ['smpte=0:00:10-0:00:18', 8],
+    ['smpte-30-drop=10:07:00:00-10:07:33:05.01', 33],
     [undefined, undefined],
   ] as const)
     it(`is ${length} for ${range}`, () => assert.equal(lengthOfRange(range), length));

@@ -24,6 +24,7 @@ describe('RTSP sessions that several read', () => {
   let upstreams: Upstreams;
   let places: VideoPlaces;
   let asked: RtspWanted[];
+  let openedLive: boolean[];
   const client: VideoSource['client'] = {
     openRtsp: async (wanted) => {
       asked.push(wanted);
@@ -46,8 +47,10 @@ describe('RTSP sessions that several read', () => {
   beforeEach(() => {
     streams = [];
     asked = [];
+    openedLive = [];
     places = new VideoPlaces(2);
-    const open = (): Promise<MadeStream> => {
+    const open = (_url: string, _signal: AbortSignal, isLive: boolean): Promise<MadeStream> => {
+      openedLive.push(isLive);
       const stream = new MadeStream();
       streams.push(stream);
       return Promise.resolve(stream);
@@ -64,6 +67,13 @@ describe('RTSP sessions that several read', () => {
     assert.ok(stream);
     return stream;
   }
+
+  it('tell live video, whose end is none, from a recording', async () => {
+    const both = [join(recorded()), join(LIVE)];
+    for (const index of [0, 1]) (await streamNumber(index)).send(keyAt(0));
+    await Promise.all(both);
+    assert.deepEqual(openedLive, [false, true]);
+  });
 
   it('are one for two who want the same at the same time', async () => {
     const both = [join(recorded()), join(recorded())];

@@ -1,7 +1,7 @@
 import { BitReader } from '../bits/bit-reader';
 import { unescaped } from '../bits/unescaped';
 import { isPictureSize, pixelAspectIn, type PictureSize } from '../nal/picture-size';
-import type { Sps } from '../nal/video-codec';
+import type { Field, Sps } from '../nal/video-codec';
 import { avcRecord, type Sampling } from './avc-record';
 
 /** Those whose sets say how colours are sampled (ITU-T H.264, section 7.3.2.1.1). */
@@ -11,6 +11,8 @@ const HIGH_PROFILES: ReadonlySet<number> = new Set([
 /** What the standard allows. */
 const MOST_ID = 31;
 const MOST_DEPTH = 14;
+/** Bytes of a slice that hold what tells its field. */
+const SLICE_HEAD = 24;
 
 const BASELINE: Sampling = { chromaFormat: 1, separatePlanes: false, bitDepthLuma: 8, bitDepthChroma: 8 };
 
@@ -23,7 +25,7 @@ export function readSps(nal: Buffer): Sps | undefined {
   const id = reader.unsigned();
   const isHigh = HIGH_PROFILES.has(profile);
   const sampling = isHigh ? samplingIn(reader) : BASELINE;
-  skipOrder(reader);
+  const frameNumberBits = skipOrder(reader);
   const size = sizeIn(reader, sampling);
   if (reader.exceeded || id > MOST_ID || !isKnown(sampling) || !isPictureSize(size)) return undefined;
   return {
@@ -32,6 +34,7 @@ export function readSps(nal: Buffer): Sps | undefined {
     width: size.width,
     height: size.height,
     pixelAspect: pixelAspectIn(reader),
+    fieldOf: (slice) => (size.isWhole ? undefined : fieldOf(slice, sampling, frameNumberBits)),
     codecString: `avc1.${nal.toString('hex', 1, 4).toUpperCase()}`,
     record: ({ sps, pps }) => avcRecord(sps, pps, isHigh ? sampling : undefined),
   };
@@ -65,9 +68,9 @@ function skipScalingList(reader: BitReader, size: number): void {
   }
 }
 
-/** How frames are numbered, and in which order they are shown. */
-function skipOrder(reader: BitReader): void {
-  reader.unsigned();
+/** How frames are numbered, and in which order they are shown. @returns bits of the number of a frame */
+function skipOrder(reader: BitReader): number {
+  const bits = reader.unsigned() + 4;
   const kind = reader.unsigned();
   if (kind === 0) reader.unsigned();
   else if (kind === 1) {
@@ -80,10 +83,14 @@ function skipOrder(reader: BitReader): void {
   // How many reference frames there are, and whether numbers may be missing.
   reader.unsigned();
   reader.skip(1);
+  return bits;
 }
 
-/** In macroblocks of 16 pixels, less what is cut off, in units of section 7.4.2.1.1. */
-function sizeIn(reader: BitReader, { chromaFormat, separatePlanes }: Sampling): PictureSize {
+/** In macroblocks of 16 pixels, less what is cut off, in units of section 7.4.2.1.1; `isWhole` where no field is a picture of its own. */
+function sizeIn(
+  reader: BitReader,
+  { chromaFormat, separatePlanes }: Sampling,
+): PictureSize & { isWhole: boolean } {
   const across = reader.unsigned() + 1;
   const down = reader.unsigned() + 1;
   const fieldsPerFrame = reader.flag() ? 1 : 2;
@@ -99,5 +106,16 @@ function sizeIn(reader: BitReader, { chromaFormat, separatePlanes }: Sampling): 
     width: across * 16 - (left + right) * unitAcross,
     height: down * 16 * fieldsPerFrame - (top + bottom) * unitDown,
     coded: across * 16 * down * 16 * fieldsPerFrame,
+    isWhole: fieldsPerFrame === 1,
   };
+}
+
+/** Section 7.3.3. */
+function fieldOf(slice: Buffer, { separatePlanes }: Sampling, frameNumberBits: number): Field | undefined {
+  const reader = new BitReader(unescaped(slice.subarray(0, SLICE_HEAD)));
+  reader.skip(8);
+  for (let numbers = 0; numbers < 3; numbers += 1) reader.unsigned();
+  reader.skip((separatePlanes ? 2 : 0) + frameNumberBits);
+  if (!reader.flag()) return undefined;
+  return reader.flag() ? 'bottom' : 'top';
 }

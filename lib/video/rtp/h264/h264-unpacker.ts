@@ -6,20 +6,18 @@ import { NAL, typeOf } from './nal-types';
 export class H264Unpacker implements Unpacker {
   readonly #unit = new FragmentedUnit();
 
-  get isAmidst(): boolean {
-    return this.#unit.isOpen;
-  }
-
   unpack(payload: Buffer): Unpacked {
     const type = typeOf(payload);
     if (type === NAL.fuA) return this.#fragment(payload);
-    const wasAmidst = this.#unit.isOpen;
-    this.#unit.drop();
+    const before = this.#unit.finish();
     // Those of the interleaved mode: STAP-B, MTAP and FU-B.
     if (type > NAL.stapA && type <= NAL.fuB) return 'unsupported';
-    if (wasAmidst) return 'damaged';
-    if (type === NAL.stapA) return aggregated(payload.subarray(1));
-    return type === 0 || type > NAL.lastOfPicture ? [] : [Buffer.from(payload)];
+    const units = type === NAL.stapA ? aggregated(payload.subarray(1)) : [Buffer.from(payload)];
+    return before === 'damaged' || units === 'damaged' ? 'damaged' : [...before, ...units];
+  }
+
+  finish(): Unpacked {
+    return this.#unit.finish();
   }
 
   drop(): void {
@@ -29,14 +27,14 @@ export class H264Unpacker implements Unpacker {
   /** Section 5.8. */
   #fragment(payload: Buffer): Unpacked {
     const [indicator, header] = payload;
-    const wasAmidst = this.#unit.isOpen;
     if (indicator === undefined || header === undefined) return 'damaged';
     const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
+    const before = isStart ? this.#unit.finish() : [];
     if (isStart) this.#unit.begin(Buffer.from([(indicator & 0xe0) | (header & 0x1f)]));
-    else if (!wasAmidst) return 'damaged';
+    else if (!this.#unit.isOpen) return 'damaged';
     if (!this.#unit.append(payload.subarray(2))) return 'too-large';
     const whole = isEnd ? [this.#unit.end()] : [];
     // One that begins amidst another may become whole, but the other is not.
-    return isStart && wasAmidst ? 'damaged' : whole;
+    return before === 'damaged' ? before : [...before, ...whole];
   }
 }

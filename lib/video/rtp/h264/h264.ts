@@ -6,7 +6,7 @@ import { readSps } from './h264-sps';
 import { NAL, typeOf } from './nal-types';
 import { isRecoveryPoint } from './recovery-point';
 
-/** Bytes that hold the three numbers we read at the head of a slice. */
+/** Bytes that hold what we read at the head of a slice. */
 const HEAD = 24;
 const MOST_PPS = 255;
 const MOST_SPS = 31;
@@ -40,12 +40,8 @@ function readSlice(nal: Buffer): Slice | undefined {
   const type = reader.unsigned();
   const pps = reader.unsigned();
   if (reader.exceeded || pps > MOST_PPS) return undefined;
-  return { isFirst, pps, entry: entryOf(typeOf(nal), type), isBrokenLink: false, reachesBack: true };
-}
-
-function entryOf(nalType: number, sliceType: number): Slice['entry'] {
-  if (nalType === NAL.idr) return 'clean';
-  return INTRA.includes(sliceType) ? 'recovery' : undefined;
+  const entry = typeOf(nal) === NAL.idr ? 'clean' : undefined;
+  return { isFirst, pps, entry, isIntra: INTRA.includes(type), isBrokenLink: false, reachesBack: true };
 }
 
 /** Section 7.3.2.2. */

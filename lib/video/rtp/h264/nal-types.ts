@@ -5,7 +5,6 @@ export const NAL = {
   sei: 6,
   sps: 7,
   pps: 8,
-  lastOfPicture: 23,
   stapA: 24,
   fuA: 28,
   fuB: 29,

@@ -40,6 +40,8 @@ export function readSps(nal: Buffer): Sps | undefined {
     height: size.height,
     pixelAspect: skipToUsability(reader, subLayers) ? pixelAspectIn(reader) : undefined,
     codecString: codecStringOf(profile),
+    // Each is an access unit of its own.
+    fieldOf: () => undefined,
     record: (sets) => hevcRecord(abilities, sets),
   };
 }

@@ -8,19 +8,18 @@ const HEADER = 2;
 export class H265Unpacker implements Unpacker {
   readonly #unit = new FragmentedUnit();
 
-  get isAmidst(): boolean {
-    return this.#unit.isOpen;
-  }
-
   unpack(payload: Buffer): Unpacked {
     const type = typeOf(payload);
     if (type === NAL.fu) return this.#fragment(payload);
-    const wasAmidst = this.#unit.isOpen;
-    this.#unit.drop();
+    const before = this.#unit.finish();
     if (type === NAL.paci) return 'unsupported';
-    if (wasAmidst || payload.length < HEADER) return 'damaged';
-    if (type === NAL.ap) return aggregated(payload.subarray(HEADER));
-    return type > NAL.paci ? [] : [Buffer.from(payload)];
+    if (payload.length < HEADER) return 'damaged';
+    const units = type === NAL.ap ? aggregated(payload.subarray(HEADER)) : [Buffer.from(payload)];
+    return before === 'damaged' || units === 'damaged' ? 'damaged' : [...before, ...units];
+  }
+
+  finish(): Unpacked {
+    return this.#unit.finish();
   }
 
   drop(): void {
@@ -30,14 +29,14 @@ export class H265Unpacker implements Unpacker {
   /** Section 4.4.3. */
   #fragment(payload: Buffer): Unpacked {
     const [first, second, header] = payload;
-    const wasAmidst = this.#unit.isOpen;
     if (first === undefined || second === undefined || header === undefined) return 'damaged';
     const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
+    const before = isStart ? this.#unit.finish() : [];
     if (isStart) this.#unit.begin(Buffer.from([(first & 0x81) | ((header & 0x3f) << 1), second]));
-    else if (!wasAmidst) return 'damaged';
+    else if (!this.#unit.isOpen) return 'damaged';
     if (!this.#unit.append(payload.subarray(HEADER + 1))) return 'too-large';
     const whole = isEnd ? [this.#unit.end()] : [];
     // One that begins amidst another may become whole, but the other is not.
-    return isStart && wasAmidst ? 'damaged' : whole;
+    return before === 'damaged' ? before : [...before, ...whole];
   }
 }

@@ -8,6 +8,8 @@ import { NAL, isBla, isIdr, isIrap, isRasl, isSlice, layerOf, typeOf } from './n
 /** Bytes that hold what we read at the head of a slice. */
 const HEAD = 16;
 const HEADER_BITS = 16;
+/** Table 7-7. */
+const INTRA = 2;
 const MOST_PPS = 63;
 const MOST_SPS = 15;
 
@@ -40,7 +42,16 @@ function readSlice(nal: Buffer): Slice | undefined {
   if (isIrap(type)) reader.skip(1);
   const pps = reader.unsigned();
   if (reader.exceeded || pps > MOST_PPS) return undefined;
-  return { isFirst, pps, entry: entryOf(type), isBrokenLink: isBla(type), reachesBack: isRasl(type) };
+  // Of the one layer that is decoded no reserved bits stand before it.
+  const isIntra = !isFirst || reader.unsigned() === INTRA;
+  return {
+    isFirst,
+    pps,
+    entry: entryOf(type),
+    isIntra,
+    isBrokenLink: isBla(type),
+    reachesBack: isRasl(type),
+  };
 }
 
 function entryOf(type: number): Slice['entry'] {

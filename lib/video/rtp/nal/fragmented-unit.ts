@@ -10,6 +10,8 @@ export class FragmentedUnit {
   /** Used again for each unit. */
   readonly #bytes = new GrowingBuffer(FIRST_SIZE);
   #isOpen = false;
+  /** Ends are told: then a unit without one is not whole. */
+  #tellsEnds = false;
 
   /** Begun, and its end did not come yet. */
   get isOpen(): boolean {
@@ -34,11 +36,24 @@ export class FragmentedUnit {
   }
 
   end(): Buffer {
-    this.#isOpen = false;
-    return Buffer.from(this.#bytes.content());
+    this.#tellsEnds = true;
+    return this.#whole();
+  }
+
+  /** What was begun, where no more of it comes: some senders never tell which piece is the last. */
+  finish(): Buffer[] | 'damaged' {
+    if (!this.#isOpen) return [];
+    if (!this.#tellsEnds) return [this.#whole()];
+    this.drop();
+    return 'damaged';
   }
 
   drop(): void {
     this.#isOpen = false;
+  }
+
+  #whole(): Buffer {
+    this.#isOpen = false;
+    return Buffer.from(this.#bytes.content());
   }
 }

@@ -1,5 +1,5 @@
 import type { VideoFormat } from '../../media';
-import type { Sps, VideoCodec } from './video-codec';
+import type { Field, Sps, VideoCodec } from './video-codec';
 
 /** Sets of one kind: cameras have one, or two. */
 const MOST_SETS = 16;
@@ -20,9 +20,8 @@ export class ParameterSets {
   constructor(private readonly codec: VideoCodec) {}
 
   /** False where it cannot be read. */
-  add(role: 'vps' | 'sps' | 'pps', unit: Buffer): boolean {
-    if (unit.length > MOST_BYTES) return false;
-    const nal = withoutTrailingZeros(unit);
+  add(role: 'vps' | 'sps' | 'pps', nal: Buffer): boolean {
+    if (nal.length > MOST_BYTES) return false;
     if (role === 'vps') return this.#addVps(nal);
     return role === 'sps' ? this.#addSps(nal) : this.#addPps(nal);
   }
@@ -49,6 +48,11 @@ export class ParameterSets {
       found !== undefined &&
       [...found.vps, found.sps.nal, found.pps.nal].every((nal) => format.parameterSets.includes(nal))
     );
+  }
+
+  /** Which field of a frame the picture is that begins with this slice; undefined for a whole frame. */
+  fieldOf(slice: Buffer, pps: number): Field | undefined {
+    return this.#chain(pps)?.sps.read.fieldOf(slice);
   }
 
   #chain(id: number): { vps: Buffer[]; sps: { nal: Buffer; read: Sps }; pps: Pps } | undefined {
@@ -88,13 +92,6 @@ function keep<Kind>(sets: Map<number, Kind>, id: number, set: Kind): void {
   const [oldest] = sets.keys();
   if (!sets.has(id) && sets.size >= MOST_SETS && oldest !== undefined) sets.delete(oldest);
   sets.set(id, set);
-}
-
-/** A NAL unit ends with a bit that is set, but some senders leave parts of the next start code behind it. */
-function withoutTrailingZeros(unit: Buffer): Buffer {
-  let length = unit.length;
-  while (length > 0 && unit[length - 1] === 0) length -= 1;
-  return unit.subarray(0, length);
 }
 
 /** Sets that are known already are the same objects. */

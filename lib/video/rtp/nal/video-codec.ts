@@ -12,14 +12,18 @@ export interface Slice {
   pps: number;
   /**
    * How decoding can begin at its picture: `clean`, or `open` where pictures that are shown before it may need some from before
-   * it; `recovery` = as `open`, if a hint in the same picture says so.
+   * it.
    */
-  entry: 'clean' | 'open' | 'recovery' | undefined;
+  entry: 'clean' | 'open' | undefined;
+  /** It needs no other picture; as far as that is known, of H.265 from the first of a picture alone. */
+  isIntra: boolean;
   /** As `open`, also if decoding began before: what leads it is broken anyway. */
   isBrokenLink: boolean;
   /** Where it is shown before the key frame ahead of it, it may need pictures from before that one. */
   reachesBack: boolean;
 }
+
+export type Field = 'top' | 'bottom';
 
 /** A sequence parameter set that was read. */
 export interface Sps {
@@ -33,6 +37,8 @@ export interface Sps {
   pixelAspect: PixelAspect | undefined;
   /** RFC 6381. */
   codecString: string;
+  /** Which field of a frame a slice is part of, where the two come as pictures of their own; undefined for a whole frame. */
+  fieldOf(slice: Buffer): Field | undefined;
   /** The decoder configuration record with all sets. */
   record(sets: { vps: readonly Buffer[]; sps: Buffer; pps: readonly Buffer[] }): Buffer;
 }

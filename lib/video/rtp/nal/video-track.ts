@@ -4,7 +4,7 @@ import type { TimedPayload, Track } from '../track';
 import { KeyGate } from './key-gate';
 import { ParameterSets } from './parameter-sets';
 import { Picture } from './picture';
-import type { Unpacker } from './unpacking';
+import { unitsOf, type Unpacked, type Unpacker } from './unpacking';
 import type { NalRole, VideoCodec } from './video-codec';
 
 const UNSUPPORTED =
@@ -13,36 +13,45 @@ const TOO_LARGE =
   'The camera sends pictures that are larger than 8 MiB, or in more than 1024 parts: choose a smaller resolution in the camera.';
 const UNDESCRIBED =
   'The camera sends no parameter sets with its video, so that it cannot be decoded: choose another profile of video in the camera.';
-/** Key frames without parameter sets, behind which none are expected to come. */
-const MOST_UNDESCRIBED = 3;
 const UNREADABLE =
   'The camera describes its video in a way that cannot be read: choose another profile of video in the camera.';
+/** Faults, and seconds without a picture, behind which none is expected to come: a bad packet, set or picture is passed over. */
+const MOST_FAULTS = 3;
+const DARK = 10;
 
 /** Puts packets of H.264 or H.265 together to pictures. The first is a key frame, and so is the one after a gap. */
 export class VideoTrack implements Track {
   readonly audio = undefined;
   readonly #unpacker: Unpacker;
   readonly #sets: ParameterSets;
-  readonly #gate = new KeyGate();
+  readonly #gate: KeyGate;
   #picture: Picture | undefined;
   #format: VideoFormat | undefined;
   #fault: RvmError | undefined;
   /** The last picture ended with the time stamp of another: some senders never mark the last packet of one. */
   #endsUnmarked = false;
-  /** Some mark each slice: then pictures end with their time stamp alone. */
+  /** Some mark each slice: then pictures end with what follows them alone. */
   #marksSlices = false;
   #lastEnded: number | undefined;
-  /** Key frames in a row whose parameter sets were missing. */
-  #undescribed = 0;
+  /** Since the last picture. */
+  #faults = 0;
+  /** What is missing came, and could not be read. */
+  #hasBadSets = false;
 
-  /** @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band */
+  /**
+   * @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band
+   * @param now milliseconds of a steady clock
+   */
   constructor(
     private readonly codec: VideoCodec,
     sets: readonly Buffer[],
+    now: () => number,
   ) {
     this.#unpacker = codec.unpacker();
     this.#sets = new ParameterSets(codec);
-    for (const nal of sets) this.#addSet(codec.roleOf(nal), nal);
+    this.#gate = new KeyGate(now);
+    for (const nal of sets.flatMap(unitsOf)) this.#addSet(codec.roleOf(nal), nal);
+    this.#hasBadSets = false;
   }
 
   get fault(): RvmError | undefined {
@@ -51,11 +60,13 @@ export class VideoTrack implements Track {
 
   read({ payload, marker, time }: TimedPayload): VideoFrame[] {
     const isNext = this.#picture !== undefined && this.#picture.time !== time;
-    if (isNext) this.#endsUnmarked = true;
-    const frames = isNext ? this.#end() : [];
-    this.#picture ??= new Picture(time);
-    this.#unpack(this.#picture, payload);
+    if (isNext && this.#picture?.isOnlyBegun === false) this.#endsUnmarked = true;
+    const frames = isNext ? this.#finish() : [];
+    frames.push(...this.#takeAll(this.#unpacker.unpack(payload), time));
     if (!marker || this.#marksSlices) return frames;
+    frames.push(...this.#takeRest());
+    // Sets and hints may be marked, but are no picture.
+    if (this.#picture?.isOnlyBegun === true) return frames;
     this.#endsUnmarked = false;
     return [...frames, ...this.#end()];
   }
@@ -67,73 +78,121 @@ export class VideoTrack implements Track {
   }
 
   flush(): VideoFrame[] {
-    if (!this.#endsUnmarked) this.#picture?.spoil();
-    return this.#end();
+    if (this.#endsUnmarked) return [...this.#finish(), ...this.#gate.flush()];
+    // The end of what was begun did not come.
+    this.#unpacker.drop();
+    this.#picture = undefined;
+    return this.#gate.flush();
   }
 
-  #unpack(picture: Picture, payload: Buffer): void {
-    const units = this.#unpacker.unpack(payload);
-    if (units === 'unsupported') this.#fail(UNSUPPORTED);
-    else if (units === 'too-large') this.#fail(TOO_LARGE);
-    else if (units === 'damaged') picture.spoil();
-    else for (const nal of units) this.#take(picture, nal);
+  /** Nothing more comes for the picture under assembly. */
+  #finish(): VideoFrame[] {
+    return [...this.#takeRest(), ...this.#end()];
   }
 
-  #take(picture: Picture, nal: Buffer): void {
+  /** A unit whose last piece was not told. */
+  #takeRest(): VideoFrame[] {
+    const time = this.#picture?.time;
+    return time === undefined ? [] : this.#takeAll(this.#unpacker.finish(), time);
+  }
+
+  /** @returns the pictures before that of these units */
+  #takeAll(units: Unpacked, time: number): VideoFrame[] {
+    const picture = (this.#picture ??= new Picture(time));
+    if (Array.isArray(units)) return units.flatMap(unitsOf).flatMap((nal) => this.#take(nal, time));
+    if (units === 'unsupported') this.#passOver(UNSUPPORTED, time);
+    else picture.spoil();
+    if (units === 'too-large') this.#passOver(TOO_LARGE, time);
+    return [];
+  }
+
+  #take(nal: Buffer, time: number): VideoFrame[] {
     const role = this.codec.roleOf(nal);
-    if (role === 'slice') this.#takeSlice(picture, nal);
-    else if (role === 'recovery') picture.addRecovery(nal);
-    else if (!this.#addSet(role, nal)) this.#fail(UNREADABLE);
-    if (picture.isTooLarge) this.#fail(TOO_LARGE);
+    const picture = (this.#picture ??= new Picture(time));
+    let frames: VideoFrame[] = [];
+    if (role === 'slice') frames = this.#takeSlice(picture, nal);
+    else if (role !== 'other' && !picture.isEmpty) picture.addBehind(nal);
+    else this.#takeHead(picture, role, nal);
+    if (picture.isTooLarge && !picture.isSpoilt) {
+      picture.spoil();
+      this.#passOver(TOO_LARGE, time);
+    }
+    return frames;
   }
 
-  #takeSlice(picture: Picture, nal: Buffer): void {
+  /** Time stamps do not always tell two pictures apart, nor marks. */
+  #takeSlice(picture: Picture, nal: Buffer): VideoFrame[] {
     const slice = this.codec.slice(nal);
+    const field = slice?.isFirst === true ? this.#sets.fieldOf(nal, slice.pps) : undefined;
+    if (slice?.isFirst === true && picture.isEndedBy(field)) {
+      const next = new Picture(picture.time);
+      const frames = this.#end(next);
+      next.addSlice(nal, slice, field);
+      return frames;
+    }
     if (slice?.isFirst === false && picture.isEmpty && picture.time === this.#lastEnded)
       this.#marksSlices = true;
-    picture.addSlice(nal, slice);
+    for (const each of picture.behind.splice(0)) this.#takeHead(picture, this.codec.roleOf(each), each);
+    picture.addSlice(nal, slice, field);
+    return [];
   }
 
-  /** False where it cannot be read. */
-  #addSet(role: NalRole, nal: Buffer): boolean {
-    return (role !== 'vps' && role !== 'sps' && role !== 'pps') || this.#sets.add(role, nal);
+  #takeHead(picture: Picture | undefined, role: NalRole, nal: Buffer): void {
+    if (role === 'recovery') picture?.addRecovery(nal);
+    else this.#addSet(role, nal);
   }
 
-  /** The picture under assembly is complete, if nothing of it is missing. */
-  #end(): VideoFrame[] {
+  /** One that cannot be read is left out: a good one may be known, or come. */
+  #addSet(role: NalRole, nal: Buffer): void {
+    if (role !== 'vps' && role !== 'sps' && role !== 'pps') return;
+    if (!this.#sets.add(role, nal)) this.#hasBadSets = true;
+  }
+
+  /**
+   * The picture under assembly is complete, if nothing of it is missing.
+   * @param next goes on with what came behind its slices
+   */
+  #end(next?: Picture): VideoFrame[] {
     const picture = this.#picture;
-    this.#picture = undefined;
+    this.#picture = next;
     if (picture === undefined) return [];
-    if (this.#unpacker.isAmidst) picture.spoil();
-    this.#unpacker.drop();
-    const frame = this.#frameOf(picture);
+    const frames = this.#framesOf(picture);
     if (!picture.isEmpty || picture.isSpoilt) this.#lastEnded = picture.time;
-    return frame === undefined ? [] : [frame];
+    for (const nal of picture.behind) this.#takeHead(next, this.codec.roleOf(nal), nal);
+    return frames;
   }
 
-  #frameOf(picture: Picture): VideoFrame | undefined {
+  #framesOf(picture: Picture): VideoFrame[] {
     const { time, pps, entry } = picture;
     if (picture.isSpoilt) this.#gate.close();
-    if (picture.isSpoilt || pps === undefined || this.#fault !== undefined) return undefined;
+    if (picture.isSpoilt || pps === undefined || this.#fault !== undefined) return [];
+    if (entry === undefined && !this.#isDescribed(pps)) this.#gate.close();
+    const key = this.#gate.isBeginning(picture);
     // Another format begins with a key frame, so that players can begin with it, too.
-    if (entry !== undefined) this.#format = this.#sets.format(pps, this.#format);
+    if (key) this.#format = this.#sets.format(pps, this.#format);
     const format = this.#format;
-    if (format === undefined || !this.#sets.isWithin(format, pps))
-      return this.#withoutFormat(entry !== undefined);
-    this.#undescribed = 0;
-    if (!this.#gate.passes(picture)) return undefined;
-    const [key, open] = [entry !== undefined, entry === 'open'];
-    return { kind: 'video', format, key, open, nals: picture.nals, time };
+    if (format === undefined || !this.#isDescribed(pps)) return this.#withoutFormat(key, time);
+    const open = key && entry !== 'clean';
+    const frames = this.#gate.passed(picture, { kind: 'video', format, key, open, nals: picture.nals, time });
+    if (frames.length > 0) this.#faults = 0;
+    return frames;
+  }
+
+  #isDescribed(pps: number): boolean {
+    return this.#format !== undefined && this.#sets.isWithin(this.#format, pps);
   }
 
   /** Waits for the next key frame, which may come with its parameter sets. */
-  #withoutFormat(isKey: boolean): undefined {
+  #withoutFormat(isKey: boolean, time: number): [] {
     this.#gate.close();
-    if (isKey) this.#undescribed += 1;
-    if (this.#undescribed >= MOST_UNDESCRIBED) this.#fail(UNDESCRIBED);
+    if (isKey) this.#passOver(this.#hasBadSets ? UNREADABLE : UNDESCRIBED, time);
+    return [];
   }
 
-  #fail(message: string): void {
-    this.#fault ??= new RvmError('VIDEO_FAILED', message);
+  /** What is bad again and again, while nothing can be shown, will not be better. */
+  #passOver(message: string, time: number): void {
+    this.#faults += 1;
+    const isLong = this.#gate.darkness(time) >= DARK;
+    if (isLong && this.#faults >= MOST_FAULTS) this.#fault ??= new RvmError('VIDEO_FAILED', message);
   }
 }

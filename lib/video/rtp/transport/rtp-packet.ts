@@ -35,8 +35,8 @@ export function readRtpPacket(bytes: Buffer): RtpPacket | undefined {
 function payloadOf(bytes: Buffer, first: number): Buffer | undefined {
   const sources = first & 0x0f;
   const start = behindExtension(bytes, FIXED_HEADER + sources * 4, (first & 0x10) !== 0);
-  const end = bytes.length - ((first & 0x20) !== 0 ? paddingOf(bytes) : 0);
-  return start > end ? undefined : bytes.subarray(start, end);
+  if (start > bytes.length) return undefined;
+  return bytes.subarray(start, (first & 0x20) !== 0 ? beforePadding(bytes, start) : bytes.length);
 }
 
 function behindExtension(bytes: Buffer, start: number, isThere: boolean): number {
@@ -46,8 +46,8 @@ function behindExtension(bytes: Buffer, start: number, isThere: boolean): number
   return start + 4 + bytes.readUInt16BE(start + 2) * 4;
 }
 
-/** The last byte counts itself: none says 0. */
-function paddingOf(bytes: Buffer): number {
-  const count = bytes.readUInt8(bytes.length - 1);
-  return count === 0 ? Infinity : count;
+/** The last byte counts itself. Some senders have it say 0, or set the mark without any: then nothing is cut off. */
+function beforePadding(bytes: Buffer, start: number): number {
+  const end = bytes.length - bytes.readUInt8(bytes.length - 1);
+  return end < start ? bytes.length : end;
 }

@@ -20,10 +20,11 @@ export interface SessionDescription {
   range: string | undefined;
 }
 
-const MEDIA = /^(video|audio) \d{1,5}(?:\/\d{1,5})? (\S{1,32})((?: \d{1,3}){1,32})\s*$/;
-const RTP_MAP = /^(\d{1,3}) ([\w.+-]{1,32})\/(\d{1,9})(?:\/(\d{1,3}))?\s*$/;
-const FORMAT_PARAMETERS = /^(\d{1,3}) (.*)$/;
-const CLEAR = /^RTP\/AVPF?(?:\/|$)/;
+/** The port, whatever it says, tells nothing where packets come in the connection. */
+const MEDIA = /^(video|audio)\s+\S{1,32}\s+(\S{1,32})((?:\s+\S{1,32}){1,32})\s*$/;
+const RTP_MAP = /^(\d{1,3})\s+([\w.+-]{1,32})\s*\/\s*(\d{1,9})(?:\/(\d{1,3}))?\s*$/;
+const FORMAT_PARAMETERS = /^(\d{1,3})\s+(.*)$/;
+const CLEAR = /^RTP\/AVPF?(?:\/|$)/i;
 const VIDEO_CLOCK = 90_000;
 
 /**
@@ -46,7 +47,7 @@ export function readDescription(text: string, most: number): SessionDescription 
 /** The lines before all media, and those of each medium. */
 function sectionsOf(text: string): string[][] {
   const sections: string[][] = [[]];
-  for (const line of text.split(/\r?\n/)) {
+  for (const line of text.split(/[\r\n]+/)) {
     if (line.startsWith('m=')) sections.push([]);
     sections.at(-1)?.push(line);
   }
@@ -56,7 +57,7 @@ function sectionsOf(text: string): string[][] {
 function mediaOf([first = '', ...lines]: readonly string[]): DescribedMedia | undefined {
   const [, kind, protocol = '', types = ''] = MEDIA.exec(first.slice(2)) ?? [];
   if (kind !== 'video' && kind !== 'audio') return undefined;
-  const payloadTypes = new Set(types.trim().split(' ').map(Number));
+  const payloadTypes = new Set(types.trim().split(/\s+/).map(Number));
   return {
     kind,
     isClear: CLEAR.test(protocol),
@@ -72,7 +73,7 @@ function formatOf(
   payloadType: number,
   lines: readonly string[],
 ): MediaDescription | undefined {
-  if (payloadType > 127) return undefined;
+  if (!(payloadType <= 127)) return undefined;
   const mapped = mappedFormat(payloadType, lines) ?? STATIC_FORMATS.get(payloadType);
   if (mapped === undefined) return undefined;
   const [encoding, clockRate, channels = 1] = mapped;

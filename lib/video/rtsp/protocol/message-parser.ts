@@ -6,10 +6,19 @@ const DOLLAR = 0x24;
 const LINE_FEED = 0x0a;
 const PACKET_HEAD = 4;
 const NOTHING = Buffer.alloc(0);
+/** Bytes between two packets that are passed over: more than the longest packet whose head is missing. */
+const MOST_PASSED = 128 * 1024;
+/** Bytes of the shortest packet: a report. */
+const LEAST_PACKET = 8;
+/** Of RTP and RTCP, the upper two bits of a packet. */
+const VERSION = 2;
+const LETTER_R = 0x52;
 /** Bytes that are set aside for what is not whole, at first: as much as is read at a time. */
 const FIRST_SIZE = 64 * 1024;
 
 const STATUS_LINE = /^RTSP\/\d\.\d (\d{3})(?: |$)/;
+const STATUS_START = /^RTSP\/\d\.\d \d{3}$/;
+const STATUS_START_BYTES = 12;
 const REQUEST_LINE = /^([A-Z_]{1,32}) \S+ RTSP\/\d\.\d$/;
 /** A line of a message has none of these; what is sent back of a head cannot forge a line of ours. */
 const CONTROL = /[^\t\P{Cc}]/u;
@@ -18,7 +27,8 @@ type Head = Omit<Answer, 'body'> | ServerRequest;
 
 /**
  * Cuts the bytes of a relay into messages and packets, however they come. Packets may also stand between the lines of a head,
- * where some servers put them. Keeps no more than one head and one body.
+ * where some servers put them. Keeps no more than one head and one body. Some cameras leave bytes between packets, or cut one short:
+ * then it goes on with the next packet, or answer.
  */
 export class MessageParser {
   readonly #limits: StreamLimits;
@@ -30,9 +40,22 @@ export class MessageParser {
   #headBytes = 0;
   #head: { head: Head; bodyBytes: number } | undefined;
   #isUnreadable = false;
+  /** Those whose packets come. */
+  readonly #channels = new Set<number>();
+  /** Something whole has come since the channels are known. */
+  #isUnderWay = false;
+  /** What comes is neither a packet nor a message. */
+  #isLost = false;
+  /** Bytes that were passed over since. */
+  #passed = 0;
 
   constructor(limits: StreamLimits) {
     this.#limits = limits;
+  }
+
+  /** From the next packet or message on, what is neither is passed over until there is a packet of one of these. */
+  expect(channels: Iterable<number>): void {
+    for (const channel of channels) this.#channels.add(channel);
   }
 
   /** Whether it has met what is no RTSP, or more of it than may be. From then on it reads nothing. */
@@ -42,7 +65,8 @@ export class MessageParser {
 
   /** Whether all that came is whole. */
   get isBetweenMessages(): boolean {
-    return this.#rest.length === 0 && this.#lines.length === 0 && this.#head === undefined;
+    const isWithin = this.#lines.length > 0 || this.#head !== undefined;
+    return this.#isLost || (this.#rest.length === 0 && !isWithin);
   }
 
   /** Bytes that it keeps until more comes. */
@@ -68,12 +92,16 @@ export class MessageParser {
   /** @returns false where it takes more bytes to go on, or is at its end */
   #readNext(whole: Incoming[]): boolean {
     if (this.#rest.length === 0 && this.#head?.bodyBytes !== 0) return false;
+    if (this.#isLost) return this.#seek();
     if (this.#head !== undefined) return this.#readBody(this.#head, whole);
     return this.#rest[0] === DOLLAR ? this.#readPacket(whole) : this.#readLine();
   }
 
   #readPacket(whole: Incoming[]): boolean {
     if (this.#rest.length < PACKET_HEAD) return false;
+    // The length of what is none may be that of a picture.
+    const isPacket = !this.#isUnderWay || isPacketOf(this.#rest);
+    if (isPacket !== true) return isPacket === false && this.#giveUp();
     const end = PACKET_HEAD + this.#rest.readUInt16BE(2);
     if (this.#rest.length < end) return false;
     const packet: Packet = {
@@ -82,27 +110,35 @@ export class MessageParser {
       data: this.#rest.subarray(PACKET_HEAD, end),
     };
     this.#rest = this.#rest.subarray(end);
-    whole.push(packet);
+    this.#found(whole, packet);
     return true;
   }
 
   #readLine(): boolean {
+    // Packets must not wait until there is a line feed among them.
+    if (this.#isUnderWay && !this.#mayBeLine()) return this.#giveUp();
     const end = this.#rest.indexOf(LINE_FEED);
     const length = end < 0 ? this.#rest.length : end + 1;
     if (this.#headBytes + length > this.#limits.headBytes) return this.#giveUp();
     if (end < 0) return false;
     const line = this.#rest.toString('utf8', 0, end).replace(/\r$/, '');
+    if (!this.#isLine(line)) return this.#giveUp();
     this.#rest = this.#rest.subarray(length);
-    return line === '' ? this.#endHead() : this.#addLine(line, length);
+    if (line === '') return this.#endHead();
+    this.#lines.push(line);
+    this.#headBytes += length;
+    return true;
   }
 
-  #addLine(line: string, bytes: number): boolean {
-    if (CONTROL.test(line) || this.#lines.length >= this.#limits.headLines) return this.#giveUp();
-    if (this.#lines.length === 0 && !STATUS_LINE.test(line) && !REQUEST_LINE.test(line))
-      return this.#giveUp();
-    this.#lines.push(line);
-    this.#headBytes += bytes;
-    return true;
+  #mayBeLine(): boolean {
+    const [first = 0] = this.#rest;
+    return this.#lines.length > 0 || /[A-Z\r\n]/.test(String.fromCharCode(first));
+  }
+
+  #isLine(line: string): boolean {
+    if (line === '') return true;
+    if (CONTROL.test(line) || this.#lines.length >= this.#limits.headLines) return false;
+    return this.#lines.length > 0 || STATUS_LINE.test(line) || REQUEST_LINE.test(line);
   }
 
   #endHead(): boolean {
@@ -112,7 +148,7 @@ export class MessageParser {
     const length = head.headers.get('content-length') ?? '0';
     this.#lines = [];
     this.#headBytes = 0;
-    if (!/^\d{1,15}$/.test(length) || Number(length) > this.#limits.bodyBytes) return this.#giveUp();
+    if (!/^\d{1,15}$/.test(length) || Number(length) > this.#limits.bodyBytes) return this.#giveUp(0);
     this.#head = { head, bodyBytes: Number(length) };
     return true;
   }
@@ -122,8 +158,44 @@ export class MessageParser {
     const body = this.#rest.toString('utf8', 0, bodyBytes);
     this.#rest = this.#rest.subarray(bodyBytes);
     this.#head = undefined;
-    whole.push(head.kind === 'answer' ? { ...head, body } : head);
+    this.#found(whole, head.kind === 'answer' ? { ...head, body } : head);
     return true;
+  }
+
+  #found(whole: Incoming[], incoming: Incoming): void {
+    whole.push(incoming);
+    this.#isUnderWay = this.#channels.size > 0;
+    this.#passed = 0;
+  }
+
+  /** Passes over what is neither a packet nor an answer. */
+  #seek(): boolean {
+    let at = 0;
+    let isStart = this.#isStart(at);
+    while (isStart === false && at < this.#rest.length) {
+      at += 1;
+      isStart = this.#isStart(at);
+    }
+    this.#pass(at);
+    if (isStart === true) this.#isLost = false;
+    return isStart === true && !this.#isUnreadable;
+  }
+
+  /** Undefined where it takes more bytes to tell. */
+  #isStart(at: number): boolean | undefined {
+    const first = this.#rest[at];
+    if (first !== DOLLAR && first !== LETTER_R) return first === undefined ? undefined : false;
+    const rest = this.#rest.subarray(at, at + STATUS_START_BYTES);
+    if (first === LETTER_R)
+      return rest.length < STATUS_START_BYTES ? undefined : STATUS_START.test(rest.toString('latin1'));
+    const isPacket = isPacketOf(rest);
+    return isPacket === true ? this.#channels.has(rest.readUInt8(1)) : isPacket;
+  }
+
+  #pass(bytes: number): void {
+    this.#rest = this.#rest.subarray(bytes);
+    this.#passed += bytes;
+    if (this.#passed > MOST_PASSED) this.#isUnreadable = true;
   }
 
   /** Of what was kept before, only what is among these stays. */
@@ -133,13 +205,21 @@ export class MessageParser {
     return this.#kept.content();
   }
 
-  #giveUp(): false {
-    this.#isUnreadable = true;
-    return false;
+  /** @param bytes that are passed over at least */
+  #giveUp(bytes = 1): boolean {
+    this.#forgetHead();
+    this.#isLost = this.#isUnderWay;
+    if (!this.#isLost) this.#isUnreadable = true;
+    else this.#pass(bytes);
+    return !this.#isUnreadable;
   }
 
   #forget(): void {
     this.#rest = NOTHING;
+    this.#forgetHead();
+  }
+
+  #forgetHead(): void {
     this.#lines = [];
     this.#headBytes = 0;
     this.#head = undefined;
@@ -156,4 +236,10 @@ function headOf([start = '', ...lines]: readonly string[]): Head {
   const status = STATUS_LINE.exec(start)?.[1];
   if (status !== undefined) return { kind: 'answer', status: Number(status), headers };
   return { kind: 'request', method: REQUEST_LINE.exec(start)?.[1] ?? '', headers };
+}
+
+/** Whether RTP or RTCP stands behind this head; undefined where it takes more bytes to tell. */
+function isPacketOf(bytes: Buffer): boolean | undefined {
+  if (bytes.length <= PACKET_HEAD) return undefined;
+  return bytes.readUInt16BE(2) >= LEAST_PACKET && bytes.readUInt8(PACKET_HEAD) >> 6 === VERSION;
 }

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import type { VideoFrame } from '../../../lib/video/media';
+import {
+  AAC,
+  interleaved,
+  goodReply,
+  reply,
+  ScriptedRelay,
+  sdp,
+  VIDEO,
+} from '../../support/rtsp/scripted-relay';
+import { PictureSource, soundPacket } from '../../support/rtsp/rtp-packets';
+import { eventually } from '../../support/time/patience';
+import { Streams, take, takePictures, takeUntilFailure } from './streams';
+
+/** What stands where a packet or an answer should begin. */
+const JUNK: Record<string, Buffer> = {
+  'a zero': Buffer.alloc(1),
+  'two zeros': Buffer.alloc(2),
+  letters: Buffer.from('what is this\r\n\r\n'),
+  'capital letters without an end': Buffer.from('RTP'),
+  'the mark of a packet of a channel that there is not': Buffer.from([0x24, 0x77]),
+  'many marks of packets': Buffer.alloc(300, 0x24),
+  'the head of a packet without the packet': Buffer.from([0x24, 0, 0x05, 0xdc]),
+  'a line that is too long': Buffer.from(`RTSP/1.0 200 OK\r\nX: ${'x'.repeat(20_000)}`),
+  'a line without an end': Buffer.from(`RTSP/1.0 200 ${'x'.repeat(20_000)}`),
+  'endless headers': Buffer.from(`RTSP/1.0 200 OK\r\n${'X: y\r\n'.repeat(200)}\r\n`),
+  'an endless body': Buffer.from('RTSP/1.0 200 OK\r\nContent-Length: 99999999999\r\n\r\n'),
+  'a length that is none': Buffer.from('RTSP/1.0 200 OK\r\nContent-Length: -1\r\n\r\n'),
+  'control characters': Buffer.from('RTSP/1.0 200 OK\r\nX: \u001b[31m\r\n\r\n'),
+  'an answer to what was not asked': Buffer.from('RTSP/1.0 200 OK\r\nCSeq: 99\r\n\r\n'),
+  'an answer with a number that is none': Buffer.from('RTSP/1.0 200 OK\r\nCSeq: x\r\n\r\n'),
+  'ends of lines': Buffer.from('\r\n\r\n'),
+  'the tail of a packet': Buffer.from('5c8841$0a1b2c00$41'.repeat(100), 'latin1'),
+  'many bytes': Buffer.alloc(60_000, 0xa5),
+};
+describe('between the packets of a relay', () => {
+  const streams = new Streams();
+  let relay: ScriptedRelay;
+  let source: PictureSource;
+
+  beforeEach(async () => {
+    source = await PictureSource.load();
+  });
+  afterEach(async () => {
+    await streams.close();
+    await relay.close();
+  });
+
+  function numbersOf(frames: readonly VideoFrame[]): number[] {
+    return frames.map(({ time }) => Math.round(time * 10));
+  }
+
+  for (const [what, junk] of Object.entries(JUNK)) {
+    it(`may stand ${what}: nothing is lost`, async () => {
+      relay = await ScriptedRelay.start();
+      const stream = await streams.open(relay.url);
+      const before = source.pictures(3);
+      relay.send(Buffer.concat([before, junk, source.pictures(40), source.bye()]));
+      const numbers = numbersOf(await takePictures(stream, 100));
+      assert.deepEqual(numbers, [...Array(43).keys()]);
+    });
+  }
+
+  it('may stand bytes again and again, also where they come one by one', async () => {
+    relay = await ScriptedRelay.start();
+    const stream = await streams.open(relay.url);
+    const pieces = Array.from({ length: 20 }, (_, at) => [
+      source.pictures(1),
+      Buffer.alloc(at, 0x24),
+      Buffer.alloc(at),
+    ]);
+    for (const byte of Buffer.concat([...pieces.flat(), source.bye()])) relay.send(Buffer.from([byte]));
+    const numbers = numbersOf(await takePictures(stream, 100));
+    assert.deepEqual(numbers, [...Array(20).keys()]);
+  });
+
+  it('may one be cut short: the stream goes on at the next key frame', async () => {
+    relay = await ScriptedRelay.start();
+    const stream = await streams.open(relay.url);
+    const cut = source.pictures(3);
+    relay.send(Buffer.concat([cut.subarray(0, -20), source.pictures(40), source.bye()]));
+    const numbers = numbersOf(await takePictures(stream, 100));
+    assert.ok(numbers.includes(10) && numbers.length >= 33, numbers.join());
+    assert.equal(numbers.at(-1), 42);
+  });
+
+  it('may one begin in the middle, of sound as of pictures', async () => {
+    relay = await ScriptedRelay.start({
+      DESCRIBE: (request) => reply(request, 200, {}, sdp(VIDEO, AAC)),
+    });
+    const stream = await streams.open(relay.url);
+    relay.send(
+      Buffer.concat([
+        source.pictures(2),
+        soundPacket(1, 0).subarray(7),
+        soundPacket(2, 1024),
+        source.pictures(1).subarray(9),
+        source.pictures(20),
+        source.bye(),
+      ]),
+    );
+    const frames = await take(stream, 100);
+    assert.equal(frames.filter(({ kind }) => kind === 'audio').length, 1);
+    const numbers = numbersOf(frames.filter((frame) => frame.kind === 'video'));
+    assert.deepEqual(numbers, [0, 1, ...Array.from({ length: 13 }, (_, at) => at + 10)]);
+  });
+
+  it('may stand bytes before the first of them', async () => {
+    relay = await ScriptedRelay.start({
+      PLAY: (request) =>
+        Buffer.concat([Buffer.from(goodReply(request)), Buffer.alloc(2), source.pictures(2)]),
+    });
+    assert.equal((await take(await streams.open(relay.url), 2)).length, 2);
+  });
+
+  it('may stand bytes before an answer, which is heard', async () => {
+    relay = await ScriptedRelay.start({
+      OPTIONS: (request) =>
+        Buffer.concat([source.pictures(1), Buffer.alloc(5), Buffer.from(goodReply(request))]),
+    });
+    const stream = await streams.open(relay.url, { limits: { answerMs: 60_000 } });
+    assert.equal((await take(stream, 1)).length, 1);
+    relay.send(source.pictures(2));
+    assert.equal((await take(stream, 2)).length, 2);
+  });
+
+  it('may stand bytes at the end of all', async () => {
+    relay = await ScriptedRelay.start();
+    const stream = await streams.open(relay.url);
+    relay.send(Buffer.concat([source.pictures(3), Buffer.alloc(2)]));
+    for (const socket of relay.open) socket.end();
+    assert.equal((await take(stream, 100)).length, 3);
+  });
+
+  it('may stand no more than the longest packet has: the stream fails behind what came before', async () => {
+    relay = await ScriptedRelay.start();
+    const stream = await streams.open(relay.url);
+    relay.send(Buffer.concat([source.pictures(3), Buffer.alloc(140_000, 0xa5)]));
+    assert.equal((await takeUntilFailure(stream, 'VIDEO_FAILED')).frames.length, 3);
+    await eventually(() => relay.open.size === 0, 'the end of the connection');
+  });
+
+  it('may stand nothing before the answer to PLAY that is no RTSP', async () => {
+    relay = await ScriptedRelay.start({ PLAY: () => 'what is this\r\n\r\n' });
+    await streams.refusal(relay.url, 'VIDEO_FAILED');
+    await relay.close();
+    relay = await ScriptedRelay.start({
+      PLAY: (request) => goodReply(request).replace(/CSeq: \d+/, 'CSeq: 99'),
+    });
+    await streams.refusal(relay.url, 'VIDEO_FAILED');
+  });
+
+  it('is a packet of a channel that nobody asked for passed over as a whole', async () => {
+    relay = await ScriptedRelay.start();
+    const stream = await streams.open(relay.url);
+    relay.send(
+      Buffer.concat([
+        source.pictures(1),
+        interleaved(200, source.pictures(1)),
+        interleaved(7, Buffer.alloc(1)),
+      ]),
+    );
+    source = await PictureSource.load();
+    relay.send(Buffer.concat([source.pictures(2), source.bye()]));
+    assert.ok((await take(stream, 100)).length >= 2);
+  });
+});
