@@ -64,7 +64,7 @@ export class Pipeline {
   proven(req: IncomingMessage): void {
     this.#isProven = true;
     this.#awaited.delete(req);
-    if (this.#isWaiting) this.#resume();
+    if (this.#isWaiting) this.#readOn();
   }
 
   /**
@@ -79,7 +79,7 @@ export class Pipeline {
     const { turns, line } = this.how;
     if (isFlood) this.socket.destroy();
     else if (this.#isSuspect) this.#askForTurn();
-    else turns.run(line, () => this.#resume());
+    else turns.run(line, () => this.#readOn());
     return isFlood;
   }
 
@@ -126,13 +126,15 @@ export class Pipeline {
     const { turns, line } = this.how;
     turns.runLast(line, () => {
       this.#turn = 'given';
-      this.#resume();
+      this.#readOn();
     });
   }
 
-  /** Where Node has ceased to read, it goes on by itself. */
-  #resume(): void {
-    if (this.socket._paused !== true) this.socket.resume();
+  /** At once, so that it is in this turn that it takes its time. Where Node has ceased to read, that goes on by itself. */
+  #readOn(): void {
+    if (this.socket._paused === true) return;
+    this.socket.read();
+    if (!this.#isWaiting) this.socket.resume();
   }
 
   /** Up to the end of a body whose length is known, else to that of a head. */

@@ -46,8 +46,9 @@ export class Pipelines {
   #accepted(socket: ServerSocket): void {
     const parse = parsedBy(socket);
     if (parse === undefined) return;
-    const source = { socket, headers: {} };
     const { turns } = this;
+    turns.come();
+    const source = { socket, headers: {} };
     this.#ofSocket.set(socket, new Pipeline(socket, { parse, turns, line: this.lines.of(source) }));
   }
 }
