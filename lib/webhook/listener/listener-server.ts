@@ -48,6 +48,9 @@ export interface ListenerServerOptions {
 /** At most one line of a kind in this time, in milliseconds: whoever scans the port must not fill the log. */
 const QUIET_PERIOD = 60_000;
 
+/** Without the second, whoever offers that alone is refused in the greeting of TLS. */
+const ALPNProtocols = ['http/1.1', 'http/1.0'];
+
 type ClientError = Error & { code?: string; rawPacket?: Buffer };
 
 /** What is answered where no request came about, by the code of Node; 400 to all else that its parser refuses. */
@@ -77,7 +80,7 @@ export class ListenerServer {
     this.#server =
       tls === undefined
         ? http.createServer(settings)
-        : https.createServer({ ...settings, ...tls, handshakeTimeout: limits.headMs });
+        : https.createServer({ ...settings, ...tls, ALPNProtocols, handshakeTimeout: limits.headMs });
     this.#server.on('connection', (socket: Socket) => this.#connections.accepted(socket));
     options.dispatcher.pace(this.#server);
     this.#server.on('request', (req, res) => this.#receive(req, res));

@@ -18,6 +18,7 @@ import { authorizationLines } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/proof-work';
 import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
+import { toldReason } from '../problem';
 import { loneStation, unreadyReason } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
@@ -243,7 +244,7 @@ export class Receiver {
     answer(req, res, 'unauthentic');
     meter()?.answered('unauthentic', loneStation(endpoint.stations())?.key);
     const origin = this.#originOf(request);
-    this.options.reporter.unauthentic(endpoint, reason, { bytes: body.length, ...origin });
+    this.options.reporter.unauthentic(endpoint, toldReason(reason, body), { bytes: body.length, ...origin });
     if (burnt !== undefined) this.options.reporter.burnt(burnt);
     this.options.quarantine.keep(endpoint, message, origin, reason);
   }
