@@ -1,6 +1,6 @@
 'use strict';
 // A stranger, in a process of its own: many connections to this machine, each with many tiny forged posts in one write, whose answers
-// nobody reads. Says when all is written, and ends with its parent, or by itself after a minute.
+// nobody reads. Says when it begins, and ends with its parent, or by itself after a minute.
 const net = require('node:net');
 
 /** Connections that are opened at a time: more would wait in the line of the port, and be dropped there. */
@@ -11,32 +11,20 @@ const post = `POST ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: HMAC-SHA256 AAA
 const burst = Buffer.from(post.repeat(posts));
 
 let left = connections;
-let open = 0;
-let ended = 0;
 
 function next() {
   if (left === 0) return;
   left -= 1;
-  open += 1;
   const socket = net.connect(port, '127.0.0.1', () => {
     socket.pause();
-    socket.write(burst, () => undefined);
-    opened();
+    socket.write(burst);
+    next();
   });
   socket.once('error', () => undefined);
-  socket.once('close', () => {
-    ended += 1;
-    if (ended === connections) process.send?.('ended');
-  });
-}
-
-function opened() {
-  open -= 1;
-  if (left > 0) next();
-  else if (open === 0) process.send?.('written');
 }
 
 for (let index = 0; index < AT_A_TIME; index += 1) next();
+process.send('begun');
 process.once('disconnect', () => process.exit());
 setTimeout(() => process.exit(), 60_000).unref();
 setInterval(() => undefined, 1000);
