@@ -118,8 +118,9 @@ function inBrokenText({ spans }: TokenReading): TokenReading {
 function textOf(body: Uint8Array): string | undefined {
   try {
     const text = utf8.decode(body);
-    const marks = [...text.slice(0, MOST_MARKS)].findIndex((each) => each !== BYTE_ORDER_MARK);
-    return text.slice(marks < 0 ? MOST_MARKS : marks);
+    let marks = 0;
+    while (marks < MOST_MARKS && text.startsWith(BYTE_ORDER_MARK, marks)) marks += 1;
+    return text.slice(marks);
   } catch {
     return undefined;
   }

@@ -17,12 +17,12 @@ export class RoundRobin {
   #spent = 0;
   #hasCome = false;
   #passedOver = 0;
-  #nextTurn: NodeJS.Immediate | undefined;
+  #isDue = false;
 
   /** @param task must not throw */
   run(line: string, task: () => void): void {
     this.#hasCome = true;
-    this.#nextTurn ??= setImmediate(() => this.#begin());
+    this.#beginLater();
     if (this.#waiting.size === 0 && this.#spent < SLICE_MS) this.#do(task);
     else this.#waiting.add(line, task);
   }
@@ -34,15 +34,21 @@ export class RoundRobin {
 
   /** Behind all others. @param task must not throw */
   runLast(line: string, task: () => void): void {
-    this.#nextTurn ??= setImmediate(() => this.#begin());
+    this.#beginLater();
     this.#last.add(line, task);
   }
 
+  #beginLater(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    setImmediate(() => this.#begin());
+  }
+
   #begin(): void {
-    this.#nextTurn = undefined;
+    this.#isDue = false;
     this.#spent = 0;
     if (this.#waiting.size + this.#last.size === 0) return;
-    this.#nextTurn = setImmediate(() => this.#begin());
+    this.#beginLater();
     while (this.#spent < SLICE_MS && this.#doNext(this.#waiting));
     this.#passedOver = this.#hasCome ? this.#passedOver + 1 : LONGEST_WAIT;
     this.#hasCome = this.#waiting.size > 0;

@@ -23,8 +23,9 @@ type Parse = (chunk: Buffer) => void;
 
 /** What parses the bytes of a connection, as a server of Node has just set it up; undefined where that is nothing we know. */
 export function parsedBy(socket: ServerSocket): Parse | undefined {
-  const [parse, ...others] = socket.listeners('data') as Parse[];
-  return socket.parser && others.length === 0 ? parse : undefined;
+  const [parse, ...others] = socket.listeners('data');
+  if (parse === undefined || others.length > 0 || !socket.parser) return undefined;
+  return (chunk) => void parse.call(socket, chunk);
 }
 
 /**
@@ -52,7 +53,7 @@ export class Pipeline {
     private readonly how: { parse: Parse; turns: RoundRobin; line: string },
   ) {
     this.#parser = socket.parser;
-    socket.off('data', how.parse);
+    socket.removeAllListeners('data');
     socket.on('data', this.#onData);
   }
 
