@@ -43,7 +43,11 @@ export async function alarmsBesideFlood(scale: Scale): Promise<Row[]> {
         const quiet = (): Promise<number> => slowAnswer(port, alarms);
         const besideFlood = async (): Promise<number> => {
           const flood = await PipelinedFlood.start({ port, path: PATH, connections: count, posts });
-          return quiet().finally(async () => flood.stop());
+          try {
+            return await quiet();
+          } finally {
+            await flood.stop();
+          }
         };
         const { ours, other, ratio } = await sideBySide(rounds, { ours: besideFlood, other: quiet });
         rows.push({
