@@ -20,6 +20,7 @@ import { cpuOfClip } from './video/clip-cpu';
 import { memoryOfClip } from './video/clip-memory';
 import { liveView } from './video/live-view';
 import { manyClips } from './video/many-clips';
+import { alarmsBesideFlood } from './pipelined-flood';
 import { latencyOnNodeRed } from './webhook-latency';
 import { rateOfKeeping, rateOnListener, rateOnNodeRed, rateWithHistory } from './webhook-rate';
 
@@ -43,6 +44,7 @@ export const MEASUREMENTS: Readonly<Record<string, Measurement>> = {
   B14: rateWithHistory,
   B15: costOfLevel,
   B16: deathOfService,
+  B17: alarmsBesideFlood,
   P1: rateToBareTable,
   P2: rateToSqlite,
   P3: rateInPostgres,

@@ -2,6 +2,7 @@ import type { RvmEvent } from '../event';
 import { isRecord } from '../json/json-record';
 import { ENVELOPE_FIELDS, EVENT_FIELDS, withSpecifiedNames } from './field-names';
 import type { JsonReading, UnreadableReason } from './json-reading';
+import { isWellFormed } from './well-formed';
 
 /** The fields of the envelope that a flow may see; null where absent or not a text. The token is not among them. */
 export interface Envelope {
@@ -37,7 +38,8 @@ export function readEnvelope(json: JsonReading): EnvelopeReading {
   if (!isRecord(json.value)) return { usable: false, reason: 'not-json' };
   const fields = withSpecifiedNames(json.value, ENVELOPE_FIELDS);
   if (fields === undefined) return { usable: false, reason: 'duplicate-key' };
-  const { payload, payloadType, messageId, version } = fields;
+  const { payload, payloadType, version } = fields;
+  const messageId = idOf(fields['messageId']);
   const event = isRecord(payload) ? withSpecifiedNames(payload, EVENT_FIELDS) : {};
   if (event === undefined) return { usable: false, reason: 'duplicate-key' };
   // Without a payload the whole body tells a repeat: to an empty event all of them would look alike.
@@ -63,6 +65,11 @@ function isReadableType(value: unknown): value is string {
 
 function isReadableVersion(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string' || typeof value === 'number';
+}
+
+/** Half of a surrogate pair is no character that a store could keep, and all of them would be one: it is kept in its escaped form. */
+function idOf(value: unknown): unknown {
+  return typeof value === 'string' && !isWellFormed(value) ? JSON.stringify(value) : value;
 }
 
 /** Taken literally, neither trimmed nor folded; the cap keeps keys of the store bounded. */

@@ -21,6 +21,8 @@ export interface JsonReading {
 }
 
 const BYTE_ORDER_MARK = '\uFEFF';
+/** Byte-order marks that may stand before a text. */
+export const MOST_MARKS = 2;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** A body, read as JSON when that is first asked for: what nothing proves need not be read. */
@@ -112,11 +114,13 @@ function inBrokenText({ spans }: TokenReading): TokenReading {
   return { kind: spans.length === 0 ? 'absent' : 'unusable', spans };
 }
 
-/** Without a byte-order mark; undefined where the bytes are not UTF-8. */
+/** Without byte-order marks; undefined where the bytes are not UTF-8. A second one has who puts one before a text that has one. */
 function textOf(body: Uint8Array): string | undefined {
   try {
     const text = utf8.decode(body);
-    return text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text;
+    let marks = 0;
+    while (marks < MOST_MARKS && text.startsWith(BYTE_ORDER_MARK, marks)) marks += 1;
+    return text.slice(marks);
   } catch {
     return undefined;
   }

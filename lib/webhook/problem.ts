@@ -23,7 +23,7 @@ export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 export type ProblemReason =
   | ProofReason
   | DeadLetterReason
-  /** *verify webhook* only: of others the receiver tells no flow. */
+  /** Of others than `compressed` the receiver tells no flow, *verify webhook* does. */
   | Refusal
   | 'raw-body-missing'
   | 'attempts'
@@ -68,6 +68,14 @@ const PROOF_REASONS: readonly (ProblemReason | null)[] = [
 /** True for the reasons that a phrase, or the scheme of an endpoint, entered wrongly has: the message was whole, and no phrase proved it. */
 export function isRefusal(reason: ProblemReason | null): reason is ProofReason {
   return PROOF_REASONS.includes(reason);
+}
+
+/** With these bytes begins what gzip has made (RFC 1952). */
+const GZIP = Buffer.from([0x1f, 0x8b]);
+
+/** What to tell of a message that nothing proves: of a body that is compressed, and does not say so, no phrase is the reason. */
+export function toldReason(reason: ProofReason, body: Uint8Array): ProblemReason {
+  return GZIP.equals(body.subarray(0, GZIP.length)) ? 'compressed' : reason;
 }
 
 /**

@@ -225,6 +225,9 @@ describe('a problem of webhook in, over a restart of Node-RED,', () => {
 
 describe('a message that was sent ten days ago', () => {
   const HOUR = 60 * 60 * 1000;
+  const factsIn = (webhook: unknown): Record<string, unknown> => ({
+    ...(webhook as Record<string, unknown> | undefined),
+  });
   const sentAgo = (hours: number): Record<string, unknown> =>
     alarmMessage({}, { transmitTime: new Date(Date.now() - hours * HOUR).toISOString() });
 
@@ -236,8 +239,11 @@ describe('a message that was sent ten days ago', () => {
         const taken = async (message: Record<string, unknown>): Promise<void> =>
           assert.equal((await post(nodeRed.url + PATH, message, PHRASE)).status, 200);
         const warningsOf = async ({ messageId }: Record<string, unknown>): Promise<unknown> => {
-          const msg = await nodeRed.message('alarms', ({ webhook }) => webhook?.messageId === messageId);
-          return msg.webhook?.warnings;
+          const msg = await nodeRed.message(
+            'alarms',
+            ({ webhook }) => factsIn(webhook)['messageId'] === messageId,
+          );
+          return factsIn(msg.webhook)['warnings'];
         };
         await nodeRed.deploy(webhookFlow());
         const old = sentAgo(240);
@@ -259,8 +265,10 @@ describe('a message that was sent ten days ago', () => {
         await taken(fresh);
         assert.deepEqual(await warningsOf(fresh), []);
         // What was sent a moment before the end may come again.
-        const alarms = nodeRed.at('alarms').map(({ webhook }) => webhook);
-        const odd = alarms.filter((facts) => facts?.attempt === 1 && facts.messageId !== fresh['messageId']);
+        const alarms = nodeRed.at('alarms').map(({ webhook }) => factsIn(webhook));
+        const odd = alarms.filter(
+          (facts) => facts['attempt'] === 1 && facts['messageId'] !== fresh['messageId'],
+        );
         assert.deepEqual(odd, []);
         assert.equal(nodeRed.at('problems').filter(({ topic }) => topic === 'stale').length, 1);
       } finally {

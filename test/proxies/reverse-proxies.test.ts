@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
 import { alarmMessage, signature } from '../support/webhook/alarm-message';
 import { needs } from '../support/suite/programs';
 import { assertPause, eventually } from '../support/time/patience';
@@ -164,6 +166,25 @@ describe('a reverse proxy before webhook in', () => {
         const answer = await proxy.exchange(`${head}Transfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`, {
           plain: true,
         });
+        assert.equal(statusOf(answer), 200);
+        await arrived(message);
+      });
+
+      it('takes a message of a sender that waits for 100 Continue, as Java does for ever', async () => {
+        const message = alarmMessage();
+        const body = JSON.stringify(message);
+        const whole = signed(body, PHRASE_OF_SIGNATURE, BY_SIGNATURE, 'Expect: 100-continue');
+        const socket = net.connect(proxy.httpPort, '127.0.0.1');
+        let answer = '';
+        socket.on('data', (piece: Buffer) => {
+          answer += piece.toString('latin1');
+          if (/^HTTP\/1\.1 100 [^]*\r\n\r\n$/.test(answer)) {
+            answer = '';
+            socket.write(body);
+          }
+        });
+        socket.write(whole.slice(0, -body.length));
+        await once(socket, 'close');
         assert.equal(statusOf(answer), 200);
         await arrived(message);
       });

@@ -128,6 +128,15 @@ describe('signature of a message', () => {
     assert.equal(authenticateBody(BODY, authorizationFor(marked)).proven, false);
   });
 
+  it('C-22 C-23 the second of two byte-order marks, or both, may be signed or not', () => {
+    const marked = Buffer.concat([BOM, Buffer.from(BODY)]);
+    const twice = Buffer.concat([BOM, marked]);
+    for (const signed of [twice, marked, BODY])
+      assert.equal(authenticateBody(twice, authorizationFor(signed)).proven, true);
+    const thrice = Buffer.concat([BOM, twice]);
+    assert.equal(authenticateBody(thrice, authorizationFor(BODY)).proven, false);
+  });
+
   for (const phrase of [
     'three  spaced words',
     'the guard’s phrase',

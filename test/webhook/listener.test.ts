@@ -14,7 +14,7 @@ import { freePort } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
 import { eventually, PATIENCE } from '../support/time/patience';
-import { newInbox, PATH } from './receiver-under-test';
+import { exchange, newInbox, PATH } from './receiver-under-test';
 import { signed, station } from './sample';
 
 const HOST = '127.0.0.1';
@@ -203,6 +203,31 @@ describe('a listener', () => {
       prepare();
       await listener.listen({ ...PLAIN, tls: first });
       assert.deepEqual([listener.origin, await post(origin)], [origin, 200]);
+    });
+
+    it('takes alarms of a client that offers HTTP/1.0 alone', async () => {
+      prepare();
+      await listener.listen({ ...PLAIN, tls: first });
+      const { body, headers } = signed();
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      const socket = tls.connect({
+        port,
+        host: HOST,
+        rejectUnauthorized: false,
+        ALPNProtocols: ['http/1.0'],
+      });
+      const head = [`POST ${PATH} HTTP/1.0`, `Content-Length: ${body.length}`, ...lines, '', ''];
+      assert.match(await exchange(socket, [head.join('\r\n') + body]), /^HTTP\/1\.1 200 OK/);
+    });
+
+    it('cuts a connection on which many forged requests come at once', async () => {
+      prepare();
+      await listener.listen({ ...PLAIN, tls: first });
+      const socket = tls.connect({ port, host: HOST, rejectUnauthorized: false });
+      const forged = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n`;
+      const text = await exchange(socket, [forged.repeat(200)]);
+      assert.ok((text.match(/ 401 /g)?.length ?? 0) < 16);
+      assert.equal(await post(origin), 200);
     });
 
     it('takes over another certificate without closing a connection', async () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { once } from 'node:events';
 import v8 from 'node:v8';
+import { gzipSync } from 'node:zlib';
 import { RvmError } from '../../lib/error';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import { Admission } from '../../lib/webhook/bounds/admission';
 import { Dispatcher, type ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
-import { signed, station } from './sample';
+import { authorizationFor, signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATIENCE } from '../support/time/patience';
 import { PATH, ReceiverUnderTest } from './receiver-under-test';
@@ -285,6 +286,26 @@ describe('answers of the receiver', () => {
       [0, 200],
     );
     assert.equal(statuses.filter((status) => status === 200).length, 2);
+  });
+
+  it('names the compression of a body that does not say so, as it came and as it was signed', async () => {
+    receiver = await ReceiverUnderTest.start();
+    const { body, headers } = signed();
+    const packed = gzipSync(body);
+    assert.equal((await receiver.post({ body: packed, headers })).status, 401);
+    const Authorization = authorizationFor(packed);
+    assert.equal((await receiver.post({ body: packed, headers: { Authorization } })).status, 200);
+    assert.deepEqual(receiver.reasons(), ['compressed', 'not-utf8']);
+  });
+
+  it('takes a message behind two byte-order marks', async () => {
+    receiver = await ReceiverUnderTest.start();
+    const { body } = signed();
+    const marked = `\uFEFF\uFEFF${body}`;
+    const headers = { Authorization: authorizationFor(marked) };
+    assert.equal((await receiver.post({ body: marked, headers })).status, 200);
+    await receiver.delivered(1);
+    assert.deepEqual(receiver.reasons(), []);
   });
 
   it('lets alarms of one path in, however much waits at another that cannot judge', async () => {

@@ -88,6 +88,7 @@ function likeNodeRed(options: DispatcherOptions): TestedServer {
     });
   });
   ignoreUpgrades(server, (target) => dispatcher.owns(target));
+  dispatcher.pace(server);
   const closeConnections = (): void => {
     for (const socket of sockets) socket.destroy();
     server.closeAllConnections();

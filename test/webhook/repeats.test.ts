@@ -47,6 +47,14 @@ describe('repeats, conflicts and age of messages', () => {
     assert.equal(receiver.problems.length, 0);
   });
 
+  it('C-60 takes no id of half a character for another one, and knows its resend', async () => {
+    const body = payload();
+    for (const messageId of ['\uD800', '\uD801', '\uFFFD', 'm-\uDC00', '\uD800'])
+      await post(signed({ messageId, payload: body }));
+    await settled(4);
+    assert.equal(receiver.problems.length, 0);
+  });
+
   it('C-61 sends a second content of one id to output 3 alone, and knows its resend', async () => {
     const other = signed({ messageId: 'm-1' }, { cameraName: 'Gate 2' });
     await post(signed({ messageId: 'm-1' }));

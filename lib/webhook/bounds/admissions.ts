@@ -1,5 +1,4 @@
-import type { Abort } from '../../concurrency/abort';
-import { Admission } from './admission';
+import { Admission, type Applicant } from './admission';
 
 /** The admissions of all paths, each of them as long as requests of it are under way: paths come and go with their nodes. */
 export class Admissions {
@@ -12,11 +11,11 @@ export class Admissions {
   ) {}
 
   /** As `Admission.admit`, at a path. */
-  async admit(path: string, bytes: number, ending: () => Abort, work: () => Promise<void>): Promise<boolean> {
+  async admit(path: string, applicant: Applicant, work: () => Promise<void>): Promise<boolean> {
     const admission = this.#ofPath.get(path) ?? new Admission(this.capacity, this.maxBytes);
     this.#ofPath.set(path, admission);
     try {
-      return await admission.admit(bytes, ending, work);
+      return await admission.admit(applicant, work);
     } finally {
       if (admission.isIdle && this.#ofPath.get(path) === admission) this.#ofPath.delete(path);
     }

@@ -2,6 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { RvmError } from '../../error';
 
+/** What tells where a request comes from; of one that is not read yet, its connection. */
+export type RequestSource = Pick<IncomingMessage, 'socket' | 'headers'>;
+
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 /** The longest address, its zone included, that is shown. */
 const MAX_LENGTH = 64;
@@ -27,7 +30,7 @@ export class Senders {
   }
 
   /** Undefined once the connection is gone. */
-  addressOf(req: IncomingMessage): string | undefined {
+  addressOf(req: RequestSource): string | undefined {
     let sender = req.socket.remoteAddress;
     if (this.#proxies === undefined) return sender;
     // Each proxy adds its peer at the end: what stands before the last one that is not ours may be anybody's invention.

@@ -5,7 +5,6 @@ import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import type { Senders } from '../bounds/senders';
 import { Throttle } from '../bounds/throttle';
-import { answer } from '../receive/answer';
 import type { Dispatcher } from '../receive/dispatcher';
 import type { Pages } from '../receive/pages';
 import { KEPT_RAW_HEADERS } from '../receive/ignored-upgrade';
@@ -49,6 +48,9 @@ export interface ListenerServerOptions {
 /** At most one line of a kind in this time, in milliseconds: whoever scans the port must not fill the log. */
 const QUIET_PERIOD = 60_000;
 
+/** Without the second, whoever offers that alone is refused in the greeting of TLS. */
+const ALPNProtocols = ['http/1.1', 'http/1.0'];
+
 type ClientError = Error & { code?: string; rawPacket?: Buffer };
 
 /** What is answered where no request came about, by the code of Node; 400 to all else that its parser refuses. */
@@ -78,8 +80,9 @@ export class ListenerServer {
     this.#server =
       tls === undefined
         ? http.createServer(settings)
-        : https.createServer({ ...settings, ...tls, handshakeTimeout: limits.headMs });
+        : https.createServer({ ...settings, ...tls, ALPNProtocols, handshakeTimeout: limits.headMs });
     this.#server.on('connection', (socket: Socket) => this.#connections.accepted(socket));
+    options.dispatcher.pace(this.#server);
     this.#server.on('request', (req, res) => this.#receive(req, res));
     this.#server.on('clientError', (error: ClientError, socket) => this.#failed(error, socket));
   }
@@ -125,11 +128,11 @@ export class ListenerServer {
 
   #receive(req: IncomingMessage, res: ServerResponse): void {
     this.#connections.began(req, res);
-    if (req.rawHeaders.length >= KEPT_RAW_HEADERS) return answer(req, res, 'head');
-    // Node's parser demands one, and takes two: a proxy in front may have gone by the other.
-    if ((req.headersDistinct['host'] ?? []).length > 1) return answer(req, res, 'malformed');
     const { dispatcher, pages } = this.options;
-    if (!dispatcher.handle(req, res) && !pages.handle(req, res)) answer(req, res, 'unknown');
+    if (req.rawHeaders.length >= KEPT_RAW_HEADERS) return dispatcher.refuse(req, res, 'head');
+    // Node's parser demands one, and takes two: a proxy in front may have gone by the other.
+    if ((req.headersDistinct['host'] ?? []).length > 1) return dispatcher.refuse(req, res, 'malformed');
+    if (!dispatcher.handle(req, res) && !pages.handle(req, res)) dispatcher.refuse(req, res, 'unknown');
   }
 
   #failed(error: ClientError, socket: Duplex): void {

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isJson } from '../../json/is-json';
-import type { JsonReading } from '../../message/json-reading';
+import { MOST_MARKS, type JsonReading } from '../../message/json-reading';
 import type { TokenReading } from '../../message/token-scan';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
@@ -128,10 +128,15 @@ function signatureText(station: ReceivingStation, header: AuthorizationReading):
   return header.kind === 'bare' && station.acceptBareSignature ? header.text : undefined;
 }
 
-/** What may be signed of a body. A sender that works on text signs without the byte-order mark it sends. */
+/** What may be signed of a body. A sender that works on text signs without a byte-order mark that it sends. */
 function signedForms(body: Uint8Array): Uint8Array[] {
   const { length } = BYTE_ORDER_MARK;
-  return BYTE_ORDER_MARK.equals(body.subarray(0, length)) ? [body, body.subarray(length)] : [body];
+  const forms = [body];
+  for (let form = body; forms.length <= MOST_MARKS && BYTE_ORDER_MARK.equals(form.subarray(0, length));) {
+    form = form.subarray(length);
+    forms.push(form);
+  }
+  return forms;
 }
 
 function tokenOf(station: ReceivingStation, token: SentToken): Slot | undefined {

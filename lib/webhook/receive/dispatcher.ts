@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { BODY_LIMIT } from '../bounds/refusal';
 import { Senders } from '../bounds/senders';
 import type { Endpoint } from '../endpoint';
@@ -7,6 +7,7 @@ import { provenTimesOf } from '../proven-times';
 import { proofThread, type ProofThread } from '../proof/proof-thread';
 import { Quarantine } from '../quarantine/quarantine';
 import { Reporter } from '../reporter';
+import { answer, type AnswerName } from './answer';
 import { matchingPath } from './path';
 import { PathWatchers } from './path-watchers';
 import { Probes } from './probes';
@@ -136,6 +137,17 @@ export class Dispatcher {
       watch: (changed) => this.#watchers.add(path, changed),
     });
     return true;
+  }
+
+  /** Reads the requests of a server's connections one by one, from now on: see `Pipelines`. */
+  pace(server: Server): void {
+    this.#receiver.pipelines.attend(server);
+  }
+
+  /** Answers what a server of our own has nobody for. */
+  refuse(req: IncomingMessage, res: ServerResponse, name: AnswerName): void {
+    this.#receiver.pipelines.began(req, res);
+    answer(req, res, name);
   }
 
   /** Whether a request target is ours: for what a server has to know before it hands a request to `handle`. */

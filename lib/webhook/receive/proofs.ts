@@ -68,7 +68,7 @@ export class Proofs {
     const prove = async (): Promise<void> =>
       void found.push(await this.thread.prove(message, inOrder, ending));
     const fault = await this.#lines
-      .admit(line, message.body.length, () => ending, prove)
+      .admit(line, { bytes: message.body.length, line: '', ending: () => ending }, prove)
       .then(
         (): LongFault => 'crowded',
         (): LongFault => 'thread-ended',

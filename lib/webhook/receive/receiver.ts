@@ -7,6 +7,8 @@ import { pause, within } from '../../concurrency/within';
 import { Admissions } from '../bounds/admissions';
 import { Allowance } from '../bounds/allowance';
 import { refusalOf } from '../bounds/refusal';
+import { RoundRobin } from '../bounds/round-robin';
+import { SenderLines } from '../bounds/sender-lines';
 import type { Senders } from '../bounds/senders';
 import { UnfinishedRequests } from '../bounds/unfinished';
 import type { Endpoint, RequestOrigin } from '../endpoint';
@@ -17,6 +19,7 @@ import { LARGE_BODY } from '../proof/proof-work';
 import type { ProofThread } from '../proof/proof-thread';
 import type { ClockGuard } from '../clock-guard';
 import { provenTimesOf } from '../proven-times';
+import { toldReason } from '../problem';
 import { loneStation, unreadyReason } from '../proof/receiving-station';
 import type { Quarantine } from '../quarantine/quarantine';
 import type { Reporter } from '../reporter';
@@ -25,6 +28,8 @@ import { ConnectionEnds } from './connection-ends';
 import { Hold } from './hold';
 import { Proofs, type LongFault } from './proofs';
 import { meteredAs } from './metered-as';
+import { MAX_UNANSWERED } from './pipeline';
+import { Pipelines } from './pipelines';
 import { readRawBody } from './raw-body';
 import { ReadyEndpoints, type Ready } from './ready';
 import { runMiddleware } from './run-middleware';
@@ -70,8 +75,17 @@ export class Receiver {
   readonly #largeBodies: Allowance;
   readonly #proofs: Proofs;
   readonly #ready = new ReadyEndpoints();
+  readonly #lines: SenderLines;
+  readonly #turns = new RoundRobin();
+  /** Of the servers that it receives for. */
+  readonly pipelines: Pipelines;
 
   constructor(private readonly options: ReceiverOptions) {
+    this.#lines = new SenderLines(options.senders, options.steady);
+    this.pipelines = new Pipelines(this.#lines, this.#turns, () => {
+      meter()?.answered('cut');
+      options.reporter.log('pipelined', PIPELINED);
+    });
     this.#admissions = new Admissions(options.capacity, BODY_BYTES);
     this.#largeBodies = new Allowance(LARGE_BODIES_PER_SECOND, options.steady);
     this.#proofs = new Proofs(options.proofThread);
@@ -90,6 +104,7 @@ export class Receiver {
   /** Deals with a request on a webhook path, to its end. */
   receive(req: IncomingMessage, res: ServerResponse, target: Target): void {
     if (this.#closed) return cut(req);
+    this.pipelines.began(req, res);
     const refusal = refusalOf(req, this.options.bodyLimit);
     if (refusal === 'large') this.#logLarge(req, target, `declared ${req.headers['content-length'] ?? ''}`);
     if (refusal !== undefined) {
@@ -119,7 +134,7 @@ export class Receiver {
     this.#unfinished.remove(unfinished);
     switch (reading.kind) {
       case 'complete':
-        return this.#enter(this.#completed(request, reading.body));
+        return this.#inTurn(this.#completed(request, reading.body));
       case 'too-large':
         this.#logLarge(req, target, `over ${bodyLimit}`);
         meter()?.answered('large');
@@ -150,14 +165,20 @@ export class Receiver {
     };
   }
 
+  #inTurn(request: CompleteRequest): void {
+    const { req } = request;
+    this.#turns.run(this.#lines.of(req), () => {
+      this.#enter(request).catch(() => this.#giveUp(req, 'it could not be dealt with'));
+    });
+  }
+
   /** Takes a place only now: one that waits for the rest of its body would keep others out. */
   async #enter(request: CompleteRequest): Promise<void> {
     const { req, body, hold, target } = request;
     try {
       const isIn = await this.#admissions.admit(
         target.path,
-        body.buffer.byteLength,
-        () => hold.ending,
+        { bytes: body.buffer.byteLength, line: this.#lines.of(req), ending: () => hold.ending },
         () => this.#process(request),
       );
       if (!isIn) this.#giveUp(req, 'too many requests are under way');
@@ -217,6 +238,7 @@ export class Receiver {
     const context = { clockGuard, provenTimes, ...judgeContextOf(endpoint, this.#originOf(request)) };
     const judgement = judge(message, authentication, context);
     if (judgement.kind === 'unauthentic') return this.#refuse(request, judgement);
+    this.pipelines.proven(request.req);
     const earlier = this.#proofs.proven(target.path, message, judgement);
     if (earlier !== undefined) await earlier;
     return this.#store(request, recordOf(judgement));
@@ -228,7 +250,7 @@ export class Receiver {
     answer(req, res, 'unauthentic');
     meter()?.answered('unauthentic', loneStation(endpoint.stations())?.key);
     const origin = this.#originOf(request);
-    this.options.reporter.unauthentic(endpoint, reason, { bytes: body.length, ...origin });
+    this.options.reporter.unauthentic(endpoint, toldReason(reason, body), { bytes: body.length, ...origin });
     if (burnt !== undefined) this.options.reporter.burnt(burnt);
     this.options.quarantine.keep(endpoint, message, origin, reason);
   }
@@ -296,6 +318,8 @@ export class Receiver {
     this.options.reporter.log(`large ${path}`, line);
   }
 }
+
+const PIPELINED = `A connection was cut, because more than ${MAX_UNANSWERED} webhook requests came on it at once, and none of the first was proven.`;
 
 const WHY_UNDECIDED: Record<LongFault, string> = {
   crowded: 'too many large bodies came at a time',

@@ -4,7 +4,7 @@ import { jsonOf } from '../../message/json-reading';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import { BODY_LIMIT, refusalOf, type RequestHead } from '../bounds/refusal';
 import { judge, recordOf } from '../judge';
-import { acceptanceProblem, type Problem } from '../problem';
+import { acceptanceProblem, toldReason, type Problem } from '../problem';
 import { ClockGuard } from '../clock-guard';
 import type { Authentication, RawMessage } from '../proof/authenticate';
 import { proofThread, type ProofThread } from '../proof/proof-thread';
@@ -97,7 +97,7 @@ export class StatelessReceiver {
     const judgement = judge(message, authentication, { clockGuard: this.#clockGuard, ...context });
     if (judgement.kind === 'unauthentic') {
       if (judgement.burnt !== undefined) reporter.burnt(judgement.burnt);
-      return refused('unauthentic', { ...problem, reason: judgement.reason });
+      return refused('unauthentic', { ...problem, reason: toldReason(judgement.reason, message.body) });
     }
     const earlier = this.#proofs.proven(id, message, judgement);
     if (earlier !== undefined) await earlier;

@@ -64,6 +64,7 @@ export function nodeRedServer(RED: NodeAPI): WebhookServer {
   const pages = new Pages();
   capture(RED, { dispatcher, pages });
   ignoreUpgrades(RED.server, (target) => dispatcher.owns(target));
+  dispatcher.pace(RED.server);
   server = {
     dispatcher,
     pages,

@@ -39,7 +39,15 @@ function messageFrom(
   json: ReturnType<typeof readJson>,
   body: Buffer,
 ): EventMessage {
-  const seen = { json, envelope, event, agentUserId: 'an-agent-user', oddScheme: false, received: RECEIVED };
+  const seen = {
+    json,
+    envelope,
+    event,
+    agentUserId: 'an-agent-user',
+    oddScheme: false,
+    clockUnconfirmed: false,
+    received: RECEIVED,
+  };
   const message: ProvenMessage = {
     kind: 'event',
     proof: 'hmac',

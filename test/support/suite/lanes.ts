@@ -95,6 +95,7 @@ const SLOW: readonly string[] = [
   'test/inbox/unread.test.ts',
   'test/inbox/writing.test.ts',
   'test/nodes/metrics.test.ts',
+  'test/nodes/pipelined-flood.test.ts',
   'test/nodes/sign-of-life.test.ts',
   // Services that stumble, and what is watched in the meantime, each for as long as it takes.
   'test/cloud/patience.test.ts',

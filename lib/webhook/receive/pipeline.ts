@@ -1,0 +1,155 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { declaredLength } from '../bounds/refusal';
+import type { RoundRobin } from '../bounds/round-robin';
+
+/** Requests of a connection that may be without an answer, while nothing on it has been proven. */
+export const MAX_UNANSWERED = 8;
+const HEAD_END = '\r\n\r\n';
+/** Bytes of a slice where nobody knows how long a request is: a stranger's line ends must not make a slice of each. */
+const SHORTEST_SLICE = 128;
+/** What each head has once, and no event. */
+const IN_A_HEAD = ' HTTP/1.';
+
+/** A connection as a server of Node has it. */
+export interface ServerSocket extends Socket {
+  /** Another one, or none, once the connection is no longer the server's. */
+  parser?: object | null;
+  /** Node itself has ceased to read, until answers have left. */
+  _paused?: boolean;
+}
+
+type Parse = (chunk: Buffer) => void;
+
+/** What parses the bytes of a connection, as a server of Node has just set it up; undefined where that is nothing we know. */
+export function parsedBy(socket: ServerSocket): Parse | undefined {
+  const [parse, ...others] = socket.listeners('data');
+  if (parse === undefined || others.length > 0 || !socket.parser) return undefined;
+  return (chunk) => void parse.call(socket, chunk);
+}
+
+/**
+ * One connection, whose bytes go to the parser slice by slice. Where more than eight requests came that did not wait for an answer, and
+ * nothing has been proven, each slice has to wait until nobody else has anything to do; with eight of them unproven it is cut.
+ */
+export class Pipeline {
+  readonly #parser: object | null | undefined;
+  readonly #onData = (chunk: Buffer): void => this.#read(chunk);
+  /** Requests that are neither judged nor answered. */
+  readonly #awaited = new Set<IncomingMessage>();
+  /** Bytes of the body of the last request that are still to come. */
+  #bodyLeft = 0;
+  #unproven = 0;
+  #isProven = false;
+  #isCrowded = false;
+  /** Something has come that is not read. */
+  #isWaiting = false;
+  /** Of one that is crowded. */
+  #turn: 'none' | 'asked' | 'given' = 'none';
+
+  /** @param how what parses it, and when that may be where it is crowded */
+  constructor(
+    private readonly socket: ServerSocket,
+    private readonly how: { parse: Parse; turns: RoundRobin; line: string },
+  ) {
+    this.#parser = socket.parser;
+    socket.removeAllListeners('data');
+    socket.on('data', this.#onData);
+  }
+
+  began(req: IncomingMessage): void {
+    this.#awaited.add(req);
+    this.#bodyLeft = declaredLength(req.headers) ?? 0;
+  }
+
+  proven(req: IncomingMessage): void {
+    this.#isProven = true;
+    this.#awaited.delete(req);
+    if (this.#isWaiting) this.#readOn();
+  }
+
+  /**
+   * To be called when a request has its answer, or will have none.
+   * @returns true where the connection was cut for it
+   */
+  answered(req: IncomingMessage): boolean {
+    if (!this.#awaited.delete(req)) return false;
+    this.#unproven += 1;
+    if (!this.#isWaiting || this.#awaited.size > 0 || this.socket.destroyed) return false;
+    const isFlood = this.#isSuspect && this.#unproven >= MAX_UNANSWERED;
+    const { turns, line } = this.how;
+    if (isFlood) this.socket.destroy();
+    else if (this.#isSuspect) this.#askForTurn();
+    else turns.run(line, () => this.#readOn());
+    return isFlood;
+  }
+
+  get #isSuspect(): boolean {
+    return this.#isCrowded && !this.#isProven;
+  }
+
+  #read(chunk: Buffer): void {
+    let rest = chunk;
+    while (rest.length > 0 && !this.socket.destroyed) {
+      this.#isWaiting = this.#hasToWait(rest);
+      if (this.#isWaiting) {
+        this.socket.pause();
+        this.socket.unshift(rest);
+        return;
+      }
+      const slice = rest.subarray(0, this.#sliceOf(rest));
+      rest = rest.subarray(slice.length);
+      this.#bodyLeft = Math.max(0, this.#bodyLeft - slice.length);
+      this.#turn = 'none';
+      this.how.parse(slice);
+      if (this.socket.parser === this.#parser) continue;
+      // Whoever has taken the connection over finds in it what follows.
+      this.socket.off('data', this.#onData);
+      if (rest.length > 0) this.socket.push(rest);
+      return;
+    }
+  }
+
+  #hasToWait(rest: Buffer): boolean {
+    if (this.socket._paused === true) return true;
+    // Of a body it takes the rest, whatever waits.
+    if (this.#bodyLeft > 0) return false;
+    if (!this.#isProven) this.#isCrowded ||= this.#awaited.size + headsIn(rest) > MAX_UNANSWERED;
+    for (const { complete } of this.#awaited) if (complete) return true;
+    if (!this.#isSuspect || this.#turn === 'given') return false;
+    this.#askForTurn();
+    return true;
+  }
+
+  #askForTurn(): void {
+    if (this.#turn !== 'none') return;
+    this.#turn = 'asked';
+    const { turns, line } = this.how;
+    turns.runLast(line, () => {
+      this.#turn = 'given';
+      this.#readOn();
+    });
+  }
+
+  /** At once, so that it is in this turn that it takes its time. Where Node has ceased to read, that goes on by itself. */
+  #readOn(): void {
+    if (this.socket._paused === true) return;
+    this.socket.read();
+    if (!this.#isWaiting) this.socket.resume();
+  }
+
+  /** Up to the end of a body whose length is known, else to that of a head. */
+  #sliceOf(chunk: Buffer): number {
+    if (this.#bodyLeft > 0) return Math.min(this.#bodyLeft, chunk.length);
+    const end = chunk.indexOf(HEAD_END, SHORTEST_SLICE - HEAD_END.length);
+    return end < 0 ? chunk.length : end + HEAD_END.length;
+  }
+}
+
+/** How many requests begin in bytes, or one more than may be. */
+function headsIn(chunk: Buffer): number {
+  let count = 0;
+  for (let at = chunk.indexOf(IN_A_HEAD); at >= 0 && count <= MAX_UNANSWERED; count += 1)
+    at = chunk.indexOf(IN_A_HEAD, at + IN_A_HEAD.length);
+  return count;
+}

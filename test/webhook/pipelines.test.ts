@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import net from 'node:net';
+import { RecordingMeter } from '../support/metrics/recording-meter';
+import { few } from '../support/suite/lanes';
+import { authorizationFor, signed, station } from './sample';
+import { exchange, PATH, ReceiverUnderTest, SERVERS } from './receiver-under-test';
+
+function post(body: string, proof: string, lines: readonly string[] = [], target = PATH): string {
+  const head = [`POST ${target} HTTP/1.1`, 'Host: receiver', `Content-Length: ${Buffer.byteLength(body)}`];
+  return [...head, `Authorization: ${proof}`, ...lines, '', body].join('\r\n');
+}
+
+/** An alarm that is proven. */
+function genuine(...lines: string[]): string {
+  const { body } = signed();
+  return post(body, authorizationFor(body), lines);
+}
+
+function forged(...lines: string[]): string {
+  return post('', 'HMAC-SHA256 AAAA', lines);
+}
+
+function times(count: number, request: () => string): string {
+  return Array.from({ length: count }, () => request()).join('');
+}
+
+function statuses(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1]));
+}
+
+const LAST = 'Connection: close';
+
+function all(count: number, status: number): number[] {
+  return Array.from({ length: count }, () => status);
+}
+
+for (const [on, where] of SERVERS) {
+  describe(`requests behind one another on a connection to ${where}`, () => {
+    let receiver: ReceiverUnderTest;
+    let refused = 0;
+    afterEach(async () => {
+      await receiver.close();
+    });
+
+    async function start(options: Parameters<typeof ReceiverUnderTest.start>[0] = {}): Promise<void> {
+      refused = 0;
+      const endpoint = { onRefused: () => void (refused += 1) };
+      receiver = await ReceiverUnderTest.start({ on, endpoint, ...options });
+    }
+
+    it('are all taken where they are genuine, however many there are', async () => {
+      const count = few(30, 100);
+      await start();
+      const text = await receiver.raw([times(count - 1, genuine) + genuine(LAST)]);
+      assert.deepEqual(statuses(text), all(count, 200));
+      await receiver.delivered(count);
+    });
+
+    it('are all answered where eight are forged, and the connection goes on', async () => {
+      await start();
+      const socket = net.connect(receiver.port, '127.0.0.1');
+      socket.write(times(8, forged));
+      let text = '';
+      while (statuses(text).length < 8) text += await nextOf(socket);
+      assert.deepEqual(statuses(text), all(8, 401));
+      assert.deepEqual(statuses(await exchange(socket, [genuine(LAST)])), [200]);
+    });
+
+    it('are cut behind the eighth that is forged, which is counted and told', async () => {
+      await start();
+      const meter = new RecordingMeter();
+      const text = await receiver.raw([times(9, forged)]);
+      assert.deepEqual(statuses(text), all(8, 401));
+      meter.end();
+      const kinds = meter.told('answered').map(([kind]) => kind);
+      assert.deepEqual(kinds, [...Array.from({ length: 8 }, () => 'unauthentic'), 'cut']);
+      assert.equal(receiver.lines.filter((line) => line.includes('came on it at once')).length, 1);
+    });
+
+    it('are cut where they have another method, or no Content-Length', async () => {
+      await start();
+      for (const head of [`GET ${PATH} HTTP/1.1`, `POST ${PATH} HTTP/1.1`]) {
+        const text = await receiver.raw([times(500, () => `${head}\r\nHost: a\r\n\r\n`)]);
+        assert.ok(statuses(text).length < 16, String(statuses(text).length));
+      }
+    });
+
+    it('are not cut where the first is genuine, whatever follows', async () => {
+      await start();
+      const text = await receiver.raw([genuine() + times(29, forged) + forged(LAST)]);
+      assert.deepEqual(statuses(text), [200, ...all(30, 401)]);
+    });
+
+    it('are not cut where one of the first eight is genuine', async () => {
+      await start();
+      const text = await receiver.raw([times(7, forged) + times(19, genuine) + genuine(LAST)]);
+      assert.deepEqual(statuses(text), [...all(7, 401), ...all(20, 200)]);
+    });
+
+    it('are not cut where each waits for the answer before it', async () => {
+      await start();
+      const socket = net.connect(receiver.port, '127.0.0.1');
+      const found: number[] = [];
+      for (let index = 0; index < 20; index += 1) {
+        socket.write(forged());
+        found.push(...statuses(await nextOf(socket)));
+      }
+      assert.deepEqual(found, all(20, 401));
+      socket.destroy();
+    });
+
+    it('make an alarm on another connection wait for none of them', async () => {
+      await start();
+      const crowd = Array.from({ length: 40 }, () => receiver.raw([times(200, forged)]));
+      assert.equal((await receiver.post(signed())).status, 200);
+      assert.ok(refused < 40 * 8, `${refused} were refused before it`);
+      for (const text of await Promise.all(crowd)) assert.ok(statuses(text).length <= 8);
+      assert.equal(refused, 40 * 8);
+    });
+
+    it('are read one by one, as each is judged', async () => {
+      await start({ holdMs: 600_000 });
+      receiver.stations = [];
+      const text = receiver.raw([times(2, genuine) + genuine(LAST)]);
+      if (on === 'node-red') await receiver.until(() => receiver.seen.requests > 0, 'the first');
+      assert.ok(receiver.seen.requests <= 1);
+      receiver.stations = [station()];
+      assert.deepEqual(statuses(await text), [200, 200, 200]);
+    });
+
+    it('are taken in pieces of any size, with bodies of line ends', async () => {
+      await start();
+      const requests = times(3, genuine) + post('\r\n\r\n'.repeat(5000), 'HMAC-SHA256 AAAA') + genuine(LAST);
+      for (const size of [1, 127, 4000]) {
+        const pieces = requests.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+        const few =
+          size === 1 ? [requests.slice(0, 900), ...pieces.slice(900, 1400), requests.slice(1400)] : pieces;
+        const found = statuses(await receiver.raw(few));
+        assert.deepEqual(found, [200, 200, 200, 401, 200]);
+      }
+    });
+
+    if (on === 'node-red') {
+      it('wait for nothing, and are never cut, where they are not for a webhook', async () => {
+        await start();
+        const other = (line = ''): string => `GET /other HTTP/1.1\r\nHost: a\r\n${line}\r\n`;
+        const text = await receiver.raw([times(49, other) + other(`${LAST}\r\n`)]);
+        assert.deepEqual(statuses(text), all(50, 404));
+      });
+
+      it('are cut as well behind one that is not for a webhook', async () => {
+        await start();
+        const text = await receiver.raw(['GET /other HTTP/1.1\r\nHost: a\r\n\r\n' + times(200, forged)]);
+        const [first, ...others] = statuses(text);
+        assert.equal(first, 404);
+        assert.ok(others.length < 16, String(others.length));
+      });
+    }
+  });
+}
+
+/** The next answer on a connection. */
+function nextOf(socket: net.Socket): Promise<string> {
+  return new Promise((resolve) => socket.once('data', (chunk: Buffer) => resolve(chunk.toString('latin1'))));
+}
