@@ -34,9 +34,12 @@ export class Leases {
     this.#deadlines.clear(held);
   }
 
-  /** The flow wants more time for an event. */
+  /**
+   * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video, must
+   * not keep it from that.
+   */
   extend(held: Held): void {
-    if (held.phase === 'at-flow' || held.phase === 'paused')
+    if (held.phase === 'at-flow' && held.isStuck !== true)
       this.begin(held, this.work.consumer()?.redeliverAfter ?? 0);
   }
 

@@ -337,6 +337,23 @@ inEachStore('events that have to be settled', (open) => {
     }
   });
 
+  it('come again a second after the flow asked for it, however often a node that works on them wants more time; then the next of their alarm', async () => {
+    const taker = new Taker(inbox, { ...patient, redeliverAfter: 300_000 });
+    const { deliveryId } = await inbox.accept(proven({ alarmId: 'a' }));
+    const { deliveryId: next } = await inbox.accept(proven({ alarmId: 'a' }));
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const from = performance.now();
+    await inbox.settle(deliveryId, { action: 'retry' });
+    await eventually(async () => {
+      await inbox.settle(deliveryId, { action: 'extend' });
+      return taker.ids.length === 2;
+    }, 'the second delivery');
+    assertPause(performance.now() - from, 1000);
+    assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
+    await inbox.settle(deliveryId, { action: 'done' });
+    await eventually(() => taker.deliveries[2]?.deliveryId === next, 'the next of its alarm');
+  });
+
   it('of one alarm come one after the other, each when the former is settled', async () => {
     const taker = new Taker(inbox, patient);
     const of = (alarmId: string) => proven({ alarmId });
