@@ -40,7 +40,7 @@ export class EventQueue {
     log: (line: string) => void,
   ) {
     const store = stores.both;
-    this.#backlog = new Backlog(stores.main, endpointId, this.#window, {
+    this.#backlog = new Backlog(store, endpointId, this.#window, {
       mayLease: () => this.#mayLease,
       take: (events) => this.#takeStored(events),
       // As if never leased: others may have their places.

@@ -1,5 +1,5 @@
 import { within } from '../../concurrency/within';
-import { storeFailed, type StorePort } from '../store/port';
+import { DISK_FULL, reasonOf, storeFailed, type StorePort } from '../store/port';
 import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
 import { broughtMessage, type SpilledMessage } from './spilled-message';
@@ -156,7 +156,11 @@ export class Bringing {
       // One that cannot be stored must not keep those behind it; unless nothing can be.
       await this.main.call('ping', undefined);
     }
-    return bring().catch(() => this.#refuse(spilled));
+    return bring().catch((error: unknown) => {
+      // It has room for a ping, and for none of them.
+      if (reasonOf(error).startsWith(DISK_FULL)) throw error;
+      return this.#refuse(spilled);
+    });
   }
 
   /** Undefined where its file cannot be read any more, which is then kept. */

@@ -27,6 +27,7 @@ import {
 import type { Segment } from './segment';
 import type { AcceptedBeside, Spill, SpillStoreWork } from './spill-store-work';
 import {
+  alarmOf,
   freeBytes,
   isOpen,
   leasedMessage,
@@ -91,6 +92,23 @@ export class SpillStore {
 
   has(deliveryId: string): boolean {
     return this.messages.find(deliveryId) !== undefined;
+  }
+
+  /** Whether one that arrives is known here, or has its turn behind one that is open here. */
+  concerns(message: NewMessage): boolean {
+    if (this.messages.size === 0) return false;
+    return this.messages.copiesOf(message).length > 0 || this.#alarmOrder.hasOpen(message);
+  }
+
+  /** Of an endpoint, as `alarmOf` names them: alarms of which one is open here. */
+  openAlarms(endpoint: string): string[] {
+    if (this.messages.size === 0) return [];
+    const ofEndpoint = this.messages
+      .all()
+      .filter((each) => isOpen(each) && each.columns.endpoint === endpoint);
+    return ofEndpoint.flatMap(({ columns: { station, alarm } }) =>
+      alarm === undefined ? [] : [alarmOf(station, alarm)],
+    );
   }
 
   /** How many of an endpoint wait. */

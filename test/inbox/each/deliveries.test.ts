@@ -371,6 +371,25 @@ inEachStore('events that have to be settled', (open) => {
     assert.equal(inbox.waiting(ENDPOINT), 0);
   });
 
+  it('of one alarm come one after the other also where a dead letter is wanted again while a later one is at work', async () => {
+    const taker = new Taker(inbox, { ...patient, maxAttempts: 1 });
+    const ids: string[] = [];
+    const send = async (alarmId: string) => ids.push((await inbox.accept(proven({ alarmId }))).deliveryId);
+    const delivered = () => taker.deliveries.map(({ deliveryId }) => ids.indexOf(deliveryId));
+    await send('a');
+    await send('a');
+    await eventually(() => delivered().length === 1, 'the first');
+    await inbox.settle(ids[0] ?? '', { action: 'retry' });
+    await eventually(() => delivered().length === 2, 'the second, once the first is dead');
+    await inbox.settle(ids[0] ?? '', { action: 'retry' });
+    await send('b');
+    await eventually(() => delivered().includes(2), 'one of another alarm');
+    assert.deepEqual(delivered(), [0, 1, 2]);
+    await inbox.settle(ids[1] ?? '', { action: 'done' });
+    await eventually(() => delivered().length === 4, 'the dead letter');
+    assert.deepEqual(delivered(), [0, 1, 2, 0]);
+  });
+
   it('of one alarm that share it by the hundred do not stop others', async () => {
     const taker = new Taker(inbox, patient);
     await Promise.all(Array.from({ length: 300 }, () => inbox.accept(proven({ alarmId: 'shared' }))));
