@@ -96,6 +96,8 @@ export class Bringing {
   /** Nothing is asked of them meanwhile. @throws RvmError STORE_FAILED */
   async #move(batch: readonly ReadMessage[]): Promise<void> {
     const messages = batch.map(({ spilled }) => spilled);
+    // Leased in the inbox, and held by nobody yet, it would be given back there.
+    while (messages.some(({ leasing }) => leasing)) await Promise.all(messages.map(({ leasing }) => leasing));
     const moving = this.#moveInTime(batch);
     const moved = moving.catch(() => undefined);
     for (const spilled of messages) spilled.moving = moved;

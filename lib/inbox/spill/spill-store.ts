@@ -5,6 +5,7 @@ import type {
   GivenBack,
   Known,
   LeasedMessage,
+  Likeness,
   NewMessage,
   Progress,
   StoreCalls,
@@ -53,7 +54,7 @@ export class SpillStore {
   /** @throws Error where it cannot be written */
   async accept({ message, lease, known, late }: Spill): Promise<AcceptedBeside> {
     const copies = this.messages.copiesOf(message);
-    const same = copies.find(({ columns }) => columns.fingerprint === message.fingerprint);
+    const [same] = this.#sameAs(message);
     if (same !== undefined) {
       await same.kept;
       return { ...answer(same, 'repeat'), spilled: undefined };
@@ -85,6 +86,8 @@ export class SpillStore {
     // One that the flow has had says so when it comes again.
     const isDoubtful = progress.state === 'received' && progress.attempt === 0;
     Object.assign(spilled, { place, change, keptChange: change, progressIn, isDoubtful });
+    // It came once more while this was being read.
+    for (const same of this.#sameAs(columns)) same.mayRepeat = spilled.mayRepeat = true;
     freeBytes(spilled);
     this.messages.add(spilled);
     this.work.restored(node);
@@ -128,7 +131,10 @@ export class SpillStore {
       if (spilled.columns.rank === 0 || left-- > 0) next.push(spilled);
     }
     for (const spilled of next) this.#change(spilled, handedOver(spilled.progress));
-    await this.#keepProgress(next).catch(() => undefined);
+    const leasing = this.#keepProgress(next).catch(() => undefined);
+    for (const spilled of next) spilled.leasing = leasing;
+    await leasing;
+    for (const spilled of next) spilled.leasing = undefined;
     return next.map(leasedMessage);
   }
 
@@ -230,6 +236,11 @@ export class SpillStore {
       mayRepeat: !isAllKnown,
       node: this.work.nodeOf(message.endpoint) ?? message.endpoint,
     });
+  }
+
+  #sameAs(likeness: Likeness): SpilledMessage[] {
+    const copies = this.messages.copiesOf(likeness);
+    return copies.filter(({ columns }) => columns.fingerprint === likeness.fingerprint);
   }
 
   #nextOrder(): number {
