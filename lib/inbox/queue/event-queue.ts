@@ -57,6 +57,7 @@ export class EventQueue {
     this.#leases = new Leases(store, {
       consumer: () => this.#consumer,
       isHeld: (held) => this.#window.holds(held),
+      isOvertaken: (held) => this.#window.isAlarmAtWork(held),
       comesAgain: (held) => this.#deliveries.handSoon(held),
       isOver: (held) => {
         this.#forget(held);

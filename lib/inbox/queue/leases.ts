@@ -8,6 +8,8 @@ export interface LeasesWork {
   consumer(): Consumer | undefined;
   /** False once it was settled or given back. */
   isHeld(held: Held): boolean;
+  /** True where a later one of its alarm, which did not wait for it, is at work. */
+  isOvertaken(held: Held): boolean;
   /** The pause after its lease is over. */
   comesAgain(held: Held): void;
   /** It was settled meanwhile, or is a dead letter now. */
@@ -59,6 +61,11 @@ export class Leases {
 
   #isDue(held: Held): void {
     if (!this.work.isHeld(held)) return;
+    if (held.phase === 'paused' && held.isStuck === true) {
+      if (this.work.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
+      // From now on the others wait for it again.
+      held.isStuck = false;
+    }
     const work = held.phase === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held);
     // The store is asked again.
     work.catch(() => undefined);

@@ -104,7 +104,9 @@ export class Bringing {
     try {
       await moving;
     } finally {
-      const left = messages.filter(({ deliveryId }) => this.spilling.store.has(deliveryId));
+      const left = messages.filter(
+        (each) => each.moving === moved && this.spilling.store.has(each.deliveryId),
+      );
       for (const spilled of left) spilled.moving = undefined;
       this.spilling.release(left);
     }
@@ -118,7 +120,10 @@ export class Bringing {
       if (!(await within(this.#enterAll(batch, entered), patience)))
         throw storeFailed('it answers too slowly');
     } finally {
-      await within(this.#entered([...entered]), patience);
+      const noting = this.#entered([...entered]);
+      // Also where that takes long: what becomes of them from now on is known in the inbox.
+      for (const { spilled } of entered) spilled.moving = noting;
+      await within(noting, patience);
     }
   }
 

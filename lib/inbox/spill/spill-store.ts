@@ -103,15 +103,14 @@ export class SpillStore {
     return this.messages.copiesOf(message).length > 0 || this.#alarmOrder.hasOpen(message);
   }
 
-  /** Of an endpoint, as `alarmOf` names them: alarms of which one is open here. */
+  /** Of an endpoint, as `alarmOf` names them: alarms of which one is open here, or at work until its end is on the disk. */
   openAlarms(endpoint: string): string[] {
     if (this.messages.size === 0) return [];
-    const ofEndpoint = this.messages
-      .all()
-      .filter((each) => isOpen(each) && each.columns.endpoint === endpoint);
-    return ofEndpoint.flatMap(({ columns: { station, alarm } }) =>
-      alarm === undefined ? [] : [alarmOf(station, alarm)],
-    );
+    const alarms = new Set(this.work.atWork(endpoint));
+    for (const { columns } of this.messages.all().filter(isOpen))
+      if (columns.endpoint === endpoint && columns.alarm !== undefined)
+        alarms.add(alarmOf(columns.station, columns.alarm));
+    return [...alarms];
   }
 
   /** How many of an endpoint wait. */
