@@ -59,6 +59,7 @@ export class EventQueue {
       isHeld: (held) => this.#window.holds(held),
       isOvertaken: (held) => this.#window.isAlarmAtWork(held),
       comesAgain: (held) => this.#deliveries.handSoon(held),
+      isStuck: () => this.#spilled.look(),
       isOver: (held) => {
         this.#forget(held);
         this.look();

@@ -12,6 +12,8 @@ export interface LeasesWork {
   isOvertaken(held: Held): boolean;
   /** The pause after its lease is over. */
   comesAgain(held: Held): void;
+  /** The store cannot be told what becomes of one: those of its alarm beside the inbox need not wait for it. */
+  isStuck(): void;
   /** It was settled meanwhile, or is a dead letter now. */
   isOver(held: Held): void;
 }
@@ -109,6 +111,7 @@ export class Leases {
         held.isStuck = true;
         held.phase = phase;
         this.#deadlines.set(held, ASK_AGAIN_AFTER);
+        this.work.isStuck();
       }
       throw error;
     }
