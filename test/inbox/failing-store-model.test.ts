@@ -161,7 +161,7 @@ class Model {
           setTimeout(() => life === this.#life && this.#reopen(), REOPENED_AFTER);
           if (this.chance() < 0.5) pass();
           return fail();
-        case 'fails':
+        default:
           return fail();
       }
     };

@@ -97,7 +97,8 @@ export class Bringing {
   async #move(batch: readonly ReadMessage[]): Promise<void> {
     const messages = batch.map(({ spilled }) => spilled);
     // Leased in the inbox, and held by nobody yet, it would be given back there.
-    while (messages.some(({ leasing }) => leasing)) await Promise.all(messages.map(({ leasing }) => leasing));
+    const leasing = (): Promise<void>[] => messages.flatMap((spilled) => spilled.leasing ?? []);
+    while (leasing().length > 0) await Promise.all(leasing());
     const moving = this.#moveInTime(batch);
     const moved = moving.catch(() => undefined);
     for (const spilled of messages) spilled.moving = moved;
