@@ -161,9 +161,10 @@ class Model {
           setTimeout(() => life === this.#life && this.#reopen(), REOPENED_AFTER);
           if (this.chance() < 0.5) pass();
           return fail();
-        default:
-          return fail();
+        case 'fails':
+          break;
       }
+      return fail();
     };
   }
 
