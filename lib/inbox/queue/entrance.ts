@@ -34,8 +34,6 @@ export class Entrance {
 
   /** And how what is spilled. */
   leaseBeside(message: ProvenMessage): WishedLease {
-    // What the inbox leases that late goes back: one of the same alarm may be at work by then.
-    this.backlog.letGo();
     return this.work.isRunning() ? this.window.reserveFor(message) : 'no';
   }
 

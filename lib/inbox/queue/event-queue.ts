@@ -52,7 +52,6 @@ export class EventQueue {
     });
     this.#spilled = new SpilledBacklog(stores.spilled, endpointId, this.#window, {
       mayLease: () => this.#running,
-      leases: () => this.#backlog.letGo(),
       take: (events) => this.#takeStored(events),
     });
     this.#leases = new Leases(store, {

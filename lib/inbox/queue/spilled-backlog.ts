@@ -11,8 +11,6 @@ export interface SpilledSource {
 
 export interface SpilledBacklogWork {
   mayLease(): boolean;
-  /** Some are to be leased: what the inbox leases late has one of its alarm at work then, perhaps. */
-  leases(): void;
   /** They have been leased just now. */
   take(events: readonly LeasedMessage[]): void;
 }
@@ -43,7 +41,6 @@ export class SpilledBacklog {
     const limit = Math.min(BATCH, window.room, this.waiting);
     if (this.#isLooking || !this.work.mayLease() || limit <= 0) return;
     this.#isLooking = true;
-    this.work.leases();
     window.reserve(limit);
     const health = Math.max(0, Math.min(limit, window.roomForHealth));
     const asked = { endpoint: this.endpointId, limit, health, ordered: window.isOrdered };
