@@ -46,7 +46,8 @@ export class Arrivals {
     // Only now: a store that was just opened has told what it lacks.
     const record = this.#marked(arrived);
     const message = newMessage(record);
-    if (isSpilled) return this.#spill(record, message);
+    // What the inbox would not have is known beside it alone.
+    if (isSpilled || spilling.store.concerns(message)) return this.#spill(record, message);
     const begun = performance.now();
     const { storing, giveUp } = enter(this.options, record, message);
     const accepted = await within(storing, spillAfter).catch((error: unknown) => this.#failed(error));

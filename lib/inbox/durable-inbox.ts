@@ -240,7 +240,6 @@ export class DurableInbox extends StoreInbox {
 
   #queuesOf(): EventQueues {
     const stores = {
-      main: this.#store,
       spilled: this.#spilling.store,
       both: this.#both,
       canLease: () => this.#health.state.durable === true && !this.#spilling.mayHold,
@@ -255,7 +254,7 @@ export class DurableInbox extends StoreInbox {
   }
 
   #spilledWait(endpointId: string): void {
-    this.#queues.of(endpointId).look();
+    this.#queues.of(endpointId).lookAnew();
     this.#watchers.tell();
     if (!this.#closed) this.#health.lookLater();
   }

@@ -198,7 +198,6 @@ export class SharedInbox extends StoreInbox implements KeptInbox {
 
   #queuesOf(log: (line: string) => void): EventQueues {
     const stores = {
-      main: this.#store,
       spilled: NOTHING_SPILLED,
       both: this.#store,
       canLease: () => this.#health.state.durable === true,

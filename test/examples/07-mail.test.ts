@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { example, packagesFor } from '../support/examples/examples';
@@ -15,6 +16,7 @@ import { complaints, probed } from '../support/video/played-clip';
 const TAB = 'rvm-example-07-tab';
 /** Of the video: a second before the alarm, and two from it on. */
 const SECONDS = 3;
+const SHORT = { preRoll: 1, seconds: SECONDS - 1 };
 const CAMERA = 'SANDBOX Gate 1';
 const JPEG = 'image/jpeg';
 const MP4 = 'video/mp4';
@@ -27,7 +29,7 @@ class MailServer {
   refuses = false;
   #server: SMTPServer | undefined;
 
-  constructor(readonly port: number) {}
+  constructor(public port: number) {}
 
   async start(): Promise<void> {
     const server = new SMTPServer({
@@ -92,7 +94,7 @@ describe('example 07, an alarm as e-mail', () => {
   before(async () => {
     server = new MailServer(await freePort());
     await server.start();
-    nodeRed = await NodeRed.start({ palette: packagesFor('07'), flows: flow(server.port) });
+    nodeRed = await NodeRed.start({ palette: packagesFor('07'), flows: flow(server.port, SHORT) });
     sandbox = await SandboxOfExample.of(nodeRed);
     await letSandboxOut(nodeRed, example('07'));
   });
@@ -212,8 +214,44 @@ describe('example 07, an alarm as e-mail', () => {
   });
 });
 
+for (const [what, clip] of [
+  ['as shipped', {}],
+  ['with a clip to the end of its alarm', { untilEnd: true }],
+] as const)
+  describe(`example 07, ${what}`, () => {
+    const server = new MailServer(0);
+    let nodeRed: NodeRed;
+
+    after(async () => {
+      await nodeRed?.stopAndRemove();
+      await server.stop();
+    });
+
+    it('sends the mail after 1, 5 or 30 s, whatever the video takes, where the mail server was away for 8 s; then comes the end of the alarm', async () => {
+      server.port = await freePort();
+      nodeRed = await NodeRed.start({ palette: packagesFor('07'), flows: flow(server.port, clip) });
+      const sandbox = await SandboxOfExample.of(nodeRed);
+      await letSandboxOut(nodeRed, example('07'));
+      const { alarmId } = await sandbox.raise({ camera: CAMERA, eventName: 'Away', seconds: 12 });
+      await nodeRed.message('mail failed');
+      await delay(8000);
+      await server.start();
+      const settled = () => nodeRed.at('settled').map(({ event }) => event as Record<string, unknown>);
+      // Within the patience of a test, which is half of a lease.
+      await nodeRed.until(() => settled().length === 2, 'the settlement of both events');
+      assert.deepEqual(
+        settled().map((event) => [event['alarmId'], event['eventEndTime'] !== null]),
+        [
+          [alarmId, false],
+          [alarmId, true],
+        ],
+      );
+      assert.ok(server.alarmMail('Away'));
+    });
+  });
+
 /** The example with this server, and probes behind settlement and failures. */
-function flow(port: number): FlowNode[] {
+function flow(port: number, clip: Record<string, unknown>): FlowNode[] {
   const beside = {
     'rvm-example-07-no-picture': 'no video',
     'rvm-example-07-failed-debug': 'mail failed',
@@ -221,7 +259,7 @@ function flow(port: number): FlowNode[] {
   };
   const nodes = withChanges(example('07', beside), {
     'rvm-example-07-mail': { port: String(port) },
-    'rvm-example-07-clip': { preRoll: 1, seconds: SECONDS - 1 },
+    'rvm-example-07-clip': clip,
     'rvm-example-07-settle': { wires: [['settled'], ['not settled']] },
   });
   return [...nodes, probe('settled', TAB)];

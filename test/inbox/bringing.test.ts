@@ -16,6 +16,8 @@ import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
 const pass: Hook = (_name, act) => act();
+/** The inbox works, and takes nothing of what was spilled. */
+const refuse: Hook = (name, act) => (name === 'bring' ? fail() : act());
 
 describe('what was spilled, on its way into the inbox', () => {
   const open = hookedInboxes();
@@ -51,12 +53,76 @@ describe('what was spilled, on its way into the inbox', () => {
   it('stays where it is while the inbox, which works, would not have it, and goes to the flow over a restart', async () => {
     const inbox = open(fail);
     for (let count = 0; count < 3; count += 1) await inbox.accept(proven());
-    inbox.hook = (name, act) => (name === 'bring' ? fail() : act());
+    inbox.hook = refuse;
     await eventually(() => inbox.state().durable === true, 'an inbox that works');
     const next = open(undefined, inbox.image());
     const taker = new Taker(next);
     await eventually(() => taker.ids.length === 3, 'all events');
     await eventually(() => isInside(next, 3), 'all in the inbox');
+  });
+
+  it('is laid over no row that waits to come again, which keeps its id, its attempt and why', async () => {
+    const message = proven();
+    const inbox = open();
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const { deliveryId } = await inbox.accept(message);
+    await eventually(() => taker.ids.length === 1, 'the event');
+    const next = open(fail, inbox.image());
+    await next.accept(message);
+    next.hook = pass;
+    await eventually(() => isInside(next, 1), 'one event in the inbox');
+    const again = new Taker(next, { handledWhen: 'settled' });
+    await eventually(() => again.ids.length === 1, 'the event again');
+    const told = again.deliveries.map((each) => [each.deliveryId, each.attempt, each.again]);
+    assert.deepEqual(told, [[deliveryId, 2, 'restart']]);
+  });
+
+  for (const [what, hook] of [
+    ['has entered it', pass],
+    ['is not taken by it', refuse],
+  ] as const)
+    it(`is the only one of its alarm at the flow until it is settled, where it went before one that waits in the inbox, and ${what}`, async () => {
+      const inbox = open();
+      const taker = new Taker(inbox, { handledWhen: 'settled' });
+      const of = (alarmId: string) => proven({ alarmId });
+      const [first, waiting, spilled, other] = [of('a'), of('a'), of('a'), of('b')];
+      const { deliveryId } = await inbox.accept(first);
+      await inbox.accept(waiting);
+      await eventually(() => taker.ids.length === 1, 'the first');
+      inbox.hook = fail;
+      const { deliveryId: spilledId } = await inbox.accept(spilled);
+      await inbox.settle(deliveryId, { action: 'done' });
+      await eventually(() => taker.ids.length === 2, 'the one that is spilled');
+      inbox.hook = hook;
+      await eventually(() => inbox.state().durable === true, 'an inbox that works');
+      await inbox.accept(other);
+      await eventually(() => taker.ids.includes(other.envelope.messageId), 'one of another alarm');
+      await inbox.settle(spilledId, { action: 'done' });
+      await eventually(() => taker.ids.length === 4, 'the one that waited');
+      const order = [first, spilled, other, waiting].map(({ envelope }) => envelope.messageId);
+      assert.deepEqual(taker.ids, order);
+    });
+
+  it('is known while the inbox, which works, would not have it: its repeat, other content under its id, and the next of its alarm', async () => {
+    const inbox = open(fail);
+    const taker = new Taker(inbox, { handledWhen: 'settled' });
+    const message = proven({ alarmId: 'a' });
+    const { deliveryId } = await inbox.accept(message);
+    inbox.hook = refuse;
+    await eventually(() => inbox.state().durable === true, 'an inbox that works');
+    assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId });
+    const { messageId } = message.envelope;
+    assert.equal((await inbox.accept(proven({ alarmId: 'b' }, { messageId }))).outcome, 'conflict');
+    const next = proven({ alarmId: 'a' });
+    const other = proven({ alarmId: 'c' });
+    await inbox.accept(next);
+    await inbox.accept(other);
+    await eventually(() => taker.ids.includes(other.envelope.messageId), 'one of another alarm');
+    assert.deepEqual(taker.ids, [messageId, other.envelope.messageId]);
+    await inbox.settle(deliveryId, { action: 'done' });
+    assert.deepEqual(await inbox.accept(message), { outcome: 'repeat', deliveryId });
+    await eventually(() => taker.ids.at(-1) === next.envelope.messageId, 'the next of its alarm');
+    assert.equal(taker.ids.length, 3);
   });
 
   it('does not come again after a kill, once the inbox was told its end', async () => {

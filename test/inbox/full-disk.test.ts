@@ -3,9 +3,12 @@ import fs from 'node:fs';
 import { StatementSync } from 'node:sqlite';
 import os from 'node:os';
 import path from 'node:path';
+import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { StorePort } from '../../lib/inbox/store/port';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import { ServedStore } from '../support/inbox/served-store';
 import { replaceMethod } from '../support/suite/replaced-method';
+import { eventually } from '../support/time/patience';
 import { proven } from './samples';
 
 const SQLITE_FULL = 13;
@@ -64,6 +67,42 @@ describe('a store whose disk is full', () => {
       [[deliveryId, message.bytes.byteLength]],
     );
     assert.deepEqual([summing.value, looking.value.outcome], [[], 'repeat']);
+  });
+
+  it('is no store that refuses: it takes what was spilled as soon as there is room, and it is known until then', async () => {
+    makeRoom = fillDisk();
+    const file = path.join(folder, 'spilling', 'inbox.sqlite');
+    let brought = 0;
+    const inbox = new DurableInbox({
+      file,
+      spillFolder: path.join(folder, 'spill'),
+      keep: { keys: Infinity, bodies: Infinity },
+      lookAgain: 20,
+      open: (news) => {
+        const served = new ServedStore(file, news);
+        const call: StorePort['call'] = (name, take) => {
+          if (name === 'bring') brought += 1;
+          return served.call(name, take);
+        };
+        return { call, close: () => served.close() };
+      },
+    });
+    try {
+      const messages = [proven(), proven()];
+      for (const message of messages) await inbox.accept(message);
+      const tries = brought;
+      // One that is refused is tried twice, and again after a minute.
+      await eventually(() => brought > tries + 8, 'more tries than those');
+      for (const message of messages) assert.equal((await inbox.accept(message)).outcome, 'repeat');
+      const { durable, fault } = inbox.state();
+      assert.equal(durable, false);
+      assert.match(String(fault), /the disk is full/);
+      makeRoom();
+      await eventually(() => inbox.state().spilled === undefined, 'both in the inbox');
+      assert.equal((await inbox.list({ state: 'all', limit: 9 })).messages.length, 2);
+    } finally {
+      await inbox.close();
+    }
   });
 
   it('gives the slots that it has, takes no other, and takes them again when there is room', async () => {

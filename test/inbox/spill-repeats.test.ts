@@ -5,13 +5,7 @@ import { frameBytes, type Frame } from '../../lib/inbox/spill/frame';
 import type { CallName } from '../../lib/inbox/store/protocol';
 import { newMessage } from '../../lib/inbox/store/stored-message';
 import type { ProvenMessage } from '../../lib/message/record';
-import {
-  fail,
-  type HookedInbox,
-  hookedInboxes,
-  temporaryFolder,
-  type Hook,
-} from '../support/inbox/hooked-inbox';
+import { fail, HookedInbox, hookedInboxes, temporaryFolder, type Hook } from '../support/inbox/hooked-inbox';
 import { eventually } from '../support/time/patience';
 import { allSettled, proven, Taker } from './samples';
 
@@ -185,6 +179,21 @@ describe('what is spilled, and may be known to the inbox', () => {
     const taker = new Taker(open(refusing, former.image()));
     await eventually(() => taker.ids.length === 1, 'the event');
     assert.deepEqual([taker.deliveries[0]?.attempt, taker.deliveries[0]?.again], [2, 'restart']);
+  });
+
+  it('says so where it came once more before it was known that another process has spilled it', async () => {
+    const message = proven();
+    const former = new HookedInbox(temporaryFolder(), readable);
+    await former.accept(message);
+    const inbox = open(readable);
+    const taker = new Taker(inbox);
+    await inbox.accept(message);
+    await eventually(() => taker.ids.length === 1, 'the event');
+    inbox.configure({ keep: { keys: 1e9, bodies: 1e9 }, spillFolder: path.join(former.folder, 'spill') });
+    await former.close();
+    await eventually(() => taker.ids.length === 2, 'what the other has spilled');
+    fs.rmSync(former.folder, { recursive: true });
+    assert.deepEqual(taker.deliveries[1]?.message.warnings, ['not-in-inbox', 'may-repeat']);
   });
 
   it('does not say so where a former process has spilled it, and the inbox, which cannot store, does not know it', async () => {

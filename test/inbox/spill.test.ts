@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ASK_AGAIN_AFTER } from '../../lib/inbox/queue/back-off';
 import type { InboxNews } from '../../lib/inbox/store-health';
 import { InlineInbox } from '../support/inbox/inline-inbox';
+import { slowIt } from '../support/suite/lanes';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
 
@@ -191,6 +194,31 @@ describe('an inbox whose store fails', () => {
     await inbox.settle(beside.deliveryId, { action: 'done' });
     await eventually(() => taker.ids.length === 4, 'the third of the alarm');
   });
+
+  slowIt(
+    'lets one that it could not tell to come again wait for the one of its alarm that has overtaken it',
+    async () => {
+      const taker = new Taker(inbox, { handledWhen: 'settled' });
+      const inside = await inbox.accept(proven({ alarmId: 'a' }));
+      await eventually(() => taker.ids.length === 1, 'the first');
+      await inbox.settle(inside.deliveryId, { action: 'retry' });
+      inbox.fails = true;
+      const beside = await inbox.accept(proven({ alarmId: 'a' }));
+      await eventually(() => taker.ids.length === 2, 'the second, once the pause of the first is over');
+      assert.equal(taker.deliveries[1]?.deliveryId, beside.deliveryId);
+      inbox.fails = false;
+      await eventually(() => inbox.state().spilled === undefined, 'all in the inbox');
+      // Once more than the store would have been asked whether it may come again.
+      await delay(2 * ASK_AGAIN_AFTER);
+      assert.equal(taker.ids.length, 2);
+      await inbox.settle(beside.deliveryId, { action: 'done' });
+      await eventually(() => taker.ids.length === 3, 'the first again');
+      assert.deepEqual(
+        [taker.deliveries[2]?.deliveryId, taker.deliveries[2]?.again],
+        [inside.deliveryId, 'retry'],
+      );
+    },
+  );
 
   it('keeps what the flow says of an event in the inbox, and tells it once the store works', async () => {
     const taker = new Taker(inbox, { handledWhen: 'settled' });

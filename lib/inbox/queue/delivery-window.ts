@@ -69,6 +69,17 @@ export class DeliveryWindow {
     return alarms;
   }
 
+  /** Whether one of the alarm of another, which waits for its turn, is leased, and its lease can end. */
+  isAlarmAtWork({ delivery: { message } }: Held): boolean {
+    const { alarmId } = message.event;
+    return (
+      this.isOrdered &&
+      typeof alarmId === 'string' &&
+      alarmId !== '' &&
+      this.alarmsAtWork().has(alarmOf(message.stationKey, alarmId))
+    );
+  }
+
   /** @param health how many of them are known to be for health events */
   reserve(places: number, health = 0): void {
     this.#reserved += places;

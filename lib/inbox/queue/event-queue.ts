@@ -40,7 +40,7 @@ export class EventQueue {
     log: (line: string) => void,
   ) {
     const store = stores.both;
-    this.#backlog = new Backlog(stores.main, endpointId, this.#window, {
+    this.#backlog = new Backlog(store, endpointId, this.#window, {
       mayLease: () => this.#mayLease,
       take: (events) => this.#takeStored(events),
       // As if never leased: others may have their places.
@@ -57,7 +57,9 @@ export class EventQueue {
     this.#leases = new Leases(store, {
       consumer: () => this.#consumer,
       isHeld: (held) => this.#window.holds(held),
+      isOvertaken: (held) => this.#window.isAlarmAtWork(held),
       comesAgain: (held) => this.#deliveries.handSoon(held),
+      isStuck: () => this.#spilled.look(),
       isOver: (held) => {
         this.#forget(held);
         this.look();

@@ -8,8 +8,12 @@ export interface LeasesWork {
   consumer(): Consumer | undefined;
   /** False once it was settled or given back. */
   isHeld(held: Held): boolean;
+  /** True where a later one of its alarm, which did not wait for it, is at work. */
+  isOvertaken(held: Held): boolean;
   /** The pause after its lease is over. */
   comesAgain(held: Held): void;
+  /** The store cannot be told what becomes of one: those of its alarm beside the inbox need not wait for it. */
+  isStuck(): void;
   /** It was settled meanwhile, or is a dead letter now. */
   isOver(held: Held): void;
 }
@@ -34,9 +38,12 @@ export class Leases {
     this.#deadlines.clear(held);
   }
 
-  /** The flow wants more time for an event. */
+  /**
+   * The flow wants more time for an event. One that comes again has no lease: a node that works on it still, as for its video, must
+   * not keep it from that.
+   */
   extend(held: Held): void {
-    if (held.phase === 'at-flow' || held.phase === 'paused')
+    if (held.phase === 'at-flow' && held.isStuck !== true)
       this.begin(held, this.work.consumer()?.redeliverAfter ?? 0);
   }
 
@@ -56,6 +63,11 @@ export class Leases {
 
   #isDue(held: Held): void {
     if (!this.work.isHeld(held)) return;
+    if (held.phase === 'paused' && held.isStuck === true) {
+      if (this.work.isOvertaken(held)) return this.#deadlines.set(held, ASK_AGAIN_AFTER);
+      // From now on the others wait for it again.
+      held.isStuck = false;
+    }
     const work = held.phase === 'at-flow' ? this.#lapse(held, 'lease') : this.#again(held);
     // The store is asked again.
     work.catch(() => undefined);
@@ -99,6 +111,7 @@ export class Leases {
         held.isStuck = true;
         held.phase = phase;
         this.#deadlines.set(held, ASK_AGAIN_AFTER);
+        this.work.isStuck();
       }
       throw error;
     }

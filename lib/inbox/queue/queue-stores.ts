@@ -3,8 +3,6 @@ import type { SpilledSource } from './spilled-backlog';
 
 /** Where a queue has its events. */
 export interface QueueStores {
-  /** The inbox. */
-  main: AnyStore;
   /** What waits beside it. */
   spilled: SpilledSource;
   /** Both: asked of an event where it is. */

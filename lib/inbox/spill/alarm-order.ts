@@ -20,16 +20,24 @@ export class AlarmOrder {
     };
   }
 
+  /** Whether one of the alarm of a message, of its endpoint, is open. */
+  hasOpen(message: NewMessage): boolean {
+    return this.#openOf(message).length > 0;
+  }
+
   /**
    * One event of an alarm after the other.
    * @param atWork the alarms, as `alarmOf` names them, of which the flow of its endpoint has an event at work
    */
   mustWait({ columns, order }: SpilledMessage, atWork: ReadonlySet<string>): boolean {
-    const { station, alarm, endpoint } = columns;
+    const { station, alarm } = columns;
     if (alarm === undefined) return false;
-    if (atWork.has(alarmOf(station, alarm))) return true;
+    return atWork.has(alarmOf(station, alarm)) || this.#openOf(columns).some((other) => other.order < order);
+  }
+
+  #openOf(one: Pick<NewMessage, 'station' | 'alarm' | 'endpoint'>): SpilledMessage[] {
     return this.messages
-      .ofAlarm(columns)
-      .some((other) => other.order < order && isOpen(other) && other.columns.endpoint === endpoint);
+      .ofAlarm(one)
+      .filter((other) => isOpen(other) && other.columns.endpoint === one.endpoint);
   }
 }

@@ -31,6 +31,8 @@ export class BothStores implements StorePort {
   ) {
     const { store } = options.spilling;
     this.#routes = {
+      // What the inbox would not have has the turn of its alarm all the same.
+      lease: (take) => main.call('lease', { ...take, except: store.openAlarms(take.endpoint) }),
       lapse: (take) =>
         this.#at(
           take.deliveryId,

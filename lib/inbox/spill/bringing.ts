@@ -1,5 +1,5 @@
 import { within } from '../../concurrency/within';
-import { storeFailed, type StorePort } from '../store/port';
+import { DISK_FULL, reasonOf, storeFailed, type StorePort } from '../store/port';
 import { endStep } from '../store/step';
 import type { Spilling } from './spilling';
 import { broughtMessage, type SpilledMessage } from './spilled-message';
@@ -96,13 +96,18 @@ export class Bringing {
   /** Nothing is asked of them meanwhile. @throws RvmError STORE_FAILED */
   async #move(batch: readonly ReadMessage[]): Promise<void> {
     const messages = batch.map(({ spilled }) => spilled);
+    // Leased in the inbox, and held by nobody yet, it would be given back there.
+    const leasing = (): Promise<void>[] => messages.flatMap((spilled) => spilled.leasing ?? []);
+    while (leasing().length > 0) await Promise.all(leasing());
     const moving = this.#moveInTime(batch);
     const moved = moving.catch(() => undefined);
     for (const spilled of messages) spilled.moving = moved;
     try {
       await moving;
     } finally {
-      const left = messages.filter(({ deliveryId }) => this.spilling.store.has(deliveryId));
+      const left = messages.filter(
+        (each) => each.moving === moved && this.spilling.store.has(each.deliveryId),
+      );
       for (const spilled of left) spilled.moving = undefined;
       this.spilling.release(left);
     }
@@ -116,7 +121,10 @@ export class Bringing {
       if (!(await within(this.#enterAll(batch, entered), patience)))
         throw storeFailed('it answers too slowly');
     } finally {
-      await within(this.#entered([...entered]), patience);
+      const noting = this.#entered([...entered]);
+      // Also where that takes long: what becomes of them from now on is known in the inbox.
+      for (const { spilled } of entered) spilled.moving = noting;
+      await within(noting, patience);
     }
   }
 
@@ -156,7 +164,11 @@ export class Bringing {
       // One that cannot be stored must not keep those behind it; unless nothing can be.
       await this.main.call('ping', undefined);
     }
-    return bring().catch(() => this.#refuse(spilled));
+    return bring().catch((error: unknown) => {
+      // It has room for a ping, and for none of them.
+      if (reasonOf(error).startsWith(DISK_FULL)) throw error;
+      return this.#refuse(spilled);
+    });
   }
 
   /** Undefined where its file cannot be read any more, which is then kept. */

@@ -5,6 +5,7 @@ import type {
   GivenBack,
   Known,
   LeasedMessage,
+  Likeness,
   NewMessage,
   Progress,
   StoreCalls,
@@ -27,6 +28,7 @@ import {
 import type { Segment } from './segment';
 import type { AcceptedBeside, Spill, SpillStoreWork } from './spill-store-work';
 import {
+  alarmOf,
   freeBytes,
   isOpen,
   leasedMessage,
@@ -52,7 +54,7 @@ export class SpillStore {
   /** @throws Error where it cannot be written */
   async accept({ message, lease, known, late }: Spill): Promise<AcceptedBeside> {
     const copies = this.messages.copiesOf(message);
-    const same = copies.find(({ columns }) => columns.fingerprint === message.fingerprint);
+    const [same] = this.#sameAs(message);
     if (same !== undefined) {
       await same.kept;
       return { ...answer(same, 'repeat'), spilled: undefined };
@@ -64,7 +66,8 @@ export class SpillStore {
     if (leased) spilled.progress = handedOver(spilled.progress);
     this.messages.add(spilled);
     await this.#keep(spilled, message.bytes);
-    return { ...answer(spilled, isConflict ? 'conflict' : 'new'), leased, spilled };
+    const isLeased = leased && (lease === 'any' || this.#stillGoes(spilled));
+    return { ...answer(spilled, isConflict ? 'conflict' : 'new'), leased: isLeased, spilled };
   }
 
   /** One that was spilled before this process, or by another. What that had handed over comes again, and says so. */
@@ -84,6 +87,8 @@ export class SpillStore {
     // One that the flow has had says so when it comes again.
     const isDoubtful = progress.state === 'received' && progress.attempt === 0;
     Object.assign(spilled, { place, change, keptChange: change, progressIn, isDoubtful });
+    // It came once more while this was being read.
+    for (const same of this.#sameAs(columns)) same.mayRepeat = spilled.mayRepeat = true;
     freeBytes(spilled);
     this.messages.add(spilled);
     this.work.restored(node);
@@ -91,6 +96,22 @@ export class SpillStore {
 
   has(deliveryId: string): boolean {
     return this.messages.find(deliveryId) !== undefined;
+  }
+
+  /** Whether one that arrives is known here, or has its turn behind one that is open here. */
+  concerns(message: NewMessage): boolean {
+    if (this.messages.size === 0) return false;
+    return this.messages.copiesOf(message).length > 0 || this.#alarmOrder.hasOpen(message);
+  }
+
+  /** Of an endpoint, as `alarmOf` names them: alarms of which one is open here, or at work until its end is on the disk. */
+  openAlarms(endpoint: string): string[] {
+    if (this.messages.size === 0) return [];
+    const alarms = new Set(this.work.atWork(endpoint));
+    for (const { columns } of this.messages.all().filter(isOpen))
+      if (columns.endpoint === endpoint && columns.alarm !== undefined)
+        alarms.add(alarmOf(columns.station, columns.alarm));
+    return [...alarms];
   }
 
   /** How many of an endpoint wait. */
@@ -110,8 +131,11 @@ export class SpillStore {
       if (spilled.columns.rank === 0 || left-- > 0) next.push(spilled);
     }
     for (const spilled of next) this.#change(spilled, handedOver(spilled.progress));
-    await this.#keepProgress(next).catch(() => undefined);
-    return next.map(leasedMessage);
+    const leasing = this.#keepProgress(next).catch(() => undefined);
+    for (const spilled of next) spilled.leasing = leasing;
+    await leasing;
+    for (const spilled of next) spilled.leasing = undefined;
+    return next.filter((spilled) => !ordered || this.#stillGoes(spilled)).map(leasedMessage);
   }
 
   async giveBack(ids: GivenBack): Promise<void> {
@@ -214,6 +238,11 @@ export class SpillStore {
     });
   }
 
+  #sameAs(likeness: Likeness): SpilledMessage[] {
+    const copies = this.messages.copiesOf(likeness);
+    return copies.filter(({ columns }) => columns.fingerprint === likeness.fingerprint);
+  }
+
   #nextOrder(): number {
     this.#lastOrder += 1;
     return this.#lastOrder;
@@ -223,6 +252,13 @@ export class SpillStore {
     const { endpoint } = spilled.columns;
     if (lease === 'no' || spilled.progress.state !== 'received' || this.waiting(endpoint) > 0) return false;
     return lease === 'any' || !this.#alarmOrder.mustWait(spilled, this.work.atWork(endpoint));
+  }
+
+  /** False where one of its alarm that it need not wait for has gone while this was being written: then it waits again. */
+  #stillGoes({ deliveryId, columns: { station, alarm, endpoint } }: SpilledMessage): boolean {
+    if (alarm === undefined || !this.work.atWork(endpoint).has(alarmOf(station, alarm))) return true;
+    void this.giveBack({ unsent: [deliveryId], cutOff: [] });
+    return false;
   }
 
   #find(deliveryIds: readonly string[]): SpilledMessage[] {

@@ -27,6 +27,8 @@ export interface SpilledMessage extends SpilledFacts {
   late: Promise<string | undefined> | undefined;
   /** The inbox was to take it when it was with the flow, or dead, and may do so late. */
   wasBrought: boolean;
+  /** Until the queue that leases it holds it. */
+  leasing: Promise<void> | undefined;
   /** Until it is in the inbox, or is not. */
   moving: Promise<void> | undefined;
   /** It was read from a file, and is not known yet not to be in the inbox. */
@@ -48,6 +50,7 @@ export function spilledMessage(
     kept: Promise.resolve(),
     late: undefined,
     wasBrought: false,
+    leasing: undefined,
     moving: undefined,
     isDoubtful: false,
     isRefused: false,

@@ -1,3 +1,4 @@
+import { DISK_FULL } from '../store/port';
 import { DamagedError } from './open';
 
 /** Primary result codes of SQLite: https://sqlite.org/rescode.html */
@@ -25,7 +26,7 @@ const CURES: Readonly<Record<number, string>> = {
   [READONLY]: 'its file cannot be written: give Node-RED the right to write it',
   [IOERR]: 'the disk reports errors: see to the disk',
   [CORRUPT]: `its file is damaged: ${MOVE_AWAY}`,
-  [FULL]: 'the disk is full: make room',
+  [FULL]: DISK_FULL,
   [CANTOPEN]:
     'its file cannot be opened or made: see that inbox.sqlite is a file and no folder, and that Node-RED may write there',
   [NOTADB]: `inbox.sqlite is not a database: ${MOVE_AWAY}`,

@@ -70,6 +70,9 @@ export interface StoreNews {
 /** Why a store that does not answer in time has failed. */
 export const TOO_SLOW = 'it answers too slowly';
 
+/** And one whose disk has no room, which is no fault of what it was to store. */
+export const DISK_FULL = 'the disk is full: make room';
+
 const PREFIX = 'The inbox cannot store: ';
 
 /** @param reason what failed and what to do, without anything of a message */

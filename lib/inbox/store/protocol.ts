@@ -177,9 +177,12 @@ export type Wish = 'settled' | FlowWish;
 export interface StoreCalls {
   /** Leased only where the last lease left none waiting; `ordered`: and where no other event of its alarm is open. */
   accept: { take: { message: NewMessage; lease: 'no' | 'any' | 'ordered' }; give: Accepted };
-  /** Leases the next events that wait. `ordered`: of each alarm only the first. `health`: at most so many of class health. */
+  /**
+   * Leases the next events that wait. `ordered`: of each alarm only the first, and while none of it is leased; nor of an alarm in
+   * `except`, as `alarmOf` names them, which has one beside the inbox. `health`: at most so many of class health.
+   */
   lease: {
-    take: { endpoint: string; limit: number; health: number; ordered: boolean };
+    take: { endpoint: string; limit: number; health: number; ordered: boolean; except?: readonly string[] };
     give: LeasedMessage[];
   };
   /** How many wait again; the others were settled meanwhile. */

@@ -337,6 +337,23 @@ inEachStore('events that have to be settled', (open) => {
     }
   });
 
+  it('come again a second after the flow asked for it, however often a node that works on them wants more time; then the next of their alarm', async () => {
+    const taker = new Taker(inbox, { ...patient, redeliverAfter: 300_000 });
+    const { deliveryId } = await inbox.accept(proven({ alarmId: 'a' }));
+    const { deliveryId: next } = await inbox.accept(proven({ alarmId: 'a' }));
+    await eventually(() => taker.ids.length === 1, 'the delivery');
+    const from = performance.now();
+    await inbox.settle(deliveryId, { action: 'retry' });
+    await eventually(async () => {
+      await inbox.settle(deliveryId, { action: 'extend' });
+      return taker.ids.length === 2;
+    }, 'the second delivery');
+    assertPause(performance.now() - from, 1000);
+    assert.deepEqual([taker.deliveries[1]?.attempt, taker.deliveries[1]?.again], [2, 'retry']);
+    await inbox.settle(deliveryId, { action: 'done' });
+    await eventually(() => taker.deliveries[2]?.deliveryId === next, 'the next of its alarm');
+  });
+
   it('of one alarm come one after the other, each when the former is settled', async () => {
     const taker = new Taker(inbox, patient);
     const of = (alarmId: string) => proven({ alarmId });
@@ -352,6 +369,25 @@ inEachStore('events that have to be settled', (open) => {
     await eventually(() => taker.ids.length === 4, 'the third of the first alarm');
     assert.deepEqual(names(), [0, 3, 1, 2]);
     assert.equal(inbox.waiting(ENDPOINT), 0);
+  });
+
+  it('of one alarm come one after the other also where a dead letter is wanted again while a later one is at work', async () => {
+    const taker = new Taker(inbox, { ...patient, maxAttempts: 1 });
+    const ids: string[] = [];
+    const send = async (alarmId: string) => ids.push((await inbox.accept(proven({ alarmId }))).deliveryId);
+    const delivered = () => taker.deliveries.map(({ deliveryId }) => ids.indexOf(deliveryId));
+    await send('a');
+    await send('a');
+    await eventually(() => delivered().length === 1, 'the first');
+    await inbox.settle(ids[0] ?? '', { action: 'retry' });
+    await eventually(() => delivered().length === 2, 'the second, once the first is dead');
+    await inbox.settle(ids[0] ?? '', { action: 'retry' });
+    await send('b');
+    await eventually(() => delivered().includes(2), 'one of another alarm');
+    assert.deepEqual(delivered(), [0, 1, 2]);
+    await inbox.settle(ids[1] ?? '', { action: 'done' });
+    await eventually(() => delivered().length === 4, 'the dead letter');
+    assert.deepEqual(delivered(), [0, 1, 2, 0]);
   });
 
   it('of one alarm that share it by the hundred do not stop others', async () => {

@@ -17,12 +17,22 @@ export function fail(): never {
 }
 
 class HookedStore implements StorePort {
-  readonly #store: Store;
+  #store: Store;
   hook: Hook = (_name, pass) => pass();
 
-  constructor(file: string, news: StoreNews) {
+  constructor(
+    private readonly file: string,
+    private readonly news: StoreNews,
+  ) {
     this.#store = new Store({ file, resumed: false });
     queueMicrotask(() => news.onOpened(this.#store.opened));
+  }
+
+  /** As after a fault of the disk, or with a thread that follows one that has ended. */
+  reopen(): void {
+    this.#store.close();
+    this.#store = new Store({ file: this.file, resumed: true });
+    this.news.onOpened(this.#store.opened);
   }
 
   async call<Name extends LocalCall>(
@@ -68,6 +78,11 @@ export class HookedInbox extends DurableInbox {
 
   set hook(hook: Hook) {
     this.#port.hook = hook;
+  }
+
+  /** Its store is closed, and opened once more. */
+  reopen(): void {
+    this.#port.reopen();
   }
 
   /** What the disk has of its folder is what a kill leaves there, at this moment. */

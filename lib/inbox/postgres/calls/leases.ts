@@ -78,7 +78,7 @@ function leaseStep(
 
 const NONE_OPEN_BEFORE = (work: string): string => `AND (waiting.alarm_key IS NULL OR NOT EXISTS (
       SELECT FROM ${work} AS former WHERE former.endpoint = waiting.endpoint AND former.alarm_key = waiting.alarm_key
-      AND former.state IN ('received', 'leased') AND former.sequence < waiting.sequence))`;
+      AND former.state IN ('received', 'leased') AND (former.sequence < waiting.sequence OR former.state = 'leased')))`;
 
 function leaseStatement(tables: Tables, limit: number, ordered: boolean): Statement {
   return {

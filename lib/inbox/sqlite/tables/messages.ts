@@ -15,6 +15,7 @@ import type {
   Finish,
   GivenBack,
   NewMessage,
+  Progress,
   StoredMessage,
   StoreCalls,
 } from '../../store/protocol';
@@ -59,7 +60,7 @@ export class Messages {
 
   /**
    * What waits under another delivery id, or was stored too late, is the same message: it goes on as the one that was kept beside.
-   * One that the flow has not had is a repeat of any copy.
+   * One that the flow has not had is a repeat of any copy, also of one that waits to come again, and has to say so.
    */
   bring(brought: Brought): number {
     const { message, deliveryId, progress, lateId } = brought;
@@ -67,7 +68,7 @@ export class Messages {
     if (inside !== undefined) return this.#bringOn(inside, brought);
     const copies = this.known.copiesOf(message);
     const same = copies.filter((row) => row['fingerprint'] === message.fingerprint);
-    const own = same.find((row) => row['delivery_id'] === lateId || row['state'] === 'received');
+    const own = same.find((row) => row['delivery_id'] === lateId || mayBeOverlaid(row, progress));
     if (own === undefined && same.length > 0 && progress.attempt === 0) return 0;
     const sequence =
       own === undefined
@@ -102,9 +103,12 @@ export class Messages {
     if (state === 'received') this.#drained.delete(endpoint);
   }
 
-  lease({ endpoint, limit, health, ordered }: StoreCalls['lease']['take']): StoredMessage[] {
+  lease({ endpoint, limit, health, ordered, except }: StoreCalls['lease']['take']): StoredMessage[] {
     let left = health;
-    const next = this.statements[ordered ? 'nextOrdered' : 'next'].all(endpoint, limit);
+    const { next: any, nextOrdered } = this.statements;
+    const next = ordered
+      ? nextOrdered.all(endpoint, JSON.stringify(except ?? []), limit)
+      : any.all(endpoint, limit);
     const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
     const time = Date.now();
     for (const row of rows) this.statements.lease.run(time, row['sequence'] ?? null);
@@ -262,6 +266,10 @@ export class Messages {
 /** Not how many there are: the first may be kept no more. */
 function nextCopy(copies: readonly Row[]): number {
   return copies.reduce((next, row) => Math.max(next, Number(row['copy']) + 1), 0);
+}
+
+function mayBeOverlaid({ state, attempt }: Row, brought: Progress): boolean {
+  return state === 'received' && (attempt === 0 || brought.attempt > 0);
 }
 
 const NO_PHASE = { first: false, ended: false };

@@ -17,10 +17,13 @@ const FINAL = `(state IN ('delivered', 'conflict', 'stale', 'filtered', 'other')
 const COLUMNS = `sequence, delivery_id, station, id, named, fingerprint, endpoint, state, rank, attempt, again, first,
   ended, received, delivered, settled, settled_by, judged, verdict`;
 const NEXT = `SELECT ${COLUMNS} FROM message WHERE endpoint = ? AND state = 'received'`;
+/** Of its alarm. One that went to the flow before those before it, while they could not be had or were dead, is waited for, too. */
 const NONE_OPEN_BEFORE = `(alarm IS NULL OR NOT EXISTS (
   SELECT 1 FROM message AS former WHERE former.endpoint = message.endpoint AND former.alarm_key = message.alarm_key
   AND former.station = message.station AND former.alarm = message.alarm
-  AND former.${OPEN} AND former.sequence < message.sequence))`;
+  AND former.${OPEN} AND (former.sequence < message.sequence OR former.state = 'leased')))`;
+/** Of its alarm: none of these, as `alarmOf` names them. */
+const NONE_BESIDE = `(alarm IS NULL OR station || char(10) || alarm NOT IN (SELECT value FROM json_each(?)))`;
 /** One event. The id says of which sequence it is, and need not be looked for. */
 const ONE = 'sequence = ? AND delivery_id = ?';
 /** What the flow had may have been acted on: its next delivery is a further attempt, which does not count. */
@@ -47,7 +50,7 @@ function note(condition: string, attempt = '?'): string {
 /** All that is asked of the tables; they are made in `schema`. */
 const SQL = {
   // What comes in.
-  copy: `SELECT delivery_id, sequence, fingerprint, copy, state FROM message
+  copy: `SELECT delivery_id, sequence, fingerprint, copy, state, attempt FROM message
     WHERE sequence = ? AND station = ? AND id = ? AND named = ?`,
   ofAlarm: 'SELECT is_end, ended FROM message WHERE sequence = ? AND station = ? AND alarm = ?',
   openOfAlarm: `SELECT 1 FROM message WHERE endpoint = ? AND alarm_key = ? AND station = ? AND alarm = ? AND ${OPEN} LIMIT 1`,
@@ -62,7 +65,7 @@ const SQL = {
 
   // What goes to the flow, and comes back.
   next: `${NEXT} ORDER BY rank, sequence LIMIT ?`,
-  nextOrdered: `${NEXT} AND ${NONE_OPEN_BEFORE} ORDER BY rank, sequence LIMIT ?`,
+  nextOrdered: `${NEXT} AND ${NONE_OPEN_BEFORE} AND ${NONE_BESIDE} ORDER BY rank, sequence LIMIT ?`,
   lease: `UPDATE message SET state = 'leased', at_flow = 1, attempt = attempt + 1, delivered = ifnull(delivered, ?)
     WHERE sequence = ?`,
   leased: `SELECT delivery_id FROM message WHERE endpoint = ? AND ${LEASED}`,
