@@ -128,6 +128,7 @@ class Model {
       onDead: () => undefined,
       onBlocked: () => undefined,
       onSpilled: () => undefined,
+      onIncident: () => undefined,
     });
     consumption.resume();
   }

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { bodyText, hasMark, withoutMark } from './body-text';
+import { bodyText, withoutMarks } from './body-text';
 import { documentIn, type Document } from './document';
 
 /** What a station of an endpoint is judged by. */
@@ -83,9 +83,9 @@ function signatureIn(lines: readonly string[], acceptBare: boolean): string | un
   return found?.[1] !== undefined || acceptBare ? found?.[2] : undefined;
 }
 
-/** Of the bytes as they came, and without a mark before them (C-22, C-23). */
+/** Of the bytes as they came, and without marks before them (C-22, C-23). */
 function signaturesOf(phrase: string, body: Uint8Array): string[] {
-  const signed = hasMark(body) ? [body, withoutMark(body)] : [body];
+  const signed = withoutMarks(body);
   return signed.map((bytes) =>
     createHmac('sha256', Buffer.from(phrase, 'utf8')).update(bytes).digest('base64'),
   );
