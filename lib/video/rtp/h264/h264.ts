@@ -4,7 +4,7 @@ import type { NalRole, Slice, VideoCodec } from '../nal/video-codec';
 import { H264Unpacker } from './h264-unpacker';
 import { readSps } from './h264-sps';
 import { NAL, typeOf } from './nal-types';
-import { isRecoveryPoint } from './recovery-point';
+import { isRecoveryPoint, RECOVERY_UNIT } from './recovery-point';
 
 /** Bytes that hold what we read at the head of a slice. */
 const HEAD = 24;
@@ -22,6 +22,7 @@ export const h264: VideoCodec = {
   vps: () => undefined,
   sps: readSps,
   pps: readPps,
+  recovery: [RECOVERY_UNIT],
 };
 
 function roleOf(nal: Buffer): NalRole {

@@ -24,6 +24,7 @@ export const h265: VideoCodec = {
   vps: readVps,
   sps: readSps,
   pps: readPps,
+  recovery: [],
 };
 
 function roleOf(nal: Buffer): NalRole {

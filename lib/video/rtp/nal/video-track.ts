@@ -177,7 +177,8 @@ export class VideoTrack implements Track {
     const format = this.#format;
     if (format === undefined || !this.#isDescribed(pps)) return this.#withoutFormat(key, time);
     const open = key && entry !== 'clean';
-    const frames = this.#gate.passed(picture, { kind: 'video', format, key, open, nals: picture.nals, time });
+    const nals = key && entry === undefined ? [...this.codec.recovery, ...picture.nals] : picture.nals;
+    const frames = this.#gate.passed(picture, { kind: 'video', format, key, open, nals, time });
     if (frames.length > 0) this.#faults = 0;
     return frames;
   }
