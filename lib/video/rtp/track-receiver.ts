@@ -94,10 +94,10 @@ export class TrackReceiver {
 
   /**
    * The sender's wall clock at a time of the stream, in milliseconds since 1970, by its last report; undefined before there was
-   * one, or where it has none.
+   * one, or where it has none: a time stamp that tells nothing belongs to no time of the day.
    */
   wallClock(time: number): number | undefined {
-    return this.#clock.wallClock(time - this.#pace.shift);
+    return this.#pace.isOff ? undefined : this.#clock.wallClock(time);
   }
 
   /** Another source goes on, or the first one begins: its numbers begin anywhere. */

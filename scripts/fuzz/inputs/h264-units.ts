@@ -73,9 +73,11 @@ function writeOffsets(writer: BitWriter, offsets: number): void {
 export function h264Pps({
   id = 0,
   sps = 0,
-  tail = 0,
-}: { id?: number; sps?: number; tail?: number } = {}): Buffer {
-  return escaped(new BitWriter().bits(0x68, 8).unsigned(id).unsigned(sps).bits(tail, 16).trailed());
+  quantizer = 0,
+}: { id?: number; sps?: number; quantizer?: number } = {}): Buffer {
+  const writer = new BitWriter().bits(0x68, 8).unsigned(id).unsigned(sps).bits(0, 2);
+  for (let numbers = 0; numbers < 3; numbers += 1) writer.unsigned(0);
+  return escaped(writer.bits(0, 3).signed(quantizer).signed(0).signed(0).bits(0, 3).trailed());
 }
 
 export interface SliceFields {

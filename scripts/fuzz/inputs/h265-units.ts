@@ -17,9 +17,13 @@ function headed(type: number, layer = 0): BitWriter {
   return new BitWriter().bits(type, 7).bits(layer, 6).bits(1, 3);
 }
 
+const MAIN = Buffer.from('01600000009000000000005d', 'hex');
+
 /** A video parameter set, as far as receivers read it (section 7.3.2.1). */
 export function h265Vps({ id = 0 }: { id?: number } = {}): Buffer {
-  return escaped(headed(H265.vps).bits(id, 4).bits(0xfff, 12).trailed());
+  const writer = headed(H265.vps).bits(id, 4).bits(0xc01, 12).bits(0xffff, 16);
+  for (const byte of MAIN) writer.bits(byte, 8);
+  return escaped(writer.trailed());
 }
 
 export interface SpsFields {
@@ -38,8 +42,6 @@ export interface SpsFields {
   /** The shape of pixels, behind all that may stand between the depth of colours and that. */
   aspect?: readonly [across: number, down: number];
 }
-
-const MAIN = Buffer.from('01600000009000000000005d', 'hex');
 
 /** A sequence parameter set (section 7.3.2.2.1), as far as receivers read it. */
 export function h265Sps(fields: SpsFields = {}): Buffer {
@@ -110,9 +112,12 @@ function writeSubLayers(writer: BitWriter, count: number): void {
 export function h265Pps({
   id = 0,
   sps = 0,
-  tail = 0,
-}: { id?: number; sps?: number; tail?: number } = {}): Buffer {
-  return escaped(headed(H265.pps).unsigned(id).unsigned(sps).bits(tail, 16).trailed());
+  quantizer = 0,
+}: { id?: number; sps?: number; quantizer?: number } = {}): Buffer {
+  const writer = headed(H265.pps).unsigned(id).unsigned(sps).bits(0, 7).unsigned(0).unsigned(0);
+  // No offsets, tiles, lists and extensions.
+  writer.signed(quantizer).bits(0, 3).signed(0).signed(0).bits(0, 10).unsigned(0);
+  return escaped(writer.bits(0, 2).trailed());
 }
 
 export interface SliceFields {

@@ -3,9 +3,13 @@ import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { FragmentWriter } from '../../../lib/video/mp4/fragments';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
+import { h264 } from '../../../lib/video/rtp/h264/h264';
+import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+import { videoPayloads } from '../../../sandbox/rtsp/media/payloads';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';
+import { medium, RATE, Sender, videoOf } from '../../support/rtp/sender';
 import { needs } from '../../support/suite/programs';
-import { encodedKind, retimed } from '../../support/video/encoded-stream';
+import { encodedKind, encodedVideo, pictures, retimed } from '../../support/video/encoded-stream';
 import { playFile, playPieces, type Played } from '../../support/video/played-in-chromium';
 
 describe('Chromium plays', () => {
@@ -76,6 +80,28 @@ describe('Chromium plays', () => {
     const first = encodedKind('H.264 without B-frames').frames;
     const second = encodedKind('H.264 with B-frames').frames;
     assertWhole(await playedFragments([...first, ...retimed(second, (time) => time + 4)]), 8);
+  });
+
+  it('fragments of a camera without IDR pictures, whose intra pictures say nothing of it', async () => {
+    const openGroups = ['-g', '10', '-bf', '1', '-b_strategy', '0', '-x264-params', 'open-gop=1'];
+    const { video, frames } = encodedVideo({ encoder: ['libx264', '-profile:v', 'main', ...openGroups] });
+    // Behind their lengths in the record (ISO/IEC 14496-15, section 5.3.3.1).
+    const ppsAt = 8 + video.description.readUInt16BE(6) + 3;
+    const ppsEnd = ppsAt + video.description.readUInt16BE(ppsAt - 2);
+    const sets = [video.description.subarray(8, ppsAt - 3), video.description.subarray(ppsAt, ppsEnd)];
+    const receiver = new TrackReceiver(medium());
+    const sender = new Sender();
+    const sent = pictures(frames).slice(
+      pictures(frames).findLastIndex(({ key }, place) => key && place < 15),
+    );
+    const passed = sent.flatMap(({ key, nals, time }) => {
+      sender.rtpTime = 5000 + Math.round(time * RATE);
+      const slices = nals.filter((nal) => h264.roleOf(nal) === 'slice');
+      return videoOf(receiver, sender.picture([...(key ? sets : []), ...videoPayloads('h264', slices)]));
+    });
+    const played = await playedFragments([...passed, ...receiver.flush()]);
+    assert.deepEqual([played.error, played.width], ['', 320]);
+    assert.ok(played.time > 2, JSON.stringify(played));
   });
 
   it('fragments from a key frame in the middle on', async () => {

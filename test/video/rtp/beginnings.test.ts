@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VideoFrame } from '../../../lib/video/media';
+import { h264 } from '../../../lib/video/rtp/h264/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';
@@ -140,6 +141,18 @@ describe('H.264 that begins with an intra picture that is no key frame', () => {
   it('does not wait where a hint says that decoding can begin there', () => {
     const units = [h264Sps(), h264Pps(), h264Recovery(), h264Slice({ type: 'intra' })];
     assert.equal(rowOf(videoOf(new TrackReceiver(medium()), new Sender().picture(units))), 'k');
+  });
+
+  it('tells decoders that they can begin there, which Chromium wants to be told', () => {
+    const sender = new Sender();
+    const intra = h264Slice({ type: 'intra' });
+    const packets = [h264Sps(), h264Pps(), intra].flatMap((unit) => sender.packet(unit));
+    sender.rtpTime += STEP;
+    const after = Array.from({ length: 31 }, () => sender.delta()).flat();
+    const [first] = videoOf(new TrackReceiver(medium()), [...packets, ...after]);
+    // A recovery point of 0 pictures (ITU-T H.264, section D.1.8).
+    assert.deepEqual(first?.nals, [Buffer.from([6, 6, 1, 0x84, 0x80]), intra]);
+    assert.ok(h264.roleOf(first.nals[0] ?? intra) === 'recovery');
   });
 
   it('does not begin with one of which a slice needs other pictures', () => {

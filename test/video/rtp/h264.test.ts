@@ -108,6 +108,19 @@ describe('H.264 in RTP', () => {
       assert.deepEqual(frames.at(-1)?.nals, halves);
     });
 
+    it('not with a mark at each packet, from the first picture on, where it comes in pieces', () => {
+      const halves = [0, FAR].map((firstMacroblock) =>
+        h264Slice({ type: 'idr', firstMacroblock, length: 90 }),
+      );
+      const payloads = [SPS, PPS, ...halves.flatMap((half) => fuA(half, 40))];
+      const pictures = [1, 2, 3].flatMap(() => sender.picture(payloads, { marker: true }));
+      const frames = [...videoOf(receiver, pictures), ...receiver.flush()];
+      assert.deepEqual(
+        frames.map((frame) => frame.kind === 'video' && frame.nals),
+        [halves, halves, halves],
+      );
+    });
+
     it('not with the mark of a packet that has parameter sets alone', () => {
       const sets = sender.packet(stapA([SPS, PPS]), { marker: true });
       const frames = videoOf(receiver, [sets, ...sender.picture([IDR])]);

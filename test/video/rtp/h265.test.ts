@@ -76,6 +76,17 @@ describe('H.265 in RTP', () => {
     }
   });
 
+  it('does without marks where each packet has one, from the first picture on', () => {
+    const slice = h265Slice({ type: H265.idr, length: 90 });
+    const payloads = [...SETS, ...fragmentationUnits(slice, 40)];
+    const pictures = [1, 2, 3].flatMap(() => sender.picture(payloads, { marker: true }));
+    const frames = [...videoOf(receiver, pictures), ...receiver.flush()];
+    assert.deepEqual(
+      frames.map((frame) => frame.kind === 'video' && frame.nals),
+      [[slice], [slice], [slice]],
+    );
+  });
+
   it('does not begin amidst a key frame', () => {
     const [vps = IDR, sps = IDR, pps = IDR] = SETS;
     const rest = h265Slice({ type: H265.idr, isFirst: false });

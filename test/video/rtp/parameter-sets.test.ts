@@ -138,6 +138,34 @@ describe('the parameter sets of H.264', () => {
     assert.equal(h264.pps(h264Pps({ sps: 32 })), undefined);
   });
 
+  it('are refused where a picture parameter set is cut short, wherever that is', () => {
+    // Made by cameras and encoders; the last of a high profile, which has more behind what is read.
+    for (const hex of ['68ce3880', '68ee3c80', '68ce0f2c80', '68ebe3cb22c0']) {
+      const whole = Buffer.from(hex, 'hex');
+      assert.deepEqual(h264.pps(whole), { id: 0, sps: 0 }, hex);
+      const read = hex.startsWith('68eb') ? 4 : whole.length;
+      for (let length = 1; length < read; length += 1)
+        assert.equal(h264.pps(whole.subarray(0, length)), undefined, `${length} of ${hex}`);
+    }
+  });
+
+  it('are taken with groups of slices, of whatever kind', () => {
+    // Two groups (section 7.3.2.2), and what is not read behind that.
+    const groups = new BitWriter().bits(0x68, 8).unsigned(0).unsigned(0).bits(0, 2).unsigned(1).unsigned(6);
+    assert.deepEqual(h264.pps(groups.trailed()), { id: 0, sps: 0 });
+  });
+
+  it('that are cut short do not take the place of good ones', () => {
+    const sets = new ParameterSets(h264);
+    for (const [role, nal] of [
+      ['sps', h264Sps()],
+      ['pps', h264Pps()],
+    ] as const)
+      assert.ok(sets.add(role, nal));
+    assert.equal(sets.add('pps', h264Pps().subarray(0, 2)), false);
+    assert.ok(found(sets.format(0, undefined)).parameterSets.some((nal) => nal.equals(h264Pps())));
+  });
+
   it('are refused where they announce more offsets than there are', () => {
     const writer = new BitWriter().bits(0x6742001e, 32).unsigned(0).unsigned(0).unsigned(1).bits(0, 1);
     const endless = writer
@@ -211,6 +239,46 @@ describe('the parameter sets of H.265', () => {
     const arrays = sets.map((nal, index) => `${['a0', 'a1', 'a2'][index]}000100${hexOf(nal)}`);
     const head = '0101600000009000000000005df000fcfefafa00000f03';
     assert.equal(h265Format(sps).description.toString('hex'), head + arrays.join(''));
+  });
+
+  it('are refused where video or picture parameter sets are cut', () => {
+    for (const whole of [Buffer.from('4401c172b46240', 'hex'), h265Pps()]) {
+      assert.deepEqual(h265.pps(whole), { id: 0, sps: 0 });
+      for (let length = 2; length < whole.length; length += 1)
+        assert.equal(h265.pps(whole.subarray(0, length)), undefined, `${length} of ${hexOf(whole)}`);
+    }
+    const whole = Buffer.from('40010c01ffff01600000030090000003000003003c959809', 'hex');
+    assert.deepEqual([h265.vps(whole), h265.vps(h265Vps())], [0, 0]);
+    for (let length = 2; length < 21; length += 1)
+      assert.equal(h265.vps(whole.subarray(0, length)), undefined, `${length} bytes`);
+  });
+
+  it('are taken with tiles, lists of scaling and extensions, which are not read', () => {
+    const pps = (): BitWriter =>
+      new BitWriter().bits(0x4401, 16).unsigned(0).unsigned(0).bits(0, 7).unsigned(0).unsigned(0).signed(4);
+    const [tiles, none] = [0b10, 0];
+    const offsets = (flags: number): BitWriter => pps().bits(0, 3).signed(0).signed(0).bits(flags, 6);
+    const kinds = [
+      offsets(tiles).bits(0, 1),
+      offsets(none).bits(0b001, 3),
+      offsets(none).bits(0, 4).unsigned(0).bits(0b01, 2).bits(0b1000, 4),
+      // With offsets of the quantizer within a picture, and of the filter at blocks.
+      pps()
+        .bits(0b001, 3)
+        .unsigned(1)
+        .signed(-6)
+        .signed(6)
+        .bits(none, 6)
+        .bits(0b110, 3)
+        .bits(0, 1)
+        .signed(2)
+        .signed(2)
+        .bits(0, 2)
+        .unsigned(0)
+        .bits(0, 2),
+    ];
+    for (const [index, kind] of kinds.entries())
+      assert.deepEqual(h265.pps(kind.trailed()), { id: 0, sps: 0 }, `kind ${index}`);
   });
 
   it('are refused where they are cut, wherever that is', () => {
@@ -306,7 +374,7 @@ describe('the format of pictures', () => {
   it('changes with a key frame alone: what needs other sets before is dropped', () => {
     const packets = [
       ...sender.key(),
-      ...sender.picture([h264Pps({ tail: 7 }), h264Slice()]),
+      ...sender.picture([h264Pps({ quantizer: 7 }), h264Slice()]),
       ...sender.delta(),
       ...sender.key(),
     ];
@@ -316,7 +384,7 @@ describe('the format of pictures', () => {
   it('stays where other sets come that pictures do not use', () => {
     const packets = [
       ...sender.key(),
-      ...sender.picture([h264Pps({ id: 5, tail: 7 }), h264Slice()]),
+      ...sender.picture([h264Pps({ id: 5, quantizer: 7 }), h264Slice()]),
       ...sender.delta(),
     ];
     assert.equal(rowOf(videoOf(receiver, packets)), 'k..');

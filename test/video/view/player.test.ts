@@ -123,12 +123,12 @@ describe('the player of a view', function () {
     await until(isPlaying);
     const lag = `(() => { const video = ${shown}; return video.buffered.end(video.buffered.length - 1) - video.currentTime; })()`;
     const lags: number[] = [];
-    for (let count = 0; count < 20; count++) {
-      await page.waitForTimeout(100);
+    // A machine that is busy as it begins is caught up with unseen, a tenth of a second in each second.
+    await eventually(async () => {
       lags.push(Number(await page.evaluate(lag)));
-    }
-    const middle = lags.sort((one, other) => one - other)[10] ?? Infinity;
-    assert.ok(middle <= 0.5, lags.join(' '));
+      const last = lags.slice(-20).sort((one, other) => one - other);
+      return last.length === 20 && (last[10] ?? Infinity) <= 0.5;
+    }, 'half of the last 20 looks to find it at most half a second behind');
   });
 
   it('jumps to the newest picture where it has fallen behind', async () => {

@@ -21,6 +21,12 @@ export class BitReader {
     return this.#at;
   }
 
+  /** Whether a 1 is left, as there is behind all fields of a set: the bit that ends it (`rbsp_trailing_bits`). */
+  get hasEnd(): boolean {
+    const rest = this.bytes.subarray(this.#at >>> 3);
+    return rest.some((byte, index) => (index === 0 ? byte & (0xff >>> (this.#at & 7)) : byte) !== 0);
+  }
+
   bit(): number {
     const byte = this.bytes[this.#at >>> 3];
     if (byte === undefined) {

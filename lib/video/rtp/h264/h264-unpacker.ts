@@ -16,6 +16,10 @@ export class H264Unpacker implements Unpacker {
     return before === 'damaged' || units === 'damaged' ? 'damaged' : [...before, ...units];
   }
 
+  mayEnd(): boolean {
+    return this.#unit.mayEnd();
+  }
+
   finish(): Unpacked {
     return this.#unit.finish();
   }
@@ -29,12 +33,9 @@ export class H264Unpacker implements Unpacker {
     const [indicator, header] = payload;
     if (indicator === undefined || header === undefined) return 'damaged';
     const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
-    const before = isStart ? this.#unit.finish() : [];
-    if (isStart) this.#unit.begin(Buffer.from([(indicator & 0xe0) | (header & 0x1f)]));
-    else if (!this.#unit.isOpen) return 'damaged';
-    if (!this.#unit.append(payload.subarray(2))) return 'too-large';
-    const whole = isEnd ? [this.#unit.end()] : [];
-    // One that begins amidst another may become whole, but the other is not.
-    return before === 'damaged' ? before : [...before, ...whole];
+    return this.#unit.add(Buffer.from([(indicator & 0xe0) | (header & 0x1f)]), payload.subarray(2), {
+      isStart,
+      isEnd,
+    });
   }
 }

@@ -4,7 +4,7 @@ import type { NalRole, Slice, VideoCodec } from '../nal/video-codec';
 import { H264Unpacker } from './h264-unpacker';
 import { readSps } from './h264-sps';
 import { NAL, typeOf } from './nal-types';
-import { isRecoveryPoint } from './recovery-point';
+import { isRecoveryPoint, RECOVERY_UNIT } from './recovery-point';
 
 /** Bytes that hold what we read at the head of a slice. */
 const HEAD = 24;
@@ -22,6 +22,7 @@ export const h264: VideoCodec = {
   vps: () => undefined,
   sps: readSps,
   pps: readPps,
+  recovery: [RECOVERY_UNIT],
 };
 
 function roleOf(nal: Buffer): NalRole {
@@ -44,10 +45,18 @@ function readSlice(nal: Buffer): Slice | undefined {
   return { isFirst, pps, entry, isIntra: INTRA.includes(type), isBrokenLink: false, reachesBack: true };
 }
 
-/** Section 7.3.2.2. */
+/** Section 7.3.2.2. One that is cut short would take the place of a good one. */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
   const reader = new BitReader(unescaped(nal));
   reader.skip(8);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
-  return reader.exceeded || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
+  reader.skip(2);
+  const hasGroups = reader.unsigned() > 0;
+  if (!hasGroups) {
+    for (let references = 0; references < 2; references += 1) reader.unsigned();
+    reader.skip(3);
+    for (let quantizers = 0; quantizers < 3; quantizers += 1) reader.unsigned();
+    reader.skip(3);
+  }
+  return reader.exceeded || !reader.hasEnd || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
 }

@@ -3,6 +3,9 @@ import { unescaped } from '../bits/unescaped';
 
 const RECOVERY_POINT = 6;
 
+/** A unit that says that decoding can begin at its picture: at once, though perhaps not exactly. */
+export const RECOVERY_UNIT = Buffer.from([6, RECOVERY_POINT, 1, 0b1000_0100, 0x80]);
+
 /**
  * Whether supplemental information says that decoding can begin at its picture, and that this one and all after it are exact
  * (ITU-T H.264, sections 7.3.2.3 and D.2.8). Cameras with a gradual refresh are whole only some pictures later: those are none.

@@ -18,6 +18,10 @@ export class H265Unpacker implements Unpacker {
     return before === 'damaged' || units === 'damaged' ? 'damaged' : [...before, ...units];
   }
 
+  mayEnd(): boolean {
+    return this.#unit.mayEnd();
+  }
+
   finish(): Unpacked {
     return this.#unit.finish();
   }
@@ -31,12 +35,10 @@ export class H265Unpacker implements Unpacker {
     const [first, second, header] = payload;
     if (first === undefined || second === undefined || header === undefined) return 'damaged';
     const [isStart, isEnd] = [(header & 0x80) !== 0, (header & 0x40) !== 0];
-    const before = isStart ? this.#unit.finish() : [];
-    if (isStart) this.#unit.begin(Buffer.from([(first & 0x81) | ((header & 0x3f) << 1), second]));
-    else if (!this.#unit.isOpen) return 'damaged';
-    if (!this.#unit.append(payload.subarray(HEADER + 1))) return 'too-large';
-    const whole = isEnd ? [this.#unit.end()] : [];
-    // One that begins amidst another may become whole, but the other is not.
-    return before === 'damaged' ? before : [...before, ...whole];
+    return this.#unit.add(
+      Buffer.from([(first & 0x81) | ((header & 0x3f) << 1), second]),
+      payload.subarray(HEADER + 1),
+      { isStart, isEnd },
+    );
   }
 }

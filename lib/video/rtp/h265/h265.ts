@@ -8,6 +8,8 @@ import { NAL, isBla, isIdr, isIrap, isRasl, isSlice, layerOf, typeOf } from './n
 /** Bytes that hold what we read at the head of a slice. */
 const HEAD = 16;
 const HEADER_BITS = 16;
+/** Layers, 16 bits that are reserved, profile, tier and level. */
+const LEVEL_BITS = 12 + 16 + 96;
 /** Table 7-7. */
 const INTRA = 2;
 const MOST_PPS = 63;
@@ -22,6 +24,7 @@ export const h265: VideoCodec = {
   vps: readVps,
   sps: readSps,
   pps: readPps,
+  recovery: [],
 };
 
 function roleOf(nal: Buffer): NalRole {
@@ -59,18 +62,41 @@ function entryOf(type: number): Slice['entry'] {
   return isIrap(type) ? 'open' : undefined;
 }
 
-/** Section 7.3.2.1: its id alone. */
+/** Section 7.3.2.1: its id; one that is cut short lacks profile, tier and level, too, or their end. */
 function readVps(nal: Buffer): number | undefined {
-  const reader = new BitReader(nal);
+  const reader = new BitReader(unescaped(nal));
   reader.skip(HEADER_BITS);
   const id = reader.bits(4);
-  return reader.exceeded ? undefined : id;
+  reader.skip(LEVEL_BITS);
+  return reader.exceeded || !reader.hasEnd ? undefined : id;
 }
 
-/** Section 7.3.2.3.1. */
+/** Section 7.3.2.3.1, without tiles, scaling lists and extensions. One that is cut short would take the place of a good one. */
 function readPps(nal: Buffer): { id: number; sps: number } | undefined {
   const reader = new BitReader(unescaped(nal));
   reader.skip(HEADER_BITS);
   const [id, sps] = [reader.unsigned(), reader.unsigned()];
-  return reader.exceeded || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
+  reader.skip(7);
+  // Reference pictures, and the quantizer.
+  for (let numbers = 0; numbers < 3; numbers += 1) reader.unsigned();
+  reader.skip(2);
+  if (reader.flag()) reader.unsigned();
+  for (let offsets = 0; offsets < 2; offsets += 1) reader.unsigned();
+  reader.skip(4);
+  const hasTiles = reader.flag();
+  reader.skip(1);
+  if (!hasTiles) {
+    reader.skip(1);
+    if (reader.flag()) {
+      reader.skip(1);
+      if (!reader.flag()) for (let offsets = 0; offsets < 2; offsets += 1) reader.unsigned();
+    }
+    // Then scaling lists may follow.
+    if (!reader.flag()) {
+      reader.skip(1);
+      reader.unsigned();
+      reader.skip(2);
+    }
+  }
+  return reader.exceeded || !reader.hasEnd || id > MOST_PPS || sps > MOST_SPS ? undefined : { id, sps };
 }

@@ -7,6 +7,8 @@ export type Unpacked = Buffer[] | 'damaged' | 'unsupported' | 'too-large';
 /** Takes the NAL units out of the packets of one payload format, which come in their order. */
 export interface Unpacker {
   unpack(payload: Buffer): Unpacked;
+  /** Whether a mark at the last packet may end its picture. */
+  mayEnd(): boolean;
   /** What was begun, where no more of it comes. */
   finish(): Unpacked;
   /** Packets are missing: what was begun will not be whole. */

@@ -54,4 +54,6 @@ export interface VideoCodec {
   vps(nal: Buffer): number | undefined;
   sps(nal: Buffer): Sps | undefined;
   pps(nal: Buffer): { id: number; sps: number } | undefined;
+  /** What tells a decoder that it can begin at a picture that does not say so: Chromium plays no live video without. */
+  readonly recovery: readonly Buffer[];
 }

@@ -30,8 +30,10 @@ export class VideoTrack implements Track {
   #fault: RvmError | undefined;
   /** The last picture ended with the time stamp of another: some senders never mark the last packet of one. */
   #endsUnmarked = false;
-  /** Some mark each slice: then pictures end with what follows them alone. */
-  #marksSlices = false;
+  /** Some mark each slice, or each packet: then pictures end with what follows them alone. */
+  #marksAll = false;
+  /** The last packet was marked amidst a unit: its end was lost, or marks tell nothing. */
+  #isMarkedAmidst = false;
   #lastEnded: number | undefined;
   /** Since the last picture. */
   #faults = 0;
@@ -61,9 +63,11 @@ export class VideoTrack implements Track {
   read({ payload, marker, time }: TimedPayload): VideoFrame[] {
     const isNext = this.#picture !== undefined && this.#picture.time !== time;
     if (isNext && this.#picture?.isOnlyBegun === false) this.#endsUnmarked = true;
+    if (this.#isMarkedAmidst && this.#picture?.time === time) this.#marksAll = true;
     const frames = isNext ? this.#finish() : [];
     frames.push(...this.#takeAll(this.#unpacker.unpack(payload), time));
-    if (!marker || this.#marksSlices) return frames;
+    this.#isMarkedAmidst = marker && !this.#unpacker.mayEnd();
+    if (!marker || this.#isMarkedAmidst || this.#marksAll) return frames;
     frames.push(...this.#takeRest());
     // Sets and hints may be marked, but are no picture.
     if (this.#picture?.isOnlyBegun === true) return frames;
@@ -131,7 +135,7 @@ export class VideoTrack implements Track {
       return frames;
     }
     if (slice?.isFirst === false && picture.isEmpty && picture.time === this.#lastEnded)
-      this.#marksSlices = true;
+      this.#marksAll = true;
     for (const each of picture.behind.splice(0)) this.#takeHead(picture, this.codec.roleOf(each), each);
     picture.addSlice(nal, slice, field);
     return [];
@@ -173,7 +177,8 @@ export class VideoTrack implements Track {
     const format = this.#format;
     if (format === undefined || !this.#isDescribed(pps)) return this.#withoutFormat(key, time);
     const open = key && entry !== 'clean';
-    const frames = this.#gate.passed(picture, { kind: 'video', format, key, open, nals: picture.nals, time });
+    const nals = key && entry === undefined ? [...this.codec.recovery, ...picture.nals] : picture.nals;
+    const frames = this.#gate.passed(picture, { kind: 'video', format, key, open, nals, time });
     if (frames.length > 0) this.#faults = 0;
     return frames;
   }

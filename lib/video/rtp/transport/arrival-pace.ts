@@ -9,6 +9,8 @@ const FASTEST = 0.03;
 const UNKNOWN = 0.1;
 /** Seconds between pictures that came together. */
 const LEAST = 0.001;
+/** Seconds between the times of the sender and those shown from which on they are two: pictures with one time stamp differ by less. */
+const OFF = 0.1;
 
 interface Shown {
   /** By the time stamps. */
@@ -24,7 +26,7 @@ interface Shown {
  */
 export class ArrivalPace {
   /** What is added to the times of the sender, so that they go on behind a standstill. */
-  shift = 0;
+  #shift = 0;
   #last: Shown | undefined;
   /** The last that was in time, and how many are late since. */
   #inTime: Shown | undefined;
@@ -33,11 +35,16 @@ export class ArrivalPace {
   /** @param now milliseconds of a steady clock */
   constructor(private readonly now: () => number) {}
 
+  /** Pictures are shown at other times than the sender says: then what it reports of those tells nothing of these. */
+  get isOff(): boolean {
+    return Math.abs(this.#shift) > OFF;
+  }
+
   /** @param time of the next picture, in the order of decoding, by the time stamps */
   next(time: number): number {
     const at = this.now() / 1000;
     const shown = this.#last === undefined ? time : this.#shownBehind(this.#last, time, at);
-    this.shift = shown - time;
+    this.#shift = shown - time;
     this.#last = { time, shown, at };
     return shown;
   }
@@ -48,7 +55,7 @@ export class ArrivalPace {
     this.#late = isLate ? this.#late + 1 : 0;
     if (this.#late <= 1) this.#inTime = last;
     if (step < NO_TIME || this.#late >= LATE) return this.#byArrival(last, at);
-    const shift = time > last.shown ? 0 : this.shift;
+    const shift = time > last.shown ? 0 : this.#shift;
     return time + shift;
   }
 
