@@ -93,6 +93,17 @@ describe('an inbox whose folder was changed while Node-RED was off', () => {
     assert.ok(sequence > 2, String(sequence));
   });
 
+  it('names no time where it is gone again before a message came', async () => {
+    await store(proven());
+    for (let turn = 0; turn < 2; turn++) {
+      await inbox.close();
+      fs.rmSync(folder(), { recursive: true });
+      open();
+      await eventually(() => taker.incidents.length > 0, 'what befell it');
+    }
+    assert.deepEqual(taker.incidents, [{ kind: 'made-anew' }]);
+  });
+
   it('is told with the name of what is kept where its file was damaged and yields nothing', async () => {
     await store(proven());
     await inbox.close();

@@ -294,5 +294,8 @@ export class Store {
 
 /** @param last what was remembered of the file that was here */
 function lostTime({ sequence, received }: LastMessage, last: LastMessage | undefined): LostTime {
-  return { ...(sequence > 0 && received > 0 && { from: received }), ...(last && { to: last.received }) };
+  return {
+    ...(sequence > 0 && received > 0 && { from: received }),
+    ...(last && last.received > 0 && { to: last.received }),
+  };
 }
