@@ -3,7 +3,7 @@ import { within } from '../concurrency/within';
 import type { Slot, Slots } from '../inbox/slot';
 
 /** Owner of the slots that say what is proven of the time, one for each Central Station; its sandbox has one of its own. */
-export const PROVEN_TIMES_OWNER = 'clock:proven';
+const PROVEN_TIMES_OWNER = 'clock:proven';
 /** How near two clocks must be to confirm each other. Milliseconds. */
 export const AGREEMENT = 60 * 60 * 1000;
 /** What is written is behind by up to this, in milliseconds: not each alarm costs a sync of the disk. */
