@@ -48,8 +48,8 @@ export interface InboxFacts {
   durable: boolean | undefined;
   /** Why it cannot store. */
   fault: string;
-  /** What befell its file a moment ago, in a sentence; undefined where nothing did. */
-  incident: string | undefined;
+  /** What befell its file last, in a sentence, and how many milliseconds ago; undefined where nothing did. */
+  incident: { text: string; ago: number } | undefined;
   /** Messages that are kept beside it. */
   spilled: number;
   /** True where the death of the database server would lose alarms; undefined where nobody knows yet. */

@@ -5,6 +5,8 @@ import type { FindingKind, Look, Sighting } from './finding';
 const TOLERATED_CLOCK = 30_000;
 /** An event may wait this long for its first delivery, in milliseconds. */
 const TOLERATED_WAIT = 60_000;
+/** How long what befell an inbox is found, in milliseconds: for whoever is called by that, and not to be silent of what comes next. */
+const INCIDENT_STANDS = 10 * 60_000;
 
 /** What a fact says of one kind of finding: that it is so, that it is not, or that nobody knows. */
 type Said = Omit<Sighting, 'id' | 'what' | 'station'> | undefined | 'unknown';
@@ -103,8 +105,9 @@ function lookAtInbox(looked: Looked, inbox: InboxFacts): void {
 }
 
 /** What befell its file is told also where it can store again at once. */
-function saidOfStore({ durable, fault, title, incident: text }: InboxFacts): Said {
-  if (durable !== false && text !== undefined) return { sentence: 'inbox-incident', values: { title, text } };
+function saidOfStore({ durable, fault, title, incident }: InboxFacts): Said {
+  if (durable !== false && incident !== undefined && incident.ago < INCIDENT_STANDS)
+    return { sentence: 'inbox-incident', values: { title, text: incident.text } };
   return saidIf(negated(durable), 'store-failing', { title, reason: fault });
 }
 

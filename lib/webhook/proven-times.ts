@@ -3,14 +3,14 @@ import { within } from '../concurrency/within';
 import type { Slot, Slots } from '../inbox/slot';
 
 /** Owner of the slots that say what is proven of the time, one for each Central Station; its sandbox has one of its own. */
-export const PROVEN_TIMES_OWNER = 'clock:proven';
+const PROVEN_TIMES_OWNER = 'clock:proven';
 /** How near two clocks must be to confirm each other. Milliseconds. */
 export const AGREEMENT = 60 * 60 * 1000;
 /** What is written is behind by up to this, in milliseconds: not each alarm costs a sync of the disk. */
 const BEHIND = 10 * 60 * 1000;
 /** Messages of which no other has confirmed the time: of more the first are forgotten. */
 const MOST_ALONE = 8;
-/** For a store that is being opened, in milliseconds: after that its messages are judged without. */
+/** For a store that is being opened, in milliseconds: after that messages are judged without. */
 const PATIENCE = 2000;
 /** Other instances write, too: so often in a row that is met at most. */
 const MOST_TRIES = 5;
@@ -54,7 +54,7 @@ export class ProvenTimes {
   #version = 0;
 
   constructor(private readonly place: Place) {
-    this.#reading = this.#read();
+    this.#reading = within(this.#read(), PATIENCE).then(() => void (this.#isReady = true));
     place.watchSlots(PROVEN_TIMES_OWNER, () => void this.#read());
   }
 
@@ -63,10 +63,9 @@ export class ProvenTimes {
     return this.#isReady;
   }
 
-  /** Resolves when it is ready. @param patience milliseconds that there are for that */
+  /** Resolves when it is ready, or the time for that is over. @param patience milliseconds that there are for that */
   async ready(patience: number): Promise<void> {
-    await within(this.#reading, Math.min(patience, PATIENCE));
-    this.#isReady = true;
+    await within(this.#reading, patience);
   }
 
   /**
@@ -111,7 +110,6 @@ export class ProvenTimes {
     } catch {
       // Without it nothing is compared, and every alarm is delivered.
     }
-    this.#isReady = true;
   }
 
   #take(known: Station, { value, version }: Slot): void {

@@ -2,7 +2,6 @@ import type { NodeAPI } from 'node-red';
 import type { KnownPlace } from '../../lib/inbox/inboxes';
 import type { SlowSpell } from '../../lib/inbox/slow-store';
 import type { Incident, LostTime } from '../../lib/inbox/incident';
-
 import { timeText } from '../../lib/inbox/store/time-text';
 import type { InboxNews } from '../../lib/inbox/store-health';
 

@@ -12,9 +12,6 @@ import { findWebhook, type DeployedWebhook } from '../rvm-webhook-in/webhook-nod
 import { missingRecordings } from '../support/missing-recordings';
 import { unsetVariableError } from '../support/settings';
 
-/** How long what befell an inbox is found, in milliseconds: for whoever is called by that, and not to be silent of what comes next. */
-const INCIDENT_STANDS = 10 * 60_000;
-
 /** What is not known without asking. */
 export interface Asked {
   figuresOf(open: OpenInbox): InboxFacts['figures'];
@@ -107,7 +104,6 @@ function inboxFacts(
 ): InboxFacts {
   const { durable, fault = '', incident, spilled = 0 } = open.inbox.state();
   const title = shownTitle(RED, open);
-  const isNew = incident !== undefined && incident.ago < INCIDENT_STANDS;
   const figures = asked.figuresOf(open);
   const dead = Object.entries(figures?.dead ?? {}).filter(([station]) => isChosen(station));
   return {
@@ -115,7 +111,7 @@ function inboxFacts(
     title,
     durable,
     fault,
-    incident: isNew ? incidentText(RED, title, incident.is) : undefined,
+    incident: incident && { text: incidentText(RED, title, incident.is), ago: incident.ago },
     spilled,
     lacksStandby: asked.standbyOf(open),
     figures: figures && { ...figures, dead: Object.fromEntries(dead) },

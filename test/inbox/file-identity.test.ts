@@ -3,6 +3,10 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { FileIdentity, type Nameless } from '../../lib/inbox/sqlite/file-identity';
+import { Store } from '../../lib/inbox/sqlite/store';
+import { StoreServer } from '../../lib/inbox/sqlite/store-server';
+import { newMessage } from '../../lib/inbox/store/stored-message';
+import { proven } from './samples';
 
 interface Deed {
   title: string;
@@ -121,5 +125,20 @@ describe('what is open of an inbox', () => {
     identity = new FileIdentity(file);
     fs.rmSync(file);
     assert.deepEqual([identity.canTell, identity.nameless()], [false, undefined]);
+  });
+
+  it('is written anew at its end, too, where that failed a moment ago', () => {
+    const held = path.join(base, 'held');
+    const heldFile = path.join(held, 'inbox.sqlite');
+    const server = new StoreServer(heldFile, false, () => undefined);
+    server.run([{ id: 1, name: 'accept', take: { message: newMessage(proven()), lease: 'no' } }]);
+    fs.rmSync(held, { recursive: true });
+    fs.writeFileSync(held, 'in the way');
+    server.look();
+    fs.rmSync(held);
+    server.close();
+    const store = new Store({ file: heldFile, resumed: false });
+    assert.equal(store.newest.sequence, 1);
+    store.close();
   });
 });

@@ -126,10 +126,12 @@ describe('a look at all that is known', () => {
     assert.deepEqual(sentences({ webhook: { isClockBehind: true } }), ['clock-of-message']);
   });
 
-  it('tells what befell the file of an inbox that can store again, and of one that cannot why not', () => {
-    const incident = 'It was removed.';
+  it('tells for ten minutes what befell the file of an inbox that can store again, and of one that cannot why not', () => {
+    const text = 'It was removed.';
+    const incident = { text, ago: 599_999 };
     const [finding] = found({ inbox: { incident } });
-    assert.deepEqual([finding?.what, finding?.values['text']], ['store-failing', incident]);
+    assert.deepEqual([finding?.what, finding?.values['text']], ['store-failing', text]);
+    assert.deepEqual(sentences({ inbox: { incident: { text, ago: 600_000 } } }), []);
     assert.deepEqual(sentences({ inbox: { incident } }), ['inbox-incident']);
     assert.deepEqual(sentences({ inbox: { incident, durable: false } }), ['store-failing']);
   });

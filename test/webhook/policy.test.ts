@@ -203,6 +203,7 @@ describe('answers of the receiver', () => {
     let steady = 0;
     const moving = (): number => steady + performance.now();
     receiver = await ReceiverUnderTest.start({ steady: moving });
+    receiver.dispatcher.flowsStarted();
     receiver.dispatcher.remove(receiver.endpoint);
     assert.equal((await receiver.post(signed())).status, 0);
     steady = 59_000;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Delivery } from '../../lib/inbox/inbox';
+import type { ChangedSlots } from '../../lib/inbox/slot';
 import { messageOf } from '../../lib/message/event-message';
 import type { Warning } from '../../lib/message/warnings';
 import type { Problem } from '../../lib/webhook/problem';
@@ -207,6 +208,20 @@ describe('the time that is proven', () => {
     assert.equal((await receiver.post(sentAgo(10 * DAY))).status, 200);
     await receiver.delivered(1);
     await receiver.close();
+  });
+
+  it('is waited for by each message as long as that has time, and by others further on', async () => {
+    const { promise, resolve } = Promise.withResolvers<ChangedSlots>();
+    const times = new ProvenTimes({
+      slots: () => promise,
+      putSlots: () => Promise.resolve([]),
+      watchSlots: () => () => undefined,
+    });
+    await times.ready(0);
+    assert.equal(times.isReady, false);
+    resolve({ version: 0, isAll: true, slots: [] });
+    await times.ready(PATIENCE);
+    assert.equal(times.isReady, true);
   });
 
   it('is written once for many alarms', async () => {

@@ -119,6 +119,8 @@ export class StoreServer {
   }
 
   close(): void {
+    // The last time that it can be written anew, whatever the pause.
+    this.#anewFrom = -Infinity;
     this.#hasName();
     this.#remember();
     this.#closeStore();

@@ -86,8 +86,6 @@ export class Dispatcher {
   readonly #readiness: Readiness;
   readonly #probes: Probes | undefined;
   #hasStarted = false;
-  /** Since the flows stopped last they have not started: a type may be missing, or somebody has stopped them. */
-  #standStill = false;
 
   constructor(options: DispatcherOptions = {}) {
     const now = options.now ?? Date.now;
@@ -181,13 +179,12 @@ export class Dispatcher {
     if (live?.endpoint !== endpoint) return;
     live.unwatch();
     this.#live.delete(path);
-    this.#removed.set(path, this.#standStill ? Infinity : this.#steady() + this.#removedMs);
+    this.#removed.set(path, this.#readiness.flowsRun ? this.#steady() + this.#removedMs : Infinity);
   }
 
   /** From now on only configured paths count, built or not, and those removed a moment ago. */
   flowsStarted(): void {
     this.#hasStarted = true;
-    this.#standStill = false;
     this.#readiness.flowsRun = true;
     const { paths, hasUnknown } = this.#configured();
     const former = hasUnknown ? [...this.#remembered, ...this.#unbuilt, ...this.#removed.keys()] : [];
@@ -201,7 +198,6 @@ export class Dispatcher {
   /** What comes is held, however long they stand still, and `ready` says that another should be asked. */
   flowsStopping(): void {
     this.#readiness.flowsRun = false;
-    this.#standStill = true;
     for (const [path, until] of this.#removed)
       if (until > this.#steady()) this.#removed.set(path, Infinity);
       else this.#removed.delete(path);

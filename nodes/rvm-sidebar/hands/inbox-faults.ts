@@ -6,11 +6,13 @@ import type { Overview } from '../overview';
 
 /** What befell the file of an inbox last. */
 export function lastIncident(RED: NodeAPI): string | null {
-  for (const open of openInboxes()) {
-    const { incident } = open.inbox.state();
-    if (incident !== undefined) return incidentText(RED, shownTitle(RED, open), incident.is);
-  }
-  return null;
+  const [last] = openInboxes()
+    .flatMap((open) => {
+      const { incident } = open.inbox.state();
+      return incident === undefined ? [] : [{ open, ...incident }];
+    })
+    .toSorted((one, other) => one.ago - other.ago);
+  return last === undefined ? null : incidentText(RED, shownTitle(RED, last.open), last.is);
 }
 
 /** Why an inbox cannot store, or be read. @param unread what was thrown where they were read */

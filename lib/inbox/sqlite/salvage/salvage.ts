@@ -118,11 +118,7 @@ function takeIn(building: string, file: string, logs: readonly boolean[]): Count
     for (const withLog of logs) readAll(file, withLog, (rows) => new Salvage(rows, target, newcomers).run());
     newcomers.finish();
     emptyLog(target);
-    return {
-      open: newcomers.count(`message WHERE ${IS_OPEN}`),
-      ids: newcomers.count(`message WHERE NOT (${IS_OPEN})`),
-      rest: newcomers.count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
-    };
+    return countsOf((sql) => newcomers.count(sql));
   } finally {
     target.close();
   }
@@ -182,14 +178,18 @@ function countsIn(file: string): Counts {
   try {
     // Before anything is read, so that no shared memory is needed.
     database.exec('PRAGMA locking_mode = EXCLUSIVE');
-    return {
-      open: count(`message WHERE ${IS_OPEN}`),
-      ids: count(`message WHERE NOT (${IS_OPEN})`),
-      rest: count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
-    };
+    return countsOf(count);
   } finally {
     database.close();
   }
+}
+
+function countsOf(count: (sql: string) => number): Counts {
+  return {
+    open: count(`message WHERE ${IS_OPEN}`),
+    ids: count(`message WHERE NOT (${IS_OPEN})`),
+    rest: count(`body JOIN message USING (sequence) WHERE NOT (${IS_OPEN})`),
+  };
 }
 
 function wholeOf(file: string): string {
