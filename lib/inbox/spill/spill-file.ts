@@ -30,6 +30,8 @@ interface Waiting {
 export class SpillFile {
   #handle: fs.FileHandle | undefined;
   #segment: Segment | undefined;
+  /** False where the file system gives two answers to one question: then nothing can be said of its name. */
+  #canTell = true;
   #number = 0;
   #queue: Waiting[] = [];
   /** Those who wait for the end of the file. */
@@ -96,7 +98,7 @@ export class SpillFile {
     const frames = Buffer.concat(batch.map(({ bytes }) => bytes));
     if (frames.length > this.options.room()) throw new Error('the spill folder is full');
     if (!(await this.#hasName())) await this.#abandonFile();
-    const handle = (this.#handle ??= await this.#newFile());
+    const handle = this.#handle ?? (await this.#newFile());
     const segment = this.#segment ?? fail();
     let at = segment.bytes;
     await writeAt(handle, frames, at);
@@ -112,7 +114,7 @@ export class SpillFile {
 
   /** False where it was removed or renamed: what is written to it nobody would find. */
   async #hasName(): Promise<boolean> {
-    if (this.#handle === undefined || this.#segment === undefined) return true;
+    if (this.#handle === undefined || this.#segment === undefined || !this.#canTell) return true;
     const open = await this.#handle.stat({ bigint: true });
     const named = await fs.stat(this.#segment.file, { bigint: true }).catch(() => undefined);
     return named?.ino === open.ino && named.dev === open.dev;
@@ -126,6 +128,9 @@ export class SpillFile {
     const handle = await openNew(file);
     this.#segment = { file, keptAs: `${path.basename(folder)}-${name}`, bytes: 0, isDamaged: false };
     this.options.onSegment(this.#segment);
+    this.#handle = handle;
+    this.#canTell = true;
+    this.#canTell = await this.#hasName();
     return handle;
   }
 
