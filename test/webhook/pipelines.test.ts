@@ -228,7 +228,9 @@ describe('a request for another protocol behind one that is refused', () => {
       });
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
-    const socket = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const socket = net.connect(address.port, '127.0.0.1');
     const key = 'a'.repeat(60);
     const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\nCookie: ${key}\r\n\r\n`;
     socket.write(`${forged(LONG)}${upgrade}of the other`);
