@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http from 'node:http';
 import net from 'node:net';
+import { within } from '../../lib/concurrency/within';
+import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { RecordingMeter } from '../support/metrics/recording-meter';
 import { few } from '../support/suite/lanes';
+import { PATIENCE } from '../support/time/patience';
 import { authorizationFor, signed, station } from './sample';
 import { exchange, PATH, ReceiverUnderTest, SERVERS } from './receiver-under-test';
 
@@ -29,6 +34,8 @@ function statuses(text: string): number[] {
 }
 
 const LAST = 'Connection: close';
+/** Makes a request as long as one of a real sender: it is a slice of its own. */
+const LONG = `User-Agent: ${'a'.repeat(60)}`;
 
 function all(count: number, status: number): number[] {
   return Array.from({ length: count }, () => status);
@@ -140,7 +147,51 @@ for (const [on, where] of SERVERS) {
       }
     });
 
+    it('are not cut for what came before them and has its answer', async () => {
+      await start();
+      const socket = net.connect(receiver.port, '127.0.0.1');
+      // What looks like a crowd is the body of one.
+      socket.write(post(' HTTP/1.'.repeat(20), 'HMAC-SHA256 AAAA'));
+      assert.deepEqual(statuses(await nextOf(socket)), [401]);
+      for (let index = 0; index < 20; index += 1) {
+        socket.write(forged());
+        assert.deepEqual(statuses(await nextOf(socket)), [401]);
+      }
+      assert.deepEqual(statuses(await exchange(socket, [forged(LONG) + genuine(LAST)])), [401, 200]);
+    });
+
+    it('are read on where an answer leaves while a body in chunks is still to come', async () => {
+      await start();
+      const { body } = signed();
+      const head = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n`;
+      const chunks = `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+      const requests = `${forged()}${head}Authorization: ${authorizationFor(body)}\r\n\r\n${chunks}`;
+      assert.deepEqual(statuses(await receiver.raw([requests])), [401, 200]);
+    });
+
+    it('are read one by one as well behind a body of which much came with its head', async () => {
+      await start();
+      const socket = net.connect(receiver.port, '127.0.0.1');
+      const head = `POST ${PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\nExpect: 100-continue\r\n\r\n`;
+      socket.write(head + 'a'.repeat(29_900));
+      assert.deepEqual(statuses(await nextOf(socket)), [100]);
+      const get = `GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`;
+      const found = statuses(await exchange(socket, ['a'.repeat(100) + get.repeat(400)]));
+      assert.equal(found[0], 401);
+      assert.ok(found.length < 16, String(found.length));
+    });
+
     if (on === 'node-red') {
+      it('stay with their sender until it is their turn', async () => {
+        await start();
+        const other = `GET /other HTTP/1.1\r\nHost: a\r\nCookie: ${'a'.repeat(100)}\r\n\r\n`;
+        const socket = net.connect(receiver.port, '127.0.0.1');
+        socket.write(other.repeat(100_000));
+        for (let text = ''; statuses(text).length < 200;) text += await nextOf(socket);
+        socket.destroy();
+        assert.ok(receiver.seen.behind < 256 * 1024, String(receiver.seen.behind));
+      });
+
       it('wait for nothing, and are never cut, where they are not for a webhook', async () => {
         await start();
         const other = (line = ''): string => `GET /other HTTP/1.1\r\nHost: a\r\n${line}\r\n`;
@@ -158,6 +209,36 @@ for (const [on, where] of SERVERS) {
     }
   });
 }
+
+describe('a request for another protocol behind one that is refused', () => {
+  it('leaves the bytes behind it to whoever takes the connection, when that may be', async () => {
+    const dispatcher = new Dispatcher();
+    const server = http.createServer((req, res) => dispatcher.refuse(req, res, 'unknown'));
+    dispatcher.pace(server);
+    const seen = new Promise<string>((resolve) => {
+      server.on('upgrade', (_req, socket: net.Socket) => {
+        setImmediate(() =>
+          setImmediate(() =>
+            socket.once('data', (chunk: Buffer) => {
+              resolve(chunk.toString());
+              socket.destroy();
+            }),
+          ),
+        );
+      });
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const address = server.address();
+    assert.ok(typeof address === 'object' && address !== null);
+    const socket = net.connect(address.port, '127.0.0.1');
+    const key = 'a'.repeat(60);
+    const upgrade = `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: other\r\nCookie: ${key}\r\n\r\n`;
+    socket.write(`${forged(LONG)}${upgrade}of the other`);
+    assert.equal(await within(seen, PATIENCE), 'of the other');
+    dispatcher.close();
+    await once(server.close(), 'close');
+  });
+});
 
 /** The next answer on a connection. */
 function nextOf(socket: net.Socket): Promise<string> {

@@ -245,6 +245,23 @@ describe('answers of the receiver', () => {
     assert.deepEqual(receiver.dispatcher.paths(), [PATH]);
   });
 
+  it('looks through the configuration some times a second at most, however much is asked for what nobody has', async () => {
+    let looks = 0;
+    let time = 0;
+    const paths: string[] = [];
+    const configured = (): ConfiguredPaths => {
+      looks += 1;
+      return { paths, hasUnknown: false };
+    };
+    receiver = await ReceiverUnderTest.start({ absent: true, configured, steady: () => time });
+    for (let index = 0; index < 20; index += 1) assert.equal((await receiver.post(signed())).status, 404);
+    assert.equal(looks, 1);
+    paths.push(PATH);
+    time += 250;
+    assert.equal((await receiver.post(signed())).status, 0);
+    assert.equal(looks, 2);
+  });
+
   it('C-99 C-133 judges a request that waits through a redeploy', async () => {
     receiver = await ReceiverUnderTest.start({ holdMs: PATIENCE });
     receiver.dispatcher.remove(receiver.endpoint);

@@ -60,6 +60,8 @@ interface Seen {
   requests: number;
   /** Connections that are open. */
   connections: number;
+  /** Most bytes that were found waiting behind a request of a connection. */
+  behind: number;
 }
 
 interface TestedServer {
@@ -74,9 +76,11 @@ interface TestedServer {
 function likeNodeRed(options: DispatcherOptions): TestedServer {
   const dispatcher = new Dispatcher(options);
   const sockets = new Set<net.Socket>();
-  const seen: Seen = { requests: 0, connections: 0 };
+  const seen: Seen = { requests: 0, connections: 0, behind: 0 };
   const server = http.createServer((req, res) => {
     req.once('end', () => (seen.requests += 1));
+    const { socket } = req;
+    res.once('close', () => (seen.behind = Math.max(seen.behind, socket.readableLength)));
     if (!dispatcher.handle(req, res)) res.writeHead(404).end('not ours');
   });
   server.on('connection', (socket) => {
@@ -110,7 +114,7 @@ function ownListener(dispatcher: DispatcherOptions): TestedServer {
   const listener = new Listener({ port: 0, host: '127.0.0.1' }, { dispatcher });
   return {
     dispatcher: listener.dispatcher,
-    seen: { requests: 0, connections: 0 },
+    seen: { requests: 0, connections: 0, behind: 0 },
     port: () => Number(new URL(listener.origin ?? '').port),
     open: () => listener.listen({ proxies: [] }),
     closeConnections: () => void listener.close(),

@@ -56,6 +56,9 @@ export interface DispatcherOptions {
   proofThread?: ProofThread;
 }
 
+/** While nothing is built: what was deployed counts after this time, in milliseconds. */
+const LOOK_AGAIN_MS = 250;
+
 interface Live {
   endpoint: Endpoint;
   /** Ends being told of its changes. */
@@ -85,6 +88,7 @@ export class Dispatcher {
   readonly #unknown: DispatcherOptions['unknownPaths'];
   readonly #readiness: Readiness;
   readonly #probes: Probes | undefined;
+  #lookedUp: { at: number; paths: ReadonlySet<string> } | undefined;
   #hasStarted = false;
 
   constructor(options: DispatcherOptions = {}) {
@@ -198,6 +202,7 @@ export class Dispatcher {
   /** What comes is held, however long they stand still, and `ready` says that another should be asked. */
   flowsStopping(): void {
     this.#readiness.flowsRun = false;
+    this.#lookedUp = undefined;
     for (const [path, until] of this.#removed)
       if (until > this.#steady()) this.#removed.set(path, Infinity);
       else this.#removed.delete(path);
@@ -239,6 +244,14 @@ export class Dispatcher {
     if (this.#live.has(path) || this.#remembered.has(path) || this.#unbuilt.has(path)) return true;
     if ((this.#removed.get(path) ?? -Infinity) > this.#steady()) return true;
     // Nothing is built, of what was deployed meanwhile too.
-    return !this.#readiness.flowsRun && this.#configured().paths.some((each) => matchingPath(each) === path);
+    return !this.#readiness.flowsRun && this.#deployed().has(path);
+  }
+
+  /** Looked up at most some times a second: of thousands of nodes that takes milliseconds, and anybody may ask. */
+  #deployed(): ReadonlySet<string> {
+    const now = this.#steady();
+    if (this.#lookedUp === undefined || now - this.#lookedUp.at >= LOOK_AGAIN_MS)
+      this.#lookedUp = { at: now, paths: new Set(this.#configured().paths.map(matchingPath)) };
+    return this.#lookedUp.paths;
   }
 }

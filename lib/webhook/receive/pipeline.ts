@@ -8,6 +8,8 @@ export const MAX_UNANSWERED = 8;
 const HEAD_END = '\r\n\r\n';
 /** Bytes of a slice where nobody knows how long a request is: a stranger's line ends must not make a slice of each. */
 const SHORTEST_SLICE = 128;
+/** Bytes taken out of the stream at a time, as many as Node reads of a socket: with all of them taken it would read on for each slice. */
+const MOST_AT_ONCE = 64 * 1024;
 /** What each head has once, and no event. */
 const IN_A_HEAD = ' HTTP/1.';
 
@@ -39,6 +41,8 @@ export class Pipeline {
   readonly #awaited = new Set<IncomingMessage>();
   /** Bytes of the body of the last request that are still to come. */
   #bodyLeft = 0;
+  /** Bytes of the slice that is being parsed which may be of a body; outside of that nobody can tell. */
+  #behindHead = Infinity;
   #unproven = 0;
   #isProven = false;
   #isCrowded = false;
@@ -59,7 +63,7 @@ export class Pipeline {
 
   began(req: IncomingMessage): void {
     this.#awaited.add(req);
-    this.#bodyLeft = declaredLength(req.headers) ?? 0;
+    this.#bodyLeft = Math.max(0, (declaredLength(req.headers) ?? 0) - this.#behindHead);
   }
 
   proven(req: IncomingMessage): void {
@@ -75,7 +79,7 @@ export class Pipeline {
   answered(req: IncomingMessage): boolean {
     if (!this.#awaited.delete(req)) return false;
     this.#unproven += 1;
-    if (!this.#isWaiting || this.#awaited.size > 0 || this.socket.destroyed) return false;
+    if (!this.#isWaiting || this.#isAwaiting || this.socket.destroyed) return false;
     const isFlood = this.#isSuspect && this.#unproven >= MAX_UNANSWERED;
     const { turns, line } = this.how;
     if (isFlood) this.socket.destroy();
@@ -84,12 +88,23 @@ export class Pipeline {
     return isFlood;
   }
 
+  /** One that has come in whole; of another the rest is still to be read. */
+  get #isAwaiting(): boolean {
+    for (const { complete } of this.#awaited) if (complete) return true;
+    return false;
+  }
+
   get #isSuspect(): boolean {
     return this.#isCrowded && !this.#isProven;
   }
 
   #read(chunk: Buffer): void {
     let rest = chunk;
+    // All of before has been read and answered: this is no part of a crowd.
+    if (!this.#isWaiting && this.#awaited.size === 0) {
+      this.#isCrowded = false;
+      this.#unproven = 0;
+    }
     while (rest.length > 0 && !this.socket.destroyed) {
       this.#isWaiting = this.#hasToWait(rest);
       if (this.#isWaiting) {
@@ -101,7 +116,10 @@ export class Pipeline {
       rest = rest.subarray(slice.length);
       this.#bodyLeft = Math.max(0, this.#bodyLeft - slice.length);
       this.#turn = 'none';
+      const head = slice.indexOf(HEAD_END);
+      this.#behindHead = slice.length - (head < 0 ? 0 : head + HEAD_END.length);
       this.how.parse(slice);
+      this.#behindHead = Infinity;
       if (this.socket.parser === this.#parser) continue;
       // Whoever has taken the connection over finds in it what follows.
       this.socket.off('data', this.#onData);
@@ -115,7 +133,7 @@ export class Pipeline {
     // Of a body it takes the rest, whatever waits.
     if (this.#bodyLeft > 0) return false;
     if (!this.#isProven) this.#isCrowded ||= this.#awaited.size + headsIn(rest) > MAX_UNANSWERED;
-    for (const { complete } of this.#awaited) if (complete) return true;
+    if (this.#isAwaiting) return true;
     if (!this.#isSuspect || this.#turn === 'given') return false;
     this.#askForTurn();
     return true;
@@ -134,8 +152,8 @@ export class Pipeline {
   /** At once, so that it is in this turn that it takes its time. Where Node has ceased to read, that goes on by itself. */
   #readOn(): void {
     if (this.socket._paused === true) return;
-    this.socket.read();
-    if (!this.#isWaiting) this.socket.resume();
+    this.socket.read(Math.min(this.socket.readableLength, MOST_AT_ONCE));
+    if (!this.#isWaiting && this.socket.parser === this.#parser) this.socket.resume();
   }
 
   /** Up to the end of a body whose length is known, else to that of a head. */
