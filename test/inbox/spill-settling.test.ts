@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { fail, hookedInboxes, type HookedInbox } from '../support/inbox/hooked-inbox';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually } from '../support/time/patience';
 import { proven, Taker } from './samples';
@@ -100,5 +101,62 @@ describe('what a flow says of an event while the store fails', () => {
     spillTo(folder);
     assert.equal(await inbox.settle(deliveryId, { action: 'done' }), true);
     await eventually(() => taker.ids.length === 2, 'the next of its alarm');
+  });
+});
+
+describe('an event that the store leases late, when one of its alarm has gone from beside it', () => {
+  const open = hookedInboxes();
+  let inbox: HookedInbox;
+  let taker: Taker;
+  let beside: string;
+  let late: string;
+  /** In the order in which they come. */
+  let others: string[];
+
+  /** The end of the first could not be stored, so the third went from beside; the second was asked for before that. */
+  beforeEach(async () => {
+    let answer: (() => void) | undefined;
+    let [leasesLate, cannotFinish] = [false, false];
+    inbox = open((name, pass) => {
+      if (name === 'finish' && cannotFinish) return fail();
+      if (name === 'bring') return fail();
+      if (name !== 'lease' || !leasesLate) return pass();
+      return new Promise<void>((resolve) => (answer = resolve)).then(pass);
+    });
+    await eventually(() => inbox.state().durable === true, 'the store to be open');
+    taker = new Taker(inbox, { handledWhen: 'settled' });
+    const first = await inbox.accept(proven({ alarmId: 'a' }));
+    await eventually(() => taker.ids.length === 1, 'the first');
+    leasesLate = true;
+    late = (await inbox.accept(proven({ alarmId: 'a' }))).deliveryId;
+    await eventually(() => answer !== undefined, 'the lease that is answered late');
+    cannotFinish = true;
+    await inbox.settle(first.deliveryId, { action: 'done' });
+    beside = (await inbox.accept(proven({ alarmId: 'a' }))).deliveryId;
+    await eventually(() => taker.ids.length === 2, 'the one beside');
+    [leasesLate, cannotFinish] = [false, false];
+    await eventually(() => inbox.state().durable === true, 'the store to know the end of the first');
+    answer?.();
+    const other = await inbox.accept(proven({ alarmId: 'b' }));
+    await eventually(() => deliveryIds().includes(other.deliveryId), 'one of another alarm');
+    others = [first.deliveryId, beside, other.deliveryId];
+  });
+  const deliveryIds = (): string[] => taker.deliveries.map(({ deliveryId }) => deliveryId);
+
+  async function comesAfterIt(): Promise<void> {
+    assert.deepEqual(deliveryIds(), others);
+    await inbox.settle(beside, { action: 'done' });
+    await eventually(() => taker.ids.length === 4, 'the late one');
+    const { deliveryId, attempt, again } = taker.deliveries[3] ?? assert.fail();
+    assert.deepEqual([deliveryId, attempt, again], [late, 1, undefined]);
+  }
+
+  it('is held until that is settled', () => comesAfterIt());
+
+  it('goes back where the flow stops meanwhile, and that is no attempt', async () => {
+    taker.consumption.pause();
+    await eventually(() => inbox.waiting('webhook-in') === 1, 'it to wait in the store');
+    taker.consumption.resume();
+    await comesAfterIt();
   });
 });

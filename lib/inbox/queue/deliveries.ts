@@ -2,7 +2,7 @@ import { meter } from '../../meter';
 import type { Consumer, Delivery } from '../inbox';
 import type { DeliveryWindow } from './delivery-window';
 import { HandOver } from './hand-over';
-import type { Held } from './held';
+import { isUnsent, type Held } from './held';
 import type { Leases } from './leases';
 import type { QueueStores } from './queue-stores';
 
@@ -44,10 +44,17 @@ export class Deliveries {
 
   /** It comes, perhaps again. */
   handSoon(held: Held): void {
-    held.phase = 'next';
+    // An inbox that leases late, or is read again, does not know what has gone from beside it meanwhile.
+    held.phase = this.window.isAlarmAtWork(held) ? 'waiting' : 'next';
     held.isHandled = false;
-    if (this.work.isRunning()) this.#handOver.add(held);
-    else this.work.giveBack([held]);
+    if (!this.work.isRunning()) this.work.giveBack([held]);
+    else if (held.phase === 'next') this.#handOver.add(held);
+  }
+
+  /** One is held no more, or need not be waited for: the next of its alarm that is held may go. */
+  handAfter(held: Held): void {
+    const next = this.window.waitingFor(held);
+    if (next !== undefined) this.handSoon(next);
   }
 
   /** `mayHandOver` is true again. */
@@ -57,7 +64,7 @@ export class Deliveries {
 
   /** Not handed over yet, or so lately that it may be lost if its flow goes now. */
   unsure(): Held[] {
-    return this.window.all().filter((held) => held.phase === 'next' || this.#handOver.isLeaving(held));
+    return this.window.all().filter((held) => isUnsent(held) || this.#handOver.isLeaving(held));
   }
 
   /** It is held no more. */

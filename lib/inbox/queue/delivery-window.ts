@@ -17,6 +17,8 @@ const FOR_ALARMS = 0.1;
  */
 export class DeliveryWindow {
   readonly #held = new Map<string, Held>();
+  /** By alarm, as `alarmOf` names it. */
+  readonly #ofAlarm = new Map<string, Set<Held>>();
   #health = 0;
   /** Places kept for events that the store is just leasing, and for those that the disk failed to give. */
   #reserved = 0;
@@ -27,6 +29,8 @@ export class DeliveryWindow {
     const held: Held = { delivery, isHealth: isHealth(delivery.message.event), phase: 'next' };
     this.#held.set(delivery.deliveryId, held);
     if (held.isHealth) this.#health += 1;
+    const alarm = alarmOfHeld(held);
+    if (alarm !== undefined) this.#ofAlarm.set(alarm, (this.#ofAlarm.get(alarm) ?? new Set()).add(held));
     return held;
   }
 
@@ -34,6 +38,9 @@ export class DeliveryWindow {
     if (!this.holds(held)) return;
     this.#held.delete(held.delivery.deliveryId);
     if (held.isHealth) this.#health -= 1;
+    const alarm = alarmOfHeld(held);
+    const sameAlarm = this.#of(alarm);
+    if (sameAlarm.delete(held) && sameAlarm.size === 0 && alarm !== undefined) this.#ofAlarm.delete(alarm);
     held.phase = 'gone';
   }
 
@@ -60,24 +67,20 @@ export class DeliveryWindow {
 
   /** Alarms, as `alarmOf` names them, of which an event is leased, and its lease can end. */
   alarmsAtWork(): Set<string> {
-    const alarms = new Set<string>();
-    for (const { isStuck, delivery } of this.#held.values()) {
-      const { event, stationKey } = delivery.message;
-      if (isStuck !== true && typeof event.alarmId === 'string')
-        alarms.add(alarmOf(stationKey, event.alarmId));
-    }
-    return alarms;
+    const alarms = [...this.#ofAlarm].filter(([, some]) => [...some].some(({ isStuck }) => isStuck !== true));
+    return new Set(alarms.map(([alarm]) => alarm));
   }
 
-  /** Whether one of the alarm of another, which waits for its turn, is leased, and its lease can end. */
-  isAlarmAtWork({ delivery: { message } }: Held): boolean {
-    const { alarmId } = message.event;
-    return (
-      this.isOrdered &&
-      typeof alarmId === 'string' &&
-      alarmId !== '' &&
-      this.alarmsAtWork().has(alarmOf(message.stationKey, alarmId))
-    );
+  /** Whether another of its alarm has its turn, and the lease of that can end. */
+  isAlarmAtWork(held: Held): boolean {
+    if (!this.isOrdered) return false;
+    const others = [...this.#of(alarmOfHeld(held))].filter((other) => other !== held);
+    return others.some(({ phase, isStuck }) => phase !== 'waiting' && isStuck !== true);
+  }
+
+  /** The first that waits for another of its alarm. */
+  waitingFor(other: Held): Held | undefined {
+    return [...this.#of(alarmOfHeld(other))].find(({ phase }) => phase === 'waiting');
   }
 
   /** @param health how many of them are known to be for health events */
@@ -110,4 +113,15 @@ export class DeliveryWindow {
   get #size(): number {
     return this.terms?.maxInFlight ?? 0;
   }
+
+  #of(alarm: string | undefined): Set<Held> {
+    return (alarm === undefined ? undefined : this.#ofAlarm.get(alarm)) ?? new Set();
+  }
+}
+
+/** As `alarmOf` names it; undefined of one that is of none. */
+function alarmOfHeld({ delivery: { message } }: Held): string | undefined {
+  const { alarmId } = message.event;
+  if (typeof alarmId !== 'string' || alarmId === '') return undefined;
+  return alarmOf(message.stationKey, alarmId);
 }

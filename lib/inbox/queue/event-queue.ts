@@ -7,7 +7,7 @@ import { SpilledBacklog } from './spilled-backlog';
 import { Deliveries } from './deliveries';
 import { DeliveryWindow } from './delivery-window';
 import { Entrance } from './entrance';
-import type { Held } from './held';
+import { isUnsent, type Held } from './held';
 import { Leases } from './leases';
 import { Returns } from './returns';
 import { StoredEvents } from './stored-events';
@@ -59,7 +59,10 @@ export class EventQueue {
       isHeld: (held) => this.#window.holds(held),
       isOvertaken: (held) => this.#window.isAlarmAtWork(held),
       comesAgain: (held) => this.#deliveries.handSoon(held),
-      isStuck: () => this.#spilled.look(),
+      isStuck: (held) => {
+        this.#deliveries.handAfter(held);
+        this.#spilled.look();
+      },
       isOver: (held) => {
         this.#forget(held);
         this.look();
@@ -278,8 +281,10 @@ export class EventQueue {
   #forget(held: Held): void {
     if (!this.#window.holds(held)) return;
     this.#letGo(held);
+    if (!this.#window.isOrdered) return;
     // The next event of its alarm may go now.
-    if (this.#window.isOrdered && this.#backlog.hasAny) this.#backlog.mayHoldMore();
+    this.#deliveries.handAfter(held);
+    if (this.#backlog.hasAny) this.#backlog.mayHoldMore();
   }
 
   #letGo(held: Held): void {
@@ -292,7 +297,7 @@ export class EventQueue {
     if (given.length === 0) return;
     const back: GivenBack = { unsent: [], cutOff: [] };
     for (const held of given) {
-      back[held.phase === 'next' ? 'unsent' : 'cutOff'].push(held.delivery.deliveryId);
+      back[isUnsent(held) ? 'unsent' : 'cutOff'].push(held.delivery.deliveryId);
       this.#letGo(held);
     }
     this.#backlog.mayHoldMore();

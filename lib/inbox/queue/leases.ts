@@ -13,7 +13,7 @@ export interface LeasesWork {
   /** The pause after its lease is over. */
   comesAgain(held: Held): void;
   /** The store cannot be told what becomes of one: those of its alarm beside the inbox need not wait for it. */
-  isStuck(): void;
+  isStuck(held: Held): void;
   /** It was settled meanwhile, or is a dead letter now. */
   isOver(held: Held): void;
 }
@@ -111,7 +111,7 @@ export class Leases {
         held.isStuck = true;
         held.phase = phase;
         this.#deadlines.set(held, ASK_AGAIN_AFTER);
-        this.work.isStuck();
+        this.work.isStuck(held);
       }
       throw error;
     }

@@ -66,8 +66,7 @@ export class SpillStore {
     if (leased) spilled.progress = handedOver(spilled.progress);
     this.messages.add(spilled);
     await this.#keep(spilled, message.bytes);
-    const isLeased = leased && (lease === 'any' || this.#stillGoes(spilled));
-    return { ...answer(spilled, isConflict ? 'conflict' : 'new'), leased: isLeased, spilled };
+    return { ...answer(spilled, isConflict ? 'conflict' : 'new'), leased, spilled };
   }
 
   /** One that was spilled before this process, or by another. What that had handed over comes again, and says so. */
@@ -135,7 +134,7 @@ export class SpillStore {
     for (const spilled of next) spilled.leasing = leasing;
     await leasing;
     for (const spilled of next) spilled.leasing = undefined;
-    return next.filter((spilled) => !ordered || this.#stillGoes(spilled)).map(leasedMessage);
+    return next.map(leasedMessage);
   }
 
   async giveBack(ids: GivenBack): Promise<void> {
@@ -252,13 +251,6 @@ export class SpillStore {
     const { endpoint } = spilled.columns;
     if (lease === 'no' || spilled.progress.state !== 'received' || this.waiting(endpoint) > 0) return false;
     return lease === 'any' || !this.#alarmOrder.mustWait(spilled, this.work.atWork(endpoint));
-  }
-
-  /** False where one of its alarm that it need not wait for has gone while this was being written: then it waits again. */
-  #stillGoes({ deliveryId, columns: { station, alarm, endpoint } }: SpilledMessage): boolean {
-    if (alarm === undefined || !this.work.atWork(endpoint).has(alarmOf(station, alarm))) return true;
-    void this.giveBack({ unsent: [deliveryId], cutOff: [] });
-    return false;
   }
 
   #find(deliveryIds: readonly string[]): SpilledMessage[] {
