@@ -123,7 +123,7 @@ export class Pipeline {
       if (this.socket.parser === this.#parser) continue;
       // Whoever has taken the connection over finds in it what follows.
       this.socket.off('data', this.#onData);
-      if (rest.length > 0) this.socket.push(rest);
+      if (rest.length > 0) this.socket.unshift(rest);
       return;
     }
   }
