@@ -249,10 +249,12 @@ describe('the player of a view', function () {
 
     it('that too many are watching', async () => {
       await serve({ video: long, paced: ['live', 'recorded'] }, { viewers: 1 });
-      await fetch(`${view.page()}/stream?part=live`);
+      // Held: an answer that nobody refers to is collected, and its connection ends.
+      const watching = await fetch(`${view.page()}/stream?part=live`);
       await open(view.page());
       await page.click('.rvm-start');
       await tells(/Too many people are watching/);
+      await watching.body?.cancel();
     });
 
     it('that the video broke off', async () => {
