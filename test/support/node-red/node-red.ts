@@ -304,12 +304,25 @@ export class NodeRed {
 
   async #empty(): Promise<void> {
     await this.deploy([]);
-    // An inbox is let go of a moment later.
-    const log = path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal');
-    await eventually(() => !fs.existsSync(log), 'the end of the inbox');
+    // An inbox is let go of a moment later, and one that is open does not go with its folder.
+    await eventually(() => !this.#hasInbox(), 'the end of its inboxes');
     const { memory } = (await (await fetch(`${this.url}/context/global`)).json()) as { memory: object };
     for (const name of Object.keys(memory).filter((each) => each !== 'probe'))
       await fetch(`${this.url}/context/global/${name}`, { method: 'DELETE' });
+  }
+
+  #hasInbox(): boolean {
+    const open = `/proc/${this.child.pid}/fd`;
+    if (!fs.existsSync(open))
+      return fs.existsSync(path.join(this.userDir, 'remote-monitoring', 'inbox.sqlite-wal'));
+    return fs.readdirSync(open).some((name) => {
+      try {
+        return fs.readlinkSync(path.join(open, name)).includes('inbox.sqlite');
+      } catch {
+        // It has just been closed.
+        return false;
+      }
+    });
   }
 
   /** Of the variables of tests it has these alone. */
