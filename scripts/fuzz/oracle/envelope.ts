@@ -17,7 +17,7 @@ export function usabilityOf(body: Uint8Array): Usability {
   const payload = fieldsOf(fieldOf(fields, 'payload'));
   if (hasBothSpellings(fields) || (payload !== undefined && hasBothSpellings(payload)))
     return { usable: undefined };
-  const messageId = fieldOf(fields, 'messageId');
+  const messageId = keptId(fieldOf(fields, 'messageId'));
   const type = fieldOf(fields, 'payloadType');
   const version = fieldOf(fields, 'version') ?? '';
   if (typeof type !== 'string' || type === '') return { usable: false };
@@ -27,6 +27,11 @@ export function usabilityOf(body: Uint8Array): Usability {
   if (typeof messageId !== 'string' || messageId === '' || messageId.length > LONGEST_ID)
     return { usable: false };
   return { usable: true, messageId, isAlarm };
+}
+
+/** With half of a surrogate pair it is kept as JSON writes it. */
+function keptId(value: unknown): unknown {
+  return typeof value === 'string' && !value.isWellFormed() ? JSON.stringify(value) : value;
 }
 
 function fieldsOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
