@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import os from 'node:os';
 import path from 'node:path';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
+import type { ProvenMessage } from '../../lib/message/record';
 import type { CallName, StoreCalls } from '../../lib/inbox/store/protocol';
 import type { StorePort } from '../../lib/inbox/store/port';
 import { visits } from '../support/inbox/visits';
@@ -79,9 +80,11 @@ describe('the work of the inbox for one event', () => {
   }
 
   async function acceptMany(count: number): Promise<void> {
-    const message = proven({ eventClass: 'health' });
-    for (let i = 0; i < count; i += 1) void inbox.accept(message);
-    await inbox.accept(message);
+    // Of one alarm they would wait for each other.
+    const message = (number: number): ProvenMessage =>
+      proven({ eventClass: 'health', alarmId: `alarm ${number}` });
+    for (let i = 0; i < count; i += 1) void inbox.accept(message(i));
+    await inbox.accept(message(count));
   }
 
   /** How often in all, with a window of so many events. */
