@@ -105,10 +105,9 @@ export class Messages {
 
   lease({ endpoint, limit, health, ordered, except }: StoreCalls['lease']['take']): StoredMessage[] {
     let left = health;
-    const { next: any, nextOrdered } = this.statements;
     const next = ordered
-      ? nextOrdered.all(endpoint, JSON.stringify(except ?? []), limit)
-      : any.all(endpoint, limit);
+      ? this.statements.nextOrdered.all(endpoint, JSON.stringify(except ?? []), limit)
+      : this.statements.next.all(endpoint, limit);
     const rows = next.filter((row) => row['rank'] === 0 || left-- > 0);
     const time = Date.now();
     for (const row of rows) this.statements.lease.run(time, row['sequence'] ?? null);
