@@ -18,7 +18,11 @@ describeInEditor('the classes of an alarm state', { flow }, (editor) => {
     await openDialog(editor.page, 'state');
   }
   const saved = (): Promise<unknown> => editor.page.evaluate(`RED.nodes.node('state').classes`);
-  const chips = (): Promise<string[]> => editor.page.locator('.rvm-chip > span').allInnerTexts();
+  const chips = async (): Promise<string[]> => {
+    const shown = editor.page.locator('.rvm-chip > span');
+    await shown.first().waitFor();
+    return await shown.allInnerTexts();
+  };
   const seen = async (eventClass: string): Promise<void> => {
     const own = { ids: [eventClass], name: eventClass, group: '' };
     const json = { classes: [own], sites: [], cameras: [], rules: [], isWhole: true, kinds: [] };

@@ -45,13 +45,15 @@ export async function served(stream: CameraStream, speed: number): Promise<Scrip
 }
 
 async function play(socket: net.Socket, { due, closes }: CameraStream, speed: number): Promise<void> {
-  const gone = once(socket, 'close');
+  // Not by `once` of Node.js, which is rejected by an error of the socket, as where a TEARDOWN is answered behind the end.
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const drained = (): Promise<void> => new Promise((resolve) => socket.once('drain', () => resolve()));
   const begun = performance.now();
   for (const { at, bytes } of due) {
     const wait = at / speed - (performance.now() - begun);
     if (wait > 1) await pause(wait);
     if (socket.destroyed) return;
-    if (!socket.write(bytes)) await Promise.race([once(socket, 'drain'), gone]);
+    if (!socket.write(bytes)) await Promise.race([drained(), gone]);
   }
   // Who was told good-bye leaves by himself.
   if (!closes) await Promise.race([pause(1000), gone]);
