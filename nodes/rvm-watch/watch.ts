@@ -55,7 +55,7 @@ export class Watch {
   /** Its name among several is known, or it is the only one. */
   #isNamed = false;
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  #isLooking = false;
   #isRunning = false;
   #hasBegun = false;
 
@@ -95,8 +95,6 @@ export class Watch {
     this.flowsStopping();
     const [inbox, findings] = [this.#inbox, this.#findings];
     if (removed && inbox !== undefined && findings !== undefined) {
-      // Else it could write down behind the removal what it finds.
-      await this.#looking;
       await findings.leave();
       if (!findings.hasOthers) await inbox.dropSlots(ownerOf(this.#options.nodeId));
     }
@@ -136,20 +134,17 @@ export class Watch {
     this.#isNamed = true;
   }
 
-  #lookOnce(): Promise<void> {
-    this.#looking ??= this.#lookSafely().finally(() => {
-      this.#looking = undefined;
-    });
-    return this.#looking;
-  }
-
-  async #lookSafely(): Promise<void> {
+  async #lookOnce(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       await this.#look();
     } catch (error) {
       // Nobody has foreseen it: whoever relies on the pulse must not be told that all is well.
       this.#pulse.stop();
       this.#options.RED.log.error(this.#options.RED._('rvm-watch.log.failed', { fault: faultOf(error) }));
+    } finally {
+      this.#isLooking = false;
     }
   }
 

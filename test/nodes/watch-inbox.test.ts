@@ -119,13 +119,15 @@ function fill(file: string): void {
   }
 }
 
-/** Those who keep something in the inbox. */
+/** The watches that keep something in the inbox. */
 function ownersIn(userDir: string): string[] {
   const database = new DatabaseSync(path.join(userDir, 'remote-monitoring', 'inbox.sqlite'), {
     readOnly: true,
   });
   const rows = database
-    .prepare('SELECT DISTINCT owner FROM slot WHERE value IS NOT NULL ORDER BY owner')
+    .prepare(
+      "SELECT DISTINCT owner FROM slot WHERE value IS NOT NULL AND owner LIKE 'watch:%' ORDER BY owner",
+    )
     .all();
   database.close();
   return rows.map(({ owner }) => String(owner));

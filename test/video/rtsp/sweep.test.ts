@@ -72,13 +72,14 @@ async function sweep(streams: readonly Stream[], folder: string): Promise<Row[]>
 
 async function played({ base, damage, random }: Stream, file: string): Promise<Omit<Row, keyof Stream>> {
   const stream = cameraStream(base, damage.on(base, random));
-  const relay = await served(stream, damage.isTimed === true ? 1 : FAST);
+  const source = await served(stream, damage.isTimed === true ? 1 : FAST);
+  const { url } = source.relay;
   try {
-    const other = damage.isBeyondFfmpeg === true ? base.pictures.length : shownByFfmpeg(relay.url);
-    const [ffmpeg, here] = await Promise.all([other, shownHere(relay.url, file)]);
-    return { seconds: (stream.due.at(-1)?.at ?? 0) / 1000, ffmpeg, here };
+    const other = damage.isBeyondFfmpeg === true ? base.pictures.length : shownByFfmpeg(url);
+    const [ffmpeg, here] = await Promise.all([other, shownHere(url, file)]);
+    return { seconds: Math.max((stream.due.at(-1)?.at ?? 0) / 1000, source.sentFor), ffmpeg, here };
   } finally {
-    await relay.close();
+    await source.relay.close();
   }
 }
 

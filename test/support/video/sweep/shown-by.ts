@@ -30,18 +30,27 @@ const COUNTED = ['-fps_mode', 'passthrough', '-vf', 'scale=2:2', '-pix_fmt', 'gr
 const BYTES = 4;
 const DAY = 86_400_000;
 
+export interface ServedStream {
+  relay: ScriptedRelay;
+  /** Seconds that the last of it was sent for: on a busy machine more than it lasts. */
+  sentFor: number;
+}
+
 /** Serves a stream to whoever plays it. @param speed how many times faster than its camera */
-export async function served(stream: CameraStream, speed: number): Promise<ScriptedRelay> {
+export async function served(stream: CameraStream, speed: number): Promise<ServedStream> {
   const { PLAY, ...script } = stream.script;
-  return ScriptedRelay.start({
+  const relay = await ScriptedRelay.start({
     ...script,
     PLAY: (request, socket) => {
       // Behind the answer: ffmpeg skips what comes before.
       socket.write(PLAY?.(request, socket) ?? '');
-      void play(socket, stream, speed);
+      const begun = performance.now();
+      void play(socket, stream, speed).then(() => (all.sentFor = (performance.now() - begun) / 1000));
       return undefined;
     },
   });
+  const all = { relay, sentFor: 0 };
+  return all;
 }
 
 async function play(socket: net.Socket, { due, closes }: CameraStream, speed: number): Promise<void> {
@@ -56,8 +65,8 @@ async function play(socket: net.Socket, { due, closes }: CameraStream, speed: nu
     if (!socket.write(bytes)) await Promise.race([drained(), gone]);
   }
   // Who was told good-bye leaves by himself.
-  if (!closes) await Promise.race([pause(1000), gone]);
-  socket.end();
+  if (closes) socket.end();
+  else void Promise.race([pause(1000), gone]).then(() => socket.end());
 }
 
 /** Pictures that ffmpeg shows of an address: those of I pictures that are no IDR, too, as newer releases do unasked. */
