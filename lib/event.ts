@@ -1,3 +1,5 @@
+import { isZeroDate } from './time';
+
 /**
  * The event: the payload of an authentic webhook message, with the field names of the specification
  * (section 2, Payload). Every field is optional at run time, because a tolerant receiver refuses nothing
@@ -27,4 +29,19 @@ export interface RvmEvent {
   clipUri?: string | null;
   gatewayId?: string | null;
   [field: string]: unknown;
+}
+
+/**
+ * True where the event has ended: it carries an `eventEndTime` (specification, section 2: null while the event is
+ * ongoing). Null, an empty text and the zero date say that it has not.
+ */
+export function isEnd(event: RvmEvent): boolean {
+  const end: unknown = event.eventEndTime;
+  if (typeof end === 'number') return true;
+  return typeof end === 'string' && end.trim() !== '' && !isZeroDate(end);
+}
+
+/** True for an event of class `health`, spelt just so; all others count as security, for an alarm too many is better than one too few. */
+export function isHealth(event: RvmEvent): boolean {
+  return event.eventClass === 'health';
 }

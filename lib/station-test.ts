@@ -5,7 +5,7 @@ import { describe } from './video/describe';
 import type { StationClient } from './cloud/station-client';
 
 /** What a test looks at, in the order in which an alarm needs it to get its video. */
-export const TEST_STEPS = [
+const TEST_STEPS = [
   'settings',
   'reachable',
   'key',
@@ -19,7 +19,7 @@ export const TEST_STEPS = [
 ] as const;
 type StepOfAlarm = (typeof TEST_STEPS)[number];
 /** `ptz` is told only where it fails: no alarm needs it. */
-export type TestStep = StepOfAlarm | 'ptz';
+type TestStep = StepOfAlarm | 'ptz';
 
 export interface TestResult {
   step: TestStep;

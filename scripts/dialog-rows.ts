@@ -6,7 +6,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { asError } from '../lib/concurrency/as-error';
+import { asError } from '../lib/error';
 
 /** Any comment that begins like one, so that a slip of the pen does not leave a dialog without its row. */
 const COMMENT = /([ \t]*)<!--\s*row\b([^]*?)-->/g;

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { RvmEvent } from '../event';
-import type { JsonRecord } from '../json/json-record';
-import { isEnd } from '../message/phase';
+import { type RvmEvent, isEnd } from '../event';
+import type { JsonRecord } from '../json/json';
 import type { Warning } from '../message/warnings';
 import type { Grouping } from './alarm-settings';
 import { groupName, UNKNOWN_GROUP } from './group-name';

@@ -1,4 +1,4 @@
-import { timerMs } from '../concurrency/timer-limit';
+import { timerMs } from '../concurrency/timers';
 
 /** Milliseconds between two looks, at least: a timer for each of a thousand groups would cost more than they do. */
 const GRAIN = 100;

@@ -1,4 +1,4 @@
-import { beginOf } from '../message/well-formed';
+import { beginOf } from '../text';
 
 /** Group of events that do not say where they belong, and of those beyond the most groups there may be. */
 export const UNKNOWN_GROUP = 'unknown';

@@ -1,4 +1,4 @@
-import { isRecord } from '../json/json-record';
+import { isRecord } from '../json/json';
 import type { Raiser } from './group';
 import type { Counted, Level } from './level';
 import type { Slot, SlotWrite } from './slots';

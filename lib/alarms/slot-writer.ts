@@ -1,5 +1,5 @@
 import { RvmError } from '../error';
-import { pause, within } from '../concurrency/within';
+import { pause, within } from '../concurrency/timers';
 import type { SlotOutcome, Slots, SlotWrite } from './slots';
 
 /** Milliseconds that writes wait for each other which nobody waits for. */

@@ -1,4 +1,4 @@
-import { within } from '../concurrency/within';
+import { within } from '../concurrency/timers';
 import { SlotWriter } from './slot-writer';
 import type { Slot, SlotOutcome, Slots, SlotWrite } from './slots';
 

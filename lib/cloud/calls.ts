@@ -1,6 +1,6 @@
 import type { RvmEvent } from '../event';
-import type { RtspRelay } from '../rtsp-url';
-import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from './choices';
+import type { RtspRelay } from '../text';
+import type { PTZ_ACTIONS, REQUEST_METHODS, REQUEST_STARTS } from '../limits';
 
 /** What goes with any call of a station's client. */
 export interface CallOptions {

@@ -1,8 +1,6 @@
-import type { RvmError } from '../error';
-import { Abort } from '../concurrency/abort';
-import { abortOf, deadlineError } from '../concurrency/abort-of-signal';
-import { asError } from '../concurrency/as-error';
-import type { Leave, Line, Places } from '../concurrency/places';
+import { type RvmError, asError } from '../error';
+import { Abort, abortOf, deadlineError } from '../concurrency/signals';
+import type { Leave, Line, Places } from '../concurrency/semaphore';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;

@@ -20,8 +20,8 @@ import { StateBoard, type StateListener, type StationState } from './session/sta
 import type { StationClientOptions } from './station-options';
 import { allSecretsOf, makeParts, type Parts } from './station-parts';
 import { STATION_TIMING, type StationTiming } from './timing';
-import { Places } from '../concurrency/places';
-import { timerMs } from '../concurrency/timer-limit';
+import { Places } from '../concurrency/semaphore';
+import { timerMs } from '../concurrency/timers';
 
 export type { StationState } from './session/station-state';
 export type { StationClientOptions } from './station-options';

@@ -1,7 +1,7 @@
 import type { HintOptions } from './cameras/hints/hint-folder';
 import type { LiveStyle } from './functions/rtsp';
 import type { ProxySettings } from './http/connection/proxy-settings';
-import type { TlsSettings } from '../tls/tls-settings';
+import type { TlsSettings } from '../tls';
 import type { Credentials } from './session/credentials';
 
 /** What the client of one Central Station is told: where the service is, who calls, and how the service is to be taken. */

@@ -19,7 +19,7 @@ import { SignOfLife } from './session/sign-of-life';
 import type { StateBoard } from './session/station-state';
 import type { RelationNames, StationClientOptions } from './station-options';
 import type { StationTiming } from './timing';
-import { timerMs } from '../concurrency/timer-limit';
+import { timerMs } from '../concurrency/timers';
 
 /** What the client of a station is made of; it exists once the settings have been found usable. */
 export interface Parts {

@@ -1,4 +1,4 @@
-import { DEADLINE_S, PTZ_DEADLINE_S } from './choices';
+import { DEADLINE_S, PTZ_DEADLINE_S } from '../limits';
 
 /** Pauses and counts of the client, times in milliseconds. Tests shorten them; nobody else sets them. */
 export interface StationTiming {

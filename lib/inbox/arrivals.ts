@@ -1,4 +1,4 @@
-import { within } from '../concurrency/within';
+import { within } from '../concurrency/timers';
 import { isForFlow, type DeadLetter, type ProvenMessage } from '../message/record';
 import { enter } from './entering';
 import type { Acceptance } from './inbox';

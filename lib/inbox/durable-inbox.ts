@@ -1,8 +1,8 @@
 import path from 'node:path';
 import type { Acceptance, InboxState, InstanceRow, ListQuery, MessageList } from './inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Watchers } from '../concurrency/watchers';
-import { counted } from '../counted';
+import { Watchers } from '../concurrency/signals';
+import { counted } from '../text';
 import { Arrivals } from './arrivals';
 import { Endpoints } from './endpoints';
 import { EventQueues } from './queue/event-queues';

@@ -1,4 +1,4 @@
-import { isEnd } from '../message/phase';
+import { isEnd } from '../event';
 import type { ListedMessage, MessageState } from './inbox';
 
 /** A message of the inbox as a flat row, ready for a table. What the event does not say is null. */

@@ -1,5 +1,5 @@
 import type { ProvenMessage } from '../message/record';
-import { beginOf } from '../message/well-formed';
+import { beginOf } from '../text';
 
 /** What a person can find of an alarm. */
 export const VERDICTS = ['real', 'false'] as const;

@@ -1,4 +1,4 @@
-import { eachInSlices } from '../concurrency/slices';
+import { eachInSlices } from '../concurrency/iteration';
 import { RvmError } from '../error';
 import type { ListedMessage, ListQuery } from './inbox';
 import type { PatientReading } from './patient-reading';

@@ -1,4 +1,4 @@
-import { within } from '../concurrency/within';
+import { within } from '../concurrency/timers';
 import { RvmError } from '../error';
 import type { InboxState } from './inbox';
 import type { ChangedSlots, Slot, SlotOutcome, Slots, SlotWrite } from './slot';

@@ -1,4 +1,4 @@
-import { within } from '../concurrency/within';
+import { within } from '../concurrency/timers';
 import type { InboxState } from './inbox';
 import { storeFailed, type AnyStore } from './store/port';
 import type { AnyCall, StoreCalls } from './store/protocol';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Watchers } from '../concurrency/watchers';
-import { within } from '../concurrency/within';
+import { Watchers } from '../concurrency/signals';
+import { within } from '../concurrency/timers';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import { Endpoints } from './endpoints';
 import { enter } from './entering';

@@ -1,4 +1,4 @@
-import { Watchers } from '../concurrency/watchers';
+import { Watchers } from '../concurrency/signals';
 
 export interface SlotPolling {
   /** By owner: the version of what has changed last. */

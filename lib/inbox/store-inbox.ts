@@ -1,4 +1,4 @@
-import type { Watchers } from '../concurrency/watchers';
+import type { Watchers } from '../concurrency/signals';
 import type { Endpoints } from './endpoints';
 import { namedBy, type Actor } from './history';
 import type {

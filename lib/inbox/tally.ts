@@ -1,4 +1,4 @@
-import { eachInSlices } from '../concurrency/slices';
+import { eachInSlices } from '../concurrency/iteration';
 import { eventRow } from './event-row';
 import { cutText, type Verdict } from './history';
 import { pagesOf, type PagedMessage, type PageOfMessages } from './store/page';

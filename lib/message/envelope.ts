@@ -1,8 +1,8 @@
 import type { RvmEvent } from '../event';
-import { isRecord } from '../json/json-record';
+import { isRecord } from '../json/json';
 import { ENVELOPE_FIELDS, EVENT_FIELDS, withSpecifiedNames } from './field-names';
 import type { JsonReading, UnreadableReason } from './json-reading';
-import { isWellFormed } from './well-formed';
+import { isWellFormed } from '../text';
 
 /** The fields of the envelope that a flow may see; null where absent or not a text. The token is not among them. */
 export interface Envelope {

@@ -1,8 +1,6 @@
-import type { RvmEvent } from '../event';
-import { guidForm } from '../guid-form';
+import { type RvmEvent, isHealth } from '../event';
+import { guidForm, beginOf } from '../text';
 import { FILTERS, type FilterName } from './filter-list';
-import { isHealth } from './phase';
-import { beginOf } from './well-formed';
 
 const SECURITY = 'security';
 /** Characters: what is longer is none that a person has given, and is told apart by no more. */

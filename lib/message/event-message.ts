@@ -1,7 +1,6 @@
-import type { RvmEvent } from '../event';
-import { copyOfJson } from '../json/json-copy';
+import { type RvmEvent, isEnd, isHealth } from '../event';
+import { copyOfJson } from '../json/json';
 import { readTime } from '../time';
-import { isEnd, isHealth } from './phase';
 import type { ProvenMessage } from './record';
 import { summaryText } from './summary-text';
 import type { Warning } from './warnings';

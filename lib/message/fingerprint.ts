@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isRecord } from '../json/json-record';
+import { isRecord } from '../json/json';
 
 /** SHA-256 (hex) of bytes. */
 export function fingerprintOfBytes(bytes: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { endOfLiteral, endOfString, passSpace, textOfLiteral } from '../json/json-text';
+import { endOfLiteral, endOfString, passSpace, textOfLiteral } from '../json/scan';
 import type { Span } from './token-scan';
 
 /** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */

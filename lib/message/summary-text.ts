@@ -1,7 +1,6 @@
-import type { RvmEvent } from '../event';
+import { type RvmEvent, isEnd, isHealth } from '../event';
 import { readTime } from '../time';
-import { isEnd, isHealth } from './phase';
-import { beginOf } from './well-formed';
+import { beginOf } from '../text';
 
 const MAX_LENGTH = 160;
 const MAX_NAME = 60;

@@ -1,6 +1,5 @@
-import { CharacterSearch } from '../json/character-search';
-import { endOfString, escapedUnit, passSpace, textOfLiteral } from '../json/json-text';
-import { isWellFormed } from './well-formed';
+import { CharacterSearch, endOfString, escapedUnit, passSpace, textOfLiteral } from '../json/scan';
+import { isWellFormed } from '../text';
 
 /** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
 export interface Span {

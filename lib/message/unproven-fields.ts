@@ -1,4 +1,4 @@
-import { textOfLiteral } from '../json/json-text';
+import { textOfLiteral } from '../json/scan';
 
 /** Each with either case of its first letter, as in `field-names`. */
 const NAMES = {

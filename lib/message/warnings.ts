@@ -1,9 +1,8 @@
 import { isIP } from 'node:net';
-import type { RvmEvent } from '../event';
+import { type RvmEvent, isEnd } from '../event';
 import { readTime } from '../time';
 import type { Envelope } from './envelope';
 import type { JsonReading } from './json-reading';
-import { isEnd } from './phase';
 
 /**
  * What is odd about a message that was accepted all the same (`msg.webhook.warnings`).

@@ -1,5 +1,5 @@
 import { RvmError } from '../error';
-import { isRecord } from '../json/json-record';
+import { isRecord } from '../json/json';
 
 /** Where metrics are served. */
 export interface MetricsPlace {

@@ -1,4 +1,4 @@
-import { KEY } from '../station-key';
+import { KEY } from '../text';
 
 /** Stations that have a label of their own: each costs some seventy series. */
 const MOST = 50;

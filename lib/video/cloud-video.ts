@@ -1,4 +1,4 @@
-import { Abort } from '../concurrency/abort';
+import { Abort } from '../concurrency/signals';
 import { RvmError, type RvmErrorCode } from '../error';
 import { meter } from '../meter';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';

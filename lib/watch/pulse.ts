@@ -1,4 +1,4 @@
-import { timerMs } from '../concurrency/timer-limit';
+import { timerMs } from '../concurrency/timers';
 
 /**
  * A sign that all is well, every so often. It is made on the event loop: where that is blocked, or the process is gone, there is

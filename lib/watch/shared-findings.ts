@@ -1,6 +1,6 @@
-import { within } from '../concurrency/within';
+import { within } from '../concurrency/timers';
 import type { Slot, SlotOutcome, Slots, SlotWrite } from '../inbox/slot';
-import { isRecord } from '../json/json-record';
+import { isRecord } from '../json/json';
 import { areSameFindings, inOrder, type Look, type Standing } from './finding';
 
 /** What has been told; and, by instance, what each of those that live sees. */

@@ -1,4 +1,4 @@
-import { isRecord } from '../json/json-record';
+import { isRecord } from '../json/json';
 import type { KeptProblem } from './unseen-problems';
 
 /** Where the text is kept: what cannot be read is none. */

@@ -1,6 +1,6 @@
 import type { RvmEvent } from '../event';
 import type { Acceptance, Delivery } from '../inbox/inbox';
-import { copyOfJson } from '../json/json-copy';
+import { copyOfJson } from '../json/json';
 import { SELF_TEST } from '../message/envelope';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
 import type { Refusal } from './bounds/refusal';

@@ -1,5 +1,5 @@
-import { isRecord } from '../json/json-record';
-import { within } from '../concurrency/within';
+import { isRecord } from '../json/json';
+import { within } from '../concurrency/timers';
 import type { Slot, Slots } from '../inbox/slot';
 
 /** Owner of the slots that say what is proven of the time, one for each Central Station; its sandbox has one of its own. */

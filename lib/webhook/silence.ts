@@ -1,4 +1,4 @@
-import { within } from '../concurrency/within';
+import { within } from '../concurrency/timers';
 import type { Slots } from '../inbox/slot';
 
 /** Owner of the slots that say when a message was last proven, one for each endpoint. */

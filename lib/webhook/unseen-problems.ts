@@ -1,4 +1,4 @@
-import { Watchers } from '../concurrency/watchers';
+import { Watchers } from '../concurrency/signals';
 import type { RequestOrigin } from './endpoint';
 import { isRefusal, type Problem, type ProblemKind, type ProblemReason } from './problem';
 

@@ -5,7 +5,7 @@ import type { AlarmSettings } from '../../lib/alarms/alarm-settings';
 import { AlarmState, type EventOutcome } from '../../lib/alarms/alarm-state';
 import { controlOf } from '../../lib/alarms/control';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
 import { actorOf } from '../support/actor';

@@ -1,6 +1,6 @@
 import type { NodeMessage } from 'node-red';
 import type { Said } from '../../lib/alarms/levels';
-import { isRecord, type JsonRecord } from '../../lib/json/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json';
 
 type FlowMessage = NodeMessage & Record<string, unknown>;
 

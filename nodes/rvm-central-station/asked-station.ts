@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { proxyLogins } from '../../lib/cloud/http/connection/proxy-settings';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
-import { isRecord, type JsonRecord } from '../../lib/json/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json';
 import type { CloudConnection } from '../rvm-cloud/cloud-node';
 import {
   baseUrlOf,

@@ -1,4 +1,4 @@
-export { KEY } from '../../lib/station-key';
+export { KEY } from '../../lib/text';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Characters in a row, without a hyphen. */

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessageInFlow, NodeStatus } from 'node-red';
 import type { CallOptions } from '../../lib/cloud/calls';
-import { DEADLINE_S } from '../../lib/cloud/choices';
+import { DEADLINE_S } from '../../lib/limits';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { FailureStatus } from '../support/failure-status';
 import { onInput, type Messages } from '../support/input';

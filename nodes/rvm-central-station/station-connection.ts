@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Node, NodeAPI } from 'node-red';
 import type { StationClient, StationClientOptions, StationState } from '../../lib/cloud/station-client';
 import { spread } from '../../lib/cloud/timing';
-import { timerMs } from '../../lib/concurrency/timer-limit';
+import { timerMs } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import { nameClient } from '../support/missing-recordings';

@@ -4,7 +4,7 @@ import type { PtzList } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { TestResult } from '../../lib/station-test';
 import { RvmError } from '../../lib/error';
-import type { JsonRecord } from '../../lib/json/json-record';
+import type { JsonRecord } from '../../lib/json/json';
 import { readRoute, TO_DEPLOY, writeRoute } from '../support/admin-route';
 import { lastPictureOf } from '../support/last-pictures';
 import type { PickedDevice, PickedTarget } from '../support/picker-data';

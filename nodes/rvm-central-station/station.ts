@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { CloudVideo } from '../../lib/video/cloud-video';
-import { Watchers } from '../../lib/concurrency/watchers';
+import { Watchers } from '../../lib/concurrency/signals';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
 import {
   flagOf,

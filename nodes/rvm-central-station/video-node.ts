@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessageInFlow, NodeStatus } from 'node-red';
 import type { CloudVideo, JobOptions, Progress } from '../../lib/video/cloud-video';
-import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/video/choices';
+import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/limits';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { holdEvent } from '../support/hold-event';

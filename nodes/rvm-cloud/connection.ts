@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { userAgent } from '../support/package-version';
 import { choiceOf, flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
 import { tlsOf } from '../support/tls-node';

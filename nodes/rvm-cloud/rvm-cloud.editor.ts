@@ -1,4 +1,4 @@
-import { MOST_VIDEO_SESSIONS } from '../../lib/video/choices';
+import { MOST_VIDEO_SESSIONS } from '../../lib/limits';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import {
   isOpen,

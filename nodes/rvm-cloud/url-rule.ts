@@ -1,4 +1,4 @@
-import { variableIn } from '../../lib/environment-variable';
+import { variableIn } from '../../lib/text';
 
 // Server and dialogs share this file.
 

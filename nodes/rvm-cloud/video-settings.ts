@@ -1,5 +1,5 @@
 import { RvmError } from '../../lib/error';
-import { MOST_VIDEO_SESSIONS, VIDEO_SESSIONS } from '../../lib/video/choices';
+import { MOST_VIDEO_SESSIONS, VIDEO_SESSIONS } from '../../lib/limits';
 import { flagOf, listOf, numberOf, type Properties } from '../support/settings';
 import { isRelayHost } from './relay-rule';
 

@@ -1,5 +1,5 @@
 import { RvmError } from '../../lib/error';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { readTime } from '../../lib/time';
 import type { NodeMessage } from 'node-red';
 

@@ -1,5 +1,4 @@
-import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
-import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
+import { LONGEST_PRE_ROLL, LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import {

@@ -1,8 +1,8 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
-import { fileNameOf } from '../../lib/file-name';
+import { fileNameOf } from '../../lib/files';
 import { endOfAlarm } from '../../lib/inbox/reading/end-of-alarm';
-import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/video/choices';
+import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
 import type { ClipSpan, Recorded } from '../../lib/video/jobs/clip';
 import { startOf } from '../../lib/video/jobs/video-span';
 import type { ClipFacts } from '../../lib/video/mp4/clip-writer';

@@ -1,4 +1,4 @@
-import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/video/choices';
+import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/limits';
 import { offsetsIn } from '../../lib/video/picture/offsets';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import { fileNameOf } from '../../lib/file-name';
+import { fileNameOf } from '../../lib/files';
 import type { AlarmPicture } from '../../lib/video/cloud-video';
 import { offsetsIn } from '../../lib/video/picture/offsets';
 import { pictureWidthIn } from '../../lib/video/picture/width';

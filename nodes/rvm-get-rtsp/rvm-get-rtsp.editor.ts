@@ -1,4 +1,4 @@
-import { LONGEST_PRE_ROLL } from '../../lib/cloud/choices';
+import { LONGEST_PRE_ROLL } from '../../lib/limits';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import { deadlineOrReason, numberOrReason, reasoned } from '../support/editor/validate';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { INBOX_FILE } from '../../lib/inbox/inbox-settings';
 import type { InboxPlace } from '../../lib/inbox/inboxes';
-import { makeFolder } from '../../lib/make-folder';
+import { makeFolder } from '../../lib/files';
 import { ownFolder } from '../support/own-folder';
 import { logNews } from './inbox-log';
 

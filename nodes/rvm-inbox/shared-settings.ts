@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
-import type { TlsSettings } from '../../lib/tls/tls-settings';
+import type { TlsSettings } from '../../lib/tls';
 import { textOf, type Properties } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
 import { TLS } from './shared-rule';

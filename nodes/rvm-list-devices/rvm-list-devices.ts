@@ -4,7 +4,7 @@ import { serviceNode } from '../rvm-central-station/service-node';
 import { deviceCopy } from '../support/device-copy';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, type Properties } from '../support/settings';
-import { eachInSlices, inSlices } from '../../lib/concurrency/slices';
+import { eachInSlices, inSlices } from '../../lib/concurrency/iteration';
 import { typedText } from '../support/typed-input';
 import { deviceFilter } from './device-filter';
 

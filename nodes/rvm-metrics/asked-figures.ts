@@ -1,4 +1,4 @@
-import { within } from '../../lib/concurrency/within';
+import { within } from '../../lib/concurrency/timers';
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 

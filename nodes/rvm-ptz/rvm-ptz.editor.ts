@@ -1,5 +1,5 @@
 import type { PtzList } from '../../lib/cloud/calls';
-import { PTZ_ACTIONS } from '../../lib/cloud/choices';
+import { PTZ_ACTIONS } from '../../lib/limits';
 import { cameraPicker, targetPicker } from '../support/editor/camera/camera-picker';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';

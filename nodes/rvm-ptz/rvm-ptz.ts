@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { PtzAction, PtzCommand } from '../../lib/cloud/calls';
-import { PTZ_ACTIONS, PTZ_DEADLINE_S } from '../../lib/cloud/choices';
+import { PTZ_ACTIONS, PTZ_DEADLINE_S } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { FreeRequest } from '../../lib/cloud/calls';
-import { REQUEST_METHODS, REQUEST_STARTS } from '../../lib/cloud/choices';
+import { REQUEST_METHODS, REQUEST_STARTS } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/camera-input';

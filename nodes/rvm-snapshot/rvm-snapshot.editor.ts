@@ -1,4 +1,4 @@
-import { WIDEST_SNAPSHOT } from '../../lib/cloud/choices';
+import { WIDEST_SNAPSHOT } from '../../lib/limits';
 import { cameraPicker } from '../support/editor/camera/camera-picker';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import type { NodeMessage } from 'node-red';
-import { isRecord, type JsonRecord } from '../../lib/json/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json';
 import {
   authorizationLines,
   isAuthorization,

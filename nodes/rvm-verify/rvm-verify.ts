@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { headOf } from '../../lib/webhook/receive/answer';
 import { StatelessReceiver, type Reception } from '../../lib/webhook/receive/stateless-receiver';
 import { Reporter } from '../../lib/webhook/reporter';

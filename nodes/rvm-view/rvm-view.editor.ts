@@ -1,4 +1,4 @@
-import { LONGEST_VIEW_MIN, MOST_VIEWERS } from '../../lib/video/choices';
+import { LONGEST_VIEW_MIN, MOST_VIEWERS } from '../../lib/limits';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import {

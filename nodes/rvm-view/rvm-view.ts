@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import { within } from '../../lib/concurrency/within';
+import { within } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
 import {
   LONGEST_VIEW_MIN,
@@ -7,7 +7,7 @@ import {
   VIDEO_DEADLINE_S,
   VIDEO_WAIT_S,
   VIEW_PRE_ROLL_S,
-} from '../../lib/video/choices';
+} from '../../lib/limits';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/server/chosen-server';

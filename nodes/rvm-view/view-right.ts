@@ -2,8 +2,8 @@ import type { NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
 import { idsOf } from '../../lib/cloud/cameras/camera-finder';
 import type { RvmEvent } from '../../lib/event';
-import { isRecord } from '../../lib/json/json-record';
-import { VIEW_SECONDS } from '../../lib/video/choices';
+import { isRecord } from '../../lib/json/json';
+import { VIEW_SECONDS } from '../../lib/limits';
 import { startOf } from '../../lib/video/jobs/video-span';
 import type { TimeSpan, ViewCamera, ViewFacts, ViewRight } from '../../lib/video/view/right';
 

@@ -1,4 +1,4 @@
-import { within } from '../../lib/concurrency/within';
+import { within } from '../../lib/concurrency/timers';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { InboxFacts } from '../../lib/watch/facts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { HintFile } from '../../lib/cloud/cameras/hints/hint-file';
+import { HintFile } from '../../lib/files';
 import { KeptProblems } from '../../lib/webhook/kept-problems';
 import { ProblemNumbers, UnseenProblems } from '../../lib/webhook/unseen-problems';
 import { onFlows } from '../support/flow-run';

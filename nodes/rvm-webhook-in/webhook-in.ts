@@ -16,7 +16,7 @@ import {
 import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
-import { within } from '../../lib/concurrency/within';
+import { within } from '../../lib/concurrency/timers';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';

@@ -1,6 +1,6 @@
 import type { Node } from 'node-red';
 import type { Actor } from '../../lib/inbox/history';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import type { Request } from './admin-route';
 
 /** A node that does something with an event, as the history of that knows it. */

@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { isRecord, type JsonRecord } from '../../lib/json/json-record';
+import { isRecord, type JsonRecord } from '../../lib/json/json';
 import { faultOf } from './fault';
 
 /** With its namespace: the `RED` of the sidebar has none of these texts. */

@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeDef } from 'node-red';
-import { variableIn } from '../../lib/environment-variable';
+import { variableIn } from '../../lib/text';
 import type { ListenerPlace } from '../../lib/webhook/listener/listener-fault';
 import type { ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
 import { isKeptPath } from './paths-begin';

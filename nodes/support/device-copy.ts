@@ -1,5 +1,5 @@
 import type { Device } from '../../lib/device';
-import { copyOfJson } from '../../lib/json/json-copy';
+import { copyOfJson } from '../../lib/json/json';
 
 /**
  * A device as a flow gets it: a copy, for the records are those of the directory, and a flow may change what it gets.

@@ -1,7 +1,7 @@
 import type { NodeMessage } from 'node-red';
 import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import type { Inbox } from '../../lib/inbox/inbox';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { textOf } from './settings';
 
 /** Of a lease: late timers of a busy machine do not let it end. */

@@ -1,7 +1,6 @@
 import { cutText, MOST_OF_NAME } from '../../lib/inbox/history';
-import { isRecord } from '../../lib/json/json-record';
-import type { VideoSource } from '../../lib/video/sessions/video-source';
-import { cameraOf } from '../../lib/video/sessions/video-source';
+import { isRecord } from '../../lib/json/json';
+import { type VideoSource, cameraOf } from '../../lib/video/sessions/video-source';
 import type { RvmErrorCode } from '../../lib/error';
 import type { VideoFacts } from '../../lib/watch/facts';
 

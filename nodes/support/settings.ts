@@ -1,4 +1,4 @@
-import { variableIn } from '../../lib/environment-variable';
+import { variableIn } from '../../lib/text';
 import { RvmError } from '../../lib/error';
 
 /** What a flow carries for a node: anything, because flows are edited by hand and `${ENV}` arrives as text. */

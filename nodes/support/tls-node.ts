@@ -1,6 +1,6 @@
 import type { Node, NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { TlsSettings } from '../../lib/tls/tls-settings';
+import type { TlsSettings } from '../../lib/tls';
 
 /** The core node `tls-config`. */
 interface TlsNode extends Node {

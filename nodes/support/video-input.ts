@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
 import { RvmError } from '../../lib/error';
 import type { RvmEvent } from '../../lib/event';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { cameraOf } from './camera-input';
 import { choiceOf, strictNumberOf, textOf, type Properties } from './settings';
 import { placeOf, typedValue } from './typed-input';

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
-import { timerMs } from '../../lib/concurrency/timer-limit';
+import { timerMs } from '../../lib/concurrency/timers';
 import { NODE_OPTIONS } from './mocha-settings';
 import type { Failure, LastOrder, News, Order } from './news';
 

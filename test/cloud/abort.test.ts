@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/concurrency/abort';
+import { Abort } from '../../lib/concurrency/signals';
 import { Operation } from '../../lib/cloud/operation';
 import { SharedOperation } from '../../lib/cloud/shared-operation';
 import { RvmError } from '../../lib/error';

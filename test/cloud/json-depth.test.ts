@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { nestsDeeperThan } from '../../lib/cloud/http/json-depth';
+import { nestsDeeperThan } from '../../lib/json/scan';
 import { cpuSeconds } from '../support/time/cpu-time';
 import { camera } from '../support/service/scripted-service';
 import { failure, rtspForEvent, ScriptedStation } from '../support/service/scripted-station';

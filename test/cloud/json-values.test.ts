@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { isSameJson } from '../../lib/json/json-comparison';
-import { copyOfJson } from '../../lib/json/json-copy';
+import { isSameJson, copyOfJson } from '../../lib/json/json';
 
 describe('JSON values', () => {
   it('a copy says the same and shares no object with what it was made of', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RvmEvent } from '../../lib/event';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { camera, type SeenRequest } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,

@@ -5,7 +5,7 @@ import {
   proxySecrets,
   type ProxySettings,
 } from '../../lib/cloud/http/connection/proxy-settings';
-import { tlsFault } from '../../lib/tls/tls-fault';
+import { tlsFault } from '../../lib/tls';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 
 const SERVICE = new URL('https://api.example.com/v1');

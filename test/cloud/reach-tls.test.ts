@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ServerOptions } from 'node:https';
-import type { TlsSettings } from '../../lib/tls/tls-settings';
+import type { TlsSettings } from '../../lib/tls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { RvmError } from '../../lib/error';
 import { Authority, type Issued } from '../support/network/authority';

@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Agent } from 'undici';
-import { Abort } from '../../lib/concurrency/abort';
+import { Abort } from '../../lib/concurrency/signals';
 import { roundTrip } from '../../lib/cloud/http/connection/round-trip';
 
 const PIECES = 300_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readPage } from '../../lib/cloud/http/collection';
 import { isOnline, toDevice } from '../../lib/cloud/cameras/device-record';
-import { guidForm } from '../../lib/guid-form';
+import { guidForm } from '../../lib/text';
 import { findLink } from '../../lib/cloud/http/links';
 import { compareVersions, versionOf } from '../../lib/cloud/http/media-type';
 import { requestTime } from '../../lib/cloud/functions/recorded-time';

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
-import { asError } from '../../lib/concurrency/as-error';
-import { parseSafely } from '../../lib/json/parse-safely';
-import { parseInSlices, TooDeepError, type JsonBounds } from '../../lib/json/sliced-json';
-import { TooManyError } from '../../lib/json/sliced-members';
+import { asError } from '../../lib/error';
+import { parseSafely } from '../../lib/json/json';
+import { parseInSlices, TooDeepError, type JsonBounds, TooManyError } from '../../lib/json/sliced-parser';
 import { few } from '../support/suite/lanes';
 
 /** Longer than what is parsed at a time. */

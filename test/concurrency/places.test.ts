@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/concurrency/abort';
-import { Places, takeAll, takeAllFree } from '../../lib/concurrency/places';
+import { Abort } from '../../lib/concurrency/signals';
+import { Places, takeAll, takeAllFree } from '../../lib/concurrency/semaphore';
 import { endOfTurn } from '../support/time/end-of-turn';
 
 const REASON = new Error('given up');

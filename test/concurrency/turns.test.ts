@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../lib/concurrency/abort';
-import { Turns } from '../../lib/concurrency/turns';
+import { Abort } from '../../lib/concurrency/signals';
+import { Turns } from '../../lib/concurrency/semaphore';
 import { endOfTurn } from '../support/time/end-of-turn';
 
 /** Waits for turns under names, which are noted when they come; gives them back when told. */

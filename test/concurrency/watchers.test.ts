@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Watchers } from '../../lib/concurrency/watchers';
+import { Watchers } from '../../lib/concurrency/signals';
 
 describe('those who watch something', () => {
   it('are told of each change, in the order in which they asked, until they ask no more', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { MessageChannel } from 'node:worker_threads';
-import { within } from '../../lib/concurrency/within';
+import { within } from '../../lib/concurrency/timers';
 import { blockFor } from '../support/time/block-for';
 
 describe('work within a time', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ListedMessage } from '../../lib/inbox/inbox';
 import { matches } from '../../lib/inbox/reading/matching';
-import { wordsOf } from '../../lib/inbox/reading/words';
+import { wordsOf } from '../../lib/text';
 
 const MESSAGE: ListedMessage = {
   receivedTime: '2026-03-04T05:06:07.000Z',

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Worker } from 'node:worker_threads';
 import { DurableInbox } from '../../lib/inbox/durable-inbox';
 import type { InboxNews } from '../../lib/inbox/store-health';
-import { makeFolder } from '../../lib/make-folder';
+import { makeFolder } from '../../lib/files';
 import { fileSystemWarning } from '../../lib/inbox/file-system';
 import { Reserve } from '../../lib/inbox/sqlite/disk';
 import { migrate, MIGRATIONS } from '../../lib/inbox/sqlite/schema';

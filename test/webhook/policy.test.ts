@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { RvmError } from '../../lib/error';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
-import { Admission } from '../../lib/webhook/bounds/admission';
+import { Admission } from '../../lib/concurrency/semaphore';
 import { Dispatcher, type ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
 import { authorizationFor, signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/inline-inbox';

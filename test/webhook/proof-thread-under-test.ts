@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { mock } from 'node:test';
-import type { Abort } from '../../lib/concurrency/abort';
+import type { Abort } from '../../lib/concurrency/signals';
 import type { RawMessage } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json/json-record';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { DIALECT } from '../dialect';
 import type { Answer } from '../http/answer';
 import { readPage, wrappedLinks } from '../http/collection';

@@ -1,8 +1,6 @@
 import type { Device } from '../../device';
-import { isSameJson } from '../../json/json-comparison';
-import type { JsonRecord } from '../../json/json-record';
-import { readAhead } from '../../concurrency/read-ahead';
-import { eachInSlices } from '../../concurrency/slices';
+import { isSameJson, type JsonRecord } from '../../json/json';
+import { readAhead, eachInSlices } from '../../concurrency/iteration';
 import type { Answer } from '../http/answer';
 import { unwrapRecord } from '../http/collection';
 import { DeviceIndex, type DeviceEntry } from './device-index';

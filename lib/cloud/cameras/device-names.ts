@@ -1,5 +1,5 @@
 import type { Device } from '../../device';
-import { guidForm } from '../../guid-form';
+import { guidForm } from '../../text';
 import { remoteIdOf } from './device-record';
 
 /** The places of cameras in a list, by any of their names. */

@@ -1,5 +1,5 @@
 import type { Device, ListedCamera } from '../../device';
-import { isRecord, type JsonRecord } from '../../json/json-record';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { DIALECT } from '../dialect';
 import { asText, firstField, firstText } from '../http/json-field';
 

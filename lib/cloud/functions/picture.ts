@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json/json-record';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { readTime } from '../../time';
 import type { Answer } from '../http/answer';
 import { DIALECT } from '../dialect';

@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import type { JsonRecord } from '../../json/json-record';
+import type { JsonRecord } from '../../json/json';
 import type { Answer } from '../http/answer';
 import type { PtzTarget } from '../calls';
 import { wrappedLinks } from '../http/collection';

@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { RvmError } from '../../error';
-import { isJson } from '../../json/is-json';
+import { isJson } from '../../json/json';
 import type { RequestBody } from '../http/transport';
 
 /**

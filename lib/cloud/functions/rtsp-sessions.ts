@@ -1,4 +1,4 @@
-import type { RtspRelay } from '../../rtsp-url';
+import type { RtspRelay } from '../../text';
 import type { RtspSession, RtspWanted } from '../calls';
 import { idsOf, type CameraFinder, type EventIds } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';

@@ -1,6 +1,6 @@
 import { RvmError } from '../../error';
-import { isRecord } from '../../json/json-record';
-import { relayOf, type RtspRelay } from '../../rtsp-url';
+import { isRecord } from '../../json/json';
+import { relayOf, type RtspRelay } from '../../text';
 import type { Answer } from '../http/answer';
 import { DIALECT } from '../dialect';
 import { firstField } from '../http/json-field';

@@ -1,8 +1,8 @@
 import { RvmError } from '../../error';
-import { fileNameOf } from '../../file-name';
+import { fileNameOf } from '../../files';
 import type { Answer } from '../http/answer';
 import type { Snapshot } from '../calls';
-import { WIDEST_SNAPSHOT } from '../choices';
+import { WIDEST_SNAPSHOT } from '../../limits';
 import type { CameraFinder } from '../cameras/camera-finder';
 import type { CameraLinks } from '../cameras/camera-links';
 import { DIALECT } from '../dialect';

@@ -2,7 +2,7 @@ import { RvmError } from '../../error';
 import type { RvmEvent } from '../../event';
 import { readTime } from '../../time';
 import type { RtspWanted } from '../calls';
-import { LONGEST_PRE_ROLL } from '../choices';
+import { LONGEST_PRE_ROLL } from '../../limits';
 import { asText, firstField } from '../http/json-field';
 import { shiftedBack, timeText } from './recorded-time';
 

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json/json-record';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { DIALECT } from '../dialect';
 import { asText, firstField, firstText } from './json-field';
 import { maskedStart } from '../secret-mask';

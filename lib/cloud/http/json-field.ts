@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../../json/json-record';
+import type { JsonRecord } from '../../json/json';
 
 /**
  * The first of the named fields that is present. The first letter may be in either case, because some services

@@ -1,5 +1,4 @@
-import { parseInSlices, TooDeepError } from '../../json/sliced-json';
-import { TooManyError } from '../../json/sliced-members';
+import { parseInSlices, TooDeepError, TooManyError } from '../../json/sliced-parser';
 import { MAX_DEPTH, MAX_JSON, MAX_NAMES, MAX_VALUES } from './json-limits';
 
 /** A body that is longer would hold up alarms while it is parsed at once, in bytes. */

@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json/json-record';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { firstField } from './json-field';
 
 /** Longer names of relations, full URLs included, are nobody's: they are passed over unread. */

@@ -1,4 +1,4 @@
-import type { JsonRecord } from '../../json/json-record';
+import type { JsonRecord } from '../../json/json';
 import type { Answer } from './answer';
 import { readPage } from './collection';
 import { DIALECT } from '../dialect';

@@ -1,7 +1,7 @@
 import { RvmError } from '../../error';
 import { TOO_LARGE } from './content-coding';
 import { ProxyFault } from './connection/proxy-fault';
-import { tlsFault } from '../../tls/tls-fault';
+import { tlsFault } from '../../tls';
 import type { RequestKind } from './sent-again';
 
 const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);

@@ -1,5 +1,5 @@
 import type { RvmError } from '../../error';
-import { Abort } from '../../concurrency/abort';
+import { Abort } from '../../concurrency/signals';
 import { Answer, type Headers } from './answer';
 import type { Attempt } from './attempt';
 import { READABLE_CODINGS, unpacked, UnreadableBody } from './content-coding';
@@ -9,8 +9,8 @@ import { roundTrip, type RawAnswer, type RoundTripListeners } from './connection
 import { DIALECT } from '../dialect';
 import type { Operation } from '../operation';
 import type { TrustedUrl } from './origin';
-import { Places, takeAll, takeAllFree, type Line } from '../../concurrency/places';
-import { unless } from '../../concurrency/unless';
+import { Places, takeAll, takeAllFree, type Line } from '../../concurrency/semaphore';
+import { unless } from '../../concurrency/timers';
 import { RateLimits } from './rate-limits';
 import type { RequestKind } from './sent-again';
 import type { SessionCookies } from './session-cookies';

@@ -1,5 +1,4 @@
-import type { Line } from '../../concurrency/places';
-import { Turns } from '../../concurrency/turns';
+import { type Line, Turns } from '../../concurrency/semaphore';
 import type { Answer } from '../http/answer';
 import type { Attempt } from '../http/attempt';
 import type { Operation } from '../operation';

@@ -4,7 +4,7 @@ import { Attempt } from '../http/attempt';
 import { CookieRotation, type Judged, type RotationMemory, type Tried } from './cookie-rotation';
 import type { Operation } from '../operation';
 import type { Origins } from '../http/origin';
-import type { Line } from '../../concurrency/places';
+import type { Line } from '../../concurrency/semaphore';
 import { metered } from '../http/metered';
 import { SessionCookies } from '../http/session-cookies';
 import type { ServiceRequest, Transport } from '../http/transport';

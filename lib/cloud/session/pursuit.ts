@@ -1,5 +1,4 @@
-import { RvmError } from '../../error';
-import { asError } from '../../concurrency/as-error';
+import { RvmError, asError } from '../../error';
 import type { Answer } from '../http/answer';
 import type { Attempt } from '../http/attempt';
 import { isOutage, SENT_AGAIN } from '../http/sent-again';

@@ -1,4 +1,4 @@
-import { timerMs } from '../../concurrency/timer-limit';
+import { timerMs } from '../../concurrency/timers';
 import { spread } from '../timing';
 
 /** Who knows when the service was last asked for anything. */

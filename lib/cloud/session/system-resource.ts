@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import { isRecord, type JsonRecord } from '../../json/json-record';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { DIALECT } from '../dialect';
 import type { Answer } from '../http/answer';
 import { findLink } from '../http/links';

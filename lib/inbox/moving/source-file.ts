@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { isJson } from '../../json/is-json';
+import { isJson } from '../../json/json';
 import { syncFolder } from '../file-system';
 import { alone } from '../sqlite/alone';
 import { sequenceIn } from '../sqlite/tables/delivery-id';

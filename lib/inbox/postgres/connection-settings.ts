@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { RvmError } from '../../error';
-import type { TlsSettings } from '../../tls/tls-settings';
+import type { TlsSettings } from '../../tls';
 import { isSchemaName } from './schema-name';
 
 /** Where a PostgreSQL may be. */

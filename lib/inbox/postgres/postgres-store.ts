@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import { meter } from '../../meter';
 import type { SharedStore, SharedStoreNews } from '../store/port';
 import type { SharedCall, StoreCalls } from '../store/protocol';

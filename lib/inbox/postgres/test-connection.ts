@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TLSSocket } from 'node:tls';
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { ConnectionReport } from './connection-report';
 import { hostText, type ConnectionSettings } from './connection-settings';
 import { connect, type Connected, type ServerFacts } from './connection/connect';

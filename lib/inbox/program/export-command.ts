@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { Readable, type Writable } from 'node:stream';
 import { RvmError } from '../../error';
-import { counted } from '../../counted';
+import { counted } from '../../text';
 import { openDatabaseSource } from '../exporting/database-source';
 import { exportLines } from '../exporting/export-lines';
 import type { ExportSource } from '../exporting/export-source';

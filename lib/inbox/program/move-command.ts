@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { counted } from '../../counted';
+import { counted } from '../../text';
 import { moveInbox, type Moved } from '../moving/move-inbox';
 import { connectionTitle, readConnection } from '../postgres/connection-settings';
 import type { MoveRequest } from './command-line';

@@ -1,4 +1,4 @@
-import { timerMs } from '../../concurrency/timer-limit';
+import { timerMs } from '../../concurrency/timers';
 
 /**
  * Tells when the time of an item is up; while it is paused, not before it goes on. One timer for each item: Node.js keeps those

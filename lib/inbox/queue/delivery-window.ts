@@ -1,4 +1,4 @@
-import { isHealth } from '../../message/phase';
+import { isHealth } from '../../event';
 import type { ProvenMessage } from '../../message/record';
 import type { Delivery, DeliveryTerms } from '../inbox';
 import { alarmOf } from '../spill/spilled-message';

@@ -1,4 +1,4 @@
-import { isEnd } from '../../message/phase';
+import { isEnd } from '../../event';
 import { readTime } from '../../time';
 import type { Inbox, ListedMessage } from '../inbox';
 import { listAll } from './read-all';

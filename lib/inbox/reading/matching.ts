@@ -1,6 +1,6 @@
 import { eventRow } from '../event-row';
 import type { ListedMessage } from '../inbox';
-import { haveAll, type Words } from './words';
+import { haveAll, type Words } from '../../text';
 
 /** Shorter words are looked for in names alone: the number of a camera stands in nearly every id. */
 const LONG_ENOUGH_FOR_IDS = 4;

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import { storeFailed, type StorePort } from '../store/port';
 import type { CallName, LocalCall, StoreCalls } from '../store/protocol';
 import { endStep } from '../store/step';

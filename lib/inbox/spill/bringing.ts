@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import { DISK_FULL, reasonOf, storeFailed, type StorePort } from '../store/port';
 import { endStep } from '../store/step';
 import type { Spilling } from './spilling';

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { Known, Likeness } from '../store/protocol';
 import { likenessOf } from '../store/stored-message';
 import type { SpilledMessage } from './spilled-message';

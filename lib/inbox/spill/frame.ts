@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import zlib from 'node:zlib';
-import { isRecord } from '../../json/json-record';
+import { isRecord } from '../../json/json';
 import type { Brought, Finish, NewMessage } from '../store/protocol';
 import type { NotedStep } from '../store/step';
 

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { ListQuery, MessageList } from '../inbox';
 import { listedOf, rowsOf, type InboxRows } from '../inbox-rows';
 import type { PatientReading } from '../patient-reading';

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { StorePort } from '../store/port';
 import type { Known, NewMessage } from '../store/protocol';
 import { likenessOf } from '../store/stored-message';

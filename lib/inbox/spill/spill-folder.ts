@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import syncFs from 'node:fs';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 import { LOCK_FILE, lockFolder, type FolderLock } from '../folder-lock';
 import { readSegment, segmentNames, type Segment } from './segment';
 import type { Frame, FramePlace } from './frame';

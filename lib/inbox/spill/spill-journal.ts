@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 import type { Frame } from './frame';
 import { dropSegment, type Segment } from './segment';
 import { SpillFile, type Written } from './spill-file';

@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 
 /** How long an answer counts, in milliseconds: whoever asks may be a stranger, and ask without end. */
 const FRESH = 1000;

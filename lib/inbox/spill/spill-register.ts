@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 
 /** Its file, beside that of the inbox. */
 export const SPILL_REGISTER = 'spill-folders.json';

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import { MAX_LISTED } from '../store/stored-message';
 import { readFrames, type Segment } from './segment';
 import type { SpilledRow } from './spilled-list';

@@ -1,4 +1,4 @@
-import { eachInSlices } from '../../concurrency/slices';
+import { eachInSlices } from '../../concurrency/iteration';
 import type { ListQuery } from '../inbox';
 import type { LeasedMessage } from '../store/protocol';
 import { isListed } from '../store/stored-message';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 import { lockFolder, type FolderLock } from '../folder-lock';
 import { BUSY_TIMEOUT } from './open';
 

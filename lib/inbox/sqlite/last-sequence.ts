@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 
 /** The newest message of an inbox: its sequence, and when it was received, in milliseconds since 1970. */
 export interface LastMessage {

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 import { migrate } from './schema';
 
 /** Time to wait for a lock that another process holds for a moment, in milliseconds. */

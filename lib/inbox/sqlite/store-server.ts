@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { makeFolder } from '../../make-folder';
+import { makeFolder } from '../../files';
 import { fileSystemWarning } from '../file-system';
 import { alone } from './alone';
 import { checkDisk, Reserve } from './disk';

@@ -1,7 +1,7 @@
-import { isRecord } from '../../json/json-record';
+import { isRecord } from '../../json/json';
 import { readEnvelope } from '../../message/envelope';
 import { jsonOf } from '../../message/json-reading';
-import { isEnd, isHealth } from '../../message/phase';
+import { isEnd, isHealth } from '../../event';
 import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import { isForFlow, type DeadLetter, type ProvenMessage } from '../../message/record';
 import type { Warning } from '../../message/warnings';

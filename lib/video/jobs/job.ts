@@ -1,9 +1,8 @@
-import { Abort } from '../../concurrency/abort';
-import { abortOf } from '../../concurrency/abort-of-signal';
-import { timerMs } from '../../concurrency/timer-limit';
+import { Abort, abortOf } from '../../concurrency/signals';
+import { timerMs } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import { meter, secondsSince } from '../../meter';
-import { LONGEST_VIDEO_WAIT_S } from '../choices';
+import { LONGEST_VIDEO_WAIT_S } from '../../limits';
 import type { Slow } from '../sessions/stream-reader';
 import type { Joined, Upstreams } from '../sessions/upstreams';
 import type { VideoSource } from '../sessions/video-source';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { inSlices } from '../../concurrency/slices';
+import { inSlices } from '../../concurrency/iteration';
 import { MOST_MEDIA, type ClipDestination, type FinishedClip } from './clip-destination';
 
 /** Bytes that are copied and hashed without a look at the time: less than a millisecond on a slow machine. */

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Abort } from '../../concurrency/abort';
-import { lateTimeout } from '../../concurrency/late-timeout';
-import { GrowingBuffer } from '../../growing-buffer';
+import type { Abort } from '../../concurrency/signals';
+import { lateTimeout } from '../../concurrency/timers';
+import { GrowingBuffer } from '../../bytes';
 
 export interface ChildLimits {
   /** Milliseconds from the start to the end, by the clock on the wall. */

@@ -1,11 +1,9 @@
 import os from 'node:os';
 import path from 'node:path';
-import { Abort } from '../../concurrency/abort';
-import { abortOf } from '../../concurrency/abort-of-signal';
-import { asError } from '../../concurrency/as-error';
-import { Places } from '../../concurrency/places';
-import { unless } from '../../concurrency/unless';
-import { RvmError } from '../../error';
+import { Abort, abortOf } from '../../concurrency/signals';
+import { asError, RvmError } from '../../error';
+import { Places } from '../../concurrency/semaphore';
+import { unless } from '../../concurrency/timers';
 import { cancelled } from '../cancelled';
 import type { VideoFrame } from '../media';
 import { pictureArguments, sheetArguments } from './arguments';

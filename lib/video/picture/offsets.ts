@@ -1,6 +1,6 @@
-import { counted } from '../../counted';
+import { counted } from '../../text';
 import { RvmError } from '../../error';
-import { FARTHEST_OFFSET_S, MOST_OFFSETS } from '../choices';
+import { FARTHEST_OFFSET_S, MOST_OFFSETS } from '../../limits';
 
 /** Seconds with a sign and a decimal point, and nothing that only a program would write, such as `1e3`. */
 const NUMBER = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)$/;

@@ -1,5 +1,5 @@
 import { RvmError } from '../../error';
-import { NARROWEST_PICTURE, WIDEST_PICTURE } from '../choices';
+import { NARROWEST_PICTURE, WIDEST_PICTURE } from '../../limits';
 
 /**
  * The width that a user wants a picture to have at most.

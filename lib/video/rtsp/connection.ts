@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { lateTimeout } from '../../concurrency/late-timeout';
+import { lateTimeout } from '../../concurrency/timers';
 import type { RvmError } from '../../error';
 import type { StreamLimits } from './limits';
 import { MessageParser } from './protocol/message-parser';

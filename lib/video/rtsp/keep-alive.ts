@@ -1,4 +1,4 @@
-import { timerMs } from '../../concurrency/timer-limit';
+import { timerMs } from '../../concurrency/timers';
 import type { RvmError } from '../../error';
 import { STREAM_FAULTS } from './relay-faults';
 import type { RtspSession } from './session';

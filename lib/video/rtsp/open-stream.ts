@@ -1,9 +1,7 @@
-import type { Abort } from '../../concurrency/abort';
-import { abortOf } from '../../concurrency/abort-of-signal';
-import { unless } from '../../concurrency/unless';
-import { within } from '../../concurrency/within';
+import { type Abort, abortOf } from '../../concurrency/signals';
+import { unless, within } from '../../concurrency/timers';
 import { RvmError } from '../../error';
-import type { TlsSettings } from '../../tls/tls-settings';
+import type { TlsSettings } from '../../tls';
 import type { MediaStream } from '../media';
 import { Connection } from './connection';
 import { shakeHands, type Playing, type Redirected } from './handshake';

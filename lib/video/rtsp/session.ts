@@ -1,5 +1,5 @@
-import { within } from '../../concurrency/within';
-import type { Login } from '../../login';
+import { within } from '../../concurrency/timers';
+import type { Login } from '../../text';
 import { Authentication } from './authentication/authentication';
 import type { Connection, Listener } from './connection';
 import { sessionIn } from './protocol/session-header';

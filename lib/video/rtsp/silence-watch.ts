@@ -1,4 +1,4 @@
-import { lateTimeout } from '../../concurrency/late-timeout';
+import { lateTimeout } from '../../concurrency/timers';
 
 /** Calls back once where nothing was heard for a time. One timer, however much is heard. */
 export class SilenceWatch {

@@ -1,4 +1,4 @@
-import type { Abort } from '../../concurrency/abort';
+import type { Abort } from '../../concurrency/signals';
 import { RvmError } from '../../error';
 import type { AudioFormat, MediaFrame, MediaStream, VideoFrame } from '../media';
 import { FrameQueue } from './frame-queue';

@@ -1,8 +1,7 @@
 import { wantedTime } from '../../cloud/functions/wanted-time';
 import type { RtspSession } from '../../cloud/calls';
-import type { Abort } from '../../concurrency/abort';
-import { abortOf } from '../../concurrency/abort-of-signal';
-import { unless } from '../../concurrency/unless';
+import { type Abort, abortOf } from '../../concurrency/signals';
+import { unless } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import type { MediaStream } from '../media';
 import type { Slow, StreamReader } from './stream-reader';

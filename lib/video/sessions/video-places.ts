@@ -1,5 +1,5 @@
-import type { Abort } from '../../concurrency/abort';
-import type { Leave } from '../../concurrency/places';
+import type { Abort } from '../../concurrency/signals';
+import type { Leave } from '../../concurrency/semaphore';
 import { RvmError } from '../../error';
 
 /** How many wait for a session at most. */

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { RvmError } from '../../error';
-import { beginOf } from '../../message/well-formed';
+import { beginOf } from '../../text';
 import { readRight } from './read-right';
 import type { ViewFacts, ViewRight } from './right';
 

@@ -1,6 +1,5 @@
-import { abortOf } from '../../concurrency/abort-of-signal';
-import { lateTimeout } from '../../concurrency/late-timeout';
-import { unless } from '../../concurrency/unless';
+import { abortOf } from '../../concurrency/signals';
+import { lateTimeout, unless } from '../../concurrency/timers';
 import { cancelled } from '../cancelled';
 
 type Make = (signal: AbortSignal) => Promise<Buffer>;

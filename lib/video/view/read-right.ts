@@ -1,5 +1,4 @@
-import { isRecord, type JsonRecord } from '../../json/json-record';
-import { parseSafely } from '../../json/parse-safely';
+import { isRecord, type JsonRecord, parseSafely } from '../../json/json';
 import type { TimeSpan, ViewCamera, ViewFacts, ViewRight } from './right';
 
 /** A right as an address has it; undefined where that is none, such as one of another version. Never throws. */

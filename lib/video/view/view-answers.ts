@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { RvmError } from '../../error';
-import { asError } from '../../concurrency/as-error';
+import { RvmError, asError } from '../../error';
 import type { MediaStream } from '../media';
 import { send, sendFault, sendFile, type ViewFault } from './answer';
 import { FragmentAnswer, type Fragments } from './fragment-answer';

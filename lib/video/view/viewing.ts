@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { Places, type Leave } from '../../concurrency/places';
-import { timerMs } from '../../concurrency/timer-limit';
+import { Places, type Leave } from '../../concurrency/semaphore';
+import { timerMs } from '../../concurrency/timers';
 import { cancelled } from '../cancelled';
 import { KeptFiles } from './kept-files';
 import type { ViewHost } from './view-source';

@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
 import { RvmError } from '../../error';
-import { Watchers } from '../../concurrency/watchers';
+import { Watchers } from '../../concurrency/signals';
 import { Senders } from '../bounds/senders';
 import { Dispatcher, type ConfiguredPaths, type DispatcherOptions } from '../receive/dispatcher';
 import { Pages } from '../receive/pages';

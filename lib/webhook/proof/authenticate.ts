@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { isJson } from '../../json/is-json';
+import { isJson } from '../../json/json';
 import { MOST_MARKS, type JsonReading } from '../../message/json-reading';
 import type { TokenReading } from '../../message/token-scan';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';

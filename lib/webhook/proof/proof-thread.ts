@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { Abort } from '../../concurrency/abort';
-import { Places } from '../../concurrency/places';
-import { unless } from '../../concurrency/unless';
+import type { Abort } from '../../concurrency/signals';
+import { Places } from '../../concurrency/semaphore';
+import { unless } from '../../concurrency/timers';
 import type { Authentication, RawMessage } from './authenticate';
 import type { ReceivingStation } from './receiving-station';
 import { withStations, type FoundProof, type ProofJob } from './thread-protocol';

@@ -1,5 +1,4 @@
-import { variableIn } from '../../environment-variable';
-import { isWellFormed } from '../../message/well-formed';
+import { variableIn, isWellFormed } from '../../text';
 
 /** What the receiver needs to know of a Central Station. */
 export interface ReceivingStation {

@@ -1,6 +1,6 @@
 import type { QuarantinedMessage } from '../../inbox/inbox';
-import { pause } from '../../concurrency/within';
-import { counted } from '../../counted';
+import { pause } from '../../concurrency/timers';
+import { counted } from '../../text';
 import { Allowance } from '../bounds/allowance';
 import type { Endpoint, RequestOrigin } from '../endpoint';
 import { judgeContextOf, judge, recordOf } from '../judge';

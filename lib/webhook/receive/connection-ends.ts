@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Abort } from '../../concurrency/abort';
+import { Abort } from '../../concurrency/signals';
 
 /**
  * Tells when connections end. Each has one listener for it, however many of its requests wait: of more than ten Node warns as of

@@ -1,5 +1,5 @@
-import { Abort } from '../../concurrency/abort';
-import { lateTimeout } from '../../concurrency/late-timeout';
+import { Abort } from '../../concurrency/signals';
+import { lateTimeout } from '../../concurrency/timers';
 
 export interface HoldLimits {
   /** When it ends at the latest: a time of the steady clock, in milliseconds. */

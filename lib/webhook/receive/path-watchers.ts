@@ -1,4 +1,4 @@
-import { Watchers } from '../../concurrency/watchers';
+import { Watchers } from '../../concurrency/signals';
 
 /** Those who wait for a change at a path: its endpoint comes, or can judge. A path that nobody waits at is forgotten. */
 export class PathWatchers {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { declaredLength } from '../bounds/refusal';
-import type { RoundRobin } from '../bounds/round-robin';
+import type { RoundRobin } from '../../concurrency/fair-queue';
 
 /** Requests of a connection that may be without an answer, while nothing on it has been proven. */
 export const MAX_UNANSWERED = 8;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { RoundRobin } from '../bounds/round-robin';
+import type { RoundRobin } from '../../concurrency/fair-queue';
 import type { SenderLines } from '../bounds/sender-lines';
 import { Pipeline, parsedBy, type ServerSocket } from './pipeline';
 

@@ -1,5 +1,5 @@
-import type { Abort } from '../../concurrency/abort';
-import { Admissions } from '../bounds/admissions';
+import type { Abort } from '../../concurrency/signals';
+import { Admissions } from '../../concurrency/semaphore';
 import { recordOf, type ProvenJudgement } from '../judge';
 import { authenticate, type Authentication, type RawMessage } from '../proof/authenticate';
 import type { ProofThread } from '../proof/proof-thread';

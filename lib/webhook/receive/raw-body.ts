@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { GrowingBuffer } from '../../growing-buffer';
+import { GrowingBuffer } from '../../bytes';
 import { declaredLength } from '../bounds/refusal';
-import { lateTimeout } from '../../concurrency/late-timeout';
+import { lateTimeout } from '../../concurrency/timers';
 
 export type BodyReading =
   | { kind: 'complete'; body: Buffer }

@@ -1,4 +1,4 @@
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { Endpoint } from '../endpoint';
 import { ReadyEndpoints } from './ready';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { Middleware } from '../endpoint';
 
 /** `passed`: judge the request. `answered`: it was refused by an answer. `failed`: neither came, or an error. */

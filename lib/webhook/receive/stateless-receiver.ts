@@ -1,4 +1,4 @@
-import { Abort } from '../../concurrency/abort';
+import { Abort } from '../../concurrency/signals';
 import { messageOf, type EventMessage } from '../../message/event-message';
 import { jsonOf } from '../../message/json-reading';
 import type { DeadLetter, ProvenMessage } from '../../message/record';

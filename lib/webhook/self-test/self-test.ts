@@ -5,7 +5,7 @@ import https from 'node:https';
 import net from 'node:net';
 import { RvmError } from '../../error';
 import { SELF_TEST, SELF_TEST_ID } from '../../message/envelope';
-import { within } from '../../concurrency/within';
+import { within } from '../../concurrency/timers';
 import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
 
 /** Self-tests whose messages have not come in yet. */

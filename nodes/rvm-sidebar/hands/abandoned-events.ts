@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
 import type { Actor } from '../../../lib/inbox/history';
 import type { OpenInbox } from '../../../lib/inbox/inboxes';
-import type { JsonRecord } from '../../../lib/json/json-record';
+import type { JsonRecord } from '../../../lib/json/json';
 import { placeOfKey } from '../../../lib/webhook/receive/endpoint-key';
 import { openInboxes, shownTitle } from '../../rvm-inbox/inboxes';
 import { webhookIds } from '../../rvm-webhook-in/problem-registry';

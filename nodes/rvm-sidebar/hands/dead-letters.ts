@@ -2,7 +2,7 @@ import { RvmError } from '../../../lib/error';
 import { actWhereKnown } from '../../../lib/inbox/act-where-known';
 import type { Actor } from '../../../lib/inbox/history';
 import type { Inbox } from '../../../lib/inbox/inbox';
-import type { JsonRecord } from '../../../lib/json/json-record';
+import type { JsonRecord } from '../../../lib/json/json';
 import { allInboxes } from '../../rvm-inbox/inboxes';
 import { DEAD_ACTIONS, MOST_AT_ONCE, type ActedOn } from '../overview';
 

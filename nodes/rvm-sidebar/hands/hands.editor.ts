@@ -1,4 +1,4 @@
-import { haveAll, wordsOf } from '../../../lib/inbox/reading/words';
+import { haveAll, wordsOf } from '../../../lib/text';
 import type { EventRowOptions } from '../events/event-row.editor';
 import { askFirst } from '../list/ask-first.editor';
 import type { Desk } from '../list/desk.editor';

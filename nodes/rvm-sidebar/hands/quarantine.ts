@@ -3,7 +3,7 @@ import { RvmError } from '../../../lib/error';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import type { OpenInbox } from '../../../lib/inbox/inboxes';
 import { readAll } from '../../../lib/inbox/reading/read-all';
-import type { JsonRecord } from '../../../lib/json/json-record';
+import type { JsonRecord } from '../../../lib/json/json';
 import { placeOfKey } from '../../../lib/webhook/receive/endpoint-key';
 import { openInboxes, shownTitle } from '../../rvm-inbox/inboxes';
 import { problemsOf } from '../../rvm-webhook-in/problem-registry';

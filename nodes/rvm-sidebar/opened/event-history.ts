@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
-import type { JsonRecord } from '../../../lib/json/json-record';
+import type { JsonRecord } from '../../../lib/json/json';
 import { webhookAt } from '../../rvm-webhook-in/webhook-node';
 import { keptEvent } from '../kept-event';
 import type { EventHistory } from '../overview';

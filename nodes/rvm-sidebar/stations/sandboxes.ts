@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
-import type { JsonRecord } from '../../../lib/json/json-record';
+import type { JsonRecord } from '../../../lib/json/json';
 import { stationsOfCloud } from '../../rvm-central-station/find-station';
 import type { CloudNode } from '../../rvm-cloud/cloud-node';
 import type { PendingRow } from '../overview';

@@ -1,4 +1,4 @@
-import { haveAll, wordsOf } from '../../../lib/inbox/reading/words';
+import { haveAll, wordsOf } from '../../../lib/text';
 import type { Desk } from '../list/desk.editor';
 import { RowList } from '../list/row-list.editor';
 import { Section } from '../list/section.editor';

@@ -1,5 +1,5 @@
 import type { PlayerSettings } from '../../../lib/video/view/player/settings';
-import { VIEW_PRE_ROLL_S, VIEW_SECONDS } from '../../../lib/video/choices';
+import { VIEW_PRE_ROLL_S, VIEW_SECONDS } from '../../../lib/limits';
 
 /** What is asked to be seen: an event, or a camera of a Central Station, which goes by its key. */
 export type Wanted = { delivery: string } | { station: string; camera: string };

@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
-import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../../lib/video/choices';
+import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../../lib/limits';
 import type { ViewAnswers, ViewContent } from '../../../lib/video/view/view-answers';
 import type { ViewSource } from '../../../lib/video/view/view-source';
 import type { Viewing } from '../../../lib/video/view/viewing';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import { makeFolder } from '../../../lib/make-folder';
+import { makeFolder } from '../../../lib/files';
 import { ownFolder } from '../../support/own-folder';
 
 /**

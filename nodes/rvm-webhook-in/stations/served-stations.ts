@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { readyStations, type ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
-import { Watchers } from '../../../lib/concurrency/watchers';
+import { Watchers } from '../../../lib/concurrency/signals';
 import { stationById, stationsOfCloud } from '../../rvm-central-station/find-station';
 import type { Station } from '../../rvm-central-station/station';
 import { textOf, type Properties } from '../../support/settings';

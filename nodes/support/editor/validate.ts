@@ -1,4 +1,4 @@
-import { variableIn } from '../../../lib/environment-variable';
+import { variableIn } from '../../../lib/text';
 import { isUsableFolder } from '../folder-rule';
 
 /** `${NAME}` as the whole value: Node-RED puts the environment variable in its place at run time. */

@@ -1,4 +1,4 @@
-import { LONGEST_VIDEO_WAIT_S } from '../../../lib/video/choices';
+import { LONGEST_VIDEO_WAIT_S } from '../../../lib/limits';
 import { readTime } from '../../../lib/time';
 import { cameraPicker } from './camera/camera-picker';
 import { checkAgain, currently, dialogOpened } from './open-dialog';

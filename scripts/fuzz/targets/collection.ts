@@ -1,9 +1,8 @@
 import { remoteIdOf, tellsStatus, toDevice, withStatusOf } from '../../../lib/cloud/cameras/device-record';
 import { readPage, unwrapRecord, wrappedLinks, type Page } from '../../../lib/cloud/http/collection';
 import { findAnyLink, findLink } from '../../../lib/cloud/http/links';
-import { parseSafely } from '../../../lib/json/parse-safely';
+import { parseSafely, isRecord } from '../../../lib/json/json';
 import type { Device } from '../../../lib/device';
-import { isRecord } from '../../../lib/json/json-record';
 import { jsonText, nestedText, recordText } from '../inputs/json-text';
 import type { Random } from '../random';
 import { targetOf, type Complaint, type Target } from '../target';

@@ -1,4 +1,4 @@
-import { parseInSlices, TooDeepError } from '../../../lib/json/sliced-json';
+import { parseInSlices, TooDeepError } from '../../../lib/json/sliced-parser';
 import { jsonText, nestedText } from '../inputs/json-text';
 import { mutatedOften } from '../inputs/mutation';
 import { depthOf, documentIn, partsOf, valueOf, type Document } from '../oracle/document';

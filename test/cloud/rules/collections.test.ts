@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readPage, unwrapRecord } from '../../../lib/cloud/http/collection';
 import { isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
-import { guidForm } from '../../../lib/guid-form';
+import { guidForm } from '../../../lib/text';
 import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
 import { camera, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';

@@ -6,7 +6,7 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
-import { within } from '../../../lib/concurrency/within';
+import { within } from '../../../lib/concurrency/timers';
 import type { Authority } from './authority';
 import { untilListening } from './listening';
 import { launch, PROXY_NAME, saveCertificate, type Kind } from './proxy-launch';

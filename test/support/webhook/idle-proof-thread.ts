@@ -1,4 +1,4 @@
-import { Abort } from '../../../lib/concurrency/abort';
+import { Abort } from '../../../lib/concurrency/signals';
 import { ProofThread } from '../../../lib/webhook/proof/proof-thread';
 
 // A process that has nothing but a thread that waits for the next message.

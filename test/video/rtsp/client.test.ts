@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import { RvmError } from '../../../lib/error';
-import { lateTimeout } from '../../../lib/concurrency/late-timeout';
+import { lateTimeout } from '../../../lib/concurrency/timers';
 import {
   AAC,
   goodReply,

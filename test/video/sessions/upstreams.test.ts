@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RtspWanted } from '../../../lib/cloud/calls';
-import { Abort } from '../../../lib/concurrency/abort';
+import { Abort } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
 import type { MomentClock } from '../../../lib/video/sessions/upstream';
 import { Upstreams, type JoinOptions } from '../../../lib/video/sessions/upstreams';

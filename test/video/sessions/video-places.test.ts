@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Abort } from '../../../lib/concurrency/abort';
+import { Abort } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
 import { VideoPlaces } from '../../../lib/video/sessions/video-places';
 

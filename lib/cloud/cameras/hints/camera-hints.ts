@@ -1,8 +1,8 @@
-import { timerMs } from '../../../concurrency/timer-limit';
-import { asError } from '../../../concurrency/as-error';
+import { timerMs } from '../../../concurrency/timers';
+import { asError } from '../../../error';
 import { maskedStart } from '../../secret-mask';
 import type { DeviceIndex, DeviceEntry } from '../device-index';
-import type { HintFile } from './hint-file';
+import type { HintFile } from '../../../files';
 import { HintFolder, type HintOptions } from './hint-folder';
 import { isShort, learnedIn, textOf, type LearnedCamera } from './learned-camera';
 import { isListedAlike, pageIn, pagesText } from './page-list';

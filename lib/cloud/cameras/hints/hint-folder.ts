@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import path from 'node:path';
-import { HintFile } from './hint-file';
+import { HintFile } from '../../../files';
 
 /** Where what was learned is kept from one run to the next. */
 export interface HintOptions {

@@ -1,5 +1,5 @@
 import type { Device } from '../../../device';
-import { isRecord } from '../../../json/json-record';
+import { isRecord } from '../../../json/json';
 
 /** What the video of a camera has shown: of the device what a message tells of it, and how the session was asked for. */
 export interface LearnedCamera {

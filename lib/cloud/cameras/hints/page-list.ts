@@ -1,4 +1,4 @@
-import { eachInSlices } from '../../../concurrency/slices';
+import { eachInSlices } from '../../../concurrency/iteration';
 import type { DeviceEntry } from '../device-index';
 import { isPlainPath } from './telling-address';
 

@@ -1,4 +1,4 @@
-import { guidForm } from '../../../guid-form';
+import { guidForm } from '../../../text';
 
 /** Words of addresses that say what is done, and to no camera in particular. */
 const COMMON: ReadonlySet<string> = new Set([

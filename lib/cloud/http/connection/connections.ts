@@ -4,7 +4,7 @@ import { ForwardingPool } from './forwarding-pool';
 import { OpenSockets } from './open-sockets';
 import { ProxyFault } from './proxy-fault';
 import { proxyChoice, type Proxy, type ProxySettings } from './proxy-settings';
-import { tlsOptions, type TlsOptions, type TlsSettings } from '../../../tls/tls-settings';
+import { tlsOptions, type TlsOptions, type TlsSettings } from '../../../tls';
 import { tunnelConnector } from './tunnel';
 
 export interface ConnectionOptions {

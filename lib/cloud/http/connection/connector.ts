@@ -1,7 +1,7 @@
 import { buildConnector } from 'undici';
 import { ProxyFault } from './proxy-fault';
 import type { Proxy } from './proxy-settings';
-import type { TlsOptions } from '../../../tls/tls-settings';
+import type { TlsOptions } from '../../../tls';
 
 type Connector = buildConnector.connector;
 

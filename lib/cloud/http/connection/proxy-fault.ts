@@ -1,6 +1,6 @@
 import { RvmError, type RvmErrorCause } from '../../../error';
 import type { Proxy } from './proxy-settings';
-import { tlsFault } from '../../../tls/tls-fault';
+import { tlsFault } from '../../../tls';
 
 /** Where the way to the proxy, or the proxy itself, ended a connection: a status of its answer, or an error code. */
 type Reason = { status: number } | { code: string; message: string };

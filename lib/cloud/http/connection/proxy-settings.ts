@@ -1,6 +1,5 @@
-import { variableIn } from '../../../environment-variable';
+import { variableIn, basicAuthorization, loginOfUrl, type Login } from '../../../text';
 import { RvmError } from '../../../error';
-import { basicAuthorization, loginOfUrl, type Login } from '../../../login';
 import { ProxyExceptions } from './proxy-exceptions';
 
 /** How the service is reached. */

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
-import { GrowingBuffer } from '../../../growing-buffer';
-import type { Abort } from '../../../concurrency/abort';
+import { GrowingBuffer } from '../../../bytes';
+import type { Abort } from '../../../concurrency/signals';
 
 /** Names in lower case. */
 export type AnswerHeaders = Record<string, string | string[] | undefined>;

@@ -5,7 +5,7 @@ import type { buildConnector } from 'undici';
 import { connector } from './connector';
 import { ProxyFault } from './proxy-fault';
 import type { Proxy } from './proxy-settings';
-import type { TlsOptions } from '../../../tls/tls-settings';
+import type { TlsOptions } from '../../../tls';
 
 interface TunnelOptions {
   proxy: Proxy;

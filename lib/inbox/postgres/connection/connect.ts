@@ -1,8 +1,8 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
-import { within } from '../../../concurrency/within';
-import { tlsOptions, type TlsSettings } from '../../../tls/tls-settings';
+import { within } from '../../../concurrency/timers';
+import { tlsOptions, type TlsSettings } from '../../../tls';
 import { storeFailed } from '../../store/port';
 import { hostText, type ConnectionSettings, type Host } from '../connection-settings';
 import { faultText, TIMED_OUT } from './fault';

@@ -1,5 +1,5 @@
 import { RvmError } from '../../../error';
-import { tlsFault } from '../../../tls/tls-fault';
+import { tlsFault } from '../../../tls';
 import { reasonOf } from '../../store/port';
 import { codeOf } from '../session';
 import { FOREIGN_LOGIN, GARBLED } from './garbled';

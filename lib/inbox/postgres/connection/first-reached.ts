@@ -1,4 +1,4 @@
-import { within } from '../../../concurrency/within';
+import { within } from '../../../concurrency/timers';
 
 /** Before the next one is tried, too, in milliseconds: what answers at all does so sooner. */
 const HEAD_START = 1000;

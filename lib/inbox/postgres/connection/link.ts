@@ -1,4 +1,4 @@
-import { lateTimeout } from '../../../concurrency/late-timeout';
+import { lateTimeout } from '../../../concurrency/timers';
 import { storeFailed } from '../../store/port';
 import type { Host } from '../connection-settings';
 import { destroy, keepsProcess, type Connected } from './connect';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { isJson } from '../../../json/is-json';
+import { isJson } from '../../../json/json';
 import { freeOf, syncFolder } from '../../file-system';
 import { isBusy } from '../../folder-lock';
 import type { MessageState } from '../../inbox';

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isJson } from '../../../json/is-json';
+import { isJson } from '../../../json/json';
 import type { Row } from '../tables/statements';
 
 /** Added to the last version of an owner that was found: there may have been later ones, in what is lost. */

@@ -1,4 +1,4 @@
-import { BitReader } from '../bits/bit-reader';
+import { BitReader } from '../../../bytes';
 import type { AuLayout } from './au-layout';
 
 export interface AuHeaders {

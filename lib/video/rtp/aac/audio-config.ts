@@ -1,5 +1,5 @@
 import type { AudioFormat } from '../../media';
-import { BitReader } from '../bits/bit-reader';
+import { BitReader } from '../../../bytes';
 
 /** What an `AudioSpecificConfig` says (ISO/IEC 14496-3, section 1.6.2.1). */
 export interface AudioConfig {

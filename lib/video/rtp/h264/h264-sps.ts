@@ -1,4 +1,4 @@
-import { BitReader } from '../bits/bit-reader';
+import { BitReader } from '../../../bytes';
 import { unescaped } from '../bits/unescaped';
 import { isPictureSize, pixelAspectIn, type PictureSize } from '../nal/picture-size';
 import type { Field, Sps } from '../nal/video-codec';

@@ -1,4 +1,4 @@
-import { BitReader } from '../bits/bit-reader';
+import { BitReader } from '../../../bytes';
 import { unescaped } from '../bits/unescaped';
 import type { NalRole, Slice, VideoCodec } from '../nal/video-codec';
 import { H264Unpacker } from './h264-unpacker';

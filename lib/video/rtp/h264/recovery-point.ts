@@ -1,4 +1,4 @@
-import { BitReader } from '../bits/bit-reader';
+import { BitReader } from '../../../bytes';
 import { unescaped } from '../bits/unescaped';
 
 const RECOVERY_POINT = 6;

@@ -1,4 +1,4 @@
-import { BitReader } from '../bits/bit-reader';
+import { BitReader } from '../../../bytes';
 import { unescaped } from '../bits/unescaped';
 import type { NalRole, Slice, VideoCodec } from '../nal/video-codec';
 import { readSps } from './h265-sps';

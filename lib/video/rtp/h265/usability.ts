@@ -1,4 +1,4 @@
-import type { BitReader } from '../bits/bit-reader';
+import type { BitReader } from '../../../bytes';
 
 /** What the standard allows: sets of reference pictures, pictures in one, and pictures that stay for long. */
 const MOST_SETS = 64;

@@ -1,4 +1,4 @@
-import { GrowingBuffer } from '../../../growing-buffer';
+import { GrowingBuffer } from '../../../bytes';
 import type { Unpacked } from './unpacking';
 
 /** Bytes of one NAL unit, and of one picture: a key frame of the largest cameras has about a quarter. */

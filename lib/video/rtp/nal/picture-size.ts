@@ -1,5 +1,5 @@
 import type { PixelAspect } from '../../media';
-import type { BitReader } from '../bits/bit-reader';
+import type { BitReader } from '../../../bytes';
 
 /** Pixels of a side. */
 const MOST_OF_SIDE = 16_384;

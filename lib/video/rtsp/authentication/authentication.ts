@@ -1,4 +1,4 @@
-import { basicAuthorization, type Login } from '../../../login';
+import { basicAuthorization, type Login } from '../../../text';
 import { challengesIn } from './challenge';
 import { bestDigest, Digest } from './digest';
 

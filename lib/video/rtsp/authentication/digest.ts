@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Login } from '../../../login';
+import type { Login } from '../../../text';
 import type { Challenge } from './challenge';
 
 /** By their names in small letters, the better ones first (RFC 7616, section 3.3). */

@@ -1,4 +1,4 @@
-import { GrowingBuffer } from '../../../growing-buffer';
+import { GrowingBuffer } from '../../../bytes';
 import type { StreamLimits } from '../limits';
 import { HeaderFields, type Answer, type Incoming, type Packet, type ServerRequest } from './message';
 

@@ -1,10 +1,9 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import type { Abort } from '../../../concurrency/abort';
-import { lateTimeout } from '../../../concurrency/late-timeout';
+import type { Abort } from '../../../concurrency/signals';
+import { lateTimeout } from '../../../concurrency/timers';
 import { RvmError } from '../../../error';
-import { tlsFault } from '../../../tls/tls-fault';
-import { tlsOptions, type TlsSettings } from '../../../tls/tls-settings';
+import { tlsFault, tlsOptions, type TlsSettings } from '../../../tls';
 import { connectWithOneBuffer } from './one-buffer';
 import type { Address } from './resolve';
 

@@ -1,6 +1,5 @@
 import { RvmError } from '../../../error';
-import { loginOfUrl, type Login } from '../../../login';
-import { relayOf } from '../../../rtsp-url';
+import { loginOfUrl, type Login, relayOf } from '../../../text';
 
 /** What an RTSP URL says, taken apart: the login stands in no request line. */
 export interface Target {

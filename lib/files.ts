@@ -1,7 +1,39 @@
 import { createHash } from 'node:crypto';
-import fs from 'node:fs/promises';
+import fs from 'node:fs';
+import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../../../make-folder';
+
+/**
+ * Makes a folder with all that leads to it, for this user alone. Step by step, because Node.js's own way never ends where
+ * the system says of an existing folder that it is not there, as below /proc.
+ * @throws Error of the system
+ */
+export function makeFolder(folder: string): void {
+  if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
+  const parent = path.dirname(folder);
+  if (parent !== folder) makeFolder(parent);
+  try {
+    fs.mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another may have made it just now.
+    if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
+}
+
+/** Bytes of a name in a file name, which has 255 at most on most disks. */
+const LONGEST_NAME = 120;
+
+/** Letters, digits and single dashes of the name of a camera, and the time to the second: safe as the name of a file. */
+export function fileNameOf(name: string, time: Date, extension: string): string {
+  let safe = '';
+  const words = name.slice(0, LONGEST_NAME).normalize('NFC');
+  for (const part of words.split(/[^\p{L}\p{N}]+/u)) {
+    const longer = safe === '' ? part : `${safe}-${part}`;
+    if (part !== '' && Buffer.byteLength(longer) <= LONGEST_NAME) safe = longer;
+  }
+  const stamp = time.toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  return `${safe === '' ? 'camera' : safe}-${stamp}.${extension}`;
+}
 
 /** Another one with each change of what is written: files of other versions are passed over. */
 const VERSION = 1;
@@ -24,8 +56,8 @@ export class HintFile {
   /** The text, or undefined where it cannot be had: none yet, damaged, too large, of another version or another owner. */
   async read(): Promise<string | undefined> {
     try {
-      if ((await fs.stat(this.#file)).size > MAX_BYTES) return undefined;
-      const content = await fs.readFile(this.#file, 'utf8');
+      if ((await stat(this.#file)).size > MAX_BYTES) return undefined;
+      const content = await readFile(this.#file, 'utf8');
       const end = content.indexOf('\n');
       const text = content.slice(end + 1);
       const head = this.#headOf(text);
@@ -49,16 +81,16 @@ export class HintFile {
     makeFolder(path.dirname(this.#file));
     const coming = `${this.#file}.new`;
     // One that a crash has left behind may have other rights.
-    await fs.rm(coming, { force: true });
-    await fs.writeFile(coming, content, { mode: 0o600, flag: 'wx' });
-    await fs.rename(coming, this.#file);
+    await rm(coming, { force: true });
+    await writeFile(coming, content, { mode: 0o600, flag: 'wx' });
+    await rename(coming, this.#file);
     this.#head = head;
   }
 
   /** Shows that it is in use: those that nobody has touched for long are removed. */
   async touch(): Promise<void> {
     const now = new Date();
-    await fs.utimes(this.#file, now, now).catch(() => undefined);
+    await utimes(this.#file, now, now).catch(() => undefined);
   }
 
   #headOf(text: string): string {

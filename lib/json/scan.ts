@@ -1,4 +1,34 @@
-import { CharacterSearch } from './character-search';
+/** Characters that are looked at one by one: most that is looked for is near, and the engine takes its time to begin. */
+const NEAR = 32;
+const ASCII = 128;
+
+/**
+ * Looks in a text for the first character of a class. A long way is left to the engine, which goes it many times as fast as code
+ * that looks at one character after the other, and as fast where such code has hardly run before.
+ */
+export class CharacterSearch {
+  readonly #pattern: RegExp;
+  /** Which codes are meant; the last stands for all beyond ASCII. */
+  readonly #isMeant: readonly boolean[];
+
+  /** @param characters the class, which makes no difference between characters beyond ASCII */
+  constructor(characters: RegExp) {
+    this.#pattern = new RegExp(characters, 'g');
+    this.#isMeant = Array.from({ length: ASCII + 1 }, (_, code) =>
+      characters.test(String.fromCharCode(code)),
+    );
+  }
+
+  /** Where the first of them stands from a place on; the end of the text where none does. */
+  firstIn(text: string, from: number): number {
+    const near = Math.min(from + NEAR, text.length);
+    for (let at = from; at < near; at += 1)
+      if (this.#isMeant[Math.min(text.charCodeAt(at), ASCII)]) return at;
+    if (near >= text.length) return text.length;
+    this.#pattern.lastIndex = near;
+    return this.#pattern.test(text) ? this.#pattern.lastIndex - 1 : text.length;
+  }
+}
 
 const [QUOTE, BACKSLASH] = ['"'.charCodeAt(0), '\\'.charCodeAt(0)];
 const UNICODE = 'u'.charCodeAt(0);
@@ -76,4 +106,36 @@ function digitOf(code: number): number {
   if (code >= ZERO && code <= NINE) return code - ZERO;
   const small = code | 32;
   return small >= LETTER_A && small <= LETTER_F ? small - LETTER_A + 10 : NaN;
+}
+
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+/** A brace has the code of its bracket, and this bit. */
+const BRACE = 0x20;
+
+/**
+ * Whether a JSON text opens more than `limit` objects and arrays inside each other. One pass over the bytes of
+ * UTF-8 that builds nothing; it says nothing about whether the text is well formed, which is for the parser.
+ */
+export function nestsDeeperThan(limit: number, json: Uint8Array): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at] ?? 0;
+    if (byte === QUOTE) at = endOfByteString(json, at);
+    if (byte < OPENING_BRACKET) continue;
+    const bracket = byte & ~BRACE;
+    if (bracket === OPENING_BRACKET) depth += 1;
+    if (bracket === CLOSING_BRACKET) depth -= 1;
+    if (depth > limit) return true;
+  }
+  return false;
+}
+
+/** Place of the quote that closes the string opened at `start`; behind the text where none does. */
+function endOfByteString(json: Uint8Array, start: number): number {
+  for (let at = start + 1; ; at += 1) {
+    const byte = json[at];
+    if (byte === QUOTE || byte === undefined) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
 }

@@ -1,0 +1,52 @@
+import type { Abort } from './signals';
+
+/** @param duration milliseconds */
+export function pause(duration: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, duration);
+  });
+}
+
+/**
+ * The outcome of `work`, or undefined where it is not there in time. Work goes on all the same; its later failure is
+ * nobody's any more.
+ * @param duration milliseconds
+ */
+export function within<Result>(work: Promise<Result>, duration: number): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = lateTimeout(() => resolve(undefined), duration);
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      settle();
+    };
+    work.then(
+      (result) => end(() => resolve(result)),
+      (error: Error) => end(() => reject(error)),
+    );
+  });
+}
+
+/** The outcome of work that goes on all the same. @throws the reason of the ending, where that comes before */
+export function unless<Result>(ending: Abort, work: Promise<Result>): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const stopListening = ending.onAbort(reject);
+    work.then(resolve, reject).finally(stopListening);
+  });
+}
+
+/**
+ * A timer whose time is up only when what has come by then was looked at: in a turn of the event loop timers come before
+ * sockets, so to a process that was busy, what is waited for may be there already.
+ * @param ms milliseconds
+ */
+export function lateTimeout(act: () => void, ms: number): NodeJS.Timeout {
+  return setTimeout(() => setImmediate(act), ms);
+}
+
+/** Timers hold no more milliseconds than this; beyond it they would fire without a pause. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** Milliseconds that a timer can hold. */
+export function timerMs(ms: number): number {
+  return Math.min(ms, LONGEST_TIMER);
+}

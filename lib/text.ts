@@ -1,0 +1,122 @@
+/** A count with its noun, for what is told in English: `1 message`, `2 messages`. Texts of locale files have their own singular. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const GUID = /^\{?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\}?$/i;
+
+/**
+ * The form in which two spellings of one GUID are equal: no braces, lower case, any version digit. Undefined for
+ * any other id: those are compared exactly.
+ */
+export function guidForm(id: string): string | undefined {
+  return GUID.exec(id)?.[1]?.toLowerCase();
+}
+
+// The dialog shares this file: it needs nothing of the server.
+
+/** What the key of a Central Station may look like; that of an alarm state, too. */
+export const KEY = /^[a-z0-9-]{1,32}$/;
+
+// Server and dialogs share this file: it imports nothing.
+
+const UNSET = /^\$(?:\{([^{}]+)\}|\(([^()]+)\))$/;
+
+/**
+ * The name of the environment variable that a value stands for. Node-RED replaces `${NAME}` and `$(NAME)` where they
+ * are the whole value, and hands over the literal text if the variable is not set.
+ */
+export function variableIn(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const match = UNSET.exec(value.trim());
+  return match?.[1] ?? match?.[2];
+}
+
+const HALF_OF_PAIR = /\p{Surrogate}/u;
+
+/** False where a text has half of a surrogate pair alone. As bytes all such halves are alike, so two texts could pass for one. */
+export function isWellFormed(text: string): boolean {
+  return !HALF_OF_PAIR.test(text);
+}
+
+/** The begin of a text, in `length` UTF-16 units at most: cut between characters, never inside one. */
+export function beginOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
+}
+
+export interface Login {
+  username: string;
+  password: string;
+}
+
+/** What stands before the host of an address, decoded where it is encoded; undefined where nothing does. */
+export function loginOfUrl({ username, password }: URL): Login | undefined {
+  if (username === '' && password === '') return undefined;
+  return { username: decoded(username), password: decoded(password) };
+}
+
+/** The value of a header (RFC 7617, section 2). A user without a password is one as well. */
+export function basicAuthorization({ username, password }: Login): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Where an RTSP session is to be opened. */
+export interface RtspRelay {
+  scheme: string;
+  /** As it is written; IPv6 in its brackets. */
+  host: string;
+  port: number;
+}
+
+/** Registered with IANA. */
+const PORTS: ReadonlyMap<string, number> = new Map([
+  ['rtsp', 554],
+  ['rtsps', 322],
+]);
+const LONGEST = 4096;
+/**
+ * The characters of a URL (RFC 3986, section 2) but for the apostrophe. All others, such as white space, quotes,
+ * the backslash and everything beyond ASCII, must not reach a player. A command line has to put it in single quotes.
+ */
+const LEGAL = /^[A-Za-z0-9\-._~:/?#[\]@!$&()*+,;=%]+$/;
+
+/** The relay that an RTSP URL leads to; undefined where it is none, or is not safe to be handed to a player. */
+export function relayOf(url: string): RtspRelay | undefined {
+  if (url.length > LONGEST || !LEGAL.test(url)) return undefined;
+  const parsed = URL.parse(url);
+  if (parsed === null || authorityOf(url).split('@').length > 2) return undefined;
+  const { protocol, hostname, port } = parsed;
+  const scheme = protocol.slice(0, -1);
+  const usual = PORTS.get(scheme);
+  if (usual === undefined || hostname === '') return undefined;
+  return { scheme, host: hostname, port: port === '' ? usual : Number(port) };
+}
+
+/** User, host and port. Players disagree on the host where there is more than one `@`. */
+function authorityOf(url: string): string {
+  const rest = url.slice(url.indexOf('//') + 2);
+  const end = rest.search(/[/?#]/);
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+/** What somebody looks for: each of these words has to be somewhere. */
+export type Words = readonly string[];
+
+export function wordsOf(search: unknown): Words {
+  return typeof search === 'string' ? search.toLowerCase().split(/\s+/).filter(Boolean) : [];
+}
+
+/** Whether texts have all the words, in whatever case. */
+export function haveAll(texts: readonly unknown[], words: Words): boolean {
+  if (words.length === 0) return true;
+  const text = texts.join('\n').toLowerCase();
+  return words.every((word) => text.includes(word));
+}
