@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type RvmEvent, isEnd } from '../event';
 import type { JsonRecord } from '../json/json';
-import type { Warning } from '../message/warnings';
+import type { Warning } from '../message/envelope';
 import type { Grouping } from './alarm-settings';
 import { groupName, UNKNOWN_GROUP } from './group-name';
 

@@ -1,6 +1,6 @@
-import { type RvmEvent, isHealth } from '../event';
-import { guidForm, beginOf } from '../text';
-import { FILTERS, type FilterName } from './filter-list';
+import type { ListedCamera } from '../device';
+import { isHealth, type RvmEvent } from '../event';
+import { beginOf, guidForm } from '../text';
 
 const SECURITY = 'security';
 /** Characters: what is longer is none that a person has given, and is told apart by no more. */
@@ -99,4 +99,165 @@ function formsOf(name: FilterName, event: RvmEvent): string[] {
 function textOf(value: unknown): string | undefined {
   const text = typeof value === 'string' || typeof value === 'number' ? `${value}`.trim() : '';
   return text === '' ? undefined : text;
+}
+
+/** By what a webhook node can be told to take only some events. Each is a property of it. */
+export const FILTERS = ['classes', 'sites', 'cameras', 'rules'] as const;
+export type FilterName = (typeof FILTERS)[number];
+
+/** One id and what ends it: in quotation marks, each of them within doubled, or as it stands as far as the next comma. */
+const ID = /\s*(?:"((?:[^"]|"")*)"\s*|([^,]*))(?:,|$)/y;
+
+/** The ids in a property of a flow, each once: with commas between. One that holds a comma itself stands in quotation marks. */
+export function idsIn(text: string): string[] {
+  const ids = new Set<string>();
+  ID.lastIndex = 0;
+  while (ID.lastIndex < text.length) {
+    const [, quoted, plain = ''] = ID.exec(text) ?? [];
+    ids.add((quoted?.replaceAll('""', '"') ?? plain).trim());
+  }
+  ids.delete('');
+  return [...ids];
+}
+
+/** The same as a property has them. */
+export function textOfIds(ids: readonly string[]): string {
+  return ids.map((id) => (/[",]/.test(id) ? `"${id.replaceAll('"', '""')}"` : id)).join(', ');
+}
+
+/** What can be told to be unknown: of rules there is no list anywhere, and one that has not applied yet is none the less right. */
+export const JUDGED = ['classes', 'sites', 'cameras'] as const;
+export type JudgedFilter = (typeof JUDGED)[number];
+
+/** The classes of the specification. */
+export const CLASSES: readonly string[] = ['security', 'health'];
+
+interface KnownKind {
+  ids: readonly string[];
+  /** False where nothing lists what else there is. */
+  isList: boolean;
+}
+
+/** What is known of each kind; absent where nobody can say what there is. */
+export type KnownIds = Readonly<Partial<Record<JudgedFilter, KnownKind>>>;
+
+/** Ids of each kind. */
+export type JudgedIds = Readonly<Record<JudgedFilter, readonly string[]>>;
+
+/** Of each kind the ids that are wanted and that nobody knows. */
+export type UnknownIds = JudgedIds;
+
+export const NO_IDS: JudgedIds = { classes: [], sites: [], cameras: [] };
+
+/** What events have told of some stations. */
+interface NamedByEvents {
+  ids: JudgedIds;
+  /** The kinds of which events of each of the stations have named something. */
+  kinds: readonly JudgedFilter[];
+}
+
+/** What the service lists of some stations. */
+export interface Listed {
+  cameras: readonly ListedCamera[];
+  /** False where it lists nothing to one of them, for that can only receive. */
+  isWhole: boolean;
+}
+
+/** True of the code of an error of a station that has no list at all, unlike one whose list nobody gets just now. */
+export function hasNoList(code: string | undefined): boolean {
+  return code === 'CONFIG_MISSING';
+}
+
+/** @param lists of each station; undefined where it has none */
+export function listedOf(lists: readonly (readonly ListedCamera[] | undefined)[]): Listed {
+  return { cameras: lists.flatMap((list) => list ?? []), isWhole: !lists.includes(undefined) };
+}
+
+/**
+ * What is known: of classes, those of the specification and those that events have named; of sites and cameras, those that the
+ * service lists, by any of their ids, and those that events have named.
+ * @param listed undefined where the service cannot be asked
+ * @param named undefined where nobody can say what else there is
+ */
+export function knownIds(listed: Listed | undefined, named: NamedByEvents | undefined): KnownIds {
+  if (named === undefined) return {};
+  const { ids, kinds } = named;
+  const classes = { ids: [...CLASSES, ...ids.classes], isList: true };
+  if (listed === undefined) return { classes };
+  const { cameras: devices, isWhole: isList } = listed;
+  const cameras = devices.flatMap(({ id, remoteId }) => [id, remoteId ?? []].flat());
+  const sites = devices.map(({ site }) => site);
+  return {
+    classes,
+    ...((isList || kinds.includes('sites')) && { sites: { ids: [...sites, ...ids.sites], isList } }),
+    ...((isList || kinds.includes('cameras')) && { cameras: { ids: [...cameras, ...ids.cameras], isList } }),
+  };
+}
+
+/** What can be told by what events were of; undefined where not all of them could be looked through. */
+export function namedBy(
+  seen: SeenByKind & { isWhole: boolean } & Pick<NamedByEvents, 'kinds'>,
+): NamedByEvents | undefined {
+  return seen.isWhole ? { ids: idsNamed(seen), kinds: seen.kinds } : undefined;
+}
+
+type SeenByKind = Readonly<Record<JudgedFilter, readonly { ids: readonly string[] }[]>>;
+
+/** All ids by which events have named something. */
+export function idsNamed(seen: SeenByKind): JudgedIds {
+  const named = (name: JudgedFilter): string[] => seen[name].flatMap(({ ids }) => ids);
+  return { classes: named('classes'), sites: named('sites'), cameras: named('cameras') };
+}
+
+/**
+ * Where nothing lists what there is, events may yet come of what they have not named, and an id is unknown only if they have named
+ * none of its kind that is wanted: then nothing that came was it.
+ * @param named by events that `known` has not
+ */
+export function unknownIds(wanted: FilterIds, known: KnownIds, named: JudgedIds = NO_IDS): UnknownIds {
+  const unknownOf = (name: JudgedFilter): string[] => {
+    const kind = known[name];
+    if (kind === undefined) return [];
+    const forms = new Set([...kind.ids, ...named[name]].map((id) => idForm(name, id)));
+    const unknown = wanted[name].filter((id) => !forms.has(idForm(name, id)));
+    return kind.isList || unknown.length === wanted[name].length ? unknown : [];
+  };
+  return { classes: unknownOf('classes'), sites: unknownOf('sites'), cameras: unknownOf('cameras') };
+}
+
+/** Which of the ids that are wanted some event has named, ever since it was made. */
+export class NamedIds {
+  readonly #named: Readonly<Record<JudgedFilter, Set<string>>> = {
+    classes: new Set(),
+    sites: new Set(),
+    cameras: new Set(),
+  };
+
+  constructor(private readonly wanted: FilterIds) {}
+
+  /** As they are wanted. */
+  get ids(): JudgedIds {
+    const { classes, sites, cameras } = this.#named;
+    return { classes: [...classes], sites: [...sites], cameras: [...cameras] };
+  }
+
+  /** Events have named these. */
+  add(ids: JudgedIds): void {
+    for (const name of JUDGED) this.#addOf(name, ids[name]);
+  }
+
+  /** @returns whether it names what no event has named before */
+  addOf(event: RvmEvent): boolean {
+    return JUDGED.map((name) => this.#addOf(name, idsOf(name, event))).includes(true);
+  }
+
+  #addOf(name: JudgedFilter, ids: readonly string[]): boolean {
+    const named = this.#named[name];
+    const missing = this.wanted[name].filter((id) => !named.has(id));
+    if (missing.length === 0) return false;
+    const forms = new Set(ids.map((id) => idForm(name, id)));
+    const found = missing.filter((id) => forms.has(idForm(name, id)));
+    for (const id of found) named.add(id);
+    return found.length > 0;
+  }
 }

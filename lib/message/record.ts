@@ -1,7 +1,6 @@
 import type { RvmEvent } from '../event';
-import type { Envelope } from './envelope';
-import type { FilterName } from './filter-list';
-import type { Warning } from './warnings';
+import type { Envelope, Warning } from './envelope';
+import type { FilterName } from './event-filter';
 
 /** What is known of every authentic message: who sent it, who received it, and its exact content. Plain values only. */
 export interface MessageRecord {

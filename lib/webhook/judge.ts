@@ -1,10 +1,8 @@
 import type { RvmEvent } from '../event';
-import { blankedBody } from '../message/blanked-body';
-import { readEnvelope, SELF_TEST, type Envelope } from '../message/envelope';
+import { blankedBody, fingerprintOfBytes, fingerprintOfValue } from '../message/body';
+import { readEnvelope, SELF_TEST, type Envelope, namesOtherAgentUser, warningsOf } from '../message/envelope';
 import { judgeByFilter, type EventFilter } from '../message/event-filter';
-import { fingerprintOfBytes, fingerprintOfValue } from '../message/fingerprint';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
-import { namesOtherAgentUser, warningsOf } from '../message/warnings';
 import { readTime } from '../time';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import type { ProofReason, RawMessage, Authentication } from './proof/authenticate';

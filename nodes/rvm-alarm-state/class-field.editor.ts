@@ -1,4 +1,4 @@
-import { knownIds, namedBy } from '../../lib/message/known-ids';
+import { knownIds, namedBy } from '../../lib/message/event-filter';
 import { stationKey } from '../rvm-central-station/key';
 import { ChipField } from '../support/editor/chips/chip-field';
 import { setKnown } from '../support/editor/chips/known-by-node';

@@ -5,7 +5,7 @@ import {
   type AlarmSettings,
   type Grouping,
 } from '../../lib/alarms/alarm-settings';
-import { idsIn } from '../../lib/message/filter-list';
+import { idsIn } from '../../lib/message/event-filter';
 import { KEY, keyFromName } from '../rvm-central-station/key';
 import { flagOf, numberOf, textOf, type Properties } from '../support/settings';
 

@@ -2,8 +2,7 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { Incident } from '../../lib/inbox/incident';
-import { eventFilter } from '../../lib/message/event-filter';
-import type { JudgedIds } from '../../lib/message/known-ids';
+import { eventFilter, type JudgedIds } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
 import type { Endpoint } from '../../lib/webhook/endpoint';
 import {

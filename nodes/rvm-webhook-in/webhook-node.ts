@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { JudgedIds } from '../../lib/message/known-ids';
+import type { JudgedIds } from '../../lib/message/event-filter';
 import { RvmError } from '../../lib/error';
 import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
 import { writeRoute } from '../support/admin-route';

@@ -7,7 +7,7 @@ import { errorBodyTarget } from '../../scripts/fuzz/targets/error-body';
 import { proofTarget } from '../../scripts/fuzz/targets/proof';
 import { readingTarget } from '../../scripts/fuzz/targets/reading';
 import { received as receivedRtp, rtpTarget } from '../../scripts/fuzz/targets/rtp';
-import { readJson } from '../../lib/message/json-reading';
+import { readJson } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { assertNothingFound } from './assert-nothing-found';
 

@@ -3,8 +3,7 @@ import type { Consumer, Delivery, Inbox, Consumption } from '../../lib/inbox/inb
 import type { Incident } from '../../lib/inbox/incident';
 import type { ProvenMessage } from '../../lib/message/record';
 import { readEnvelope } from '../../lib/message/envelope';
-import { fingerprintOfValue } from '../../lib/message/fingerprint';
-import { jsonOf } from '../../lib/message/json-reading';
+import { fingerprintOfValue, jsonOf } from '../../lib/message/body';
 import { alarmMessage } from '../support/webhook/alarm-message';
 import { eventually } from '../support/time/patience';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { NO_IDS } from '../../lib/message/known-ids';
+import { NO_IDS } from '../../lib/message/event-filter';
 import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/status/webhook-status';
 import { clockTime } from '../../nodes/support/status-words';
 

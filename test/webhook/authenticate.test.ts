@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/body';
 import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
 import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { authorizationFor, envelope, PHRASE, signatureOf, station } from './sample';

@@ -5,8 +5,9 @@ import {
   judgeByFilter,
   type FilterIds,
   type FilterVerdict,
+  idsIn,
+  textOfIds,
 } from '../../lib/message/event-filter';
-import { idsIn, textOfIds } from '../../lib/message/filter-list';
 
 const EVENT: RvmEvent = {
   eventClass: 'security',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
-import { jsonOf, readJson, seemingToken } from '../../lib/message/json-reading';
+import { jsonOf, readJson, seemingToken } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { readAuthorization } from '../../lib/webhook/proof/authorization-header';
 import { LARGE_BODY } from '../../lib/webhook/proof/proof-work';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { Abort } from '../../lib/concurrency/signals';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { InlineInbox } from '../support/inbox/inline-inbox';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/body';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { Reporter } from '../../lib/webhook/reporter';

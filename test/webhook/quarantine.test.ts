@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/body';
 import { ClockGuard } from '../../lib/webhook/clock-guard';
 import { Quarantine } from '../../lib/webhook/quarantine/quarantine';
 import { Reporter } from '../../lib/webhook/reporter';

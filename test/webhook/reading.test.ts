@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { blankedBody } from '../../lib/message/blanked-body';
-import { fingerprintOfValue } from '../../lib/message/fingerprint';
-import { readJson, seemingToken } from '../../lib/message/json-reading';
+import { blankedBody, fingerprintOfValue, readJson, seemingToken } from '../../lib/message/body';
 import { matchingPath } from '../../lib/webhook/receive/path';
-import { summaryText } from '../../lib/message/summary-text';
+import { summaryText } from '../../lib/message/event-message';
 import { Throttle } from '../../lib/webhook/bounds/throttle';
 import { readTime } from '../../lib/time';
 import { runsOf } from '../support/suite/lanes';

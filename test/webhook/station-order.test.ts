@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { mock } from 'node:test';
 import * as fc from 'fast-check';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/body';
 import { authenticate, type Authentication } from '../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { StationOrder } from '../../lib/webhook/proof/station-order';

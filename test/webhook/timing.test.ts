@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import crypto from 'node:crypto';
 import { mock } from 'node:test';
-import { jsonOf } from '../../lib/message/json-reading';
+import { jsonOf } from '../../lib/message/body';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { ReceiverUnderTest } from './receiver-under-test';

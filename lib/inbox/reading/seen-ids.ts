@@ -1,7 +1,14 @@
 import type { RvmEvent } from '../../event';
-import { idForm, idsOf, LONGEST_ID } from '../../message/event-filter';
-import { FILTERS, type FilterName } from '../../message/filter-list';
-import { JUDGED, type JudgedFilter, type JudgedIds } from '../../message/known-ids';
+import {
+  idForm,
+  idsOf,
+  LONGEST_ID,
+  FILTERS,
+  type FilterName,
+  JUDGED,
+  type JudgedFilter,
+  type JudgedIds,
+} from '../../message/event-filter';
 import { cutText } from '../history';
 import type { Inbox, ListedMessage } from '../inbox';
 import { listAll } from './read-all';

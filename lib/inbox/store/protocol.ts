@@ -1,4 +1,4 @@
-import type { Warning } from '../../message/warnings';
+import type { Warning } from '../../message/envelope';
 import type { Verdict } from '../history';
 import type { InstanceRow, ListQuery, MessageState } from '../inbox';
 import type { InboxCounts, InboxFigures } from '../inbox-figures';

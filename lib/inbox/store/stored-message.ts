@@ -1,10 +1,9 @@
 import { isRecord } from '../../json/json';
-import { readEnvelope } from '../../message/envelope';
-import { jsonOf } from '../../message/json-reading';
+import { readEnvelope, type Warning } from '../../message/envelope';
+import { jsonOf } from '../../message/body';
 import { isEnd, isHealth } from '../../event';
 import type { DeadReason, Delivery, ListedMessage, ListQuery, MessageState } from '../inbox';
 import { isForFlow, type DeadLetter, type ProvenMessage } from '../../message/record';
-import type { Warning } from '../../message/warnings';
 import { historyOf } from './history-of';
 import type { LeasedMessage, Likeness, NewMessage, Progress } from './protocol';
 import { timeText } from './time-text';

@@ -1,7 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isJson } from '../../json/json';
-import { MOST_MARKS, type JsonReading } from '../../message/json-reading';
-import type { TokenReading } from '../../message/token-scan';
+import { MOST_MARKS, type JsonReading, type TokenReading } from '../../message/body';
 import { readAuthorization, type AuthorizationReading } from './authorization-header';
 import { isUsablePhrase, type ReceivingStation } from './receiving-station';
 import { SentToken } from './sent-token';

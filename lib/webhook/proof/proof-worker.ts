@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { jsonOf } from '../../message/json-reading';
+import { jsonOf } from '../../message/body';
 import { authenticate } from './authenticate';
 import { withStations, type FoundProof, type ProofJob } from './thread-protocol';
 

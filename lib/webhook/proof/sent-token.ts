@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
-import { seemingToken } from '../../message/json-reading';
-import type { TokenReading } from '../../message/token-scan';
+import { seemingToken, type TokenReading } from '../../message/body';
 
 /**
  * Random, and of this process alone: what is made with it can be compared nowhere else. From bytes a key would be made anew with

@@ -1,8 +1,13 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import type { QuarantinedMessage } from '../../inbox/inbox';
-import { blankedBody } from '../../message/blanked-body';
-import { jsonOf, seemingObject, withToken, type JsonReading } from '../../message/json-reading';
-import type { TokenReading } from '../../message/token-scan';
+import {
+  blankedBody,
+  jsonOf,
+  seemingObject,
+  withToken,
+  type JsonReading,
+  type TokenReading,
+} from '../../message/body';
 import type { RawMessage } from '../proof/authenticate';
 import { isSignatureText, readAuthorization } from '../proof/authorization-header';
 import { LARGE_BODY } from '../proof/proof-work';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Acceptance } from '../../inbox/inbox';
-import { jsonOf } from '../../message/json-reading';
+import { jsonOf } from '../../message/body';
 import { meter, secondsSince } from '../../meter';
 import { Abort } from '../../concurrency/signals';
 import { pause, within } from '../../concurrency/timers';

@@ -1,6 +1,6 @@
 import { Abort } from '../../concurrency/signals';
 import { messageOf, type EventMessage } from '../../message/event-message';
-import { jsonOf } from '../../message/json-reading';
+import { jsonOf } from '../../message/body';
 import type { DeadLetter, ProvenMessage } from '../../message/record';
 import { BODY_LIMIT, refusalOf, type RequestHead } from '../bounds/refusal';
 import { judge, recordOf } from '../judge';

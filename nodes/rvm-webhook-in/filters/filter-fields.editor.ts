@@ -1,4 +1,4 @@
-import { FILTERS } from '../../../lib/message/filter-list';
+import { FILTERS } from '../../../lib/message/event-filter';
 import { ChipField } from '../../support/editor/chips/chip-field';
 import { setKnown } from '../../support/editor/chips/known-by-node';
 import { isVariable } from '../../support/editor/validate';

@@ -1,5 +1,4 @@
-import type { FilterIds } from '../../../lib/message/event-filter';
-import { idsIn, type FilterName } from '../../../lib/message/filter-list';
+import { type FilterIds, idsIn, type FilterName } from '../../../lib/message/event-filter';
 import { textOf, type Properties } from '../../support/settings';
 
 /** Which events a *webhook in* is to take, as its properties have it. */

@@ -1,6 +1,12 @@
-import { idForm } from '../../../lib/message/event-filter';
-import type { FilterName } from '../../../lib/message/filter-list';
-import { hasNoList, knownIds, listedOf, namedBy, type KnownIds } from '../../../lib/message/known-ids';
+import {
+  idForm,
+  type FilterName,
+  hasNoList,
+  knownIds,
+  listedOf,
+  namedBy,
+  type KnownIds,
+} from '../../../lib/message/event-filter';
 import { stationKey } from '../../rvm-central-station/key';
 import { AskError } from '../../support/editor/ask';
 import { askStation, stationAsKept } from '../../support/editor/ask-station';

@@ -4,8 +4,8 @@ import { RvmError } from '../../../lib/error';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import { seenIds } from '../../../lib/inbox/reading/seen-ids';
 import type { RvmEvent } from '../../../lib/event';
-import type { FilterIds } from '../../../lib/message/event-filter';
 import {
+  type FilterIds,
   hasNoList,
   idsNamed,
   JUDGED,
@@ -18,8 +18,8 @@ import {
   type KnownIds,
   type Listed,
   type UnknownIds,
-} from '../../../lib/message/known-ids';
-import { NamedIds } from '../../../lib/message/named-ids';
+  NamedIds,
+} from '../../../lib/message/event-filter';
 import type { Station } from '../../rvm-central-station/station';
 
 /** Cameras come and go. Milliseconds. */

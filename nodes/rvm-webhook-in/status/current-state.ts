@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { Inbox } from '../../../lib/inbox/inbox';
-import type { UnknownIds } from '../../../lib/message/known-ids';
+import type { UnknownIds } from '../../../lib/message/event-filter';
 import type { UnseenProblems } from '../../../lib/webhook/unseen-problems';
 import { lackStatus } from '../../rvm-central-station/lack';
 import type { InboxNode } from '../../rvm-inbox/inbox-node';

@@ -1,6 +1,6 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
 import { cutText } from '../../../lib/inbox/history';
-import { JUDGED, type JudgedFilter, type UnknownIds } from '../../../lib/message/known-ids';
+import { JUDGED, type JudgedFilter, type UnknownIds } from '../../../lib/message/event-filter';
 import type { UnsetVariables } from '../../support/settings';
 import {
   jointStatus,

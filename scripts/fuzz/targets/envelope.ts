@@ -1,8 +1,7 @@
-import { readEnvelope, type EnvelopeReading } from '../../../lib/message/envelope';
+import { readEnvelope, type EnvelopeReading, warningsOf } from '../../../lib/message/envelope';
 import { messageOf, type EventMessage } from '../../../lib/message/event-message';
-import { readJson } from '../../../lib/message/json-reading';
+import { readJson } from '../../../lib/message/body';
 import type { ProvenMessage } from '../../../lib/message/record';
-import { warningsOf } from '../../../lib/message/warnings';
 import { bodyOf } from '../inputs/body';
 import { usabilityOf, type Usability } from '../oracle/envelope';
 import { targetOf, type Complaint, type Target } from '../target';

@@ -1,4 +1,4 @@
-import { jsonOf } from '../../../lib/message/json-reading';
+import { jsonOf } from '../../../lib/message/body';
 import { authenticate, type Authentication } from '../../../lib/webhook/proof/authenticate';
 import type { ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
 import { registrationsOf } from '../inputs/endpoint';

@@ -1,5 +1,4 @@
-import { blankedBody } from '../../../lib/message/blanked-body';
-import { readJson, type JsonReading } from '../../../lib/message/json-reading';
+import { blankedBody, readJson, type JsonReading } from '../../../lib/message/body';
 import { bodyOf } from '../inputs/body';
 import { contentOf, type Content } from '../oracle/reading';
 import { targetOf, type Complaint, type Target } from '../target';

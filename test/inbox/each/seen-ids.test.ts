@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { seenIds, type SeenIds } from '../../../lib/inbox/reading/seen-ids';
-import type { FilterName } from '../../../lib/message/filter-list';
+import type { FilterName } from '../../../lib/message/event-filter';
 import { inEachStore, type TestedInbox } from '../../support/inbox/each-store';
 import { proven } from '../samples';
 

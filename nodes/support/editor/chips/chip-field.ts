@@ -1,6 +1,5 @@
 import './chip-field.css';
-import { idForm } from '../../../../lib/message/event-filter';
-import { idsIn, textOfIds, type FilterName } from '../../../../lib/message/filter-list';
+import { idForm, idsIn, textOfIds, type FilterName } from '../../../../lib/message/event-filter';
 import { isComposing } from '../composing';
 import { Picker, type Offer, type Pickable } from '../picker';
 import { unknownOf } from './known-by-node';

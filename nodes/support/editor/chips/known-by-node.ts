@@ -1,5 +1,10 @@
-import { idsIn, type FilterName } from '../../../../lib/message/filter-list';
-import { JUDGED, unknownIds, type KnownIds } from '../../../../lib/message/known-ids';
+import {
+  idsIn,
+  type FilterName,
+  JUDGED,
+  unknownIds,
+  type KnownIds,
+} from '../../../../lib/message/event-filter';
 import { isVariable, trimmed } from '../validate';
 
 /** What is known, by node: as its dialog was told last. */

@@ -1,7 +1,5 @@
 import type { SeenIds } from '../../../../lib/inbox/reading/seen-ids';
-import { idForm } from '../../../../lib/message/event-filter';
-import type { FilterName } from '../../../../lib/message/filter-list';
-import { CLASSES } from '../../../../lib/message/known-ids';
+import { idForm, type FilterName, CLASSES } from '../../../../lib/message/event-filter';
 import { ask, AskError } from '../ask';
 import type { Pickable } from '../picker';
 

@@ -1,0 +1,578 @@
+import { hash } from 'node:crypto';
+import { scan as removeForbiddenKeys } from 'secure-json-parse';
+import { isRecord } from '../json/json';
+import {
+  CharacterSearch,
+  endOfLiteral,
+  endOfString,
+  escapedUnit,
+  passSpace,
+  textOfLiteral,
+} from '../json/scan';
+import { isWellFormed } from '../text';
+
+/** A piece of a text: start (inclusive) and end (exclusive), in UTF-16 units. */
+interface Span {
+  start: number;
+  end: number;
+}
+
+/** The token fields of the outermost object: the specification's name, or with a capital first letter. */
+export interface TokenReading {
+  /** `absent`: no such field, null or an empty text. `unusable`: more than one, or not a text; half of a surrogate pair is none. */
+  kind: 'absent' | 'unusable' | 'text';
+  text?: string;
+  /**
+   * Where token values stand in the text, to blank them before the body is kept. Where there are {@link MAX_SPANS}, the last is
+   * all that follows.
+   */
+  spans: readonly Span[];
+}
+
+/** Token fields that are told apart: two are too many already. */
+const MAX_SPANS = 16;
+
+const NO_TOKEN: TokenReading = { kind: 'absent', spans: [] };
+
+/** Behind its first letter, which may be a capital. */
+const NAME = 'uthenticationToken';
+const [SMALL, CAPITAL] = [codeOf('a'), codeOf('A')];
+const [QUOTE, BACKSLASH, COLON] = [codeOf('"'), codeOf('\\'), codeOf(':')];
+const [BRACE, BRACKET, END_OF_BRACE, END_OF_BRACKET] = [codeOf('{'), codeOf('['), codeOf('}'), codeOf(']')];
+const UNICODE = codeOf('u');
+/** What is looked at where no token is due. */
+const TEXT_OR_BRACKET = new CharacterSearch(/["{}[\]]/);
+const END_OF_VALUE = new CharacterSearch(/[,"{}[\] \t\n\r]/);
+
+/**
+ * What a text says of its token, if it is well-formed JSON: it is for the parser to say that. One pass that builds nothing, so
+ * that a stranger's text costs no more than its length.
+ */
+function scanToken(text: string): TokenReading {
+  const spans = new TokenScan(text).spans();
+  const [span, ...others] = spans;
+  if (span === undefined) return NO_TOKEN;
+  if (others.length > 0) return { kind: 'unusable', spans };
+  const literal = text.slice(span.start, span.end);
+  if (literal === 'null' || literal === '""') return { kind: 'absent', spans };
+  const token = literal.startsWith('"') ? wellFormedText(literal) : undefined;
+  return token === undefined ? { kind: 'unusable', spans } : { kind: 'text', text: token, spans };
+}
+
+class TokenScan {
+  readonly #spans: Span[] = [];
+  #at = 0;
+  #depth = 0;
+  /** A token's value comes next. */
+  #isDue = false;
+  /** Where the value of a token began that is a list or an object. */
+  #nestedFrom = -1;
+
+  constructor(private readonly text: string) {}
+
+  spans(): readonly Span[] {
+    const { text } = this;
+    while (this.#at < text.length && this.#spans.length < MAX_SPANS) this.#step(text.charCodeAt(this.#at));
+    if (this.#nestedFrom >= 0) this.#spans.push({ start: this.#nestedFrom, end: text.length });
+    const last = this.#spans[MAX_SPANS - 1];
+    if (last !== undefined) last.end = text.length;
+    return this.#spans;
+  }
+
+  #step(code: number): void {
+    if (code === QUOTE) return this.#passString();
+    if (isOpening(code)) return this.#enter();
+    if (isClosing(code)) return this.#leave();
+    if (this.#isDue) return this.#passPlainValue();
+    this.#at = TEXT_OR_BRACKET.firstIn(this.text, this.#at + 1);
+  }
+
+  #passString(): void {
+    const start = this.#at;
+    const end = endOfString(this.text, start);
+    this.#at = end;
+    if (this.#depth !== 1) return;
+    if (this.#isDue) {
+      this.#note(start, end);
+      return;
+    }
+    const behind = passSpace(this.text, end);
+    if (this.text.charCodeAt(behind) !== COLON) return;
+    this.#at = behind + 1;
+    this.#isDue = isTokenName(this.text, start + 1, end - 1);
+    if (this.#isDue) this.#at = passSpace(this.text, this.#at);
+  }
+
+  #enter(): void {
+    if (this.#isDue) this.#nestedFrom = this.#at;
+    this.#isDue = false;
+    this.#depth += 1;
+    this.#at += 1;
+  }
+
+  #leave(): void {
+    this.#isDue = false;
+    this.#depth = Math.max(0, this.#depth - 1);
+    this.#at += 1;
+    if (this.#depth === 1 && this.#nestedFrom >= 0) {
+      this.#note(this.#nestedFrom, this.#at);
+      this.#nestedFrom = -1;
+    }
+  }
+
+  /** A number, or a word such as null. */
+  #passPlainValue(): void {
+    const start = this.#at;
+    this.#at = END_OF_VALUE.firstIn(this.text, start);
+    this.#note(start, this.#at);
+  }
+
+  #note(start: number, end: number): void {
+    this.#isDue = false;
+    this.#spans.push({ start, end });
+  }
+}
+
+function codeOf(character: string): number {
+  return character.charCodeAt(0);
+}
+
+function isOpening(code: number): boolean {
+  return code === BRACE || code === BRACKET;
+}
+
+function isClosing(code: number): boolean {
+  return code === END_OF_BRACE || code === END_OF_BRACKET;
+}
+
+/** Whether what stands between quotes is the name of the token field, however it is escaped. Ends at the first difference. */
+function isTokenName(text: string, from: number, to: number): boolean {
+  let at = from;
+  for (let place = -1; place < NAME.length; place += 1) {
+    const { code, next } = characterAt(text, at, to);
+    const isRight = place < 0 ? code === SMALL || code === CAPITAL : code === NAME.charCodeAt(place);
+    if (!isRight) return false;
+    at = next;
+  }
+  return at === to;
+}
+
+/** One character of a string literal; of the escapes only those that can stand for a letter. */
+function characterAt(text: string, at: number, to: number): { code: number; next: number } {
+  if (at >= to) return { code: NaN, next: at };
+  const code = text.charCodeAt(at);
+  if (code !== BACKSLASH) return { code, next: at + 1 };
+  if (text.charCodeAt(at + 1) !== UNICODE) return { code: NaN, next: at + 6 };
+  return { code: escapedUnit(text, at + 2), next: at + 6 };
+}
+
+/** Undefined for a literal that is no JSON, or of which no bytes can be made: all halves of surrogate pairs would be alike. */
+function wellFormedText(literal: string): string | undefined {
+  const text = textOfLiteral(literal);
+  return text !== undefined && isWellFormed(text) ? text : undefined;
+}
+
+/** Deepest nesting that is read: far above any message, far below what brings `JSON.stringify` down. */
+const MAX_DEPTH = 32;
+/** Most values that are read, those in lists included: a message has some thirty. What builds objects takes time for each. */
+const MAX_VALUES = 1_000;
+/**
+ * Most texts, numbers, words and signs between them: what is no JSON may have any number of these without a value more. For each
+ * value there are four at the most: its name, a colon, itself, and what separates or closes.
+ */
+const MAX_PIECES = 4 * (MAX_VALUES + 1);
+
+/** What one pass over a JSON text shows, without building anything from it. */
+interface JsonScan {
+  /** It has too many values, or what looks like their pieces; the rest was not looked at. */
+  tooLarge: boolean;
+  tooDeep: boolean;
+  duplicateKey: boolean;
+  /** Numbers that JavaScript cannot hold: too large, too small, or integers beyond 2^53. */
+  inexactNumbers: Span[];
+}
+
+const NUMBER = /-?[0-9][0-9.eE+-]*/y;
+/** `true`, `false`, `null`, or what stands in their place. */
+const WORD = /[a-zA-Z]+/y;
+
+/**
+ * Scans a text that may be JSON. Says nothing about whether it is well formed: that is for `JSON.parse`.
+ * Works in one pass with a stack of at most {@link MAX_DEPTH} key sets, so no input can exhaust it.
+ */
+function scanJson(text: string): JsonScan {
+  return new Scanner(text).run();
+}
+
+/** As the grammar of JSON has them; what comes behind one is looked at as what comes next. */
+const SCALAR = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;
+
+/**
+ * Whether a text is one well-formed JSON object, no deeper and of no more pieces than what is read: the same as the parser says, which
+ * a stranger's text does not reach. Builds nothing.
+ */
+export function isObjectText(text: string): boolean {
+  return text[passSpace(text, 0)] === '{' && new Grammar(text).isOneValue();
+}
+
+class Grammar {
+  readonly #open: string[] = [];
+  #due: 'value' | 'value or end' | 'name' | 'name or end' | 'comma or end' = 'value';
+  #at = 0;
+
+  constructor(private readonly text: string) {}
+
+  isOneValue(): boolean {
+    for (let pieces = 0; pieces < MAX_PIECES; pieces += 1) {
+      this.#at = passSpace(this.text, this.#at);
+      if (!this.#pass(this.text[this.#at] ?? '')) return false;
+      if (this.#open.length === 0) return passSpace(this.text, this.#at) === this.text.length;
+    }
+    return false;
+  }
+
+  #pass(character: string): boolean {
+    if (character === '}' || character === ']') return this.#leave(character === '}' ? '{' : '[');
+    if (this.#due === 'comma or end') return this.#passComma(character);
+    if (this.#due === 'name' || this.#due === 'name or end') return this.#passName();
+    if (character === '{' || character === '[') return this.#enter(character);
+    this.#due = 'comma or end';
+    if (character === '"') return this.#moveTo(endOfLiteral(this.text, this.#at));
+    SCALAR.lastIndex = this.#at;
+    return SCALAR.test(this.text) && this.#moveTo(SCALAR.lastIndex);
+  }
+
+  #enter(bracket: string): boolean {
+    this.#due = bracket === '{' ? 'name or end' : 'value or end';
+    return this.#open.push(bracket) <= MAX_DEPTH && this.#moveTo(this.#at + 1);
+  }
+
+  #leave(bracket: string): boolean {
+    const mayEnd = this.#due.endsWith('end');
+    this.#due = 'comma or end';
+    return mayEnd && this.#open.pop() === bracket && this.#moveTo(this.#at + 1);
+  }
+
+  #passComma(character: string): boolean {
+    this.#due = this.#open.at(-1) === '{' ? 'name' : 'value';
+    return character === ',' && this.#moveTo(this.#at + 1);
+  }
+
+  #passName(): boolean {
+    this.#due = 'value';
+    const end = this.text[this.#at] === '"' ? endOfLiteral(this.text, this.#at) : -1;
+    const colon = end < 0 ? -1 : passSpace(this.text, end);
+    return this.text[colon] === ':' && this.#moveTo(colon + 1);
+  }
+
+  #moveTo(at: number): boolean {
+    this.#at = at;
+    return at >= 0;
+  }
+}
+
+class Scanner {
+  readonly #result: JsonScan = {
+    tooLarge: false,
+    tooDeep: false,
+    duplicateKey: false,
+    inexactNumbers: [],
+  };
+  /** Keys seen in each open container; `undefined` for an array. */
+  readonly #open: (Set<string> | undefined)[] = [];
+  #depth = 0;
+  #position = 0;
+  #values = 0;
+  #names = 0;
+  #pieces = 0;
+
+  constructor(private readonly text: string) {}
+
+  run(): JsonScan {
+    while (this.#position < this.text.length && !this.#result.tooLarge) this.#step();
+    return this.#result;
+  }
+
+  #step(): void {
+    this.#position = passSpace(this.text, this.#position);
+    const character = this.text[this.#position];
+    if (character === undefined) return;
+    this.#result.tooLarge ||= ++this.#pieces > MAX_PIECES;
+    if (character === '"') return this.#readString();
+    if (character === ',') return this.#count();
+    if (character === '{' || character === '[') return this.#enter(character === '{');
+    if (character === '}' || character === ']') return this.#leave();
+    const number = startsNumber(character) ? this.#match(NUMBER) : undefined;
+    if (number !== undefined) return this.#readNumber(number);
+    this.#position = this.#match(WORD)?.end ?? this.#position + 1;
+  }
+
+  /** Of each list and object there is one value more than there are commas. */
+  #count(): void {
+    this.#values += 1;
+    this.#result.tooLarge ||= this.#values > MAX_VALUES;
+    this.#position++;
+  }
+
+  #enter(isObject: boolean): void {
+    this.#depth++;
+    if (this.#depth > MAX_DEPTH) this.#result.tooDeep = true;
+    else this.#open.push(isObject ? new Set() : undefined);
+    this.#count();
+  }
+
+  #leave(): void {
+    if (this.#depth > 0 && this.#depth <= MAX_DEPTH) this.#open.pop();
+    this.#depth = Math.max(0, this.#depth - 1);
+    this.#position++;
+  }
+
+  #readString(): void {
+    const start = this.#position;
+    const end = endOfString(this.text, start);
+    this.#position = end;
+    if (this.#skipColon()) this.#noteKey(start, end);
+  }
+
+  /** Moves behind the colon that makes a string a key; false, and no move, where there is none. */
+  #skipColon(): boolean {
+    const at = passSpace(this.text, this.#position);
+    if (this.text[at] !== ':') return false;
+    this.#position = at + 1;
+    return true;
+  }
+
+  /** No more names than values: in a well-formed document each value has one at the most, and the outermost none. */
+  #noteKey(start: number, end: number): void {
+    this.#result.tooLarge ||= ++this.#names > MAX_VALUES;
+    const keys = this.#depth > MAX_DEPTH ? undefined : this.#open.at(-1);
+    if (keys === undefined) return;
+    const key = nameOf(this.text.slice(start, end));
+    if (keys.has(key)) this.#result.duplicateKey = true;
+    keys.add(key);
+  }
+
+  #match(pattern: RegExp): Span | undefined {
+    pattern.lastIndex = this.#position;
+    return pattern.test(this.text) ? { start: this.#position, end: pattern.lastIndex } : undefined;
+  }
+
+  #readNumber(span: Span): void {
+    if (!isExact(this.text.slice(span.start, span.end))) this.#result.inexactNumbers.push(span);
+    this.#position = span.end;
+  }
+}
+
+/** The name that a string literal stands for; the literal itself where it is broken. */
+function nameOf(literal: string): string {
+  return literal.includes('\\') ? (textOfLiteral(literal) ?? literal) : literal.slice(1, -1);
+}
+
+/** Shorter texts of digits are exact integers, whatever they are. */
+const SHORT_INTEGER = /^-?\d{1,15}$/;
+
+function isExact(literal: string): boolean {
+  if (SHORT_INTEGER.test(literal)) return true;
+  const value = Number(literal);
+  if (Number.isNaN(value)) return true;
+  if (!Number.isFinite(value)) return false;
+  if (value === 0) return !/[1-9]/.test(literal.split(/[eE]/, 1)[0] ?? '');
+  return !/^-?\d+$/.test(literal) || Number.isSafeInteger(value);
+}
+
+function startsNumber(character: string): boolean {
+  return character === '-' || (character >= '0' && character <= '9');
+}
+
+/** Why a body cannot be read as one well-formed, unambiguous JSON document. */
+export type UnreadableReason = 'not-utf8' | 'not-json' | 'too-large' | 'too-deep' | 'duplicate-key';
+
+/** A body read as JSON, as far as it goes. Made before anything is proven, so nothing of it may be trusted. */
+export interface JsonReading {
+  problem?: UnreadableReason;
+  /** The document; absent where there is a problem. */
+  readonly value?: unknown;
+  /** True where keys such as `__proto__` were removed. */
+  readonly keysStripped: boolean;
+  /** True where a number was kept as text because JavaScript cannot hold it. */
+  readonly numberAsText: boolean;
+  /** `authenticationToken` of the envelope. */
+  token: TokenReading;
+  /** The text without a byte-order mark; absent where the bytes are not UTF-8. */
+  text?: string;
+}
+
+const BYTE_ORDER_MARK = '\uFEFF';
+/** Byte-order marks that may stand before a text. */
+export const MOST_MARKS = 2;
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** A body, read as JSON when that is first asked for: what nothing proves need not be read. */
+export function jsonOf(body: Uint8Array): () => JsonReading {
+  let reading: JsonReading | undefined;
+  return () => (reading ??= readJson(body));
+}
+
+/** Reads a body as JSON under the bounds of the receiver. Never throws; no text of the body leaves in an error. */
+export function readJson(body: Uint8Array): JsonReading {
+  const text = textOf(body);
+  if (text === undefined) return unreadable('not-utf8', NO_TOKEN);
+  const token = scanToken(text);
+  const scan = scanJson(text);
+  // Whether it is well formed only its token depends on: it is delivered to no flow.
+  if (scan.tooLarge) return { ...unreadable(scan.tooDeep ? 'too-deep' : 'too-large', token), text };
+  const parsed = parse(text);
+  if (parsed === undefined) return { ...unreadable('not-json', inBrokenText(token)), text };
+  if (scan.tooDeep) return { ...unreadable('too-deep', token), text };
+  if (scan.duplicateKey) return { ...unreadable('duplicate-key', token), text };
+  return new Document(text, token, scan.inexactNumbers, parsed);
+}
+
+/** A body that is one well-formed, unambiguous document. Only a proven one is worth the time that its content takes. */
+class Document implements JsonReading {
+  readonly numberAsText: boolean;
+  #content: Content | undefined;
+
+  constructor(
+    readonly text: string,
+    readonly token: TokenReading,
+    private readonly inexactNumbers: readonly Span[],
+    private readonly parsed: unknown,
+  ) {
+    this.numberAsText = inexactNumbers.length > 0;
+  }
+
+  get value(): unknown {
+    return this.#read().value;
+  }
+
+  get keysStripped(): boolean {
+    return this.#read().keysStripped;
+  }
+
+  #read(): Content {
+    return (this.#content ??= this.#contentOf(
+      this.numberAsText ? parse(quoteSpans(this.text, this.inexactNumbers)) : this.parsed,
+    ));
+  }
+
+  #contentOf(value: unknown): Content {
+    return { keysStripped: stripKeys(value), value };
+  }
+}
+
+interface Content {
+  value: unknown;
+  keysStripped: boolean;
+}
+
+/** The same with another token, where that was blanked in the body. */
+export function withToken(reading: JsonReading, token: TokenReading): JsonReading {
+  const { problem, value, keysStripped, numberAsText, text } = reading;
+  return { ...(problem && { problem }), value, keysStripped, numberAsText, token, ...(text && { text }) };
+}
+
+function unreadable(problem: UnreadableReason, token: TokenReading): JsonReading {
+  return { problem, token, keysStripped: false, numberAsText: false };
+}
+
+/**
+ * What seems to be the token of a body that nothing has proved: it is that where the body is well-formed JSON. Nothing is parsed
+ * or built for it, so a stranger's body costs little more than its hash.
+ */
+export function seemingToken(body: Uint8Array): TokenReading {
+  const text = textOf(body);
+  return text === undefined ? NO_TOKEN : scanToken(text);
+}
+
+/** What the same scan finds in a body that may be kept; undefined where it is no well-formed object: a token may stand anywhere in it. */
+export function seemingObject(body: Uint8Array): Required<Pick<JsonReading, 'text' | 'token'>> | undefined {
+  const text = textOf(body);
+  return text !== undefined && isObjectText(text) ? { text, token: scanToken(text) } : undefined;
+}
+
+/** A token counts only in a well-formed document: where it is not, parsers differ about what it says. */
+function inBrokenText({ spans }: TokenReading): TokenReading {
+  return { kind: spans.length === 0 ? 'absent' : 'unusable', spans };
+}
+
+/** Without byte-order marks; undefined where the bytes are not UTF-8. A second one has who puts one before a text that has one. */
+function textOf(body: Uint8Array): string | undefined {
+  try {
+    const text = utf8.decode(body);
+    let marks = 0;
+    while (marks < MOST_MARKS && text.startsWith(BYTE_ORDER_MARK, marks)) marks += 1;
+    return text.slice(marks);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Undefined where the text is not JSON, for no JSON text stands for that value. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the input, which may hold the phrase.
+    return undefined;
+  }
+}
+
+/** Puts quotes around the numbers that JavaScript cannot hold, so that they stay what was sent: as text. */
+function quoteSpans(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end } of spans) {
+    pieces.push(text.slice(from, start), '"', text.slice(start, end), '"');
+    from = end;
+  }
+  return [...pieces, text.slice(from)].join('');
+}
+
+/** Removes `__proto__` and `constructor.prototype` from the document; true where there were any. */
+function stripKeys(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const document: { [key: string]: unknown } = Object(value);
+  const found = removeForbiddenKeys(document, { safe: true }) === null;
+  if (found) removeForbiddenKeys(document, { protoAction: 'remove', constructorAction: 'remove' });
+  return found;
+}
+
+/**
+ * The body as it may be kept: the values of token fields blanked, everything else as it was, but for a byte-order mark.
+ * Without a token, the bytes themselves; of a text that has token fields by the dozen, what stands before the last that was read.
+ */
+export function blankedBody(body: Uint8Array, json: Pick<JsonReading, 'text' | 'token'>): Uint8Array {
+  const { spans, kind } = json.token;
+  if (json.text === undefined || kind === 'absent') return body;
+  const pieces: string[] = [];
+  let from = 0;
+  for (const { start, end } of spans) {
+    pieces.push(json.text.slice(from, start), '"***"');
+    from = end;
+  }
+  return Buffer.from(pieces.join('') + json.text.slice(from), 'utf8');
+}
+
+/** SHA-256 (hex) of bytes. */
+export function fingerprintOfBytes(bytes: Uint8Array): string {
+  return hash('sha256', bytes);
+}
+
+/**
+ * SHA-256 (hex) of a JSON value, the same for any order of its keys and any white space: a resend may be serialised
+ * afresh. The value's depth is bounded by the reader of the message.
+ */
+export function fingerprintOfValue(value: unknown): string {
+  return hash('sha256', JSON.stringify(inOrder(value)) ?? 'null');
+}
+
+/** Lists in place of objects, with their members by name; the first entry tells which a list stands for. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return ['[', ...value.map(inOrder)];
+  if (!isRecord(value)) return value;
+  const list: unknown[] = ['{'];
+  for (const name of Object.keys(value).sort()) list.push(name, inOrder(value[name]));
+  return list;
+}
