@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { NewMessage } from '../lib/inbox/store/protocol';
 import { Store } from '../lib/inbox/sqlite/store';
 import { newMessage } from '../lib/inbox/store/stored-message';
-import { endpointKey } from '../lib/webhook/receive/endpoint-key';
+import { endpointKey } from '../lib/webhook/endpoint';
 import { proven } from '../test/inbox/samples';
 import { PATH } from '../test/support/node-red/flows';
 

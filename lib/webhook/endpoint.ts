@@ -3,7 +3,7 @@ import type { Inbox } from '../inbox/inbox';
 import type { EventFilter } from '../message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../message/record';
 import type { Problem, ProblemReason } from './problem';
-import type { ReceivingStation } from './proof/receiving-station';
+import { readyStations, type ReadyStations, type ReceivingStation } from './proof/receiving-station';
 
 /** A function of the kind Express calls middleware: answers by itself, or hands on with `next`. */
 export type Middleware = (
@@ -44,4 +44,82 @@ export interface RequestOrigin {
   received: Date;
   /** Address of the sender, as far as it is known. */
   remoteAddress: string | undefined;
+}
+
+/**
+ * By what inboxes know an endpoint: copies of a flow, imported apart, have it in common, unlike the ids of their nodes. A node's id
+ * holds no colon, so that none is taken for the other.
+ * @param port as it is set in the listener; '' for Node-RED's own server, whichever port that has
+ * @param fullPath as requests come by it
+ */
+export function endpointKey(port: string, fullPath: string): string {
+  return `${port}:${matchingPath(fullPath)}`;
+}
+
+/** The port and the path of an endpoint, for people. What is no key, but the node id of an earlier version, is given as it is. */
+export function placeOfKey(key: string): { port: string; path: string } {
+  const [, port = '', path = key] = /^(\d*):(\/.*)$/s.exec(key) ?? [];
+  return { port, path };
+}
+
+const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
+
+/**
+ * The path by which a request target is matched: exact and case-sensitive, nothing decoded or resolved,
+ * one trailing slash and the query ignored. An absolute target (`POST http://other/path`) counts by its
+ * path alone, because the host of a request is never a reason to trust it.
+ */
+export function matchingPath(target: string): string {
+  const withoutOrigin = target.replace(ABSOLUTE_FORM, '');
+  const [path = ''] = withoutOrigin.split('?', 1);
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** By what a message is judged. */
+export interface Ready {
+  endpoint: Endpoint;
+  stations: ReadyStations;
+}
+
+interface Sorted {
+  listed: readonly ReceivingStation[];
+  stations: ReadyStations;
+}
+
+/** What an endpoint is asked with each message; as long as its stations are the same, they are sorted out once. */
+export class ReadyEndpoints {
+  readonly #last = new WeakMap<Endpoint, Sorted>();
+
+  /** The endpoint with the stations that can judge, once there is one. */
+  of(endpoint: Endpoint | undefined): Ready | undefined {
+    if (endpoint === undefined) return undefined;
+    const stations = this.#sorted(endpoint, endpoint.stations() ?? []);
+    return stations.ready.length === 0 ? undefined : { endpoint, stations };
+  }
+
+  #sorted(endpoint: Endpoint, listed: readonly ReceivingStation[]): ReadyStations {
+    const last = this.#last.get(endpoint);
+    if (last !== undefined && areSame(last.listed, listed)) return last.stations;
+    const stations = readyStations(listed);
+    this.#last.set(endpoint, { listed, stations });
+    return stations;
+  }
+}
+
+function areSame(some: readonly ReceivingStation[], others: readonly ReceivingStation[]): boolean {
+  return some.length === others.length && some.every((station, place) => isSame(station, others[place]));
+}
+
+/** Without a loop over its properties, which would take three times as long: this is asked of fifty stations with each alarm. */
+function isSame(one: ReceivingStation, other: ReceivingStation | undefined): boolean {
+  return (
+    one.secret === other?.secret &&
+    one.previousSecret === other.previousSecret &&
+    one.key === other.key &&
+    one.name === other.name &&
+    one.scheme === other.scheme &&
+    one.agentUserId === other.agentUserId &&
+    one.acceptBareSignature === other.acceptBareSignature &&
+    one.sandbox === other.sandbox
+  );
 }

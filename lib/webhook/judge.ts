@@ -1,17 +1,16 @@
 import type { RvmEvent } from '../event';
 import { blankedBody, fingerprintOfBytes, fingerprintOfValue } from '../message/body';
-import { readEnvelope, SELF_TEST, type Envelope, namesOtherAgentUser, warningsOf } from '../message/envelope';
-import { judgeByFilter, type EventFilter } from '../message/event-filter';
+import { type Envelope, namesOtherAgentUser, readEnvelope, SELF_TEST, warningsOf } from '../message/envelope';
+import { type EventFilter, judgeByFilter } from '../message/event-filter';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
-import { readTime } from '../time';
+import { CLOCK_JUMP, readTime } from '../time';
 import type { Endpoint, RequestOrigin } from './endpoint';
-import type { ProofReason, RawMessage, Authentication } from './proof/authenticate';
-import type { ClockGuard } from './clock-guard';
-import type { ProvenTimes } from './proven-times';
+import type { Authentication, ProofReason, RawMessage } from './proof/authenticate';
 import type { ReceivingStation } from './proof/receiving-station';
+import { AGREEMENT, type ProvenTimes } from './proven-times';
 
 /** What a message is judged with, besides itself. */
-export interface JudgeContext {
+interface JudgeContext {
   endpointId: string;
   stationOfAgentUser(agentUserId: string): string | undefined;
   /** Which events the endpoint takes; absent: all. */
@@ -181,4 +180,37 @@ function ageOf(
   if ((mark ?? -Infinity) - sent.getTime() > STALE_AFTER || (isTrusted && age > STALE_AFTER))
     return 'too-old';
   return !isTrusted && Math.abs(age) > STALE_AFTER ? 'unconfirmed' : 'good';
+}
+
+/** No machine that runs this package lives before this day: an earlier clock was never set. */
+const EARLIEST_PLAUSIBLE = Date.UTC(2025, 0, 1);
+/** None is in use so long: a later clock is wrong, and one message that is wrong, too, must not confirm it. */
+const LATEST_PLAUSIBLE = Date.UTC(2032, 0, 1);
+
+/**
+ * Says whether the wall clock may be used to call a message too old. It may once an authentic message was sent at about
+ * the time the clock shows: two sources then agree. After a jump of the clock that has to happen anew.
+ */
+export class ClockGuard {
+  #offset: number;
+  #doubted = true;
+
+  /** @param steady milliseconds of a clock that never jumps */
+  constructor(
+    private readonly wall: () => number,
+    private readonly steady: () => number,
+  ) {
+    this.#offset = wall() - steady();
+  }
+
+  /** @param transmitTime of the authentic message at hand, as far as it is readable */
+  mayJudgeAge(transmitTime: Date | undefined): boolean {
+    const now = this.wall();
+    const offset = now - this.steady();
+    if (Math.abs(offset - this.#offset) > CLOCK_JUMP) this.#doubted = true;
+    this.#offset = offset;
+    if (transmitTime !== undefined && Math.abs(now - transmitTime.getTime()) < AGREEMENT)
+      this.#doubted = false;
+    return now >= EARLIEST_PLAUSIBLE && now < LATEST_PLAUSIBLE && !this.#doubted;
+  }
 }

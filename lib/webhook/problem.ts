@@ -3,8 +3,9 @@ import type { Acceptance, Delivery } from '../inbox/inbox';
 import { copyOfJson } from '../json/json';
 import { SELF_TEST } from '../message/envelope';
 import type { DeadLetter, DeadLetterReason, MessageRecord, ProvenMessage } from '../message/record';
-import type { Refusal } from './bounds/refusal';
+import type { MeteredAnswer } from '../meter';
 import type { ProofReason } from './proof/authenticate';
+import type { Refusal } from './request';
 
 export const PROBLEM_KINDS = [
   'unauthentic',
@@ -222,4 +223,17 @@ function describeEvent(event: RvmEvent | undefined): Pick<Problem, 'alarmId' | '
     ...(typeof event.alarmId === 'string' && { alarmId: event.alarmId }),
     event: copyOfJson(event),
   };
+}
+
+const KINDS: readonly MeteredAnswer[] = ['conflict', 'stale', 'dead-letter', 'other', 'self-test'];
+
+/** As what a message counts that was proven and stored. @param problem what output 3 is told of it */
+export function meteredAs(
+  problem: Pick<Problem, 'kind'> | undefined,
+  { outcome }: Pick<Acceptance, 'outcome'>,
+  record: ProvenMessage | DeadLetter,
+): MeteredAnswer {
+  if (outcome === 'repeat') return 'repeat';
+  const told = KINDS.find((kind) => kind === problem?.kind);
+  return told ?? ('filteredBy' in record ? 'filtered' : 'accepted');
 }

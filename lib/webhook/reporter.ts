@@ -1,6 +1,6 @@
 import type { Acceptance } from '../inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../message/record';
-import { Throttle } from './bounds/throttle';
+import { Throttle } from './rate-limits';
 import type { Endpoint, RequestOrigin } from './endpoint';
 import { acceptanceProblem, type Problem, type ProblemReason } from './problem';
 import { loneStation, type ReceivingStation } from './proof/receiving-station';

@@ -1,10 +1,8 @@
 import type { SecureContextOptions } from 'node:tls';
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { ListenerSettings } from '../../lib/webhook/listener/listener';
-import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
-import { Pages } from '../../lib/webhook/receive/pages';
+import { type ListenerSettings, Listeners, type ListenerClaim } from '../../lib/webhook/listener';
+import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
 import { configuredPaths } from '../support/configured-webhooks';
 import { onFlows } from '../support/flow-run';
 import { PATHS_BEGIN } from '../support/paths-begin';

@@ -2,8 +2,8 @@ import type { NodeStatus } from 'node-red';
 import type { EventRow } from '../../lib/inbox/event-row';
 import type { HistoryEntry } from '../../lib/inbox/history';
 import type { InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/inbox';
-import type { UnknownPath } from '../../lib/webhook/receive/unknown-paths';
-import type { ProblemTally } from '../../lib/webhook/unseen-problems';
+import type { UnknownPath } from '../../lib/webhook/unknown-paths';
+import type { ProblemTally } from '../../lib/webhook/endpoint-health';
 import type { PictureKind } from '../support/last-pictures';
 import type { Words } from '../support/status-words';
 

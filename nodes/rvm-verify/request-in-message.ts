@@ -5,8 +5,8 @@ import {
   authorizationLines,
   isAuthorization,
   withoutAuthorization,
-} from '../../lib/webhook/proof/authorization-header';
-import type { RequestParts } from '../../lib/webhook/receive/stateless-receiver';
+} from '../../lib/webhook/proof/authenticate';
+import type { RequestParts } from '../../lib/webhook/stateless-receiver';
 
 /** Where parsers put the body of a request. It is a proof too, where it holds a token. */
 const BODIES = ['body', 'rawBody'];

@@ -1,8 +1,8 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
 import type { RvmError } from '../../lib/error';
 import { isRecord } from '../../lib/json/json';
-import { headOf } from '../../lib/webhook/receive/answer';
-import { StatelessReceiver, type Reception } from '../../lib/webhook/receive/stateless-receiver';
+import { headOf } from '../../lib/webhook/receiver';
+import { StatelessReceiver, type Reception } from '../../lib/webhook/stateless-receiver';
 import { Reporter } from '../../lib/webhook/reporter';
 import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-station/find-station';
 import { lackError, lackStatus } from '../rvm-central-station/lack';

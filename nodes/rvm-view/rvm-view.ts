@@ -8,7 +8,7 @@ import {
   VIDEO_WAIT_S,
   VIEW_PRE_ROLL_S,
 } from '../../lib/limits';
-import { Throttle } from '../../lib/webhook/bounds/throttle';
+import { Throttle } from '../../lib/webhook/rate-limits';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/server/chosen-server';
 import { onFlows } from '../support/flow-run';

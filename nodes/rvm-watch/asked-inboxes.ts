@@ -2,7 +2,7 @@ import { within } from '../../lib/concurrency/timers';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { InboxFacts } from '../../lib/watch/facts';
-import { placeOfKey } from '../../lib/webhook/receive/endpoint-key';
+import { placeOfKey } from '../../lib/webhook/endpoint';
 import { openInboxes } from '../rvm-inbox/inboxes';
 
 /** Between two questions, and for an answer, in milliseconds. */

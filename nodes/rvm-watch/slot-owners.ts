@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { Inbox } from '../../lib/inbox/inbox';
-import { SILENCE_OWNER } from '../../lib/webhook/silence';
+import { SILENCE_OWNER } from '../../lib/webhook/endpoint-health';
 
 const PREFIX = 'watch:';
 

@@ -2,10 +2,10 @@ import type { Node, NodeAPI, NodeMessage } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
 import { meter } from '../../lib/meter';
 import { messageOf } from '../../lib/message/event-message';
-import { Throttle } from '../../lib/webhook/bounds/throttle';
+import { Throttle } from '../../lib/webhook/rate-limits';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
 import { isRefusal, uncertainProblem, type Problem, type ProblemReason } from '../../lib/webhook/problem';
-import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
+import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
 import { problemKey, toldProblem, type ToldProblem } from '../support/problem-text';
 import { isWired } from '../support/wires';
 

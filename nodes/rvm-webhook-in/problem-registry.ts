@@ -1,8 +1,7 @@
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { HintFile } from '../../lib/files';
-import { KeptProblems } from '../../lib/webhook/kept-problems';
-import { ProblemNumbers, UnseenProblems } from '../../lib/webhook/unseen-problems';
+import { KeptProblems, ProblemNumbers, UnseenProblems } from '../../lib/webhook/endpoint-health';
 import { onFlows } from '../support/flow-run';
 import { ownFolder } from '../support/own-folder';
 

@@ -1,4 +1,4 @@
-import { SELF_TEST_STEPS, type SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import { SELF_TEST_STEPS, type SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { AskError, post } from '../support/editor/ask';
 import { showSteps, type Step } from '../support/editor/steps';
 

@@ -13,8 +13,8 @@ import {
   type Problem,
 } from '../../lib/webhook/problem';
 import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import type { UnseenProblems } from '../../lib/webhook/unseen-problems';
-import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { within } from '../../lib/concurrency/timers';
 import { stationOfAgentUser } from '../rvm-central-station/find-station';
 import type { InboxNode } from '../rvm-inbox/inbox-node';

@@ -1,7 +1,7 @@
 import type { Node, NodeAPI } from 'node-red';
 import type { JudgedIds } from '../../lib/message/event-filter';
 import { RvmError } from '../../lib/error';
-import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { writeRoute } from '../support/admin-route';
 import { textOf } from '../support/settings';
 import type { WebhookHealth } from './status/webhook-health';

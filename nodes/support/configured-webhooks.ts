@@ -1,7 +1,7 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { variableIn } from '../../lib/text';
-import type { ListenerPlace } from '../../lib/webhook/listener/listener-fault';
-import type { ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
+import type { ListenerPlace } from '../../lib/webhook/listener';
+import type { ConfiguredPaths } from '../../lib/webhook/dispatcher';
 import { isKeptPath } from './paths-begin';
 import { textOf, type Properties } from './settings';
 

@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { UnknownPaths } from '../../lib/webhook/receive/unknown-paths';
+import { UnknownPaths } from '../../lib/webhook/unknown-paths';
 
 /** With its namespace: the first to ask may be a listener, whose `RED` looks among its own texts. */
 const TOLD = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.log.unknownPath';

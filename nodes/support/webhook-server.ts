@@ -1,6 +1,5 @@
 import type { NodeStatus } from 'node-red';
-import type { Dispatcher } from '../../lib/webhook/receive/dispatcher';
-import type { Pages } from '../../lib/webhook/receive/pages';
+import type { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
 
 /** The server that a webhook node listens on: Node-RED's own, or that of a listener node. */

@@ -5,8 +5,8 @@ import fs from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
-import { Probes } from '../../lib/webhook/receive/probes';
-import { answer } from '../../lib/webhook/receive/answer';
+import { Probes } from '../../lib/webhook/dispatcher';
+import { answer } from '../../lib/webhook/receiver';
 import { nodeArguments, PRODUCTION, productionFile } from '../support/production/production-files';
 import { needs, programPath } from '../support/suite/programs';
 

@@ -71,7 +71,7 @@ const ALLOWED: Plant[] = [
   ['sandbox', ['./options', 'node:http'], SEEN_IN_NODES],
   ['sandbox/rtsp', ['../world/clock'], SEEN_IN_NODES],
   ['nodes/rvm-cloud', ['../../sandbox', '../../sandbox/index', '../../lib/error', '../support/status'], ALL],
-  ['nodes/rvm-webhook-in', ['../../lib/webhook/receive/dispatcher', '../support/status', 'node-red'], ALL],
+  ['nodes/rvm-webhook-in', ['../../lib/webhook/dispatcher', '../support/status', 'node-red'], ALL],
   ['nodes/rvm-webhook-in', ['../rvm-central-station/station'], ALL],
   ['nodes/support', ['../../lib/error', './status', 'node-red'], ALL],
   [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { endpointKey, placeOfKey } from '../../lib/webhook/receive/endpoint-key';
+import { endpointKey, placeOfKey } from '../../lib/webhook/endpoint';
 
 describe('the key of an endpoint', () => {
   it('is the port of its listener and its path', () => {

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { jsonOf, readJson, seemingToken } from '../../lib/message/body';
-import { authenticate } from '../../lib/webhook/proof/authenticate';
-import { readAuthorization } from '../../lib/webhook/proof/authorization-header';
-import { LARGE_BODY } from '../../lib/webhook/proof/proof-work';
+import { authenticate, readAuthorization } from '../../lib/webhook/proof/authenticate';
+import { LARGE_BODY } from '../../lib/webhook/prover';
 import { assertCost } from '../support/time/cpu-time';
 import { station } from './sample';
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
-import { KeptProblems, type TextPlace } from '../../lib/webhook/kept-problems';
-import { ProblemNumbers, UnseenProblems, type KeptProblem } from '../../lib/webhook/unseen-problems';
+import {
+  KeptProblems,
+  type TextPlace,
+  ProblemNumbers,
+  UnseenProblems,
+  type KeptProblem,
+} from '../../lib/webhook/endpoint-health';
 
 const AT = '2026-01-02T03:04:05.000Z';
 const REFUSED: KeptProblem = { kind: 'unauthentic', reason: 'bad-token', count: 3, unseen: 2, lastTime: AT };

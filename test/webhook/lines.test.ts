@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import net from 'node:net';
 import { Abort } from '../../lib/concurrency/signals';
 import { Admission } from '../../lib/concurrency/semaphore';
-import { SenderLines } from '../../lib/webhook/bounds/sender-lines';
-import { Senders, type RequestSource } from '../../lib/webhook/bounds/senders';
+import { SenderLines } from '../../lib/webhook/pipeline';
+import { Senders, type RequestSource } from '../../lib/webhook/request';
 import { endOfTurn } from '../support/time/end-of-turn';
 
 describe('what waits for a place', () => {

@@ -2,15 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
-import { Pages } from '../../lib/webhook/receive/pages';
-import {
-  DEFAULT_LIMITS,
-  ListenerServer,
-  type ListenerLimits,
-} from '../../lib/webhook/listener/listener-server';
+import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
+import { DEFAULT_LIMITS, ListenerServer, type ListenerLimits } from '../../lib/webhook/listener-server';
 import type { Problem } from '../../lib/webhook/problem';
-import { Senders } from '../../lib/webhook/bounds/senders';
+import { Senders } from '../../lib/webhook/request';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
 import { blockFor } from '../support/time/block-for';

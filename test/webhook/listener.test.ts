@@ -4,10 +4,15 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
-import type { Dispatcher } from '../../lib/webhook/receive/dispatcher';
-import { Listener, type ListenerOptions, type ListenerSettings } from '../../lib/webhook/listener/listener';
-import { listenFault } from '../../lib/webhook/listener/listener-fault';
-import { Listeners, type ListenerClaim } from '../../lib/webhook/listener/listeners';
+import type { Dispatcher } from '../../lib/webhook/dispatcher';
+import {
+  Listener,
+  type ListenerOptions,
+  type ListenerSettings,
+  listenFault,
+  Listeners,
+  type ListenerClaim,
+} from '../../lib/webhook/listener';
 import type { ReceivingStation } from '../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../lib/concurrency/signals';
 import { freePort } from '../support/node-red/node-red';

@@ -4,7 +4,7 @@ import { jsonOf } from '../../lib/message/body';
 import { ProofThread } from '../../lib/webhook/proof/proof-thread';
 import { authenticate } from '../../lib/webhook/proof/authenticate';
 import { Reporter } from '../../lib/webhook/reporter';
-import { StatelessReceiver } from '../../lib/webhook/receive/stateless-receiver';
+import { StatelessReceiver } from '../../lib/webhook/stateless-receiver';
 import { PATIENCE } from '../support/time/patience';
 import { ReceiverUnderTest } from './receiver-under-test';
 import { authorizationFor, envelope, station } from './sample';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { within } from '../../lib/concurrency/timers';
-import { Dispatcher } from '../../lib/webhook/receive/dispatcher';
+import { Dispatcher } from '../../lib/webhook/dispatcher';
 import { RecordingMeter } from '../support/metrics/recording-meter';
 import { few } from '../support/suite/lanes';
 import { PATIENCE } from '../support/time/patience';

@@ -7,7 +7,7 @@ import { RvmError } from '../../lib/error';
 import type { Acceptance } from '../../lib/inbox/inbox';
 import type { ProvenMessage } from '../../lib/message/record';
 import { Admission } from '../../lib/concurrency/semaphore';
-import { Dispatcher, type ConfiguredPaths } from '../../lib/webhook/receive/dispatcher';
+import { Dispatcher, type ConfiguredPaths } from '../../lib/webhook/dispatcher';
 import { authorizationFor, signed, station } from './sample';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATIENCE } from '../support/time/patience';

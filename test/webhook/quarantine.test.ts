@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { jsonOf } from '../../lib/message/body';
-import { ClockGuard } from '../../lib/webhook/clock-guard';
-import { Quarantine } from '../../lib/webhook/quarantine/quarantine';
+import { ClockGuard } from '../../lib/webhook/judge';
+import { Quarantine } from '../../lib/webhook/quarantine';
 import { Reporter } from '../../lib/webhook/reporter';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { PATIENCE } from '../support/time/patience';

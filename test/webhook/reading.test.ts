@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { blankedBody, fingerprintOfValue, readJson, seemingToken } from '../../lib/message/body';
-import { matchingPath } from '../../lib/webhook/receive/path';
+import { matchingPath } from '../../lib/webhook/endpoint';
 import { summaryText } from '../../lib/message/event-message';
-import { Throttle } from '../../lib/webhook/bounds/throttle';
+import { Throttle } from '../../lib/webhook/rate-limits';
 import { readTime } from '../../lib/time';
 import { runsOf } from '../support/suite/lanes';
 import { assertCost } from '../support/time/cpu-time';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { RvmError } from '../../lib/error';
-import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test/self-test';
-import type { SelfTestReport } from '../../lib/webhook/self-test/self-test-steps';
+import { PendingSelfTests, selfTest } from '../../lib/webhook/self-test';
+import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { slowIt } from '../support/suite/lanes';
 
 describe('where a self-test has arrived', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import net from 'node:net';
-import { Senders } from '../../lib/webhook/bounds/senders';
+import { Senders } from '../../lib/webhook/request';
 
 /** A request over a connection from `peer`, with `X-Forwarded-For` as Node hands it over. */
 function requestFrom(peer: string, forwarded?: string): http.IncomingMessage {

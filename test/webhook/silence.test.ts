@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Silence } from '../../lib/webhook/silence';
+import { Silence } from '../../lib/webhook/endpoint-health';
 import { SlotPlace } from '../support/inbox/slot-place';
 import { eventually } from '../support/time/patience';
 

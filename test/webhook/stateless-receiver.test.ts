@@ -7,7 +7,7 @@ import {
   type RequestParts,
   type Reception,
   type StatelessReceiverOptions,
-} from '../../lib/webhook/receive/stateless-receiver';
+} from '../../lib/webhook/stateless-receiver';
 import { AGENT_USER, authorizationFor, envelope, PHRASE, station, withToken } from './sample';
 
 const HOUR = 60 * 60 * 1000;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { UnknownPaths, type UnknownPath } from '../../lib/webhook/receive/unknown-paths';
+import { UnknownPaths, type UnknownPath } from '../../lib/webhook/unknown-paths';
 import { SERVERS, ReceiverUnderTest } from './receiver-under-test';
 
 const MINUTE = 60_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import * as fc from 'fast-check';
-import { seemingTexts } from '../../lib/message/unproven-fields';
+import { seemingTexts } from '../../lib/webhook/prover';
 import { assertCost } from '../support/time/cpu-time';
 import { envelope } from './sample';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Problem } from '../../lib/webhook/problem';
-import { ProblemNumbers, UnseenProblems } from '../../lib/webhook/unseen-problems';
+import { ProblemNumbers, UnseenProblems } from '../../lib/webhook/endpoint-health';
 
 const AT = new Date('2026-01-02T03:04:05Z');
 

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { jsonOf } from '../../message/body';
 import { authenticate } from './authenticate';
-import { withStations, type FoundProof, type ProofJob } from './thread-protocol';
+import { withStations, type FoundProof, type ProofJob } from './proof-thread';
 
 function proofOf({ body, authorization, stations }: ProofJob): FoundProof {
   const authentication = authenticate({ body, authorization, json: jsonOf(body) }, stations);

@@ -3,7 +3,7 @@ import { RvmError } from '../../../lib/error';
 import type { Actor } from '../../../lib/inbox/history';
 import type { OpenInbox } from '../../../lib/inbox/inboxes';
 import type { JsonRecord } from '../../../lib/json/json';
-import { placeOfKey } from '../../../lib/webhook/receive/endpoint-key';
+import { placeOfKey } from '../../../lib/webhook/endpoint';
 import { openInboxes, shownTitle } from '../../rvm-inbox/inboxes';
 import { webhookIds } from '../../rvm-webhook-in/problem-registry';
 import { findWebhook } from '../../rvm-webhook-in/webhook-node';

@@ -1,4 +1,4 @@
-import type { UnknownPath } from '../../../lib/webhook/receive/unknown-paths';
+import type { UnknownPath } from '../../../lib/webhook/unknown-paths';
 import type { RowAction } from '../list/row-actions.editor';
 import { own, present, said } from '../list/row.editor';
 import type { TextRow } from '../list/text-row.editor';

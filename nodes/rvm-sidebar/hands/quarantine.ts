@@ -4,7 +4,7 @@ import type { Inbox } from '../../../lib/inbox/inbox';
 import type { OpenInbox } from '../../../lib/inbox/inboxes';
 import { readAll } from '../../../lib/inbox/reading/read-all';
 import type { JsonRecord } from '../../../lib/json/json';
-import { placeOfKey } from '../../../lib/webhook/receive/endpoint-key';
+import { placeOfKey } from '../../../lib/webhook/endpoint';
 import { openInboxes, shownTitle } from '../../rvm-inbox/inboxes';
 import { problemsOf } from '../../rvm-webhook-in/problem-registry';
 import { notDeployed, webhookAt } from '../../rvm-webhook-in/webhook-node';

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { NodeAPI } from 'node-red';
 import type { Middleware } from '../../../lib/webhook/endpoint';
-import { loopbackOrigin } from '../../../lib/webhook/listener/loopback-origin';
-import { Dispatcher } from '../../../lib/webhook/receive/dispatcher';
-import { Pages } from '../../../lib/webhook/receive/pages';
-import { ignoreUpgrades } from '../../../lib/webhook/receive/ignored-upgrade';
+import { loopbackOrigin } from '../../../lib/webhook/listener';
+import { Dispatcher, Pages } from '../../../lib/webhook/dispatcher';
+import { ignoreUpgrades } from '../../../lib/webhook/listener-server';
 import { configuredPaths } from '../../support/configured-webhooks';
 import { onFlows } from '../../support/flow-run';
 import { PATHS_BEGIN } from '../../support/paths-begin';

@@ -1,5 +1,4 @@
-import type { Endpoint } from '../../../lib/webhook/endpoint';
-import { endpointKey } from '../../../lib/webhook/receive/endpoint-key';
+import { type Endpoint, endpointKey } from '../../../lib/webhook/endpoint';
 import type { StatusName } from '../../support/status';
 import type { WebhookServer } from '../../support/webhook-server';
 import { fullPath } from './full-path';

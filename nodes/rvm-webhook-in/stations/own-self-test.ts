@@ -1,8 +1,8 @@
 import { RvmError } from '../../../lib/error';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import { readyStations, type ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
-import { isScheduledSelfTest, PendingSelfTests, selfTest } from '../../../lib/webhook/self-test/self-test';
-import type { SelfTestReport } from '../../../lib/webhook/self-test/self-test-steps';
+import { isScheduledSelfTest, PendingSelfTests, selfTest } from '../../../lib/webhook/self-test';
+import type { SelfTestReport } from '../../../lib/webhook/self-test-steps';
 
 /** For connection and answer, in milliseconds. */
 const TIMEOUT = 10_000;

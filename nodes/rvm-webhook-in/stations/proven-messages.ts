@@ -2,7 +2,7 @@ import type { Inbox } from '../../../lib/inbox/inbox';
 import type { DeadLetter, ProvenMessage } from '../../../lib/message/record';
 import { isSelfTest, silentProblem, type Problem } from '../../../lib/webhook/problem';
 import { loneStation } from '../../../lib/webhook/proof/receiving-station';
-import { Silence } from '../../../lib/webhook/silence';
+import { Silence } from '../../../lib/webhook/endpoint-health';
 import type { ServedStations } from './served-stations';
 
 const HOUR = 60 * 60 * 1000;

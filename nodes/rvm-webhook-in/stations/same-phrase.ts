@@ -1,6 +1,6 @@
 import { samePhraseProblem, type Problem } from '../../../lib/webhook/problem';
 import { loneStation } from '../../../lib/webhook/proof/receiving-station';
-import type { UnseenProblems } from '../../../lib/webhook/unseen-problems';
+import type { UnseenProblems } from '../../../lib/webhook/endpoint-health';
 import { sortedNames, type Station } from '../../rvm-central-station/station';
 import type { ServedStations } from './served-stations';
 

@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { Inbox } from '../../../lib/inbox/inbox';
 import type { UnknownIds } from '../../../lib/message/event-filter';
-import type { UnseenProblems } from '../../../lib/webhook/unseen-problems';
+import type { UnseenProblems } from '../../../lib/webhook/endpoint-health';
 import { lackStatus } from '../../rvm-central-station/lack';
 import type { InboxNode } from '../../rvm-inbox/inbox-node';
 import { hasSettler } from '../../rvm-settle/settlers';

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { ProofJob } from '../../../lib/webhook/proof/thread-protocol';
+import type { ProofJob } from '../../../lib/webhook/proof/proof-thread';
 
 /** In a body: the thread ends when it gets it, as for want of memory. */
 const END = 'ends the thread that proves it';

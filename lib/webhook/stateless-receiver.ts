@@ -1,17 +1,16 @@
-import { Abort } from '../../concurrency/signals';
-import { messageOf, type EventMessage } from '../../message/event-message';
-import { jsonOf } from '../../message/body';
-import type { DeadLetter, ProvenMessage } from '../../message/record';
-import { BODY_LIMIT, refusalOf, type RequestHead } from '../bounds/refusal';
-import { judge, recordOf } from '../judge';
-import { acceptanceProblem, toldReason, type Problem } from '../problem';
-import { ClockGuard } from '../clock-guard';
-import type { Authentication, RawMessage } from '../proof/authenticate';
-import { proofThread, type ProofThread } from '../proof/proof-thread';
-import { readyStations, type ReceivingStation } from '../proof/receiving-station';
-import type { Reporter } from '../reporter';
-import type { AnswerName } from './answer';
-import { Proofs } from './proofs';
+import { Abort } from '../concurrency/signals';
+import { jsonOf } from '../message/body';
+import { type EventMessage, messageOf } from '../message/event-message';
+import type { DeadLetter, ProvenMessage } from '../message/record';
+import { ClockGuard, judge, recordOf } from './judge';
+import { acceptanceProblem, type Problem, toldReason } from './problem';
+import type { Authentication, RawMessage } from './proof/authenticate';
+import { proofThread, type ProofThread } from './proof/proof-thread';
+import { readyStations, type ReceivingStation } from './proof/receiving-station';
+import { Proofs } from './prover';
+import type { AnswerName } from './receiver';
+import type { Reporter } from './reporter';
+import { BODY_LIMIT, refusalOf, type RequestHead } from './request';
 
 /** A request that somebody else has received. */
 export interface RequestParts {

@@ -1,4 +1,4 @@
-import { matchingPath } from './path';
+import { matchingPath } from './endpoint';
 
 /** Paths that are kept; of more the one with the fewest posts gives way, and of those the oldest; first those of a sender with many. */
 const MOST = 20;
@@ -16,7 +16,7 @@ const KEPT_FOR = 24 * 60 * 60 * 1000;
 const UNUSUAL = /[^A-Za-z0-9._~!&'()*+,;=:@/%-]|__/gu;
 
 /** A post to a path that nobody has. */
-export interface UnknownPost {
+interface UnknownPost {
   path: string;
   /** Of the server that it came to. */
   port: number | undefined;
@@ -41,7 +41,7 @@ interface Entry extends UnknownPath {
   lastAt: number;
 }
 
-export interface UnknownPathsOptions {
+interface UnknownPathsOptions {
   /** Told of each path once, as long as strangers do not invent too many. */
   onFirst: (unknown: UnknownPath) => void;
   /** Wall clock, in milliseconds. */

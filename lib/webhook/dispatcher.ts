@@ -1,18 +1,14 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { BODY_LIMIT } from '../bounds/refusal';
-import { Senders } from '../bounds/senders';
-import type { Endpoint } from '../endpoint';
-import { ClockGuard } from '../clock-guard';
-import { provenTimesOf } from '../proven-times';
-import { proofThread, type ProofThread } from '../proof/proof-thread';
-import { Quarantine } from '../quarantine/quarantine';
-import { Reporter } from '../reporter';
-import { answer, type AnswerName } from './answer';
-import { matchingPath } from './path';
-import { PathWatchers } from './path-watchers';
-import { Probes } from './probes';
-import { Readiness } from './readiness';
-import { Receiver } from './receiver';
+import { Watchers } from '../concurrency/signals';
+import { within } from '../concurrency/timers';
+import { type Endpoint, matchingPath, ReadyEndpoints } from './endpoint';
+import { ClockGuard } from './judge';
+import { proofThread, type ProofThread } from './proof/proof-thread';
+import { provenTimesOf } from './proven-times';
+import { Quarantine } from './quarantine';
+import { answer, type AnswerName, Receiver } from './receiver';
+import { Reporter } from './reporter';
+import { BODY_LIMIT, Senders } from './request';
 import type { UnknownPaths } from './unknown-paths';
 
 /** What a configuration says of webhooks, whether or not they are built. */
@@ -253,5 +249,102 @@ export class Dispatcher {
     if (this.#lookedUp === undefined || now - this.#lookedUp.at >= LOOK_AGAIN_MS)
       this.#lookedUp = { at: now, paths: new Set(this.#configured().paths.map(matchingPath)) };
     return this.#lookedUp.paths;
+  }
+}
+
+/** Those who wait for a change at a path: its endpoint comes, or can judge. A path that nobody waits at is forgotten. */
+class PathWatchers {
+  readonly #ofPath = new Map<string, Watchers>();
+
+  /** Calls back at each change; returns the way to end that. */
+  add(path: string, changed: () => void): () => void {
+    const watchers = this.#ofPath.get(path) ?? new Watchers();
+    this.#ofPath.set(path, watchers);
+    const end = watchers.add(changed);
+    return () => {
+      end();
+      if (watchers.isEmpty && this.#ofPath.get(path) === watchers) this.#ofPath.delete(path);
+    };
+  }
+
+  tell(path: string): void {
+    this.#ofPath.get(path)?.tell();
+  }
+}
+
+/** What balancers and containers ask, of anybody and without any detail: does it live, and would it take an alarm? */
+export class Probes {
+  /** @param below path, with a slash at its end */
+  constructor(
+    private readonly below: string,
+    private readonly isReady: () => Promise<boolean>,
+  ) {}
+
+  /** False = its path is no probe, and it is untouched. */
+  handle(path: string, req: IncomingMessage, res: ServerResponse): boolean {
+    const name = path.startsWith(this.below) ? path.slice(this.below.length) : '';
+    if (name !== 'live' && name !== 'ready') return false;
+    if (req.method !== 'GET' && req.method !== 'HEAD') answer(req, res, 'not-get');
+    else if (name === 'live') answer(req, res, 'works');
+    else void this.#answerReady(req, res);
+    return true;
+  }
+
+  async #answerReady(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    answer(req, res, (await this.isReady()) ? 'works' : 'works-not');
+  }
+}
+
+/** Longest wait for what an inbox says, in milliseconds: a disk that hangs would take no alarm in time either. */
+const PATIENCE = 1000;
+
+/** Whether a server would take alarms: the flows run, a message can be judged, and each of its inboxes would keep it. */
+class Readiness {
+  flowsRun = false;
+  readonly #ready = new ReadyEndpoints();
+
+  constructor(private readonly endpoints: () => readonly Endpoint[]) {}
+
+  async isReady(): Promise<boolean> {
+    if (!this.flowsRun) return false;
+    const endpoints = this.endpoints();
+    // One without a phrase, which all copies of a flow lack, must not keep the alarms of all others out.
+    if (!endpoints.some((endpoint) => this.#ready.of(endpoint) !== undefined)) return false;
+    const inboxes = [...new Set(endpoints.map(({ inbox }) => inbox))];
+    const kept = await within(Promise.all(inboxes.map((inbox) => inbox.wouldKeep())), PATIENCE);
+    return this.flowsRun && kept?.every((keeps) => keeps) === true;
+  }
+}
+
+/** Answers a request, or leaves it untouched and says false. */
+type PageHandler = (req: IncomingMessage, res: ServerResponse) => boolean;
+
+/** What a server for webhooks shows to people, beside the webhooks: whoever has a page there answers for it. */
+export class Pages {
+  readonly #handlers = new Set<PageHandler>();
+  readonly #wishes = new Set<object>();
+
+  /** @returns the way to take it away */
+  add(handler: PageHandler): () => void {
+    this.#handlers.add(handler);
+    return () => void this.#handlers.delete(handler);
+  }
+
+  /** True while somebody wants pages here: then the server has to listen, with webhooks or without. */
+  get areWanted(): boolean {
+    return this.#wishes.size > 0;
+  }
+
+  /** To be told before there is a handler, which may take its time. @returns the way to end it */
+  want(): () => void {
+    const wish = {};
+    this.#wishes.add(wish);
+    return () => void this.#wishes.delete(wish);
+  }
+
+  /** False = nobody's, and untouched. */
+  handle(req: IncomingMessage, res: ServerResponse): boolean {
+    for (const handler of this.#handlers) if (handler(req, res)) return true;
+    return false;
   }
 }

@@ -1,16 +1,30 @@
-import type { QuarantinedMessage } from '../../inbox/inbox';
-import { pause } from '../../concurrency/timers';
-import { counted } from '../../text';
-import { Allowance } from '../bounds/allowance';
-import type { Endpoint, RequestOrigin } from '../endpoint';
-import { judgeContextOf, judge, recordOf } from '../judge';
-import { authenticate, type ProofReason, type RawMessage } from '../proof/authenticate';
-import type { ClockGuard } from '../clock-guard';
-import { readyStations, type ReceivingStation } from '../proof/receiving-station';
-import type { Reporter } from '../reporter';
-import { confirmable, quarantinedMessage, receivedAgain } from './quarantined-message';
+import { createHmac, randomUUID } from 'node:crypto';
+import { pause } from '../concurrency/timers';
+import type { QuarantinedMessage } from '../inbox/inbox';
+import {
+  blankedBody,
+  jsonOf,
+  type JsonReading,
+  seemingObject,
+  type TokenReading,
+  withToken,
+} from '../message/body';
+import { counted } from '../text';
+import type { Endpoint, RequestOrigin } from './endpoint';
+import { type ClockGuard, judge, judgeContextOf, recordOf } from './judge';
+import {
+  authenticate,
+  isSignatureText,
+  type ProofReason,
+  type RawMessage,
+  readAuthorization,
+} from './proof/authenticate';
+import { readyStations, type ReceivingStation } from './proof/receiving-station';
+import { LARGE_BODY } from './prover';
+import { Allowance } from './rate-limits';
+import type { Reporter } from './reporter';
 
-export interface QuarantineOptions {
+interface QuarantineOptions {
   /** Milliseconds of a clock that never jumps. */
   steady: () => number;
   clockGuard: ClockGuard;
@@ -109,4 +123,58 @@ export class Quarantine {
     reporter.accepted(endpoint, record, acceptance, message.body.byteLength);
     return acceptance.outcome !== 'repeat';
   }
+}
+
+/** An unproven message that another phrase could prove, if it is well formed. */
+interface Confirmable extends Pick<QuarantinedMessage, 'authorization' | 'body'> {
+  token?: string;
+}
+
+/**
+ * What of an unproven message another phrase could prove; undefined where it carries no proof, is no object, or is a large body.
+ * It is scanned, and read as JSON only once it is proven: a stranger's may be made to cost time.
+ */
+function confirmable({ body, authorization }: RawMessage): Confirmable | undefined {
+  if (body.byteLength > LARGE_BODY) return undefined;
+  const header = readAuthorization(authorization);
+  const isSigned = 'text' in header && isSignatureText(header.text);
+  const object = seemingObject(body);
+  if (object === undefined) return undefined;
+  const { kind, text: token } = object.token;
+  if (kind !== 'text' && !(kind === 'absent' && isSigned)) return undefined;
+  return {
+    // Anything else may be somebody's password, or the phrase itself.
+    authorization: isSigned ? authorization : [],
+    body: blankedBody(body, object),
+    ...(token !== undefined && { token }),
+  };
+}
+
+/** An unproven message as it is kept. The token does not stay, only an HMAC of it. */
+function quarantinedMessage(
+  { token, ...message }: Confirmable,
+  request: Pick<QuarantinedMessage, 'endpointId' | 'receivedTime' | 'remoteAddress' | 'reason'>,
+  key: Uint8Array,
+): QuarantinedMessage {
+  return { ...request, ...message, ...(token !== undefined && { tokenDigest: digestOf(token, key) }) };
+}
+
+/** A quarantined message as it came, as far as the phrases of these stations can tell what its token was. */
+function receivedAgain(
+  { body, authorization, tokenDigest }: QuarantinedMessage,
+  stations: readonly ReceivingStation[],
+  key: Uint8Array,
+): RawMessage {
+  const phrases = stations.flatMap(({ secret, previousSecret }) => [secret, previousSecret]);
+  const phrase = phrases.find((candidate) => digestOf(candidate, key) === tokenDigest);
+  const read = jsonOf(body);
+  // What stands in the kept body must prove nothing.
+  const token: Omit<TokenReading, 'spans'> =
+    tokenDigest === undefined ? { kind: 'absent' } : { kind: 'text', text: phrase ?? randomUUID() };
+  const json = (): JsonReading => withToken(read(), { ...token, spans: read().token.spans });
+  return { body, authorization, json, token: { ...token, spans: [] } };
+}
+
+function digestOf(token: string, key: Uint8Array): string {
+  return createHmac('sha256', key).update(token).digest('hex');
 }

@@ -1,41 +1,27 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Acceptance } from '../../inbox/inbox';
-import { jsonOf } from '../../message/body';
-import { meter, secondsSince } from '../../meter';
-import { Abort } from '../../concurrency/signals';
-import { pause, within } from '../../concurrency/timers';
-import { Admissions } from '../../concurrency/semaphore';
-import { Allowance } from '../bounds/allowance';
-import { refusalOf } from '../bounds/refusal';
-import { RoundRobin } from '../../concurrency/fair-queue';
-import { SenderLines } from '../bounds/sender-lines';
-import type { Senders } from '../bounds/senders';
-import { UnfinishedRequests } from '../bounds/unfinished';
-import type { Endpoint, RequestOrigin } from '../endpoint';
-import { judgeContextOf, judge, recordOf, type Judgement } from '../judge';
-import type { Authentication } from '../proof/authenticate';
-import { authorizationLines } from '../proof/authorization-header';
-import { LARGE_BODY } from '../proof/proof-work';
-import type { ProofThread } from '../proof/proof-thread';
-import type { ClockGuard } from '../clock-guard';
-import { provenTimesOf } from '../proven-times';
-import { toldReason } from '../problem';
-import { loneStation, unreadyReason } from '../proof/receiving-station';
-import type { Quarantine } from '../quarantine/quarantine';
-import type { Reporter } from '../reporter';
-import { answer, cut } from './answer';
-import { ConnectionEnds } from './connection-ends';
-import { Hold } from './hold';
-import { Proofs, type LongFault } from './proofs';
-import { meteredAs } from './metered-as';
-import { MAX_UNANSWERED } from './pipeline';
-import { Pipelines } from './pipelines';
-import { readRawBody } from './raw-body';
-import { ReadyEndpoints, type Ready } from './ready';
-import { runMiddleware } from './run-middleware';
-import type { CompleteRequest, JudgeableRequest, Target, WebhookRequest } from './webhook-request';
+import type { Socket } from 'node:net';
+import { RoundRobin } from '../concurrency/fair-queue';
+import { Admissions } from '../concurrency/semaphore';
+import { Abort } from '../concurrency/signals';
+import { lateTimeout, pause, within } from '../concurrency/timers';
+import type { Acceptance } from '../inbox/inbox';
+import { jsonOf } from '../message/body';
+import { meter, secondsSince } from '../meter';
+import { type Endpoint, type Middleware, type Ready, ReadyEndpoints, type RequestOrigin } from './endpoint';
+import { type ClockGuard, judge, judgeContextOf, type Judgement, recordOf } from './judge';
+import { MAX_UNANSWERED, Pipelines, SenderLines } from './pipeline';
+import { meteredAs, toldReason } from './problem';
+import { type Authentication, authorizationLines, type RawMessage } from './proof/authenticate';
+import type { ProofThread } from './proof/proof-thread';
+import { loneStation, unreadyReason } from './proof/receiving-station';
+import { provenTimesOf } from './proven-times';
+import { LARGE_BODY, type LongFault, Proofs } from './prover';
+import type { Quarantine } from './quarantine';
+import { Allowance } from './rate-limits';
+import type { Reporter } from './reporter';
+import { readRawBody, refusalOf, type Senders, UnfinishedRequests } from './request';
 
-export interface ReceiverOptions {
+interface ReceiverOptions {
   /** Wall clock, in milliseconds. */
   now: () => number;
   /** Milliseconds of a clock that never jumps. */
@@ -326,3 +312,249 @@ const WHY_UNDECIDED: Record<LongFault, string> = {
   'too-late': 'its large body could not be proven in time',
   'thread-ended': 'the thread that proves large bodies has ended',
 };
+
+interface HoldLimits {
+  /** When it ends at the latest: a time of the steady clock, in milliseconds. */
+  until: number;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** What ends it before: asked for only where a request has to wait. */
+  endings: () => readonly Abort[];
+}
+
+/** Asks to be called back at each change of what is waited for; returns the way to end that. */
+type Watch = (changed: () => void) => () => void;
+
+/**
+ * The time for which one request may be held, wherever it waits. One that need not wait costs neither a timer nor a listener;
+ * one that waits has a single timer, and nobody looks again and again: whoever changes what it waits for tells.
+ */
+class Hold {
+  #ending: Abort | undefined;
+  #releases: (() => void)[] = [];
+
+  constructor(private readonly limits: HoldLimits) {}
+
+  /** Aborted when the hold ends. */
+  get ending(): Abort {
+    return (this.#ending ??= this.#begin());
+  }
+
+  /** In milliseconds; negative once it is over. */
+  get timeLeft(): number {
+    return this.limits.until - this.limits.steady();
+  }
+
+  /**
+   * What `look` finds, now or after a change. It looks when all who are told of the change have been, but within the same turn
+   * of the event loop. Undefined where the hold ends before.
+   */
+  async until<Found>(look: () => Found | undefined, watch: Watch): Promise<Found | undefined> {
+    for (;;) {
+      const found = look();
+      if (found !== undefined || this.ending.reason !== undefined) return found;
+      await this.#change(watch);
+    }
+  }
+
+  /** To be called when the request waits no more: nothing is left behind. */
+  release(): void {
+    for (const release of this.#releases.splice(0)) release();
+  }
+
+  #begin(): Abort {
+    const ending = new Abort();
+    const end = (reason: Error): void => ending.abort(reason);
+    const timer = lateTimeout(() => end(new Error('It was held for too long.')), this.timeLeft);
+    const endings = this.limits.endings().map((other) => other.onAbort(end));
+    this.#releases = [() => clearTimeout(timer), ...endings];
+    return ending;
+  }
+
+  /** Resolves at the next change, or when the hold ends. */
+  #change(watch: Watch): Promise<void> {
+    return new Promise((resolve) => {
+      const goOn = (): void => {
+        endWatch();
+        endListening();
+        resolve();
+      };
+      const endWatch = watch(goOn);
+      const endListening = this.ending.onAbort(goOn);
+    });
+  }
+}
+
+/** One of the paths that the receiver answers for. */
+interface Target {
+  path: string;
+  /** The endpoint of the path at this moment. */
+  endpoint: () => Endpoint | undefined;
+  /** Calls back when that, or what it judges by, may have changed. */
+  watch: Watch;
+}
+
+/** A request on its way through the receiver. */
+interface WebhookRequest {
+  req: IncomingMessage;
+  res: ServerResponse;
+  target: Target;
+}
+
+/** A request whose body is complete. */
+interface CompleteRequest extends WebhookRequest {
+  body: Buffer;
+  received: Date;
+  /** When its last byte came, as of `performance.now()`. */
+  completeAt: number;
+  hold: Hold;
+  /** Steady time at which a commit comes too late. */
+  commitUntil: number;
+}
+
+/** A request that can be judged. */
+interface JudgeableRequest extends CompleteRequest, Ready {
+  message: RawMessage;
+}
+
+/**
+ * Tells when connections end. Each has one listener for it, however many of its requests wait: of more than ten Node warns as of
+ * a leak, and a sender may have sent that many one behind the other.
+ */
+class ConnectionEnds {
+  readonly #ends = new WeakMap<Socket, Abort>();
+
+  /** Aborted when this connection ends. */
+  of(socket: Socket): Abort {
+    const known = this.#ends.get(socket);
+    if (known !== undefined) return known;
+    const end = new Abort();
+    const ended = (): void => end.abort(new Error('The connection has ended.'));
+    if (socket.closed) ended();
+    else socket.once('close', ended);
+    this.#ends.set(socket, end);
+    return end;
+  }
+}
+
+/** How long, and how much, of an unread body is let run out before the connection closes. */
+const LINGER_MS = 2000;
+const LINGER_BYTES = 8 * 1024 * 1024;
+
+interface Answer {
+  status: number;
+  body: string;
+  headers?: Record<string, string>;
+}
+
+/** The answers of the receiver; every one is constant, so that none tells an outsider anything. */
+const ANSWERS = {
+  accepted: { status: 200, body: '{"ok":true}' },
+  unauthentic: {
+    status: 401,
+    body: '{"error":"not authentic"}',
+    headers: { 'WWW-Authenticate': 'HMAC-SHA256' },
+  },
+  method: { status: 405, body: '{"error":"only POST"}', headers: { Allow: 'POST' } },
+  large: { status: 413, body: '{"error":"body too large"}', headers: { Connection: 'close' } },
+  compressed: { status: 415, body: '{"error":"compressed body"}' },
+  malformed: { status: 400, body: '{"error":"malformed request"}', headers: { Connection: 'close' } },
+  unknown: { status: 404, body: '{"error":"not found"}' },
+  works: { status: 200, body: '{"ok":true}', headers: { 'Cache-Control': 'no-store' } },
+  'works-not': { status: 503, body: '{"ok":false}', headers: { 'Cache-Control': 'no-store' } },
+  'not-get': { status: 405, body: '{"error":"only GET"}', headers: { Allow: 'GET, HEAD' } },
+  head: { status: 431, body: '{"error":"too many headers"}', headers: { Connection: 'close' } },
+} satisfies Record<string, Answer>;
+
+export type AnswerName = keyof typeof ANSWERS;
+
+/** Status and headers of an answer, for a flow that answers by itself. */
+export function headOf(name: AnswerName): Pick<Answer, 'status' | 'headers'> {
+  return ANSWERS[name];
+}
+
+/** Answers a request. Where its body was not read to the end, the connection closes after the answer. */
+export function answer(req: IncomingMessage, res: ServerResponse, name: AnswerName): void {
+  if (res.headersSent || res.destroyed) return;
+  const { status, body, headers }: Answer = ANSWERS[name];
+  const unread = hasBody(req) && !req.complete;
+  res.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
+    ...(unread && { Connection: 'close' }),
+  });
+  if (!unread) {
+    res.end(body);
+    return;
+  }
+  res.write(body);
+  linger(req, res);
+}
+
+function hasBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Lets the rest of the body run out unseen before the connection is closed: closed at once, it would be reset, and a
+ * sender that is still writing would never see the answer.
+ */
+function linger(req: IncomingMessage, res: ServerResponse): void {
+  let bytes = 0;
+  const finish = (): void => {
+    clearTimeout(timer);
+    req.off('data', onData);
+    res.end();
+  };
+  const onData = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > LINGER_BYTES) finish();
+  };
+  const timer = setTimeout(finish, LINGER_MS);
+  req.on('error', () => undefined);
+  req.once('close', finish);
+  req.once('end', finish);
+  req.on('data', onData);
+}
+
+/**
+ * Ends the connection without an answer: for the sender a connection error, the one case for which the service
+ * promises a resend (specification, section 6).
+ */
+function cut(req: IncomingMessage): void {
+  req.socket.destroy();
+}
+
+/** `passed`: judge the request. `answered`: it was refused by an answer. `failed`: neither came, or an error. */
+type MiddlewareOutcome = 'passed' | 'answered' | 'failed';
+
+/** @param duration milliseconds it may take */
+async function runMiddleware(
+  middleware: Middleware,
+  exchange: { req: IncomingMessage; res: ServerResponse },
+  duration: number,
+): Promise<MiddlewareOutcome> {
+  const { req, res } = exchange;
+  // The mark by which the body parsers of Express know that a body has been read; they would fail on the empty stream.
+  Object.assign(req, { _body: true });
+  const handedOn = new Promise<MiddlewareOutcome>((resolve, reject) => {
+    res.once('close', () => resolve('answered'));
+    res.once('finish', () => resolve('answered'));
+    const next = (error?: unknown): void =>
+      resolve(error === undefined || error === null ? 'passed' : 'failed');
+    // What Express 4 leaves unhandled, and with that ends Node-RED: the rejection of an asynchronous function.
+    Promise.resolve(middleware(req, res, next)).catch(reject);
+  });
+  const outcome = await within(handedOn, duration).catch(() => undefined);
+  return outcomeOf(outcome ?? 'failed', res);
+}
+
+/** An answer that was ended is the middleware's, and one that was only begun can be nobody's any more. */
+function outcomeOf(outcome: MiddlewareOutcome, res: ServerResponse): MiddlewareOutcome {
+  if (res.writableEnded) return 'answered';
+  if (res.headersSent) return outcome === 'answered' ? 'answered' : 'failed';
+  // Ours has a length of its own.
+  res.removeHeader('Transfer-Encoding');
+  return outcome;
+}

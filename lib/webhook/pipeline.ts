@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { declaredLength } from '../bounds/refusal';
-import type { RoundRobin } from '../../concurrency/fair-queue';
+import type { RoundRobin } from '../concurrency/fair-queue';
+import { declaredLength, type RequestSource, type Senders } from './request';
 
 /** Requests of a connection that may be without an answer, while nothing on it has been proven. */
 export const MAX_UNANSWERED = 8;
@@ -14,7 +14,7 @@ const MOST_AT_ONCE = 64 * 1024;
 const IN_A_HEAD = ' HTTP/1.';
 
 /** A connection as a server of Node has it. */
-export interface ServerSocket extends Socket {
+interface ServerSocket extends Socket {
   /** Another one, or none, once the connection is no longer the server's. */
   parser?: object | null;
   /** Node itself has ceased to read, until answers have left. */
@@ -24,7 +24,7 @@ export interface ServerSocket extends Socket {
 type Parse = (chunk: Buffer) => void;
 
 /** What parses the bytes of a connection, as a server of Node has just set it up; undefined where that is nothing we know. */
-export function parsedBy(socket: ServerSocket): Parse | undefined {
+function parsedBy(socket: ServerSocket): Parse | undefined {
   const [parse, ...others] = socket.listeners('data');
   if (parse === undefined || others.length > 0 || !socket.parser) return undefined;
   return (chunk) => void parse.call(socket, chunk);
@@ -34,7 +34,7 @@ export function parsedBy(socket: ServerSocket): Parse | undefined {
  * One connection, whose bytes go to the parser slice by slice. Where more than eight requests came that did not wait for an answer, and
  * nothing has been proven, each slice has to wait until nobody else has anything to do; with eight of them unproven it is cut.
  */
-export class Pipeline {
+class Pipeline {
   readonly #parser: object | null | undefined;
   readonly #onData = (chunk: Buffer): void => this.#read(chunk);
   /** Requests that are neither judged nor answered. */
@@ -170,4 +170,98 @@ function headsIn(chunk: Buffer): number {
   for (let at = chunk.indexOf(IN_A_HEAD); at >= 0 && count <= MAX_UNANSWERED; count += 1)
     at = chunk.indexOf(IN_A_HEAD, at + IN_A_HEAD.length);
   return count;
+}
+
+/**
+ * Reads the requests to webhooks one by one. Node's server parses all that has come of a connection at once, and a stranger who
+ * sends hundreds of tiny requests behind one another would have the main thread for as long as all of them take. So its parser gets
+ * slices of about one request, and none while a request to a webhook is not judged: what follows waits in the stream, and when that
+ * is full, at the sender. What is not for a webhook waits for nothing.
+ */
+export class Pipelines {
+  readonly #ofSocket = new WeakMap<object, Pipeline>();
+
+  /** @param onCut told of each connection that is cut */
+  constructor(
+    private readonly lines: SenderLines,
+    private readonly turns: RoundRobin,
+    private readonly onCut: () => void,
+  ) {}
+
+  /** For connections that come from now on. */
+  attend(server: Server): void {
+    const accepted = (socket: ServerSocket): void => this.#accepted(socket);
+    server.on('connection', accepted);
+    // With TLS these are what requests come on; of the others nothing is parsed.
+    server.on('secureConnection', accepted);
+  }
+
+  /** Takes note of a request, behind which nothing is read until it is judged or answered. */
+  began(req: IncomingMessage, res: ServerResponse): void {
+    const pipeline = this.#ofSocket.get(req.socket);
+    if (pipeline === undefined) return;
+    pipeline.began(req);
+    res.once('close', () => {
+      if (pipeline.answered(req)) this.onCut();
+    });
+  }
+
+  /** A request is proven: what comes behind it need not wait until it is stored. */
+  proven(req: IncomingMessage): void {
+    this.lines.proven(req);
+    this.#ofSocket.get(req.socket)?.proven(req);
+  }
+
+  #accepted(socket: ServerSocket): void {
+    const parse = parsedBy(socket);
+    if (parse === undefined) return;
+    const { turns } = this;
+    turns.come();
+    const source = { socket, headers: {} };
+    this.#ofSocket.set(socket, new Pipeline(socket, { parse, turns, line: this.lines.of(source) }));
+  }
+}
+
+/** How long it counts that an address has proven something, in milliseconds: as long as the service sends again. */
+const COUNTS_FOR = 24 * 60 * 60 * 1000;
+/** Addresses kept; beyond it the one that proved something longest ago is forgotten. */
+const MAX_ADDRESSES = 1000;
+
+/**
+ * In which line a request waits for its turn: that of its address, so that a stranger's many connections count as one. Behind an
+ * address that many share, as that of a proxy, and at one that has proven something, each connection is a line of its own: one turn for all of
+ * them would be too little for a burst of alarms.
+ */
+export class SenderLines {
+  /** Addresses that have proven something, and when: the latest last. */
+  readonly #proven = new Map<string, number>();
+
+  /** @param steady milliseconds of a clock that never jumps */
+  constructor(
+    private readonly senders: Senders,
+    private readonly steady: () => number,
+  ) {}
+
+  of(req: RequestSource): string {
+    const address = this.senders.addressOf(req);
+    // The peer has gone: what is left of it is no crowd.
+    if (address === undefined) return '';
+    const isByConnection = this.senders.isShared(address) || this.#hasProven(address);
+    return isByConnection ? `${address} ${req.socket.remotePort}` : address;
+  }
+
+  /** Notes that the sender of a request has proven it. */
+  proven(req: RequestSource): void {
+    const address = this.senders.addressOf(req);
+    if (address === undefined || this.senders.isShared(address)) return;
+    this.#proven.delete(address);
+    this.#proven.set(address, this.steady());
+    const [oldest] = this.#proven.keys();
+    if (this.#proven.size > MAX_ADDRESSES && oldest !== undefined) this.#proven.delete(oldest);
+  }
+
+  #hasProven(address: string): boolean {
+    const at = this.#proven.get(address);
+    return at !== undefined && this.steady() - at < COUNTS_FOR;
+  }
 }

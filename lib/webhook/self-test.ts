@@ -3,9 +3,9 @@ import dns from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
-import { RvmError } from '../../error';
-import { SELF_TEST, SELF_TEST_ID } from '../../message/envelope';
-import { within } from '../../concurrency/timers';
+import { within } from '../concurrency/timers';
+import { RvmError } from '../error';
+import { SELF_TEST, SELF_TEST_ID } from '../message/envelope';
 import type { SelfTestFault, SelfTestReport, SelfTestStep } from './self-test-steps';
 
 /** Self-tests whose messages have not come in yet. */
@@ -26,7 +26,7 @@ export class PendingSelfTests {
   }
 }
 
-export interface SelfTest {
+interface SelfTest {
   url: string;
   /** Scheme of the endpoint as registered with the service. */
   scheme: 'https' | 'http';

@@ -1,0 +1,358 @@
+import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import https from 'node:https';
+import { type AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
+import type { Dispatcher, Pages } from './dispatcher';
+import { Throttle } from './rate-limits';
+import { type Senders, type Unfinished, UnfinishedRequests } from './request';
+
+/** Bounds of a server of our own, in front of those of the receiver. */
+export interface ListenerLimits {
+  /** Time for the head of a request, and for the greeting of TLS, in milliseconds. Default 5,000. */
+  headMs: number;
+  /** How often that time is looked at, in milliseconds. Default 500. */
+  checkMs: number;
+  /** Longest head, in bytes. Default 16 KiB. */
+  headBytes: number;
+  /** Time that a connection stays open without a request, in milliseconds. Default 65,000: proxies go at 60 s. */
+  keepAliveMs: number;
+  /** Connections without a complete request, in all. Default 1,000. */
+  maxWaiting: number;
+}
+
+export const DEFAULT_LIMITS: ListenerLimits = {
+  headMs: 5000,
+  checkMs: 500,
+  headBytes: 16 * 1024,
+  keepAliveMs: 65_000,
+  maxWaiting: 1000,
+};
+
+interface ListenerServerOptions {
+  dispatcher: Dispatcher;
+  pages: Pages;
+  senders: Senders;
+  limits: ListenerLimits;
+  /** With it the server speaks TLS alone. */
+  tls: SecureContextOptions | undefined;
+  log: (line: string) => void;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+}
+
+/** At most one line of a kind in this time, in milliseconds: whoever scans the port must not fill the log. */
+const QUIET_PERIOD = 60_000;
+
+/** Without the second, whoever offers that alone is refused in the greeting of TLS. */
+const ALPNProtocols = ['http/1.1', 'http/1.0'];
+
+type ClientError = Error & { code?: string; rawPacket?: Buffer };
+
+/** What is answered where no request came about, by the code of Node; 400 to all else that its parser refuses. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** One HTTP or HTTPS server for webhooks alone, from its opening to its end. Without Upgrade: nobody listens for it. */
+export class ListenerServer {
+  readonly #server: http.Server | https.Server;
+  readonly #connections: Connections;
+  readonly #lines: Throttle;
+
+  constructor(private readonly options: ListenerServerOptions) {
+    const { limits, senders, steady, tls } = options;
+    this.#lines = new Throttle(QUIET_PERIOD, steady);
+    this.#connections = new Connections({
+      maxWaiting: limits.maxWaiting,
+      senders,
+      steady,
+      onCut: () =>
+        this.#log('waiting', 'A connection without a request was closed, to make room for others.'),
+    });
+    const settings = httpOptions(limits);
+    this.#server =
+      tls === undefined
+        ? http.createServer(settings)
+        : https.createServer({ ...settings, ...tls, ALPNProtocols, handshakeTimeout: limits.headMs });
+    this.#server.on('connection', (socket: Socket) => this.#connections.accepted(socket));
+    options.dispatcher.pace(this.#server);
+    this.#server.on('request', (req, res) => this.#receive(req, res));
+    this.#server.on('clientError', (error: ClientError, socket) => this.#failed(error, socket));
+  }
+
+  get isSecure(): boolean {
+    return this.#server instanceof https.Server;
+  }
+
+  address(): AddressInfo | string | null {
+    return this.#server.address();
+  }
+
+  /** For connections that come from now on; those that are open go on. Only of a server with TLS. */
+  setTls(tls: SecureContextOptions): void {
+    if (this.#server instanceof https.Server) this.#server.setSecureContext(tls);
+  }
+
+  /**
+   * @param host '' = all addresses of the machine
+   * @throws Error of Node, such as with code EADDRINUSE
+   */
+  async listen(port: number, host: string): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ port, ...(host !== '' && { host }) }, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+    // The webhooks alone are no reason for a process to live on.
+    this.#server.unref();
+    // A connection that cannot be accepted, for want of file descriptors for one: without a listener, the end of all.
+    this.#server.on('error', (error) =>
+      this.#log('accept', `A connection was not accepted: ${error.message}`),
+    );
+  }
+
+  /** Frees the port at once. Requests under way are dealt with, and their connections closed behind them. */
+  close(): void {
+    this.#server.close();
+    this.#connections.end();
+  }
+
+  #receive(req: IncomingMessage, res: ServerResponse): void {
+    this.#connections.began(req, res);
+    const { dispatcher, pages } = this.options;
+    if (req.rawHeaders.length >= KEPT_RAW_HEADERS) return dispatcher.refuse(req, res, 'head');
+    // Node's parser demands one, and takes two: a proxy in front may have gone by the other.
+    if ((req.headersDistinct['host'] ?? []).length > 1) return dispatcher.refuse(req, res, 'malformed');
+    if (!dispatcher.handle(req, res) && !pages.handle(req, res)) dispatcher.refuse(req, res, 'unknown');
+  }
+
+  #failed(error: ClientError, socket: Duplex): void {
+    if (!(socket instanceof Socket)) return;
+    const { code = '', rawPacket } = error;
+    const misuse = misuseOf(code, rawPacket);
+    if (misuse !== undefined) this.#log(misuse, misuse);
+    if (code !== 'ERR_HTTP_REQUEST_TIMEOUT') return this.#refuse(code, socket);
+    // Timers come before sockets: to a process that was busy, the head may have come in time.
+    setImmediate(() => {
+      if (this.#connections.isSilent(socket)) this.#refuse(code, socket);
+    });
+  }
+
+  #refuse(code: string, socket: Socket): void {
+    const isHttp = code.startsWith('HPE_') || code in REFUSALS;
+    if (!isHttp || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    // An error status here would be taken for the answer to the request before.
+    if (this.#connections.endsBehindAnswer(socket)) return;
+    const status = REFUSALS[code] ?? '400 Bad Request';
+    if (this.#connections.isUnanswered(socket))
+      socket.write(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+    socket.destroySoon();
+  }
+
+  #log(kind: string, line: string): void {
+    const count = this.#lines.pass(kind);
+    if (count > 0) this.options.log(count === 1 ? line : `${line} (${count} times)`);
+  }
+}
+
+function httpOptions(limits: ListenerLimits): http.ServerOptions {
+  return {
+    headersTimeout: limits.headMs,
+    connectionsCheckingInterval: limits.checkMs,
+    // Node would answer 408 to a slow body; the receiver cuts it, and needs no second clock.
+    requestTimeout: 0,
+    maxHeaderSize: limits.headBytes,
+    keepAliveTimeout: limits.keepAliveMs,
+    // Whatever the flags of the process say.
+    insecureHTTPParser: false,
+  };
+}
+
+interface Connection {
+  /** As accepted; below the one that requests name, where TLS is spoken. */
+  socket: Socket;
+  /** Of the requests that are not answered. */
+  responses: Set<ServerResponse>;
+  /** Set while there is no complete request that is not answered. */
+  waiting: Unfinished | undefined;
+  /** Nothing more can be read from it. */
+  broken: boolean;
+}
+
+interface ConnectionBounds {
+  /** Connections without a complete request, in all; those of one address as in `UnfinishedRequests`. */
+  maxWaiting: number;
+  senders: Senders;
+  /** Milliseconds of a clock that never jumps. */
+  steady: () => number;
+  /** Told of each connection that is closed to make room. */
+  onCut: () => void;
+}
+
+/**
+ * The connections of a server. Those without a complete request are bounded, and of them the oldest closed, so that the
+ * real sender always gets in; the proxies and this machine, which many stand behind, are not counted.
+ */
+class Connections {
+  readonly #open = new Map<string, Connection>();
+  readonly #waiting: UnfinishedRequests;
+  #ending = false;
+
+  constructor({ maxWaiting, senders, steady, onCut }: ConnectionBounds) {
+    const isShared = (address: string): boolean => senders.isShared(address);
+    this.#waiting = new UnfinishedRequests({
+      maxHeld: Infinity,
+      maxCount: maxWaiting,
+      isShared,
+      steady,
+      onCut,
+    });
+  }
+
+  /** Takes note of a socket that was accepted, before any TLS is spoken. */
+  accepted(socket: Socket): void {
+    const key = keyOf(socket);
+    const connection: Connection = { socket, responses: new Set(), waiting: undefined, broken: false };
+    this.#open.set(key, connection);
+    this.#wait(connection);
+    socket.once('close', () => {
+      this.#proceed(connection);
+      if (this.#open.get(key) === connection) this.#open.delete(key);
+    });
+  }
+
+  /** Takes note of a request whose head is complete. */
+  began(req: IncomingMessage, res: ServerResponse): void {
+    const connection = this.#open.get(keyOf(req.socket));
+    if (connection === undefined) return;
+    connection.responses.add(res);
+    req.once('end', () => this.#proceed(connection));
+    res.once('close', () => {
+      connection.responses.delete(res);
+      if (connection.responses.size === 0) this.#answered(connection, req.socket);
+    });
+  }
+
+  /** True where no request is under way on a connection. */
+  isSilent(socket: Socket): boolean {
+    return this.#open.get(keyOf(socket))?.responses.size === 0;
+  }
+
+  /** Whether a connection of which no more can be read is still owed an answer; if so it ends behind that. */
+  endsBehindAnswer(socket: Socket): boolean {
+    const connection = this.#open.get(keyOf(socket));
+    if (connection === undefined) return false;
+    connection.broken = [...connection.responses].some(({ req }) => req.complete);
+    return connection.broken;
+  }
+
+  /** True where no answer has begun on a connection. */
+  isUnanswered(socket: Socket): boolean {
+    const responses = this.#open.get(keyOf(socket))?.responses ?? [];
+    return [...responses].every(({ headersSent }) => !headersSent);
+  }
+
+  /** Closes all; those with a request under way once they have their answer. */
+  end(): void {
+    this.#ending = true;
+    for (const { socket, responses } of this.#open.values()) if (responses.size === 0) socket.destroy();
+  }
+
+  #answered(connection: Connection, socket: Socket): void {
+    if (this.#ending || connection.broken) socket.destroySoon();
+    else if (!connection.socket.destroyed) this.#wait(connection);
+  }
+
+  #wait(connection: Connection): void {
+    connection.waiting ??= this.#waiting.add(connection.socket, connection.socket.remoteAddress);
+  }
+
+  #proceed(connection: Connection): void {
+    if (connection.waiting !== undefined) this.#waiting.remove(connection.waiting);
+    connection.waiting = undefined;
+  }
+}
+
+/** The same for the accepted socket and for the one with TLS above it. */
+function keyOf({ localAddress, remoteAddress, remotePort }: Socket): string {
+  return `${localAddress} ${remoteAddress} ${remotePort}`;
+}
+
+const FIRST_BYTE_OF_TLS = 0x16;
+const HTTP2_PREFACE = 'PRI * HTTP/2';
+
+/**
+ * What somebody tried who speaks another protocol than the server, as a sentence for the log; undefined for all else,
+ * such as broken HTTP.
+ * @param code of the error that Node gave for it
+ * @param bytes in which its HTTP parser found the fault
+ */
+function misuseOf(code: string, bytes: Buffer | undefined): string | undefined {
+  if (code === 'ERR_SSL_HTTP_REQUEST')
+    return 'A connection spoke plain HTTP to a listener with TLS, and was closed: is the address registered with http://, or the listener meant to have no TLS?';
+  if (code.startsWith('ERR_SSL_'))
+    return `A connection did not agree on TLS, and was closed (${code}): if it was the service, it may not trust the certificate of the listener.`;
+  if (bytes?.[0] === FIRST_BYTE_OF_TLS)
+    return 'A connection spoke TLS to a listener without it, and was refused: is the address registered with https://? Then choose a TLS configuration in the listener.';
+  if (bytes?.toString('latin1', 0, HTTP2_PREFACE.length) === HTTP2_PREFACE)
+    return 'A connection spoke HTTP/2 without asking, and was refused: the listener speaks HTTP/1.1.';
+  return undefined;
+}
+
+/** A server that can be asked, from Node.js 22.21 and 24.9 on, whether it takes an upgrade. */
+interface AskedServer extends Server {
+  shouldUpgradeCallback: (this: Server, req: IncomingMessage) => boolean;
+}
+
+/** As many header lines as Node keeps (1,000): with more, some are missing among the raw ones. */
+const KEPT_RAW_HEADERS = 2000;
+
+/**
+ * Lets a server take requests that ask for another protocol as ordinary ones, where they are ours: it is free to ignore
+ * the wish (RFC 9110, section 7.8). Node leaves them unanswered wherever anybody listens for `upgrade`, and some clients
+ * ask for HTTP/2 in this way with every POST.
+ */
+export function ignoreUpgrades(server: Server, isOurs: (target: string) => boolean): void {
+  if (canBeAsked(server)) {
+    const before = server.shouldUpgradeCallback;
+    server.shouldUpgradeCallback = function shouldUpgrade(req) {
+      return isOurs(req.url ?? '') ? false : before.call(this, req);
+    };
+    return;
+  }
+  server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (isOurs(req.url ?? '')) handBack(req, socket, head, server);
+  });
+}
+
+function canBeAsked(server: Server): server is AskedServer {
+  return 'shouldUpgradeCallback' in server && typeof server.shouldUpgradeCallback === 'function';
+}
+
+/**
+ * Hands a request back to its server, without the wish; framing and bytes of the body stay as they came. Cut where they
+ * might not: with header lines that Node has dropped, or behind a request that still waits for its answer.
+ */
+function handBack(req: IncomingMessage, socket: Duplex, head: Buffer, server: Server): void {
+  const isPending = '_httpMessage' in socket && socket._httpMessage !== null;
+  if (req.rawHeaders.length >= KEPT_RAW_HEADERS || isPending) {
+    socket.destroy();
+    return;
+  }
+  const lines = [`${req.method ?? ''} ${req.url ?? ''} HTTP/${req.httpVersion}`];
+  for (let at = 0; at < req.rawHeaders.length; at += 2) {
+    const name = req.rawHeaders[at] ?? '';
+    if (name.toLowerCase() !== 'upgrade') lines.push(`${name}: ${req.rawHeaders[at + 1] ?? ''}`);
+  }
+  // Node reads header lines as Latin-1, so this gives the bytes back that came.
+  socket.unshift(Buffer.concat([Buffer.from([...lines, '', ''].join('\r\n'), 'latin1'), head]));
+  server.emit('encrypted' in socket ? 'secureConnection' : 'connection', socket);
+}
