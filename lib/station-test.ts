@@ -1,6 +1,6 @@
 import type { Device } from './device';
 import { RvmError, type RvmErrorCode } from './error';
-import { shown } from './cloud/shown';
+import { shown } from './cloud/secret-mask';
 import { describe } from './video/describe';
 import type { StationClient } from './cloud/station-client';
 

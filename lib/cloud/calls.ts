@@ -33,7 +33,7 @@ export interface EventRtsp extends RtspChoice {
 }
 
 /** Recorded video of a camera that is chosen by id, remote id or unique name. */
-export interface RecordedRtsp extends RtspChoice {
+interface RecordedRtsp extends RtspChoice {
   mode: 'recorded';
   camera: string;
   /** ISO 8601, milliseconds since 1970, or a Date: anything else is BAD_INPUT. */
@@ -42,7 +42,7 @@ export interface RecordedRtsp extends RtspChoice {
   preRoll: number;
 }
 
-export interface LiveRtsp extends RtspChoice {
+interface LiveRtsp extends RtspChoice {
   mode: 'live';
   camera: string;
 }

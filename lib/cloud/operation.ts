@@ -1,6 +1,6 @@
-import { type RvmError, asError } from '../error';
-import { Abort, abortOf, deadlineError } from '../concurrency/signals';
 import type { Leave, Line, Places } from '../concurrency/semaphore';
+import { Abort, abortOf, deadlineError } from '../concurrency/signals';
+import { asError, type RvmError } from '../error';
 
 export interface OperationOptions {
   signal?: AbortSignal | undefined;
@@ -181,5 +181,137 @@ export class Operation {
         (error: unknown) => settle(() => reject(asError(error))),
       );
     });
+  }
+}
+
+/** Milliseconds that shared work has for what fails, also where those who wait for it have less time left. */
+const OWN_PATIENCE = 10_000;
+
+/**
+ * Work that several operations wait for. None of them can cancel it for all, and none ends it with its own deadline: it tries as
+ * long as the most patient of them, and, where nobody waits any more, each of its requests for ten seconds.
+ */
+export class SharedOperation extends Operation {
+  readonly #joined = new Set<Operation>();
+  #isPatient: boolean;
+  #until: number;
+  #lastSuccess = performance.now();
+  #failure: { readonly error: RvmError; readonly againAt: number } | undefined;
+
+  /** @param starter its requests are counted for this one */
+  constructor(starter: Operation) {
+    super({ isProbe: starter.isProbe }, { tally: starter.tally });
+    this.#isPatient = !starter.once;
+    this.#until = starter.until;
+  }
+
+  override get once(): boolean {
+    return !this.#isPatient;
+  }
+
+  override get until(): number {
+    return Math.max(this.#until, this.#lastSuccess + OWN_PATIENCE);
+  }
+
+  /** Waits for the work, but no longer than this operation does, and knows what it waits for. */
+  async join<T>(operation: Operation, work: Promise<T>): Promise<T> {
+    this.#joined.add(operation);
+    this.#isPatient ||= !operation.once;
+    this.#until = Math.max(this.#until, operation.until);
+    if (this.#failure !== undefined) tell(operation, this.#failure);
+    try {
+      return await operation.waitFor(work);
+    } finally {
+      this.#joined.delete(operation);
+    }
+  }
+
+  override mayWait(error: RvmError, ms: number): boolean {
+    // Where it ends with this, those who wait hear of it by that: whoever comes then shall find no work that is about to fail.
+    if (!super.mayWait(error, ms)) return false;
+    this.#failure = { error, againAt: performance.now() + ms };
+    for (const operation of this.#joined) tell(operation, this.#failure);
+    return true;
+  }
+
+  override goesOn(): void {
+    this.#failure = undefined;
+    this.#lastSuccess = performance.now();
+    for (const operation of this.#joined) operation.goesOn();
+  }
+}
+
+/** Who has no time for that fails at once; the others wait. */
+function tell(operation: Operation, { error, againAt }: { error: RvmError; againAt: number }): void {
+  const ms = Math.max(0, againAt - performance.now());
+  if (!operation.mayWait(error, ms)) operation.abandon(error);
+}
+
+interface Flight<T> {
+  readonly shared: SharedOperation;
+  readonly work: Promise<T>;
+}
+
+/** Runs a piece of work once, however many operations ask for it while it is under way. */
+export class SingleFlight<T> {
+  readonly #flight = new KeyedFlight<T>();
+
+  /** Joins the work under way or starts it; a caller who gives up leaves the others undisturbed. */
+  run(operation: Operation, work: (operation: Operation) => Promise<T>): Promise<T> {
+    return this.#flight.run('', operation, work);
+  }
+
+  /** The work under way, if any. */
+  get running(): Promise<T> | undefined {
+    return this.#flight.running('');
+  }
+}
+
+/** The same for work that differs by a key, such as the id of a camera. */
+export class KeyedFlight<T> {
+  readonly #running = new Map<string, Flight<T>>();
+
+  /** As `SingleFlight.run`, for the work of this key. */
+  run(key: string, operation: Operation, work: (operation: Operation) => Promise<T>): Promise<T> {
+    const { shared, work: running } = this.#running.get(key) ?? this.#start(key, operation, work);
+    return shared.join(operation, running);
+  }
+
+  running(key: string): Promise<T> | undefined {
+    return this.#running.get(key)?.work;
+  }
+
+  #start(key: string, operation: Operation, work: (operation: Operation) => Promise<T>): Flight<T> {
+    const shared = new SharedOperation(operation);
+    const flight = { shared, work: work(shared) };
+    const clear = () => this.#running.delete(key);
+    this.#running.set(key, flight);
+    void flight.work.then(clear, clear);
+    return flight;
+  }
+}
+
+/** One attempt to have a request answered, and how far it came. Redirects are part of it. */
+export class Attempt {
+  /** Counted from 1. */
+  readonly number: number;
+  /** Whether a connection has taken it: before that the service cannot have carried it out. */
+  isSent = false;
+  /** Whether the head of an answer has come. */
+  isAnswered = false;
+  /** The cookies of the session when it went out, as one text. */
+  cookies = '';
+  /** Whether its answer has changed the cookies of the session. */
+  hasChangedCookies = false;
+
+  constructor(number = 1) {
+    this.number = number;
+  }
+
+  /** It is about to go out, perhaps once more. */
+  begin(cookies: string): void {
+    this.isSent = false;
+    this.isAnswered = false;
+    this.cookies = cookies;
   }
 }

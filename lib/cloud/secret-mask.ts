@@ -1,3 +1,5 @@
+import { RvmError } from '../error';
+
 const MASK = '***';
 const RTSP_URL = /rtsps?:\/\/[^\s"'<>`]+/gi;
 
@@ -183,4 +185,43 @@ function fromBytes(escapes: string): string {
 
 function fromPercent(escapes: string): string {
   return Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8');
+}
+
+/** Shorter ones may be ordinary words of our own sentences. */
+const SHORTEST_QUOTED = 8;
+
+/**
+ * An error as it may be told. It may quote what the service calls a camera, a preset or a relation, and so a secret: then only its
+ * code is told.
+ */
+export function fitToTell(error: RvmError, secrets: readonly string[]): RvmError {
+  const { code, message, cause } = error;
+  const sought = secrets.filter((secret) => secret.length >= SHORTEST_QUOTED);
+  if (maskedStart(message, sought, Infinity) === message) return error;
+  return new RvmError(
+    code,
+    `The text of this error held one of your secrets, so it is not shown: look up its code, ${code}.`,
+    cause,
+  );
+}
+
+/** Of a text of the service or of a flow no more is quoted. */
+const MAX_QUOTED = 80;
+
+/** A text of the service in a message: quoted, one short line, RTSP URLs shown as `***`. */
+export function shown(text: string): string {
+  return `"${shownBare(text, MAX_QUOTED)}"`;
+}
+
+/** The same without the quotes, of at most so many characters. */
+export function shownBare(text: string, length: number): string {
+  return oneLine(maskedStart(text, [], 4 * length), length);
+}
+
+/** A text as one line of at most so many characters. */
+export function oneLine(text: string, length: number): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, length);
 }

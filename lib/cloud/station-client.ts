@@ -1,5 +1,9 @@
+import { Places } from '../concurrency/semaphore';
+import { timerMs } from '../concurrency/timers';
 import type { Device } from '../device';
 import { RvmError } from '../error';
+import { meter } from '../meter';
+import type { TlsSettings } from '../tls';
 import type {
   CallOptions,
   FreeAnswer,
@@ -12,19 +16,72 @@ import type {
   RtspWanted,
   Snapshot,
 } from './calls';
-import { isWithin } from './http/media-type';
-import { meter } from '../meter';
-import { fitToTell } from './fit-to-tell';
+import { CameraHints, type HintOptions, LastRun } from './cameras/camera-cache';
+import { CameraFinder, CameraLinks, RemoteIds } from './cameras/camera-resolver';
+import { DeviceDirectory } from './cameras/device-directory';
+import { DIALECT } from './dialect';
+import { type DeedNames, deedsBy, Ptz } from './functions/ptz';
+import { FreeRequests } from './functions/requests';
+import { type LiveStyle, RtspSessions } from './functions/rtsp';
+import { Snapshots } from './functions/snapshots';
+import { Origins } from './http/origins';
+import { proxySecrets, type ProxySettings } from './http/proxy';
+import { Transport } from './http/transport';
 import { Operation, type OperationOptions } from './operation';
-import { StateBoard, type StateListener, type StationState } from './session/station-state';
-import type { StationClientOptions } from './station-options';
-import { allSecretsOf, makeParts, type Parts } from './station-parts';
+import { fitToTell } from './secret-mask';
+import { type Credentials, requireAgentUser, secretsOf, usableKey } from './session/login';
+import { SignOfLife, StateBoard, type StateListener, type StationState } from './session/service-health';
+import { SessionKeeper } from './session/session';
+import { isWithin } from './session/system';
 import { STATION_TIMING, type StationTiming } from './timing';
-import { Places } from '../concurrency/semaphore';
-import { timerMs } from '../concurrency/timers';
 
-export type { StationState } from './session/station-state';
-export type { StationClientOptions } from './station-options';
+/** What the client of one Central Station is told: where the service is, who calls, and how the service is to be taken. */
+export interface StationClientOptions extends Credentials {
+  /** Short name of the station, under which its requests are counted; without it they are not. */
+  key?: string;
+  /** With or without a trailing slash and a path prefix; `/system` is appended once. */
+  baseUrl: string;
+  /** Range sent on `GET /system`: integers or dotted. */
+  versionLow: string;
+  versionHigh: string;
+  /** Milliseconds for one request. */
+  timeoutMs: number;
+  /** Milliseconds between background refreshes of the directory, from its first use on; 0 = none. */
+  deviceRefreshMs: number;
+  /** Milliseconds without any other request after which the service is asked for a sign of life; 0 = never. */
+  signOfLifeMs: number;
+  /** Further origins that a returned link may point to. */
+  trustedOrigins: readonly string[];
+  loginUserField: string;
+  loginPasswordField: string;
+  /** Adds `Z` to a time that has no zone. */
+  appendZ: boolean;
+  liveStyle: LiveStyle;
+  /** Relations that are looked for before all others; empty for none. */
+  relations: RelationNames;
+  userAgent: string;
+  /** Without it the certificate authorities of the machine vouch for the service. */
+  tls?: TlsSettings;
+  proxy: ProxySettings;
+  /** Nothing that an answer says of an error is repeated: it may come from an address that nobody has vouched for yet. */
+  quotesNothing?: boolean;
+  /** Where what was learned of the cameras is kept for the next run; undefined keeps nothing. */
+  hints?: HintOptions;
+}
+
+/** What the specification names without showing its relation. */
+export interface RelationNames {
+  details: string;
+  presets: string;
+  tours: string;
+  home: string;
+  snapshot: string;
+  gotoPreset: string;
+  startTour: string;
+  stopTour: string;
+}
+
+export type { StationState } from './session/service-health';
 
 /** The client of one Central Station: its one session and its caches, shared by all who use the station. */
 export class StationClient {
@@ -238,4 +295,95 @@ export class StationClient {
     this.#refreshTimer = setInterval(refresh, timerMs(this.#options.deviceRefreshMs));
     this.#refreshTimer.unref();
   }
+}
+
+/** What the client of a station is made of; it exists once the settings have been found usable. */
+export interface Parts {
+  transport: Transport;
+  session: SessionKeeper;
+  signOfLife: SignOfLife;
+  directory: DeviceDirectory;
+  hints: CameraHints;
+  finder: CameraFinder;
+  rtsp: RtspSessions;
+  ptz: Ptz;
+  snapshots: Snapshots;
+  free: FreeRequests;
+}
+
+/** Those of a camera; what is done with a preset or tour may stand in more than one place. */
+type ListedName = Exclude<keyof RelationNames, keyof DeedNames>;
+
+/**
+ * @param board hears of every change of state
+ * @throws RvmError CONFIG_MISSING or BAD_INPUT for settings that cannot be used
+ */
+function makeParts(options: StationClientOptions, timing: StationTiming, board: StateBoard): Parts {
+  const secrets = allSecretsOf(options);
+  const origins = new Origins(options.baseUrl, options.trustedOrigins, secrets);
+  const apiKey = usableKey(options.apiKey);
+  requireAgentUser(options);
+  const transport = new Transport(
+    {
+      key: options.key,
+      apiKey,
+      userAgent: options.userAgent,
+      timeoutMs: timerMs(options.timeoutMs),
+      secrets,
+      proxy: options.proxy,
+      quotesNothing: options.quotesNothing === true,
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+    },
+    timing,
+  );
+  const session = new SessionKeeper(transport, origins, options, timing, board);
+  const wanted = relationsOf(options.relations);
+  const directory = new DeviceDirectory(session, origins, timing, wanted.details);
+  const remoteIds = new RemoteIds(directory);
+  const links = new CameraLinks(session, directory, remoteIds, origins);
+  const hints = new CameraHints(
+    { system: origins.system, username: options.username, secrets },
+    options.hints,
+  );
+  const lastRun = new LastRun(hints, session, directory, origins);
+  const finder = new CameraFinder(directory, remoteIds, lastRun);
+  const ptzRelations = { ...wanted, deeds: deedsBy(options.relations) };
+  const ptz = new Ptz(session, finder, links, origins, ptzRelations, options.timeoutMs);
+  directory.onLoad(() => {
+    const present = (id: string) => directory.index.byId(id) !== undefined;
+    for (const cache of [links, finder, remoteIds]) cache.forgetAllBut(present);
+    hints.listed(directory.index);
+  });
+  return {
+    transport,
+    session,
+    signOfLife: new SignOfLife(options.signOfLifeMs, transport, () => session.askForLife()),
+    directory,
+    hints,
+    finder,
+    ptz,
+    rtsp: new RtspSessions(session, finder, links, lastRun, options),
+    snapshots: new Snapshots(session, finder, links, origins, wanted.snapshot),
+    free: new FreeRequests(session, directory, finder, links, origins),
+  };
+}
+
+/** What no error may repeat. */
+function allSecretsOf(options: StationClientOptions): string[] {
+  return [...secretsOf(options), ...proxySecrets(options.proxy)];
+}
+
+/** What the user names is looked for first, then what is likely. */
+function relationsOf(names: RelationNames): Record<ListedName, readonly string[]> {
+  const first = (name: ListedName): readonly string[] => {
+    const own = names[name].trim();
+    return own === '' ? DIALECT.relations[name] : [own, ...DIALECT.relations[name]];
+  };
+  return {
+    details: first('details'),
+    presets: first('presets'),
+    tours: first('tours'),
+    home: first('home'),
+    snapshot: first('snapshot'),
+  };
 }

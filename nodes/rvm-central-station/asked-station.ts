@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { proxyLogins } from '../../lib/cloud/http/connection/proxy-settings';
+import { proxyLogins } from '../../lib/cloud/http/proxy';
 import type { StationClient } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json';

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { StationState } from '../../lib/cloud/session/station-state';
+import type { StationState } from '../../lib/cloud/session/service-health';
 import type { RvmError } from '../../lib/error';
 
 /** Tells the log of each change in what a Central Station can reach, once: a machine without an editor has nothing else. */

@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { listedCamera } from '../../lib/cloud/cameras/device-record';
+import { listedCamera } from '../../lib/cloud/cameras/device-directory';
 import type { PtzList } from '../../lib/cloud/calls';
 import type { StationClient } from '../../lib/cloud/station-client';
 import type { TestResult } from '../../lib/station-test';

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { ProxySettings } from '../../lib/cloud/http/connection/proxy-settings';
+import type { ProxySettings } from '../../lib/cloud/http/proxy';
 import { missingNode } from '../support/tls-node';
 
 /** The core node `http proxy`. */

@@ -1,6 +1,6 @@
 import type { NodeMessage } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
-import { idsOf } from '../../lib/cloud/cameras/camera-finder';
+import { idsOf } from '../../lib/cloud/cameras/camera-resolver';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json';
 import { VIEW_SECONDS } from '../../lib/limits';

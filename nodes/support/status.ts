@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import type { StationState } from '../../lib/cloud/session/station-state';
+import type { StationState } from '../../lib/cloud/session/service-health';
 import type { RvmErrorCode } from '../../lib/error';
 import { onFlows } from './flow-run';
 import type { UnsetVariables } from './settings';

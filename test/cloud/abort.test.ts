@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { Abort } from '../../lib/concurrency/signals';
-import { Operation } from '../../lib/cloud/operation';
-import { SharedOperation } from '../../lib/cloud/shared-operation';
+import { Operation, SharedOperation } from '../../lib/cloud/operation';
 import { RvmError } from '../../lib/error';
 
 const FIRST = new Error('first');

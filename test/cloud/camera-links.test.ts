@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
-import { CameraLinks } from '../../lib/cloud/cameras/camera-links';
-import { DeviceDirectory } from '../../lib/cloud/cameras/device-directory';
-import type { DeviceEntry } from '../../lib/cloud/cameras/device-index';
-import { RemoteIds } from '../../lib/cloud/cameras/remote-ids';
+import { CameraLinks, RemoteIds } from '../../lib/cloud/cameras/camera-resolver';
+import { DeviceDirectory, type DeviceEntry } from '../../lib/cloud/cameras/device-directory';
 import { STATION_TIMING } from '../../lib/cloud/timing';
 import { Operation } from '../../lib/cloud/operation';
-import { Origins } from '../../lib/cloud/http/origin';
-import { SessionKeeper } from '../../lib/cloud/session/session-keeper';
-import { StateBoard } from '../../lib/cloud/session/station-state';
+import { Origins } from '../../lib/cloud/http/origins';
+import { SessionKeeper } from '../../lib/cloud/session/session';
+import { StateBoard } from '../../lib/cloud/session/service-health';
 import { Transport } from '../../lib/cloud/http/transport';
 import { camera, ScriptedService } from '../support/service/scripted-service';
 import { failure, settingsOf } from '../support/service/scripted-station';

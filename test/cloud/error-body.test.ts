@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readErrorBody } from '../../lib/cloud/http/error-body';
+import { readErrorBody } from '../../lib/cloud/http/answer';
 import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('error bodies', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { CameraHints } from '../../lib/cloud/cameras/hints/camera-hints';
+import { CameraHints } from '../../lib/cloud/cameras/camera-cache';
 import { camera } from '../support/service/scripted-service';
 import {
   EVENT_OF_GATE,

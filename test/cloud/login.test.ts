@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Origins } from '../../lib/cloud/http/origin';
+import { Origins } from '../../lib/cloud/http/origins';
 import { cpuSeconds } from '../support/time/cpu-time';
 import { assertPause, eventually } from '../support/time/patience';
 import { failure, ScriptedStation } from '../support/service/scripted-station';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { readLargeJson } from '../../lib/cloud/http/large-json';
-import { MAX_JSON } from '../../lib/cloud/http/json-limits';
+import { readLargeJson, MAX_JSON } from '../../lib/cloud/http/answer';
 import { longestTurn, longestTurnAllowed } from '../support/time/turns';
 
 const MAX_NAMES = 100_000;

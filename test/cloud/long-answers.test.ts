@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readLargeJson } from '../../lib/cloud/http/large-json';
+import { readLargeJson } from '../../lib/cloud/http/answer';
 import { slowIt } from '../support/suite/lanes';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 

@@ -1,10 +1,5 @@
 import assert from 'node:assert/strict';
-import { ProxyExceptions } from '../../lib/cloud/http/connection/proxy-exceptions';
-import {
-  proxyChoice,
-  proxySecrets,
-  type ProxySettings,
-} from '../../lib/cloud/http/connection/proxy-settings';
+import { ProxyExceptions, proxyChoice, proxySecrets, type ProxySettings } from '../../lib/cloud/http/proxy';
 import { tlsFault } from '../../lib/tls';
 import { failure, ScriptedStation } from '../support/service/scripted-station';
 

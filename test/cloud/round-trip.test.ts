@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { Agent } from 'undici';
 import { Abort } from '../../lib/concurrency/signals';
-import { roundTrip } from '../../lib/cloud/http/connection/round-trip';
+import { roundTrip } from '../../lib/cloud/http/transport';
 
 const PIECES = 300_000;
 /** Bytes of a whole chunk with one byte in it. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ServiceClock } from '../../lib/cloud/session/service-clock';
+import { ServiceClock } from '../../lib/cloud/session/service-health';
 
 const DATE = { date: 'Thu, 26 Nov 2026 12:00:00 GMT' };
 

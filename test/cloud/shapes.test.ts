@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
-import { readPage } from '../../lib/cloud/http/collection';
-import { isOnline, toDevice } from '../../lib/cloud/cameras/device-record';
+import { readPage, findLink } from '../../lib/cloud/http/records';
+import { isOnline, toDevice } from '../../lib/cloud/cameras/device-directory';
 import { guidForm } from '../../lib/text';
-import { findLink } from '../../lib/cloud/http/links';
-import { compareVersions, versionOf } from '../../lib/cloud/http/media-type';
-import { requestTime } from '../../lib/cloud/functions/recorded-time';
+import { compareVersions, versionOf } from '../../lib/cloud/session/system';
+import { requestTime } from '../../lib/cloud/functions/rtsp';
 import { cpuSeconds } from '../support/time/cpu-time';
 
 describe('shapes the client accepts', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { isTelling } from '../../lib/cloud/cameras/hints/telling-address';
+import { isTelling } from '../../lib/cloud/cameras/camera-cache';
 
 const ID = '0e9f0c1a-0000-e911-8000-00000000000a';
 const REMOTE = '4xIx1DMwMLSwMDW2tDBKNNBLTsw1MBASCDilIfJR0W3apqrIovO_tncAAA';

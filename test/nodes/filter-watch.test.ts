@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { toDevice } from '../../lib/cloud/cameras/device-record';
+import { toDevice } from '../../lib/cloud/cameras/device-directory';
 import type { Device } from '../../lib/device';
 import { RvmError } from '../../lib/error';
 import type { FilterIds, JudgedIds } from '../../lib/message/event-filter';

@@ -1,25 +1,246 @@
-import type { Device } from '../../device';
-import { isSameJson, type JsonRecord } from '../../json/json';
-import { readAhead, eachInSlices } from '../../concurrency/iteration';
-import type { Answer } from '../http/answer';
-import { unwrapRecord } from '../http/collection';
-import { DeviceIndex, type DeviceEntry } from './device-index';
-import { isNamedAlike } from './device-names';
-import { tellsStatus, toDevice, withStatusOf } from './device-record';
+import { eachInSlices, readAhead } from '../../concurrency/iteration';
+import type { Device, ListedCamera } from '../../device';
+import { RvmError } from '../../error';
+import { isRecord, isSameJson, type JsonRecord } from '../../json/json';
+import { guidForm } from '../../text';
 import { DIALECT } from '../dialect';
-import { isGone } from './gone';
-import { findAnyLink } from '../http/links';
-import { Operation } from '../operation';
-import type { Origins, TrustedUrl } from '../http/origin';
-import { pagesFrom } from '../http/pages';
-import type { SessionKeeper } from '../session/session-keeper';
-import { KeyedFlight, SingleFlight } from '../single-flight';
+import { type Answer, asText, firstField, firstText } from '../http/answer';
+import type { Origins, TrustedUrl } from '../http/origins';
+import { findAnyLink, unwrapRecord } from '../http/records';
+import { KeyedFlight, Operation, SingleFlight } from '../operation';
+import type { SessionKeeper } from '../session/session';
+import { pagesFrom } from '../session/system';
 import type { StationTiming } from '../timing';
+
+const { device: FIELDS } = DIALECT;
+
+/** The device as users see it: every field sent, and those they can rely on, filled where absent. */
+export function toDevice(record: JsonRecord): Device {
+  return {
+    ...record,
+    id: firstText(record, FIELDS.id) ?? '',
+    name: firstText(record, FIELDS.name) ?? '',
+    site: siteOf(record),
+    status: statusText(record),
+    online: isOnline(record),
+  };
+}
+
+/**
+ * Whether the record marks a usable camera: `status` equals `online` (specification, section 2) in any case, or
+ * holds it where it is a list or an object; where there is no status text, `state`, `connectionState` or
+ * `connected` may say so.
+ */
+export function isOnline(record: JsonRecord): boolean {
+  const status = firstField(record, ['status']);
+  const text = asText(status);
+  if (text !== undefined) return text.toLowerCase() === FIELDS.onlineStatus;
+  if (wordsOf(status).some((word) => word === FIELDS.onlineStatus)) return true;
+  const states = FIELDS.status.slice(1).flatMap((name) => wordsOf(firstField(record, [name])));
+  if (states.some((word) => FIELDS.onlineStates.includes(word))) return true;
+  return FIELDS.onlineFlags.some((name) => firstField(record, [name]) === true);
+}
+
+/** True if the record says anything at all about being usable. */
+export function tellsStatus(record: JsonRecord): boolean {
+  const names = [...FIELDS.status, ...FIELDS.onlineFlags];
+  return firstField(record, names) !== undefined;
+}
+
+/** The id its site knows the camera by, if the record shows it. Opaque and case-sensitive. */
+export function remoteIdOf(record: JsonRecord): string | undefined {
+  return firstText(record, FIELDS.remoteId);
+}
+
+/** What of the camera its events may name. */
+export function listedCamera(device: Device): ListedCamera {
+  const { id, site } = device;
+  const remoteId = remoteIdOf(device);
+  return { id, site, ...(remoteId !== undefined && { remoteId }) };
+}
+
+/** The record of a camera brought up to date with the status that its details tell. */
+export function withStatusOf(device: Device, details: JsonRecord): Device {
+  return { ...device, status: statusText(details), online: isOnline(details) };
+}
+
+function siteOf(record: JsonRecord): string {
+  for (const name of FIELDS.site) {
+    const value = firstField(record, [name]);
+    const text = isRecord(value) ? firstText(value, ['name', 'id']) : asText(value);
+    if (text !== undefined) return text;
+  }
+  return '';
+}
+
+function statusText(record: JsonRecord): string {
+  for (const name of FIELDS.status) {
+    const value = firstField(record, [name]);
+    const text = asText(value) ?? rawWordsOf(value).join(', ');
+    if (text !== '') return text;
+  }
+  const flag = firstField(record, FIELDS.onlineFlags);
+  if (typeof flag !== 'boolean') return '';
+  return flag ? FIELDS.onlineStatus : 'offline';
+}
+
+function wordsOf(value: unknown): string[] {
+  return rawWordsOf(value).map((word) => word.toLowerCase());
+}
+
+function rawWordsOf(value: unknown): string[] {
+  const text = asText(value);
+  if (text !== undefined) return [text];
+  const parts: unknown[] = Array.isArray(value) ? value : [];
+  if (isRecord(value)) parts.push(...FIELDS.statusWord.map((name) => firstField(value, [name])));
+  return parts.map(asText).filter((word) => word !== undefined);
+}
+
+/** The places of cameras in a list, by any of their names. */
+class DeviceNames {
+  readonly #byId = new Map<string, number>();
+  /** Only of ids in other spellings than the one in which GUIDs are compared. */
+  readonly #byGuid = new Map<string, number>();
+  readonly #byRemoteId = new Map<string, number>();
+  readonly #byName = new Map<string, number>();
+  /** The second camera of a name, and further ones. */
+  readonly #namesakes = new Map<string, number[]>();
+  readonly #withoutRemoteId: number[] = [];
+
+  /** Of two devices with one id the first counts. */
+  add(device: Device, place: number): void {
+    const { id, name } = device;
+    const guid = guidForm(id);
+    addFirst(this.#byId, id, place);
+    if (guid !== id) addFirst(this.#byGuid, guid, place);
+    const remoteId = remoteIdOf(device);
+    if (remoteId === undefined) this.#withoutRemoteId.push(place);
+    addFirst(this.#byRemoteId, remoteId, place);
+    this.#addName(name, place);
+  }
+
+  /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
+  byId(id: string): number | undefined {
+    return this.#byId.get(id) ?? this.#firstOfGuid(guidForm(id));
+  }
+
+  /** By the remote id that the device's own record shows. */
+  byRemoteId(remoteId: string): number | undefined {
+    return this.#byRemoteId.get(remoteId);
+  }
+
+  /** The first devices whose own records show no remote id. */
+  withoutRemoteId(atMost: number): readonly number[] {
+    return this.#withoutRemoteId.slice(0, atMost);
+  }
+
+  /** All devices of exactly this name. */
+  byName(name: string): readonly number[] {
+    const first = this.#byName.get(name);
+    return first === undefined ? [] : [first, ...(this.#namesakes.get(name) ?? [])];
+  }
+
+  #addName(name: string, place: number): void {
+    if (!this.#byName.has(name)) {
+      this.#byName.set(name, place);
+      return;
+    }
+    const namesakes = this.#namesakes.get(name);
+    if (namesakes === undefined) this.#namesakes.set(name, [place]);
+    else namesakes.push(place);
+  }
+
+  /** The first device whose id is this GUID, however it is spelled. */
+  #firstOfGuid(guid: string | undefined): number | undefined {
+    if (guid === undefined) return undefined;
+    const places = [this.#byId.get(guid), this.#byGuid.get(guid)].filter((place) => place !== undefined);
+    return places.length === 0 ? undefined : Math.min(...places);
+  }
+}
+
+/** Whether two records are found by the same names. */
+function isNamedAlike(one: Device, other: Device): boolean {
+  return (
+    one === other || (one.id === other.id && one.name === other.name && remoteIdOf(one) === remoteIdOf(other))
+  );
+}
+
+function addFirst(map: Map<string, number>, key: string | undefined, place: number): void {
+  if (key !== undefined && key !== '' && !map.has(key)) map.set(key, place);
+}
+
+/** A camera of the directory and the address its own links are relative to. */
+export interface DeviceEntry {
+  readonly device: Device;
+  readonly url: URL;
+}
+
+/** The cameras of one load of the directory, in the order served, found by any of their names. */
+export class DeviceIndex {
+  readonly #entries: DeviceEntry[];
+  /** Places in `#entries`, which stay when an entry is replaced. */
+  readonly #names: DeviceNames;
+
+  constructor(entries: DeviceEntry[] = [], names = new DeviceNames()) {
+    this.#entries = entries;
+    this.#names = names;
+  }
+
+  get entries(): readonly DeviceEntry[] {
+    return this.#entries;
+  }
+
+  /** Of two devices with one id the first served counts. */
+  add(entry: DeviceEntry): void {
+    this.#names.add(entry.device, this.#entries.push(entry) - 1);
+  }
+
+  /** The index of these, which are the same cameras with the same names in the same order. Nothing is added to it any more. */
+  renewed(entries: DeviceEntry[]): DeviceIndex {
+    return new DeviceIndex(entries, this.#names);
+  }
+
+  /** Puts a newer record of the same device in the place of one; nothing where that is no longer here. */
+  replace(old: DeviceEntry, updated: DeviceEntry): void {
+    const place = this.#names.byId(old.device.id);
+    if (place !== undefined && this.#entries[place] === old) this.#entries[place] = updated;
+  }
+
+  /** Exact id first; then, for GUIDs only, in any case and with or without braces. */
+  byId(id: string): DeviceEntry | undefined {
+    return this.#at(this.#names.byId(id));
+  }
+
+  /** By the remote id that the device's own record shows. */
+  byRemoteId(remoteId: string): DeviceEntry | undefined {
+    return this.#at(this.#names.byRemoteId(remoteId));
+  }
+
+  /** The first devices whose own records show no remote id, so that only their details can. */
+  withoutRemoteId(atMost: number): DeviceEntry[] {
+    return this.#names.withoutRemoteId(atMost).flatMap((place) => this.#at(place) ?? []);
+  }
+
+  /** All devices of exactly this name. */
+  byName(name: string): DeviceEntry[] {
+    return this.#names.byName(name).flatMap((place) => this.#at(place) ?? []);
+  }
+
+  #at(place: number | undefined): DeviceEntry | undefined {
+    return place === undefined ? undefined : this.#entries[place];
+  }
+}
+
+/** True for the error of a link that leads nowhere any more: links may change, and are then found anew. */
+export function isGone(error: unknown): error is RvmError {
+  if (!(error instanceof RvmError) || error.code !== 'HTTP_ERROR') return false;
+  return error.cause.status === 404 || error.cause.status === 410;
+}
 
 const { relations } = DIALECT;
 
 /** Why the directory is asked once more. */
-export type Miss = 'unknown' | 'gone';
+type Miss = 'unknown' | 'gone';
 
 /** The cameras of one Central Station, as last served. */
 export class DeviceDirectory {

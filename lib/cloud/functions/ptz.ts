@@ -1,32 +1,20 @@
 import { RvmError } from '../../error';
 import type { JsonRecord } from '../../json/json';
-import type { Answer } from '../http/answer';
 import type { PtzAccepted, PtzCommand, PtzList, PtzTarget } from '../calls';
-import { cameraBusy } from '../http/camera-errors';
-import type { CameraFinder } from '../cameras/camera-finder';
-import type { CameraLinks, Offer } from '../cameras/camera-links';
-import type { DeviceEntry } from '../cameras/device-index';
+import type { CameraFinder, CameraLinks, Offer } from '../cameras/camera-resolver';
+import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
-import { InTurn } from './in-turn';
-import type { Deed, Deeds } from './ptz-deeds';
-import { findAnyLink } from '../http/links';
-import type { Operation } from '../operation';
-import type { Origins, TrustedUrl } from '../http/origin';
-import { pagesFrom } from '../http/pages';
-import {
-  findTarget,
-  homePreset,
-  notOfferedBy,
-  readTargets,
-  type ListedTarget,
-  type TargetList,
-} from './ptz-targets';
-import type { SessionKeeper } from '../session/session-keeper';
-import { shown } from '../shown';
+import { type Answer, cameraBusy, firstField, firstText } from '../http/answer';
+import type { Origins, TrustedUrl } from '../http/origins';
+import { findAnyLink, isSameRelation, wrappedLinks } from '../http/records';
 import { jsonBody, type RequestBody } from '../http/transport';
+import type { Operation } from '../operation';
+import { shown, shownBare } from '../secret-mask';
+import type { SessionKeeper } from '../session/session';
+import { type FetchedPage, notOfferedError, pagesFrom } from '../session/system';
 
 /** Where the lists of presets and tours, the home position, and what is done with a target are looked for. */
-export interface PtzRelations {
+interface PtzRelations {
   presets: readonly string[];
   tours: readonly string[];
   home: readonly string[];
@@ -46,7 +34,7 @@ interface Action {
   body?: RequestBody;
 }
 
-const { collection, ptz: FACTS } = DIALECT;
+const { collection, relations, ptz: FACTS } = DIALECT;
 /** No camera has more tours; more are not stopped one by one. */
 const MOST_STOPS = 50;
 
@@ -293,4 +281,175 @@ function bodyFor({ target: { id } }: ListedTarget, field: string): RequestBody {
 function required(target: string | undefined, what: 'preset' | 'tour'): string {
   if (target !== undefined && target !== '') return target;
   throw new RvmError('BAD_INPUT', `No ${what} is named: set the target of this node to its id or name.`);
+}
+
+/** The relations that the user names for what is done with a preset or tour; empty for none. */
+export interface DeedNames {
+  gotoPreset: string;
+  startTour: string;
+  stopTour: string;
+}
+
+/** Where one thing that is done with a preset or tour may hang: relations, in the order in which they are looked for. */
+interface Deed {
+  /** What it is done with. */
+  readonly to: 'preset' | 'tour';
+  /** On the target itself. */
+  readonly onTarget: readonly string[];
+  /** On the list, for all its targets: the body names the one that is meant. */
+  readonly onList: readonly string[];
+  /** The same wherever the link to the list may stand. */
+  readonly onCamera: readonly string[];
+  /** Names the target in such a body. */
+  readonly field: string;
+}
+
+type Deeds = Readonly<Record<'goto' | 'start' | 'stop', Deed>>;
+
+/** What the user names is looked for first, then what is likely. */
+export function deedsBy({ gotoPreset, startTour, stopTour }: DeedNames): Deeds {
+  return {
+    goto: deed('preset', gotoPreset, relations.gotoPreset, relations.gotoAnyPreset),
+    start: deed('tour', startTour, relations.startTour, relations.startAnyTour),
+    stop: deed('tour', stopTour, relations.stopTour, relations.stopAnyTour),
+  };
+}
+
+function deed(to: Deed['to'], named: string, own: readonly string[], forAll: readonly string[]): Deed {
+  const relation = named.trim();
+  const first = relation === '' ? [] : [relation];
+  // The list and the camera have it too, and what a call of that does is something else.
+  const onCamera = isSameRelation(relation, relations.itself) ? forAll : [...first, ...forAll];
+  const field = to === 'preset' ? FACTS.presetId : FACTS.tourId;
+  return { to, onTarget: [...first, ...own], onList: [...onCamera, ...own], onCamera, field };
+}
+
+/** A preset or tour of a list, with the record that may hold its own links. */
+interface ListedTarget {
+  readonly target: PtzTarget;
+  readonly record: JsonRecord;
+  /** What these links are relative to. */
+  readonly url: URL;
+}
+
+/** The presets or tours of a camera, as served. */
+interface TargetList {
+  readonly targets: readonly ListedTarget[];
+  /** The links of the list itself, which may be for all of them. */
+  readonly record: JsonRecord;
+  readonly url: URL;
+}
+
+/** @param answer the first page, whose own links are those of the list */
+async function readTargets(answer: Answer, pages: AsyncIterable<FetchedPage>): Promise<TargetList> {
+  const targets: ListedTarget[] = [];
+  for await (const { records, url } of pages) {
+    for (const record of records) {
+      const target = targetOf(record);
+      if (target !== undefined) targets.push({ target, record, url });
+    }
+  }
+  const record = wrappedLinks(answer.empty ? {} : answer.json());
+  return { targets, record, url: answer.url };
+}
+
+/**
+ * The target that a user names: by its id, compared as text, else by its exact name.
+ * @param camera whose it is, for the error
+ * @throws RvmError TARGET_NOT_FOUND, BAD_INPUT where several have that name
+ */
+function findTarget({ targets }: TargetList, wanted: string, camera: { name: string }): ListedTarget {
+  const byId = targets.find(({ target }) => String(target.id) === wanted);
+  if (byId !== undefined) return byId;
+  const [only, ...others] = targets.filter(({ target }) => target.name === wanted);
+  if (others.length > 0) {
+    throw new RvmError(
+      'BAD_INPUT',
+      `${others.length + 1} targets have the name ${shown(wanted)}: name one by its id.`,
+    );
+  }
+  if (only !== undefined) return only;
+  throw new RvmError(
+    'TARGET_NOT_FOUND',
+    `The camera ${shown(camera.name)} has no ${shown(wanted)}, letter by letter; it has ${listed(targets)}.`,
+  );
+}
+
+/** The preset that is marked as the home position. */
+function homePreset({ targets }: TargetList): ListedTarget | undefined {
+  return targets.find(({ record }) => FACTS.home.some((name) => firstField(record, [name]) === true));
+}
+
+/**
+ * The error of a target that nothing can be done with: what it does offer is named, for the cloud takes the name of a relation
+ * that is looked for; where it has no links at all, what its list offers.
+ * @param wanted what was looked for, first the likeliest
+ */
+function notOfferedBy(
+  what: 'preset' | 'tour',
+  { target: { id, name }, record }: ListedTarget,
+  list: TargetList,
+  [relation = '']: readonly string[],
+): RvmError {
+  const hasLinks = Object.keys(wrappedLinks(record)._links).length > 0;
+  return notOfferedError(
+    relation,
+    `The ${what} ${shown(name === '' ? `${id}` : name)}`,
+    hasLinks ? record : list.record,
+  );
+}
+
+function targetOf(record: JsonRecord): PtzTarget | undefined {
+  const name = firstText(record, FACTS.name) ?? '';
+  for (const field of FACTS.id) {
+    const id = firstField(record, [field]);
+    if (typeof id === 'number' || (typeof id === 'string' && id !== '')) return { id, name };
+  }
+  // What has a name alone is known by that.
+  return name === '' ? undefined : { id: name, name };
+}
+
+/** The first few, so that a typing error shows. */
+function listed(targets: readonly ListedTarget[]): string {
+  if (targets.length === 0) return 'none';
+  const named = targets
+    .slice(0, 5)
+    .map(({ target: { id, name } }) => (name === '' || name === id ? `${id}` : `${id} (${name})`));
+  const more = targets.length > named.length ? ', …' : '';
+  return shownBare(named.join(', ') + more, 200);
+}
+
+/** Runs work of one key one after the other, in the order asked; what differs by key does not wait for each other. */
+class InTurn {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /**
+   * Runs the work when what was asked before for this key has ended, however it ended.
+   * @param patienceMs work whose turn has not come by then is not done at all: it would come too late
+   * @throws RvmError TIMEOUT, CANCELLED if the caller gives up before its turn
+   */
+  async run<T>(key: string, operation: Operation, patienceMs: number, work: () => Promise<T>): Promise<T> {
+    const asked = performance.now();
+    const before = this.#last.get(key) ?? Promise.resolve();
+    const mine = before.then(() => {
+      operation.checkAlive();
+      if (performance.now() - asked > patienceMs) throw tooLate();
+      return work();
+    });
+    const ended = mine.catch(() => undefined);
+    this.#last.set(key, ended);
+    void ended.then(() => {
+      if (this.#last.get(key) === ended) this.#last.delete(key);
+    });
+    await operation.waitFor(before);
+    // From here on the work itself heeds its operation, and knows best what becomes of it.
+    return mine;
+  }
+}
+
+function tooLate(): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'Earlier commands to this camera took so long that this one was not sent; send it again if it is still wanted.',
+  );
 }

@@ -1,12 +1,153 @@
 import { RvmError } from '../../error';
+import type { RvmEvent } from '../../event';
 import { isRecord } from '../../json/json';
+import { LONGEST_PRE_ROLL } from '../../limits';
 import { relayOf, type RtspRelay } from '../../text';
-import type { Answer } from '../http/answer';
+import { readTime, timeOf } from '../../time';
+import type { RtspSession, RtspWanted } from '../calls';
+import type { LastRun } from '../cameras/camera-cache';
+import { type CameraFinder, type CameraLinks, type EventIds, idsOf } from '../cameras/camera-resolver';
+import type { DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
-import { firstField } from '../http/json-field';
+import { type Answer, asText, firstField } from '../http/answer';
+import type { TrustedUrl } from '../http/origins';
+import { orNothing } from '../http/retry-policy';
+import { jsonBody } from '../http/transport';
+import type { Operation } from '../operation';
+import type { SessionKeeper } from '../session/session';
+
+/** How this service wants times and live video. */
+interface RtspStyle {
+  /** Adds `Z` to a time that has no zone. */
+  appendZ: boolean;
+  liveStyle: LiveStyle;
+}
+
+interface OpenedAt {
+  url: TrustedUrl;
+  relation: string;
+}
+
+/** A session that the service has granted. */
+interface Granted {
+  camera: DeviceEntry;
+  cameraRemoteId: string;
+  openedAt: OpenedAt;
+  url: string;
+  relay: RtspRelay;
+}
+
+/** The body that asks for the video of the camera with this remote id. */
+type BodyFor = (remoteId: string) => RtspRequest;
+
+const { relations, rtsp: FACTS } = DIALECT;
+
+/** Asks the service for RTSP sessions. Each is asked for anew: a URL is never cached. */
+export class RtspSessions {
+  readonly #session: SessionKeeper;
+  readonly #finder: CameraFinder;
+  readonly #links: CameraLinks;
+  readonly #lastRun: LastRun;
+  readonly #style: RtspStyle;
+
+  constructor(
+    session: SessionKeeper,
+    finder: CameraFinder,
+    links: CameraLinks,
+    lastRun: LastRun,
+    style: RtspStyle,
+  ) {
+    this.#session = session;
+    this.#finder = finder;
+    this.#links = links;
+    this.#lastRun = lastRun;
+    this.#style = style;
+  }
+
+  /**
+   * Opens a session: for the recorded video of an event by the specification's sequence (section 4). With warm caches
+   * this is one request, and after a restart as much as the login more where the last run has opened a session of the camera.
+   * @throws RvmError EVENT_WITHOUT_CAMERA, BAD_INPUT for a time that cannot be read, DEVICE_NOT_FOUND, DEVICE_OFFLINE,
+   *   LINK_NOT_OFFERED, BAD_RESPONSE, and those of the session
+   */
+  async open(operation: Operation, wanted: RtspWanted): Promise<RtspSession> {
+    const ids = wanted.mode === 'event' ? idsOf(wanted.event) : NO_IDS;
+    const time = wantedTimeText(wanted);
+    const t = time === undefined ? undefined : requestTime(time, this.#style.appendZ);
+    const quality = wanted.quality === '' ? FACTS.quality : wanted.quality;
+    const bodyFor = (remoteId: string): RtspRequest =>
+      t === undefined
+        ? liveRequest(remoteId, quality, this.#style.liveStyle)
+        : recordedRequest(remoteId, quality, t);
+    const { camera, cameraRemoteId, openedAt, url, relay } =
+      (this.#lastRun.isOver ? undefined : await this.#asInLastRun(operation, ids, bodyFor)) ??
+      (await this.#granted(operation, await this.#camera(operation, wanted, ids), ids, bodyFor));
+    this.#finder.learn(camera, ids.remoteId);
+    this.#lastRun.learn(camera, ids.remoteId, openedAt);
+
+    const { id, name, status } = camera.device;
+    return {
+      url,
+      mode: wanted.mode,
+      cameraId: id,
+      cameraRemoteId,
+      quality,
+      ...(t === undefined ? {} : { t }),
+      relay,
+      device: { id, name, status },
+      requests: operation.requests,
+      ms: operation.ms,
+    };
+  }
+
+  #granted(operation: Operation, entry: DeviceEntry, ids: EventIds, bodyFor: BodyFor): Promise<Granted> {
+    return this.#links.call(
+      operation,
+      entry,
+      (camera) => this.#links.offer(operation, camera, [relations.rtsp]),
+      async ({ url, relation, remoteId }, camera) => {
+        const cameraRemoteId = await this.#finder.remoteId(operation, camera, ids, remoteId);
+        return this.#post(operation, camera, { url, relation }, cameraRemoteId, bodyFor);
+      },
+    );
+  }
+
+  /** Where the last run has opened it, once: undefined where that leads nowhere, and all is asked for afresh. */
+  async #asInLastRun(operation: Operation, ids: EventIds, bodyFor: BodyFor): Promise<Granted | undefined> {
+    const hint = await this.#lastRun.video(operation, ids);
+    if (hint === undefined || ids.remoteId === undefined) return undefined;
+    const { entry, ...openedAt } = hint;
+    const { remoteId } = ids;
+    const asked = operation.hint((once) => this.#post(once, entry, openedAt, remoteId, bodyFor), true);
+    const granted = await orNothing(operation, asked);
+    if (granted === undefined) this.#lastRun.forgetVideo(entry.device.id);
+    else this.#lastRun.follow();
+    return granted;
+  }
+
+  async #post(
+    operation: Operation,
+    camera: DeviceEntry,
+    openedAt: OpenedAt,
+    cameraRemoteId: string,
+    bodyFor: BodyFor,
+  ): Promise<Granted> {
+    const body = jsonBody(bodyFor(cameraRemoteId));
+    const request = { kind: 'RTSP session', method: 'POST', ...openedAt, body } as const;
+    const answer = await this.#session.follow(operation, request);
+    return { camera, cameraRemoteId, openedAt, ...rtspUrlOf(answer) };
+  }
+
+  #camera(operation: Operation, wanted: RtspWanted, ids: EventIds): Promise<DeviceEntry> {
+    if (wanted.mode === 'event') return this.#finder.ofEvent(operation, ids, wanted.whenOffline);
+    return this.#finder.chosen(operation, wanted.camera, wanted.whenOffline);
+  }
+}
+
+const NO_IDS: EventIds = { cameraId: undefined, remoteId: undefined };
 
 /** Body of the RTSP session request (specification, section 2); live video is asked for without time and search. */
-export interface RtspRequest {
+interface RtspRequest {
   cameraId: string;
   quality: string;
   t?: string;
@@ -16,12 +157,11 @@ export interface RtspRequest {
 /** How live video is asked for: without time and search, or by the word `live`. */
 export type LiveStyle = 'omit' | 'live';
 
-const { rtsp: FACTS } = DIALECT;
-export function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
+function recordedRequest(remoteId: string, quality: string, t: string): RtspRequest {
   return { cameraId: remoteId, quality, t, search: FACTS.recordedSearch };
 }
 
-export function liveRequest(remoteId: string, quality: string, style: LiveStyle): RtspRequest {
+function liveRequest(remoteId: string, quality: string, style: LiveStyle): RtspRequest {
   if (style === 'omit') return { cameraId: remoteId, quality };
   return { cameraId: remoteId, quality, t: FACTS.liveTime, search: FACTS.liveSearch };
 }
@@ -72,4 +212,134 @@ function locationOf(answer: Answer): string | undefined {
 /** Made without the answer's body: that may hold the URL. */
 function badUrl(message: string): RvmError {
   return new RvmError('BAD_RESPONSE', message, { relation: DIALECT.relations.rtsp, attempts: 1 });
+}
+
+const ZONE = /(?:z|[+-]\d{2}(?::?\d{2})?)$/i;
+const PARTS = new RegExp(
+  '^(?<day>\\d{4}(?<dateMark>-?)\\d{2}-?\\d{2})(?<letter>[Tt ])' +
+    '(?<time>\\d{2}(?<timeMark>:?)\\d{2}(?::?\\d{2})?)(?:(?<point>[.,])(?<digits>\\d+))?(?<zone>.*)$',
+);
+/** There is no older recording; smaller numbers are seconds since 1970. */
+const EARLIEST = Date.UTC(2000, 0);
+/** Milliseconds: there is no later recording, with room for a clock that is wrong. A longer number is no time. */
+const FUTURE = 86_400_000;
+/** A time that every service can read: with the letter between date and time, and the time to the second. */
+const FULL = /^\d{4}-?\d{2}-?\d{2}T\d{2}:?\d{2}:?\d{2}/;
+
+/**
+ * The time to ask for: the event's text unchanged, because event times are UTC with or without a designator
+ * (specification, section 2). With `appendZ` a text without a zone gets the `Z`.
+ */
+export function requestTime(text: string, appendZ: boolean): string {
+  const time = text.slice(text.search(/t/i) + 1);
+  return appendZ && !ZONE.test(time) ? `${text}Z` : text;
+}
+
+/**
+ * The text of a time that a user gives: full ISO 8601 as it is; a date alone, milliseconds since 1970 and the like in that
+ * form, in UTC with `Z`.
+ * @throws RvmError BAD_INPUT for anything else, and for milliseconds before 2000, which are seconds in truth
+ */
+export function timeText(value: unknown): string {
+  const milliseconds = millisecondsOf(value);
+  if (milliseconds !== undefined && milliseconds >= EARLIEST && milliseconds <= Date.now() + FUTURE) {
+    return new Date(milliseconds).toISOString();
+  }
+  const time = milliseconds === undefined ? readTime(value) : undefined;
+  if (typeof value === 'string' && time !== undefined) {
+    return FULL.test(value.trim()) ? value.trim() : time.toISOString();
+  }
+  throw new RvmError(
+    'BAD_INPUT',
+    'The time of the recorded video must be ISO 8601, such as 2026-03-04T05:06:07Z, or milliseconds since 1970, not seconds.',
+  );
+}
+
+/**
+ * The time some seconds earlier, in the same form: date and time with or without separators, at least as many digits of
+ * the fraction, the same zone.
+ * @param text one that `readTime` can read
+ */
+export function shiftedBack(text: string, seconds: number): string {
+  if (seconds === 0) return text;
+  const milliseconds = Math.round(seconds * 1000);
+  const form = formOf(text.trim());
+  // A text that has no time of day has no form for one.
+  if (form === undefined) return new Date((readTime(text)?.getTime() ?? 0) - milliseconds).toISOString();
+  const nanoseconds = BigInt(form.wallMs - milliseconds) * 1_000_000n + BigInt(form.digits.padEnd(9, '0'));
+  const at = new Date(Number(nanoseconds / 1_000_000n)).toISOString();
+  const count = Math.max(form.digits.length, milliseconds % 1000 === 0 ? 0 : 3);
+  const fraction = String(nanoseconds % 1_000_000_000n)
+    .padStart(9, '0')
+    .slice(0, count);
+  const toSeconds = form.hasSeconds || count > 0 || milliseconds % 60_000 !== 0;
+  const day = at.slice(0, 10).replaceAll('-', form.dateMark);
+  const time = at.slice(11, toSeconds ? 19 : 16).replaceAll(':', form.timeMark);
+  return `${day}${form.letter}${time}${count === 0 ? '' : form.point + fraction}${form.zone}`;
+}
+
+/** How a time is written, and what it is on the wall where it was written. */
+interface Form {
+  /** As if it were UTC, to the second. */
+  wallMs: number;
+  /** Of the fraction. */
+  digits: string;
+  hasSeconds: boolean;
+  dateMark: string;
+  letter: string;
+  timeMark: string;
+  point: string;
+  zone: string;
+}
+
+function formOf(text: string): Form | undefined {
+  const parts = PARTS.exec(text)?.groups;
+  const { day = '', dateMark = '', letter = 'T', time = '', timeMark = '' } = parts ?? {};
+  const wall = readTime(`${day}T${time}Z`);
+  if (parts === undefined || wall === undefined) return undefined;
+  const { point = '.', digits = '', zone = '' } = parts;
+  const hasSeconds = time.replaceAll(':', '').length === 6;
+  return { wallMs: wall.getTime(), digits, hasSeconds, dateMark, letter, timeMark, point, zone };
+}
+
+function millisecondsOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  // Fewer digits are a date without separators.
+  if (typeof value === 'string') return /^\s*\d{10,16}\s*$/.test(value) ? Number(value) : undefined;
+  return timeOf(value);
+}
+
+/**
+ * The time that recorded video is to begin at, in the form in which the event or the user gives it; undefined for live video.
+ * @throws RvmError BAD_INPUT for a time that cannot be read, and for a pre-roll out of bounds
+ */
+function wantedTimeText(wanted: RtspWanted): string | undefined {
+  if (wanted.mode === 'live') return undefined;
+  const text = wanted.mode === 'event' ? startTimeOf(wanted.event) : timeText(wanted.time);
+  return shiftedBack(text, preRollOf(wanted.preRoll));
+}
+
+/**
+ * The same in milliseconds since 1970.
+ * @throws RvmError BAD_INPUT as above
+ */
+export function wantedTime(wanted: RtspWanted): number | undefined {
+  return readTime(wantedTimeText(wanted))?.getTime();
+}
+
+/** A negative one is time after the start. */
+function preRollOf(seconds: number): number {
+  if (Math.abs(seconds) <= LONGEST_PRE_ROLL) return seconds;
+  throw new RvmError('BAD_INPUT', `The pre-roll must be from 0 to ${LONGEST_PRE_ROLL} seconds.`);
+}
+
+function startTimeOf(event: RvmEvent): string {
+  const text = asText(firstField(event, ['eventStartTime']));
+  if (text !== undefined && readTime(text) !== undefined) return text;
+  throw new RvmError(
+    'BAD_INPUT',
+    text === undefined
+      ? 'The event has no eventStartTime, so it is not known which video to ask for.'
+      : 'The eventStartTime of the event is no ISO 8601 time such as 2026-03-04T05:06:07, so it is not known which video to ask for.',
+  );
 }

@@ -1,16 +1,16 @@
 import { RvmError } from '../../error';
 import { fileNameOf } from '../../files';
-import type { Answer } from '../http/answer';
-import type { Snapshot } from '../calls';
+import { isRecord, type JsonRecord } from '../../json/json';
 import { WIDEST_SNAPSHOT } from '../../limits';
-import type { CameraFinder } from '../cameras/camera-finder';
-import type { CameraLinks } from '../cameras/camera-links';
+import { readTime } from '../../time';
+import type { Snapshot } from '../calls';
+import type { CameraFinder, CameraLinks } from '../cameras/camera-resolver';
 import { DIALECT } from '../dialect';
-import { firstJpegOf } from './first-jpeg';
+import { type Answer, asText, firstField, firstText, type Headers } from '../http/answer';
+import type { Origins, TrustedUrl } from '../http/origins';
+import { findAnyLink, linkValue } from '../http/records';
 import type { Operation } from '../operation';
-import type { Origins, TrustedUrl } from '../http/origin';
-import { pictureIn } from './picture';
-import type { SessionKeeper } from '../session/session-keeper';
+import type { SessionKeeper } from '../session/session';
 
 const { snapshot: FACTS } = DIALECT;
 
@@ -96,4 +96,208 @@ function noPicture(answer: Answer): RvmError {
     'The service answered without a JPEG picture; try again, or report it to the service.',
     { status: answer.status, relation: answer.relation, attempts: 1 },
   );
+}
+
+/** What an answer to a snapshot request holds: a picture, or the address of one. */
+type Picture = { jpeg: Buffer; time: Date | undefined } | { address: string } | undefined;
+const [CR, LF] = [0x0d, 0x0a];
+/** Bytes in which the head of a part has its end, before the picture. */
+const LONGEST_HEAD = 8192;
+/** With a scheme, or a slash at its begin: what else a text may be, such as base64, is no address. */
+const ABSOLUTE = /^(?:https?:)?\//i;
+/** Where the field says that it holds an address, that may be relative to the resource. */
+const RELATIVE = /^(?:https?:|[^\s:/?.]*[/?.])\S*$/i;
+/** Characters (RFC 2046, section 5.1.1). */
+const MAX_BOUNDARY = 70;
+/** Parts of a multipart answer that are looked at. */
+const MAX_PARTS = 50;
+/** JSON is unwrapped so often. */
+const MAX_WRAPPERS = 3;
+
+/**
+ * The picture of an answer: JPEG bytes under any content type, the first JPEG of a multipart answer, base64 text in JSON,
+ * or the address where JSON or a `Location` says that it is. Undefined where there is none of these.
+ */
+function pictureIn(answer: Answer): Picture {
+  const { body } = answer;
+  if (isJpeg(body)) return { jpeg: body, time: timeIn(answer.header(FACTS.timeHeader)) };
+  if (answer.empty) return answer.location === undefined ? undefined : { address: answer.location };
+  const boundary = boundaryOf(answer.contentType);
+  if (boundary !== undefined) return pictureInParts(body, boundary);
+  if (!looksLikeJson(body)) return undefined;
+  return pictureInJson(answer.json(), MAX_WRAPPERS);
+}
+
+function isJpeg(bytes: Buffer): boolean {
+  return bytes.subarray(0, JPEG.length).equals(JPEG);
+}
+
+/** ISO 8601, or the date of an HTTP header. */
+function timeIn(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = readTime(text) ?? new Date(text);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+function looksLikeJson(body: Buffer): boolean {
+  return /^[\s\uFEFF]*["{]/.test(body.subarray(0, 64).toString('utf8'));
+}
+
+function boundaryOf(contentType = ''): string | undefined {
+  const [type = '', ...parameters] = contentType.split(';');
+  if (!type.trim().toLowerCase().startsWith('multipart/')) return undefined;
+  for (const parameter of parameters) {
+    const equals = parameter.indexOf('=');
+    if (parameter.slice(0, Math.max(0, equals)).trim().toLowerCase() !== 'boundary') continue;
+    const text = parameter
+      .slice(equals + 1)
+      .trim()
+      .replaceAll('"', '');
+    if (text !== '' && text.length <= MAX_BOUNDARY) return text;
+  }
+  return undefined;
+}
+
+/** The first part that is a JPEG (RFC 2046, section 5.1). Some cameras leave out the first boundary. */
+function pictureInParts(body: Buffer, boundary: string): Picture {
+  const mark = delimiter(body, boundary);
+  let start = 0;
+  for (let count = 0; count < MAX_PARTS; count += 1) {
+    const end = body.indexOf(mark, start);
+    const picture = pictureInPart(body.subarray(start, end < 0 ? body.length : end));
+    if (picture !== undefined || end < 0) return picture;
+    start = end + mark.length;
+  }
+  return undefined;
+}
+
+/** Behind a head that ends with an empty line: in LF alone where a camera writes it so. */
+function pictureInPart(part: Buffer): Picture {
+  const at = part.subarray(0, LONGEST_HEAD).indexOf(JPEG);
+  const head = part.toString('latin1', 0, Math.max(0, at));
+  const isBehindHead = head === '' || head.endsWith('\n\r\n') || head.endsWith('\n\n');
+  if (at < 0 || !isBehindHead) return undefined;
+  return { jpeg: withoutLineEnd(part.subarray(at)), time: timeInHead(head) };
+}
+
+/** Two dashes and the boundary; some cameras count the dashes in. */
+function delimiter(body: Buffer, boundary: string): Buffer {
+  const proper = Buffer.from(`--${boundary}`);
+  const sloppy = boundary.startsWith('--') && !body.includes(proper);
+  return sloppy ? Buffer.from(boundary) : proper;
+}
+
+/** The line end before a boundary belongs to the boundary. */
+function withoutLineEnd(content: Buffer): Buffer {
+  if (content.at(-1) !== LF) return content;
+  return content.subarray(0, content.at(-2) === CR ? -2 : -1);
+}
+
+function timeInHead(head: string): Date | undefined {
+  for (const line of head.split('\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(0, colon)).trim().toLowerCase();
+    if (name === FACTS.partTime || name === FACTS.timeHeader) return timeIn(line.slice(colon + 1).trim());
+  }
+  return undefined;
+}
+
+function pictureInJson(body: unknown, wrappers: number): Picture {
+  const own = typeof body === 'string' ? pictureInText(body) : undefined;
+  if (own !== undefined || !isRecord(body)) return own;
+  for (const name of [...FACTS.picture, ...FACTS.url]) {
+    const text = firstField(body, [name]);
+    const found = typeof text === 'string' ? jpegOf(text) : undefined;
+    if (found !== undefined) return { jpeg: found, time: timeIn(asText(firstField(body, FACTS.time))) };
+  }
+  const address = linkIn(body);
+  if (address !== undefined) return { address };
+  if (wrappers === 0) return undefined;
+  const inner = firstField(body, DIALECT.collection.wrappers) ?? firstField(body, FACTS.picture);
+  return isRecord(inner) ? pictureInJson(inner, wrappers - 1) : undefined;
+}
+
+/** Where a record says that its picture is. */
+function linkIn(body: JsonRecord): string | undefined {
+  const named = addressIn(firstText(body, FACTS.url), RELATIVE);
+  const picture = firstField(body, FACTS.picture);
+  const shown = typeof picture === 'string' ? addressIn(picture, ABSOLUTE) : linkValue(picture);
+  return named ?? shown ?? findAnyLink(body, FACTS.relations)?.address;
+}
+
+function pictureInText(text: string): Picture {
+  const jpeg = jpegOf(text);
+  if (jpeg !== undefined) return { jpeg, time: undefined };
+  const address = addressIn(text, ABSOLUTE);
+  return address === undefined ? undefined : { address };
+}
+
+/** A JPEG as base64, with or without `data:image/jpeg;base64,` before it. */
+function jpegOf(text: string): Buffer | undefined {
+  const base64 = text.slice(0, 100).startsWith('data:') ? text.slice(text.indexOf(',') + 1) : text;
+  const bytes = Buffer.from(base64, 'base64');
+  return isJpeg(bytes) ? bytes : undefined;
+}
+
+function addressIn(text: string | undefined, form: RegExp): string | undefined {
+  const address = text?.trim() ?? '';
+  return form.test(address) ? address : undefined;
+}
+
+/** Start of image, and the begin of the marker behind it (ITU-T T.81, section B.1.1). */
+const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
+const END = Buffer.from([0xff, 0xd9]);
+const [FILL, SCAN, END_MARKER] = [0xff, 0xda, 0xd9];
+
+/**
+ * Where an answer may have no end, what says how much of it is enough: MJPEG (`multipart/x-mixed-replace`) goes on for as long as
+ * anybody reads, and the first picture is the one of now.
+ * @returns undefined for an answer that ends by itself
+ */
+export function firstJpegOf(headers: Headers): ((body: Buffer) => number | undefined) | undefined {
+  const type = String(headers['content-type'] ?? '').trimStart();
+  const hasEnd = headers['content-length'] !== undefined || headers['content-encoding'] !== undefined;
+  if (hasEnd || !/^multipart\//i.test(type)) return undefined;
+  const search = new FirstJpeg();
+  return (body) => search.endIn(body);
+}
+
+/** Finds the end of the first JPEG in bytes that grow. Nothing is looked at twice, for some send a picture in very many pieces. */
+class FirstJpeg {
+  #at = 0;
+  #within: 'nothing' | 'segments' | 'scans' = 'nothing';
+
+  /** @returns the number of bytes to the end of the first JPEG; undefined while that has not come */
+  endIn(body: Buffer): number | undefined {
+    if (this.#within === 'nothing' && this.#passes(body, JPEG)) this.#within = 'segments';
+    // On the marker that stands behind the start.
+    if (this.#within === 'segments') this.#walk(body);
+    if (this.#within !== 'scans' || !this.#passes(body, END)) return undefined;
+    return this.#at;
+  }
+
+  /** A preview of the picture, which ends as the picture does, stands in a segment: they are walked by their lengths. */
+  #walk(body: Buffer): void {
+    while (this.#at + 4 <= body.length || body[this.#at + 1] === END_MARKER) {
+      const marker = body[this.#at + 1];
+      const isMarker = body[this.#at] === FILL;
+      if (isMarker && marker === FILL) {
+        this.#at += 1;
+        continue;
+      }
+      if (!isMarker || marker === SCAN || marker === END_MARKER) {
+        this.#within = 'scans';
+        return;
+      }
+      this.#at += 2 + body.readUInt16BE(this.#at + 2);
+    }
+  }
+
+  #passes(body: Buffer, mark: Buffer): boolean {
+    const found = body.indexOf(mark, this.#at);
+    // It may be cut in the middle by the end of what is there.
+    this.#at = found < 0 ? Math.max(this.#at, body.length - mark.length + 1) : found + mark.length;
+    if (found >= 0 && mark === JPEG) this.#at -= 1;
+    return found >= 0;
+  }
 }

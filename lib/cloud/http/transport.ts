@@ -1,23 +1,20 @@
-import type { RvmError } from '../../error';
+import type { Dispatcher } from 'undici';
+import { GrowingBuffer } from '../../bytes';
+import { type Line, Places, takeAll, takeAllFree } from '../../concurrency/semaphore';
 import { Abort } from '../../concurrency/signals';
-import { Answer, type Headers } from './answer';
-import type { Attempt } from './attempt';
-import { READABLE_CODINGS, unpacked, UnreadableBody } from './content-coding';
-import { readLargeJson } from './large-json';
-import { Connections, MAX_CONNECTIONS, type ConnectionOptions } from './connection/connections';
-import { roundTrip, type RawAnswer, type RoundTripListeners } from './connection/round-trip';
-import { DIALECT } from '../dialect';
-import type { Operation } from '../operation';
-import type { TrustedUrl } from './origin';
-import { Places, takeAll, takeAllFree, type Line } from '../../concurrency/semaphore';
 import { unless } from '../../concurrency/timers';
-import { RateLimits } from './rate-limits';
-import type { RequestKind } from './sent-again';
-import type { SessionCookies } from './session-cookies';
+import { RvmError } from '../../error';
+import { meter, type Meter, secondsSince } from '../../meter';
+import { DIALECT } from '../dialect';
+import type { Attempt, Operation } from '../operation';
 import type { StationTiming } from '../timing';
-import { closedError, notSent, timeoutError, transportError } from './transport-error';
+import { Answer, type Headers, READABLE_CODINGS, readLargeJson, unpacked, UnreadableBody } from './answer';
+import { type ConnectionOptions, Connections, MAX_CONNECTIONS } from './connection-pool';
+import type { TrustedUrl } from './origins';
+import { closedError, notSent, type RequestKind, timeoutError, transportError } from './retry-policy';
+import type { SessionCookies } from './session-cookies';
 
-export interface TransportOptions extends ConnectionOptions {
+interface TransportOptions extends ConnectionOptions {
   key?: string | undefined;
   apiKey: string;
   userAgent: string;
@@ -299,4 +296,177 @@ async function abortAfter<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Names in lower case. */
+type AnswerHeaders = Record<string, string | string[] | undefined>;
+
+/** The whole answer to one request. */
+interface RawAnswer {
+  status: number;
+  headers: AnswerHeaders;
+  body: Buffer;
+}
+
+/** Who hears of a request before its answer is complete. */
+interface RoundTripListeners {
+  /** A connection has taken the request. */
+  onSent: () => void;
+  /** The head of the answer is there. */
+  onHead: (headers: AnswerHeaders) => void;
+  /** Asked once for an answer, and what it gives for each piece of that: the bytes that are enough, where they are there. */
+  enough?: ((headers: AnswerHeaders) => ((body: Buffer) => number | undefined) | undefined) | undefined;
+  /** The request no longer holds a connection. */
+  onEnd: () => void;
+}
+
+/**
+ * Sends one request and gathers its whole answer, or as much as is enough, without the stream that the HTTP client's own `request` makes of each body.
+ * An abort ends the wait at once; a request that has no connection yet ends when it would get one.
+ * @throws what the HTTP client reports, or the reason of the abort
+ */
+export function roundTrip(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  abort: Abort,
+  listeners: RoundTripListeners,
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const receiver = new Receiver(listeners, resolve, reject);
+    abort.onAbort((reason) => receiver.abort(reason));
+    dispatcher.dispatch(request, receiver);
+  });
+}
+
+class Receiver implements Dispatcher.DispatchHandler {
+  readonly #body = new GrowingBuffer(0);
+  #status = 0;
+  #enough: ReturnType<NonNullable<RoundTripListeners['enough']>>;
+  #headers: AnswerHeaders = {};
+  #controller: Dispatcher.DispatchController | undefined;
+  #aborted: Error | undefined;
+  #ended = false;
+
+  constructor(
+    private readonly listeners: RoundTripListeners,
+    private readonly resolve: (received: RawAnswer) => void,
+    private readonly reject: (error: Error) => void,
+  ) {}
+
+  abort(error: Error): void {
+    this.#aborted = error;
+    this.reject(error);
+    this.#controller?.abort(error);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted === undefined) this.listeners.onSent();
+    else controller.abort(this.#aborted);
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: AnswerHeaders): void {
+    if (status < 200) return; // More is to come.
+    this.#status = status;
+    this.#headers = headers;
+    this.listeners.onHead(headers);
+    this.#enough = this.listeners.enough?.(headers);
+  }
+
+  onResponseData(_controller: unknown, piece: Buffer): void {
+    this.#body.append(piece);
+    const bytes = this.#enough?.(this.#body.content());
+    if (bytes === undefined) return;
+    this.#resolve(bytes);
+    this.#controller?.abort(new Error('What has come is enough.'));
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+    this.#resolve(this.#body.length);
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#end();
+    this.reject(error);
+  }
+
+  #resolve(bytes: number): void {
+    const body = this.#body.content().subarray(0, bytes);
+    this.resolve({ status: this.#status, headers: this.#headers, body });
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.listeners.onEnd();
+  }
+}
+
+interface Wanted {
+  relation: string;
+  url?: URL;
+}
+
+interface Quiet {
+  readonly until: number;
+  readonly error: RvmError;
+}
+
+/** These are the same for all cameras. */
+const CENTRAL: ReadonlySet<string> = new Set(['system', DIALECT.relations.login, DIALECT.relations.devices]);
+
+/**
+ * What the service has asked to be left alone with: after a 429 with `Retry-After` nothing is sent to that address before
+ * its time. Others go on, so that a camera that is asked too often keeps no other from its video.
+ */
+export class RateLimits {
+  readonly #quiet = new Map<string, Quiet>();
+
+  note(answer: Answer): void {
+    if (answer.status !== 429 || answer.retryAfterMs === undefined) return;
+    const now = performance.now();
+    for (const [key, quiet] of this.#quiet) if (quiet.until <= now) this.#quiet.delete(key);
+    const until = now + answer.retryAfterMs;
+    this.#quiet.set(keyOf(answer), { until, error: answer.statusError() });
+  }
+
+  /** What stands against a request: the milliseconds that are left, and the error of the 429. */
+  against(wanted: Wanted): { ms: number; error: RvmError } | undefined {
+    const key = keyOf(wanted);
+    const quiet = this.#quiet.get(key);
+    if (quiet === undefined) return undefined;
+    const ms = Math.ceil(quiet.until - performance.now());
+    if (ms > 0) return { ms, error: quiet.error };
+    this.#quiet.delete(key);
+    return undefined;
+  }
+}
+
+function keyOf({ relation, url }: Wanted): string {
+  return CENTRAL.has(relation) ? relation : (url?.href ?? relation);
+}
+
+/** Counts a request while somebody wants to know, until its answer. @param key of the station; undefined: it is not counted */
+export function metered(key: string | undefined, sending: Promise<Answer>): Promise<Answer> {
+  const counting = meter();
+  return key === undefined || counting === undefined ? sending : counted(counting, key, sending);
+}
+
+async function counted(counting: Meter, key: string, sending: Promise<Answer>): Promise<Answer> {
+  const begun = performance.now();
+  try {
+    const answer = await sending;
+    counting.requested(key, answer.status, secondsSince(begun));
+    return answer;
+  } catch (error) {
+    if (hasGoneOut(error)) counting.requested(key, undefined, secondsSince(begun));
+    throw error;
+  }
+}
+
+/** Not what was held back, or given up in the line. */
+function hasGoneOut(error: unknown): boolean {
+  if (!(error instanceof RvmError) || error.cause.attempts === 0) return false;
+  return error.code !== 'RATE_LIMITED' && error.code !== 'CANCELLED';
 }

@@ -1,13 +1,14 @@
-import type { RvmError } from '../../error';
-import type { Answer } from '../http/answer';
+import { RvmError } from '../../error';
 import { DIALECT } from '../dialect';
-import type { HttpSession } from './http-session';
-import type { Operation } from '../operation';
-import type { Origins } from '../http/origin';
-import { systemRequest, type VersionRange } from './system-request';
-import { SystemResource } from './system-resource';
-import { growingPause } from '../timing';
-import { jsonBody, type Transport } from '../http/transport';
+import type { Answer } from '../http/answer';
+import type { Origins } from '../http/origins';
+import { isOutage } from '../http/retry-policy';
+import { jsonBody, type RateLimits, type Transport } from '../http/transport';
+import { type Operation, SingleFlight } from '../operation';
+import { growingPause, type StationTiming } from '../timing';
+import { HttpSession, type RotationMemory } from './cookie-session';
+import type { ServiceHealth } from './service-health';
+import { systemRequest, SystemResource, type VersionRange } from './system';
 
 export interface LoginOptions extends VersionRange {
   username: string;
@@ -31,7 +32,7 @@ const LONGEST_LOOK = 500;
  * @throws RvmError API_KEY_REJECTED, LOGIN_FAILED, INCOMPATIBLE_VERSION, VERSION_NOT_REQUESTED, LINK_NOT_OFFERED,
  *   UNTRUSTED_LINK, and those of the transport
  */
-export async function logIn(
+async function logIn(
   operation: Operation,
   http: HttpSession,
   origins: Origins,
@@ -139,4 +140,202 @@ function loginRefused(answer: Answer): RvmError {
     'LOGIN_FAILED',
     'The service refuses the login; check user name and password of the Agent User of the Central Station.',
   );
+}
+
+export interface Session {
+  readonly http: HttpSession;
+  /** As it was last shown. */
+  system: SystemResource;
+  /** As of `performance.now()`. */
+  readonly loggedInAt: number;
+}
+
+/** What it takes to log in. */
+interface Means {
+  readonly transport: Transport;
+  readonly origins: Origins;
+  readonly options: LoginOptions;
+  readonly memory: RotationMemory;
+  readonly health: ServiceHealth;
+  readonly pauses: LoginPauses;
+}
+
+/** Who uses the sessions. */
+interface User {
+  opened: (session: Session) => void;
+  /** There is no session any more. */
+  lost: () => void;
+  /** Whether a session that was refused something is good for all else. */
+  isGood: (operation: Operation, session: Session) => Promise<boolean>;
+}
+
+/** Opens the sessions of one Central Station, one at a time however many wait for it. */
+export class Logins {
+  readonly #means: Means;
+  readonly #user: User;
+  readonly #flight = new SingleFlight<Session>();
+  /** Of the last login that has succeeded, also where it is not used any more. */
+  #latest: HttpSession | undefined;
+
+  constructor(means: Means, user: User) {
+    this.#means = means;
+    this.#user = user;
+  }
+
+  /**
+   * Joins the login under way, or begins one.
+   * @param old a session that was refused something
+   * @throws RvmError those of `logIn`
+   */
+  run(operation: Operation, old?: Session): Promise<Session> {
+    return this.#flight.run(operation, (shared) => this.#logIn(shared, old));
+  }
+
+  async #logIn(operation: Operation, old: Session | undefined): Promise<Session> {
+    const { transport, origins, options, memory, health, pauses } = this.#means;
+    health.loggingIn();
+    try {
+      const http = new HttpSession(transport, origins, memory);
+      const work = () => logIn(operation, http, origins, options, transport);
+      const system = await (this.#latest?.whileQuiet(operation, work) ?? work());
+      const session = { http, system, loggedInAt: performance.now() };
+      this.#latest = http;
+      this.#user.opened(session);
+      pauses.end();
+      health.reachable(session.system.version);
+      return session;
+    } catch (error) {
+      if (error instanceof RvmError) await this.#noteFailure(operation, error, old);
+      throw error;
+    }
+  }
+
+  /** The old session may be good for all else: then only the call that was refused fails. */
+  async #noteFailure(operation: Operation, error: RvmError, old: Session | undefined): Promise<void> {
+    const { health, pauses } = this.#means;
+    if (error.code === 'CANCELLED') {
+      health.loginCancelled();
+      return;
+    }
+    if (old !== undefined && (await this.#user.isGood(operation, old))) {
+      pauses.beginAfterFailure(error);
+      return;
+    }
+    this.#user.lost();
+    health.giveUp(error);
+  }
+}
+
+/**
+ * While which no further login is made, because one has just not helped: a link was refused all the same, or it has failed beside
+ * a session that is good.
+ */
+export class LoginPauses {
+  readonly #timing: StationTiming;
+  readonly #limits: RateLimits;
+  #until = 0;
+  #error: RvmError | undefined;
+  #noneForCookiesUntil = 0;
+
+  /** @param limits what the service has asked for counts, too */
+  constructor(timing: StationTiming, limits: RateLimits) {
+    this.#timing = timing;
+    this.#limits = limits;
+  }
+
+  /** Whether there is one now. */
+  get isOn(): boolean {
+    return performance.now() < this.#until;
+  }
+
+  /** Why there is one, where that is a login that failed. */
+  get error(): RvmError | undefined {
+    return this.#error;
+  }
+
+  /** There is a new session: it may help. */
+  end(): void {
+    this.#until = 0;
+    this.#error = undefined;
+  }
+
+  /** @param loggedInAt when the session was opened to which something was refused all the same, as of `performance.now()` */
+  beginAfterRefusal(loggedInAt: number): void {
+    this.#until = loggedInAt + this.#timing.refusalMs;
+    this.#error = undefined;
+  }
+
+  /** @param error that of a login that has failed */
+  beginAfterFailure(error: RvmError): void {
+    this.#until = performance.now() + this.#pauseAfter(error);
+    this.#error = error;
+  }
+
+  /**
+   * A login is to be made because of cookies that have grown: there is one in a while.
+   * @returns false where one was made already
+   */
+  takeLoginForCookies(): boolean {
+    const now = performance.now();
+    if (now < this.#noneForCookiesUntil) return false;
+    this.#noneForCookiesUntil = now + this.#timing.refusalMs;
+    return true;
+  }
+
+  #pauseAfter(error: RvmError): number {
+    const { probeMs, refusalMs } = this.#timing;
+    const asked = this.#limits.against({ relation: error.cause.relation ?? '' })?.ms ?? 0;
+    return Math.max(asked, isOutage(error) ? probeMs : refusalMs);
+  }
+}
+
+/** What a user enters to be let in. */
+export interface Credentials {
+  apiKey: string;
+  username: string;
+  password: string;
+  /** Merged into the login body. */
+  loginExtra: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Keys are pasted from e-mails: white space around them is taken off; what cannot stand in a header is refused.
+ * @throws RvmError CONFIG_MISSING
+ */
+export function usableKey(apiKey: string): string {
+  const key = apiKey.trim();
+  if (key === '') {
+    throw new RvmError(
+      'CONFIG_MISSING',
+      'The cloud has no API key: enter the key that came by e-mail from the service.',
+    );
+  }
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new RvmError(
+    'CONFIG_MISSING',
+    'The API key of the cloud holds characters that no key has: paste it again.',
+  );
+}
+
+/** @throws RvmError CONFIG_MISSING */
+export function requireAgentUser({ username, password }: Credentials): void {
+  if (username !== '' && password !== '') return;
+  const lacking = username === '' ? 'user name' : 'password';
+  throw new RvmError(
+    'CONFIG_MISSING',
+    `The Central Station has no ${lacking} of an Agent User: enter it in the settings of the Central Station.`,
+  );
+}
+
+/** What no error may repeat; user and password together too, because the two are often sent as one. */
+export function secretsOf({ apiKey, username, password, loginExtra }: Credentials): string[] {
+  return [apiKey.trim(), password, `${username}:${password}`, ...textsIn(loginExtra)];
+}
+
+/** The texts and numbers of the extra login fields, all of which may be secret. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number') return [String(value)];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
 }

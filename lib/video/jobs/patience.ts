@@ -1,5 +1,5 @@
-import { failureOf, SENT_AGAIN } from '../../cloud/http/sent-again';
-import { saysNoVideo } from '../../cloud/http/no-video';
+import { failureOf, SENT_AGAIN } from '../../cloud/http/retry-policy';
+import { saysNoVideo } from '../../cloud/http/answer';
 import { RvmError } from '../../error';
 
 /** What may be done about a video that did not come. */

@@ -1,4 +1,4 @@
-import { wantedTime } from '../../cloud/functions/wanted-time';
+import { wantedTime } from '../../cloud/functions/rtsp';
 import type { RtspWanted } from '../../cloud/calls';
 import { RvmError } from '../../error';
 import type { VideoSource } from '../sessions/video-source';

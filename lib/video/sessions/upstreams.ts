@@ -1,4 +1,4 @@
-import { wantedTime } from '../../cloud/functions/wanted-time';
+import { wantedTime } from '../../cloud/functions/rtsp';
 import type { RtspSession } from '../../cloud/calls';
 import { type Abort, abortOf } from '../../concurrency/signals';
 import { unless } from '../../concurrency/timers';

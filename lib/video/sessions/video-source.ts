@@ -1,5 +1,5 @@
 import type { CallOptions, RtspSession, RtspWanted } from '../../cloud/calls';
-import { asText, firstField } from '../../cloud/http/json-field';
+import { asText, firstField } from '../../cloud/http/answer';
 
 /** Who opens RTSP sessions: the client of a Central Station. */
 export interface SessionOpener {

@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import type { RtspWanted } from '../../../lib/cloud/calls';
-import { namesCamera } from '../../../lib/cloud/cameras/camera-finder';
+import { namesCamera } from '../../../lib/cloud/cameras/camera-resolver';
 import { RvmError } from '../../../lib/error';
 import type { ListedMessage } from '../../../lib/inbox/inbox';
 import type { JsonRecord } from '../../../lib/json/json';

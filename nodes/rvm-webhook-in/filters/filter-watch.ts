@@ -1,4 +1,4 @@
-import { listedCamera } from '../../../lib/cloud/cameras/device-record';
+import { listedCamera } from '../../../lib/cloud/cameras/device-directory';
 import type { ListedCamera } from '../../../lib/device';
 import { RvmError } from '../../../lib/error';
 import type { Inbox } from '../../../lib/inbox/inbox';

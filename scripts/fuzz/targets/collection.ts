@@ -1,6 +1,12 @@
-import { remoteIdOf, tellsStatus, toDevice, withStatusOf } from '../../../lib/cloud/cameras/device-record';
-import { readPage, unwrapRecord, wrappedLinks, type Page } from '../../../lib/cloud/http/collection';
-import { findAnyLink, findLink } from '../../../lib/cloud/http/links';
+import { remoteIdOf, tellsStatus, toDevice, withStatusOf } from '../../../lib/cloud/cameras/device-directory';
+import {
+  readPage,
+  unwrapRecord,
+  wrappedLinks,
+  type Page,
+  findAnyLink,
+  findLink,
+} from '../../../lib/cloud/http/records';
 import { parseSafely, isRecord } from '../../../lib/json/json';
 import type { Device } from '../../../lib/device';
 import { jsonText, nestedText, recordText } from '../inputs/json-text';

@@ -1,4 +1,4 @@
-import { readErrorBody, type ErrorBody } from '../../../lib/cloud/http/error-body';
+import { readErrorBody, type ErrorBody } from '../../../lib/cloud/http/answer';
 import { recordText } from '../inputs/json-text';
 import { mutatedOften } from '../inputs/mutation';
 import { spelled, tells } from '../inputs/spellings';

@@ -1,6 +1,5 @@
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
-import { UnreadableBody, unpacked } from '../../../lib/cloud/http/content-coding';
-import { retryAfterMs } from '../../../lib/cloud/http/retry-after';
+import { UnreadableBody, unpacked, retryAfterMs } from '../../../lib/cloud/http/answer';
 import { jsonText } from '../inputs/json-text';
 import { mutated, mutatedOften } from '../inputs/mutation';
 import type { Random } from '../random';

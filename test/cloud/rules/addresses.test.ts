@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { findLink } from '../../../lib/cloud/http/links';
-import { Origins } from '../../../lib/cloud/http/origin';
+import { findLink } from '../../../lib/cloud/http/records';
+import { Origins } from '../../../lib/cloud/http/origins';
 import { RvmError } from '../../../lib/error';
 import { camera, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { readPage, unwrapRecord } from '../../../lib/cloud/http/collection';
-import { isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-record';
+import { readPage, unwrapRecord } from '../../../lib/cloud/http/records';
+import { isOnline, remoteIdOf, toDevice } from '../../../lib/cloud/cameras/device-directory';
 import { guidForm } from '../../../lib/text';
-import { compareVersions, versionOf } from '../../../lib/cloud/http/media-type';
+import { compareVersions, versionOf } from '../../../lib/cloud/session/system';
 import { camera, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';
 import { slowIt } from '../../support/suite/lanes';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DIALECT } from '../../../lib/cloud/dialect';
-import { SENT_AGAIN } from '../../../lib/cloud/http/sent-again';
+import { SENT_AGAIN } from '../../../lib/cloud/http/retry-policy';
 
 const ROOT = path.join(__dirname, '..', '..', '..');
 

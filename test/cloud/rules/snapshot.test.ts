@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { firstJpegOf } from '../../../lib/cloud/functions/first-jpeg';
+import { firstJpegOf } from '../../../lib/cloud/functions/snapshots';
 import { JPEG, multipart, PICTURE_TIME } from '../../support/service/foreign/picture';
 import { camera, type Reply, type ScriptedService } from '../../support/service/scripted-service';
 import { failure, ScriptedStation } from '../../support/service/scripted-station';

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import type { ServerOptions } from 'node:https';
-import type { ProxySettings } from '../../../lib/cloud/http/connection/proxy-settings';
+import type { ProxySettings } from '../../../lib/cloud/http/proxy';
 import type { CallOptions, RtspSession, RtspWanted } from '../../../lib/cloud/calls';
 import { STATION_TIMING, type StationTiming } from '../../../lib/cloud/timing';
-import { StationClient, type StationClientOptions } from '../../../lib/cloud/station-client';
-import type { RelationNames } from '../../../lib/cloud/station-options';
+import {
+  StationClient,
+  type StationClientOptions,
+  type RelationNames,
+} from '../../../lib/cloud/station-client';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type { RvmEvent } from '../../../lib/event';
 import { soon } from '../time/patience';

@@ -1,19 +1,17 @@
+import { types } from 'node:util';
 import { RvmError } from '../../error';
-import type { JsonRecord } from '../../json/json';
-import type { Answer } from '../http/answer';
+import { isJson, type JsonRecord } from '../../json/json';
 import type { FreeAnswer, FreeRequest } from '../calls';
-import type { CameraFinder } from '../cameras/camera-finder';
-import type { CameraLinks } from '../cameras/camera-links';
-import { readPage, wrappedLinks } from '../http/collection';
-import type { DeviceDirectory } from '../cameras/device-directory';
-import type { DeviceEntry } from '../cameras/device-index';
+import type { CameraFinder, CameraLinks } from '../cameras/camera-resolver';
+import type { DeviceDirectory, DeviceEntry } from '../cameras/device-directory';
 import { DIALECT } from '../dialect';
-import { findLink, linkValue } from '../http/links';
+import type { Answer } from '../http/answer';
+import type { Origins, TrustedUrl } from '../http/origins';
+import { findLink, linkValue, readPage, wrappedLinks } from '../http/records';
+import type { RequestBody } from '../http/transport';
 import type { Operation } from '../operation';
-import type { Origins, TrustedUrl } from '../http/origin';
-import type { SessionKeeper } from '../session/session-keeper';
-import { notOffered } from '../session/system-resource';
-import { requestBody } from './request-body';
+import type { SessionKeeper } from '../session/session';
+import { notOffered } from '../session/system';
 
 /** Where the last link of a request leads to, and the relation that led there. */
 interface Place {
@@ -204,4 +202,35 @@ function linksOf(links: JsonRecord, base: URL): Record<string, string> {
     return [[relation, new URL(address, base.href).href] as const];
   });
   return Object.fromEntries(found);
+}
+
+/**
+ * What a flow wants to send: a text or bytes as they are, undefined is none, all else as JSON.
+ * @throws RvmError BAD_INPUT for what cannot be written so
+ */
+function requestBody(value: unknown): RequestBody | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'string') {
+    return { type: isJson(value) ? 'application/json' : 'text/plain; charset=utf-8', bytes: value };
+  }
+  try {
+    if (ArrayBuffer.isView(value)) return { type: 'application/octet-stream', bytes: copyOf(value) };
+    // What only looks like bytes has none to send.
+    const text: string | undefined = Buffer.isBuffer(value) ? undefined : JSON.stringify(value);
+    if (text !== undefined) return { type: 'application/json', bytes: text };
+  } catch {
+    // A circle, a number that JSON cannot write, bytes that were given away, or a trap of the flow: the error below says so.
+  }
+  throw new RvmError(
+    'BAD_INPUT',
+    'The payload cannot be written as JSON: send an object, a text or a Buffer.',
+  );
+}
+
+/** The bytes that are there now, whatever a flow has written over the properties that tell them or does to them later. */
+function copyOf(view: ArrayBufferView): Buffer {
+  const bytes = types.isUint8Array(view)
+    ? view
+    : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  return Buffer.from(new Uint8Array(bytes).buffer);
 }

@@ -1,22 +1,210 @@
-import { RvmError } from '../../error';
-import type { Answer } from '../http/answer';
-import { Attempt } from '../http/attempt';
-import { isOutage } from '../http/sent-again';
-import { Tries } from '../http/tries';
-import { isQuestionOfRights, RotationMemory, type Judged, type Tried } from './cookie-rotation';
-import type { LoginOptions } from './login';
-import { LoginPauses } from './login-pauses';
-import { Logins, type Session } from './logins';
-import { Operation } from '../operation';
-import type { Origins, TrustedUrl } from '../http/origin';
-import { permissionDenied, Pursuit, type Sessions } from './pursuit';
-import { isSignOfLife, ServiceHealth } from './service-health';
-import { SingleFlight } from '../single-flight';
-import type { StateBoard } from './station-state';
-import { logoutTest, systemRequest } from './system-request';
-import { SystemResource } from './system-resource';
-import type { StationTiming } from '../timing';
-import type { ServiceRequest, Transport } from '../http/transport';
+import { asError, RvmError } from '../../error';
+import { Answer } from '../http/answer';
+import type { Origins, TrustedUrl } from '../http/origins';
+import { failureOf, isOutage, SENT_AGAIN, timeoutError } from '../http/retry-policy';
+import { requestKind, type ServiceRequest, type Transport } from '../http/transport';
+import { Attempt, Operation, SingleFlight } from '../operation';
+import { growingPause, type StationTiming } from '../timing';
+import { isQuestionOfRights, type Judged, RotationMemory, type Tried } from './cookie-session';
+import { type LoginOptions, LoginPauses, Logins, type Session } from './login';
+import { isSignOfLife, ServiceHealth, type StateBoard } from './service-health';
+import { logoutTest, systemRequest, SystemResource } from './system';
+
+/** The attempts at one request: counts them, and waits between them for as long as its operation has time. */
+class Tries {
+  readonly #transport: Transport;
+  readonly #operation: Operation;
+  readonly #wanted: ServiceRequest;
+  #sent = 0;
+  #failures = 0;
+
+  constructor(transport: Transport, operation: Operation, wanted: ServiceRequest) {
+    this.#transport = transport;
+    this.#operation = operation;
+    this.#wanted = wanted;
+  }
+
+  /** @param former the attempt before: counts only if it was sent */
+  next(former?: Attempt): Attempt {
+    if (former?.isSent === true) this.#sent += 1;
+    return new Attempt(this.#sent + 1);
+  }
+
+  /**
+   * Waits until the request may be sent again.
+   * @param outcome an answer that is no success and no refusal, or why there is none
+   * @param isHeldUp whether the circuit is open: then that is what it waits for, and no pause
+   * @throws RvmError the error of the outcome, where it is final or no time is left
+   */
+  async waitAfter(outcome: Answer | RvmError, attempt: Attempt, isHeldUp: () => boolean): Promise<void> {
+    const error = outcome instanceof Answer ? outcome.statusError() : outcome;
+    if (SENT_AGAIN[failureOf(error, attempt.isSent)][requestKind(this.#wanted)] === 'never') throw error;
+    await this.pause(error, askedFor(outcome) ?? this.#transport.limits.against(this.#wanted)?.ms, isHeldUp);
+  }
+
+  /**
+   * The same after a login that has failed.
+   * @throws RvmError this error, where no time is left
+   */
+  waitAfterLogin(error: RvmError, isHeldUp: () => boolean): Promise<void> {
+    const limit = this.#transport.limits.against({ relation: error.cause.relation ?? '' });
+    return this.pause(error, limit?.ms, isHeldUp);
+  }
+
+  /**
+   * A pause that grows with each failure, or the one that the service has asked for and a little more, so that not all come
+   * back at one moment.
+   * @throws RvmError this error, where no time is left
+   */
+  async pause(error: RvmError, asked: number | undefined, isHeldUp: () => boolean): Promise<void> {
+    const { retryMs, longestRetryMs } = this.#transport.timing;
+    this.#failures += 1;
+    // Towards the end of the time shorter ones: what is left shall not be one pause.
+    const left = this.#operation.until - performance.now();
+    const longest = Math.max(retryMs, Math.min(longestRetryMs, left / 2));
+    const pause = growingPause(this.#failures, retryMs, longest);
+    if (!this.#operation.mayWait(error, Math.max(pause, asked ?? 0))) throw error;
+    if (isHeldUp()) return;
+    const wait = asked === undefined ? pause : Math.max(pause, asked + growingPause(1, retryMs));
+    await this.#transport.pause(this.#operation, this.#wanted.relation, wait);
+  }
+}
+
+function askedFor(outcome: Answer | RvmError): number | undefined {
+  return outcome instanceof Answer ? outcome.retryAfterMs : undefined;
+}
+
+/** What a pursuit needs of the station. */
+interface Sessions<Session> {
+  readonly memory: RotationMemory;
+  /** Whether nothing is sent at present. */
+  isOut: () => boolean;
+  /** The session of the moment, once something may be sent. */
+  open: (operation: Operation) => Session | Promise<Session>;
+  /** Undefined where it was not sent, because the session has been renewed or nothing is sent any more. */
+  send: (
+    operation: Operation,
+    session: Session,
+    wanted: ServiceRequest,
+    tried: Tried,
+  ) => Promise<Judged | undefined>;
+  /** Sees to another session in place of one that has refused. */
+  renew: (operation: Operation, session: Session, refusal: Judged) => Promise<void>;
+  /** What is said of a refusal that is a question of rights. */
+  denied: (session: Session, refusal: Answer) => RvmError;
+}
+
+/** One request on its way to a success, however often it has to be sent for that. */
+class Pursuit<Session> {
+  readonly #sessions: Sessions<Session>;
+  readonly #operation: Operation;
+  readonly #wanted: ServiceRequest;
+  readonly #tries: Tries;
+  #attempt: Attempt;
+  /** The first session that has refused it. */
+  #refusedBy: Session | undefined;
+  #endDoubt: (() => void) | undefined;
+
+  constructor(
+    sessions: Sessions<Session>,
+    transport: Transport,
+    operation: Operation,
+    wanted: ServiceRequest,
+  ) {
+    this.#sessions = sessions;
+    this.#operation = operation;
+    this.#wanted = wanted;
+    this.#tries = new Tries(transport, operation, wanted);
+    this.#attempt = this.#tries.next();
+  }
+
+  /** @returns an answer with a status of success */
+  async answer(): Promise<Answer> {
+    try {
+      for (;;) {
+        const answer = await this.#try(await this.#sessions.open(this.#operation));
+        if (answer === undefined) continue;
+        this.#operation.goesOn();
+        return answer;
+      }
+    } finally {
+      this.#endDoubt?.();
+    }
+  }
+
+  /** @returns undefined where it is to be tried again, now */
+  async #try(session: Session): Promise<Answer | undefined> {
+    const attempt = this.#tries.next(this.#attempt);
+    this.#attempt = attempt;
+    const isLast = this.#refusedBy !== undefined;
+    const sending = this.#sessions.send(this.#operation, session, this.#wanted, { attempt, isLast });
+    const outcome = await sending.catch(asError);
+    if (outcome === undefined) return undefined;
+    if (outcome instanceof Error) await this.#failed(outcome);
+    else if (outcome.isRefused) await this.#refused(session, outcome);
+    else if (outcome.answer.ok) return outcome.answer;
+    else await this.#tries.waitAfter(outcome.answer, attempt, this.#sessions.isOut);
+    return undefined;
+  }
+
+  async #failed(error: Error): Promise<void> {
+    if (!(error instanceof RvmError)) throw error;
+    // Of a command that is on its way when the time is over, nobody knows whether it is carried out; whatever was waited for before.
+    const isLate = this.#operation.isOver && error.code !== 'CANCELLED';
+    if (isLate && this.#isCommand && this.#attempt.isSent) {
+      throw timeoutError(this.#wanted, this.#attempt.number);
+    }
+    this.#operation.checkAlive();
+    await this.#tries.waitAfter(error, this.#attempt, this.#sessions.isOut);
+  }
+
+  async #refused(session: Session, refusal: Judged): Promise<void> {
+    const { answer, isCertain } = refusal;
+    const isOfRights = isQuestionOfRights(refusal);
+    if (isOfRights && this.#refusedBy !== undefined && this.#refusedBy !== session) {
+      throw answer.isHeadTooLarge ? answer.statusError() : this.#sessions.denied(session, answer);
+    }
+    if (SENT_AGAIN['status 401, 403, 431'][requestKind(this.#wanted)] === 'never') throw answer.statusError();
+    if (!isCertain) this.#doubt();
+    if (!isOfRights && this.#refusedBy !== undefined) {
+      await this.#tries.pause(refusalError(answer), undefined, this.#sessions.isOut);
+    }
+    this.#refusedBy ??= session;
+    try {
+      await this.#sessions.renew(this.#operation, session, refusal);
+    } catch (error) {
+      this.#operation.checkAlive();
+      if (!(error instanceof RvmError) || !isOutage(error)) throw error;
+      await this.#tries.waitAfterLogin(error, this.#sessions.isOut);
+    }
+  }
+
+  /** The refusal may be that of an old cookie. From now on it goes alone, with a new session, so that the next one is certain. */
+  #doubt(): void {
+    this.#endDoubt ??= this.#sessions.memory.doubt();
+  }
+
+  get #isCommand(): boolean {
+    return requestKind(this.#wanted) === 'command';
+  }
+}
+
+/** The error of a refusal that may pass. */
+function refusalError(answer: Answer): RvmError {
+  if (answer.refused) return answer.statusError();
+  return answer.error(
+    'HTTP_ERROR',
+    `The service answered ${answer.relation} as to somebody who is not logged in; try again in a while, or report it to the service.`,
+  );
+}
+
+/** The error of a refusal that is a question of rights. */
+function permissionDenied(answer: Answer): RvmError {
+  return answer.error(
+    'PERMISSION_DENIED',
+    `The service refuses ${answer.relation} to this Agent User; check its rights and what the customer has granted.`,
+  );
+}
 
 /**
  * The one session of a Central Station. However many operations wait, there is one login at a time; a refused

@@ -1,0 +1,549 @@
+import { RvmError } from '../../error';
+import type { RvmEvent } from '../../event';
+import { isRecord, type JsonRecord } from '../../json/json';
+import type { WhenOffline } from '../calls';
+import { DIALECT } from '../dialect';
+import { type Answer, asText, firstField, firstText } from '../http/answer';
+import type { Origins, TrustedUrl } from '../http/origins';
+import { findLink, readPage, unwrapRecord, wrappedLinks } from '../http/records';
+import { OF_THE_SERVICE, orNothing } from '../http/retry-policy';
+import { KeyedFlight, type Operation } from '../operation';
+import { shown } from '../secret-mask';
+import type { SessionKeeper } from '../session/session';
+import { notOffered } from '../session/system';
+import type { LastRun } from './camera-cache';
+import { type DeviceDirectory, type DeviceEntry, isGone, remoteIdOf } from './device-directory';
+
+/** The ids by which an event names its camera (specification, section 2, Payload). */
+export interface EventIds {
+  cameraId: string | undefined;
+  remoteId: string | undefined;
+}
+
+/** At most so many cameras are asked for their details to find one by its remote id alone. */
+const MAX_DETAILS = 500;
+
+/** @throws RvmError EVENT_WITHOUT_CAMERA if the event has neither id */
+export function idsOf(event: RvmEvent): EventIds {
+  if (namesCamera(event)) return namedIn(event);
+  throw new RvmError(
+    'EVENT_WITHOUT_CAMERA',
+    'The event names no camera, so there is no video to ask for; route such events past this node.',
+  );
+}
+
+/** Whether there is video to ask for. */
+export function namesCamera(event: RvmEvent): boolean {
+  const { cameraId, remoteId } = namedIn(event);
+  return cameraId !== undefined || remoteId !== undefined;
+}
+
+function namedIn(event: RvmEvent): EventIds {
+  const cameraId = asText(firstField(event, ['cameraId']));
+  const remoteId = asText(firstField(event, ['cameraRemoteId']));
+  return { cameraId, remoteId };
+}
+
+/** Finds the camera that an event or a user names, and the remote id that the service wants for it. */
+export class CameraFinder {
+  readonly #directory: DeviceDirectory;
+  readonly #remoteIds: RemoteIds;
+  readonly #lastRun: LastRun;
+  /** Remote ids learned from earlier events, by device id, and the way back. */
+  readonly #learned = new Map<string, string>();
+  readonly #learnedDevices = new Map<string, string>();
+
+  constructor(directory: DeviceDirectory, remoteIds: RemoteIds, lastRun: LastRun) {
+    this.#directory = directory;
+    this.#remoteIds = remoteIds;
+    this.#lastRun = lastRun;
+  }
+
+  /**
+   * The camera of an event. One that the directory does not know, or knows as not usable, is asked for once more before
+   * the message fails.
+   * @throws RvmError DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   */
+  ofEvent(operation: Operation, ids: EventIds, whenOffline: WhenOffline): Promise<DeviceEntry> {
+    return this.#usable(operation, whenOffline, {
+      id: ids.cameraId,
+      isUnique: true,
+      lookUp: () => this.#lookUp(ids),
+      search: () => (ids.cameraId === undefined ? this.#searchDetails(operation, ids.remoteId) : undefined),
+      notFound: () => notFound(named(ids)),
+    });
+  }
+
+  /**
+   * The camera that a user names, by its exact id, else its remote id, else its exact name if no other camera has it.
+   * @throws RvmError BAD_INPUT where several have that name, DEVICE_NOT_FOUND, DEVICE_OFFLINE, and those of the session
+   */
+  chosen(operation: Operation, name: string, whenOffline: WhenOffline = 'fail'): Promise<DeviceEntry> {
+    return this.#usable(operation, whenOffline, {
+      id: name,
+      isUnique: false,
+      lookUp: () => this.#lookUpName(name),
+      // No remote id holds white space, and the details of all cameras are a lot to ask for.
+      search: () => (/\s/.test(name) ? undefined : this.#searchDetails(operation, name)),
+      notFound: () => notFound(`id, remote id or name ${shown(name)}`),
+    });
+  }
+
+  /**
+   * The camera id of the RTSP session request: the event's remote id; that of the device's record, of its data
+   * sources or of its details; one learned from an earlier event, of this run or the last; at last the device's own id.
+   */
+  remoteId(
+    operation: Operation,
+    entry: DeviceEntry,
+    ids: EventIds,
+    inSources: string | undefined,
+  ): string | Promise<string> {
+    const near = ids.remoteId ?? remoteIdOf(entry.device) ?? inSources;
+    return near ?? this.#remoteIdFurtherOff(operation, entry);
+  }
+
+  async #remoteIdFurtherOff(operation: Operation, entry: DeviceEntry): Promise<string> {
+    const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry));
+    const inDetails = await orNothing(operation, asked);
+    const { id } = entry.device;
+    return inDetails ?? this.#learned.get(id) ?? (await this.#ofLastRun(id)) ?? id;
+  }
+
+  /** What an event of the last run has shown, unless it is known by now that another camera has that remote id. */
+  async #ofLastRun(id: string): Promise<string | undefined> {
+    const remoteId = await this.#lastRun.remoteIdOf(id);
+    const owner = remoteId === undefined ? undefined : this.#byRemoteId(remoteId);
+    return owner === undefined || owner.device.id === id ? remoteId : undefined;
+  }
+
+  /** Remembers what an event has shown; called once the service has accepted it. */
+  learn(entry: DeviceEntry, remoteId: string | undefined): void {
+    if (remoteId === undefined) return;
+    const { id } = entry.device;
+    const former = this.#learnedDevices.get(remoteId);
+    if (former !== undefined && former !== id) this.#learned.delete(former);
+    const before = this.#learned.get(id);
+    // Another camera may have it by now.
+    if (before !== undefined && before !== remoteId) this.#learnedDevices.delete(before);
+    this.#learned.set(id, remoteId);
+    this.#learnedDevices.set(remoteId, id);
+  }
+
+  /** Keeps what was learned no larger than the directory. */
+  forgetAllBut(present: (id: string) => boolean): void {
+    for (const [id, remoteId] of this.#learned) {
+      if (present(id)) continue;
+      this.#learned.delete(id);
+      this.#learnedDevices.delete(remoteId);
+    }
+  }
+
+  async #usable(operation: Operation, whenOffline: WhenOffline, wanted: Wanted): Promise<DeviceEntry> {
+    const known = await this.#known(operation, wanted);
+    const entry = known ?? (await this.#findAgain(operation, wanted));
+    if (entry.device.online || whenOffline === 'try') return entry;
+    const now = known === undefined ? entry : await this.#askAgain(operation, entry, wanted);
+    if (now.device.online) return now;
+    throw offline(now);
+  }
+
+  /** In the directory; until that is there, on the page where the last run has seen it. */
+  async #known(operation: Operation, wanted: Wanted): Promise<DeviceEntry | undefined> {
+    if (!this.#lastRun.isOver) {
+      const early = wanted.id === undefined ? undefined : await this.#lastRun.onItsPage(operation, wanted.id);
+      if (early !== undefined) return early;
+      // A name may come again on a later page, an id does not.
+      await this.#directory.ensureLoaded(operation, () => wanted.isUnique && wanted.lookUp() !== undefined);
+    }
+    return wanted.lookUp();
+  }
+
+  #lookUp({ cameraId, remoteId }: EventIds): DeviceEntry | undefined {
+    const { index } = this.#directory;
+    if (cameraId !== undefined) return index.byId(cameraId);
+    if (remoteId === undefined) return undefined;
+    return this.#byRemoteId(remoteId) ?? index.byId(remoteId);
+  }
+
+  #lookUpName(name: string): DeviceEntry | undefined {
+    const { index } = this.#directory;
+    const byId = index.byId(name) ?? this.#byRemoteId(name);
+    if (byId !== undefined) return byId;
+    const [only, ...others] = index.byName(name);
+    if (others.length === 0) return only;
+    throw new RvmError(
+      'BAD_INPUT',
+      `${others.length + 1} cameras have the name ${shown(name)}: name the camera by its id.`,
+    );
+  }
+
+  #byRemoteId(remoteId: string): DeviceEntry | undefined {
+    const learned = this.#learnedDevices.get(remoteId);
+    const { index } = this.#directory;
+    return index.byRemoteId(remoteId) ?? (learned === undefined ? undefined : index.byId(learned));
+  }
+
+  async #findAgain(operation: Operation, wanted: Wanted): Promise<DeviceEntry> {
+    await this.#directory.refreshOnMiss(operation, 'unknown');
+    const found = wanted.lookUp() ?? (await wanted.search());
+    if (found === undefined) throw wanted.notFound();
+    return found;
+  }
+
+  /** With only a remote id, the details of the cameras whose records show none are the last resort. */
+  async #searchDetails(operation: Operation, remoteId: string | undefined): Promise<DeviceEntry | undefined> {
+    for (const entry of this.#directory.index.withoutRemoteId(MAX_DETAILS)) {
+      const asked = operation.hint((hint) => this.#remoteIds.inDetails(hint, entry), true);
+      const inDetails = await orNothing(operation, asked, OF_THE_SERVICE);
+      if (inDetails !== undefined && inDetails === remoteId) return entry;
+    }
+    return undefined;
+  }
+
+  async #askAgain(operation: Operation, entry: DeviceEntry, wanted: Wanted): Promise<DeviceEntry> {
+    const asked = operation.hint((hint) => this.#directory.askStatus(hint, entry));
+    const own = await orNothing(operation, asked);
+    if (own !== undefined) return own;
+    await this.#directory.refreshOnMiss(operation, 'unknown');
+    const found = wanted.lookUp();
+    if (found === undefined) throw wanted.notFound();
+    return found;
+  }
+}
+
+/** How a camera is looked for. */
+interface Wanted {
+  /** The id that it may have in the list. */
+  id: string | undefined;
+  /** What is found first is the one. */
+  isUnique: boolean;
+  /** In the directory. */
+  lookUp: () => DeviceEntry | undefined;
+  /** Beyond the directory, as the last resort. */
+  search: () => Promise<DeviceEntry | undefined> | undefined;
+  notFound: () => RvmError;
+}
+
+function named({ cameraId, remoteId }: EventIds): string {
+  return cameraId === undefined ? `remote id ${shown(remoteId ?? '')}` : `id ${shown(cameraId)}`;
+}
+
+function notFound(name: string): RvmError {
+  return new RvmError(
+    'DEVICE_NOT_FOUND',
+    `The service lists no camera with the ${name}, letter by letter; check whether the customer's site is accepted for this Central Station.`,
+  );
+}
+
+function offline({ device }: DeviceEntry): RvmError {
+  return new RvmError(
+    'DEVICE_OFFLINE',
+    `The camera ${shown(device.name || device.id)} is not online (status ${shown(device.status)}); try again when it is, or let get RTSP ask for its recorded video all the same.`,
+  );
+}
+
+/** The data sources of one camera, those with pictures before the others. */
+interface CameraSources {
+  /** The link they were learned from; a camera whose link has changed since is asked anew. */
+  readonly from: string;
+  readonly sources: readonly DataSource[];
+}
+
+/** What a camera offers under one relation. */
+export interface Offer {
+  readonly url: TrustedUrl;
+  /** Which of those that were looked for it is. */
+  readonly relation: string;
+  /** The remote id that the data sources show: that of the one with this relation before those of others. */
+  readonly remoteId: string | undefined;
+}
+
+const { relations } = DIALECT;
+
+/** The links of the cameras: on their data sources, PTZ controllers and records, cached (specification, section 4, optimization). */
+export class CameraLinks {
+  readonly #session: SessionKeeper;
+  readonly #directory: DeviceDirectory;
+  readonly #remoteIds: RemoteIds;
+  readonly #origins: Origins;
+  readonly #known = new Map<string, CameraSources>();
+  readonly #controllers = new Map<string, DataSource>();
+  readonly #asking = new KeyedFlight<readonly DataSource[]>();
+
+  constructor(session: SessionKeeper, directory: DeviceDirectory, remoteIds: RemoteIds, origins: Origins) {
+    this.#session = session;
+    this.#directory = directory;
+    this.#remoteIds = remoteIds;
+    this.#origins = origins;
+  }
+
+  /**
+   * What this camera offers under the first of these relations that it has: on one of its data sources, else on its own
+   * record. What is missing or cannot be followed is asked for anew by the next operation.
+   * @throws RvmError LINK_NOT_OFFERED, UNTRUSTED_LINK, and those of the session
+   */
+  async offer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
+    const sources = await this.#of(operation, entry);
+    try {
+      return this.#find(entry, sources, wanted) ?? missing(entry, sources, wanted);
+    } catch (error) {
+      this.forget(entry.device.id);
+      throw error;
+    }
+  }
+
+  /**
+   * As `offer`, for relations that may also hang on a PTZ controller, which is one link further.
+   * @throws RvmError as `offer`
+   */
+  async ptzOffer(operation: Operation, entry: DeviceEntry, wanted: readonly string[]): Promise<Offer> {
+    const sources = await this.#of(operation, entry);
+    try {
+      const near = this.#find(entry, sources, wanted);
+      if (near !== undefined) return near;
+      const controller = await this.#controller(operation, entry, sources);
+      const far = controller === undefined ? undefined : this.#find(entry, [controller], wanted);
+      return far ?? missing(entry, sources, wanted);
+    } catch (error) {
+      this.forget(entry.device.id);
+      throw error;
+    }
+  }
+
+  /**
+   * Makes a call at an address that `find` gives. One that is gone is found anew, once: from the resource above it, else from
+   * the directory. The call is made again only if that names another address: a POST is never repeated blindly.
+   * @param send gets the camera as it is known then
+   * @throws RvmError those of `find` and `send`
+   */
+  async call<Found extends { url: URL }, Result>(
+    operation: Operation,
+    entry: DeviceEntry,
+    find: (entry: DeviceEntry) => Promise<Found>,
+    send: (found: Found, entry: DeviceEntry) => Promise<Result>,
+  ): Promise<Result> {
+    let used: Found | undefined;
+    try {
+      used = await find(entry);
+      return await send(used, entry);
+    } catch (error) {
+      if (isRejected(error)) this.forget(entry.device.id);
+      if (!isGone(error)) throw error;
+      const near = used && (await unlessGone(find(entry)));
+      if (near !== undefined && near.url.href !== used?.url.href) return send(near, entry);
+      await this.#directory.refreshOnMiss(operation, 'gone');
+      const current = this.#directory.index.byId(entry.device.id) ?? entry;
+      const far = await find(current);
+      if (far.url.href === used?.url.href) throw error;
+      return send(far, current);
+    }
+  }
+
+  /** Forgets what is known of a camera, because the service did not take it. */
+  forget(id: string): void {
+    this.#known.delete(id);
+    this.#controllers.delete(id);
+    this.#remoteIds.forget(id);
+  }
+
+  /** Keeps the caches no larger than the directory. */
+  forgetAllBut(present: (id: string) => boolean): void {
+    for (const cache of [this.#known, this.#controllers]) {
+      for (const id of cache.keys()) if (!present(id)) cache.delete(id);
+    }
+  }
+
+  #find(
+    { device, url }: DeviceEntry,
+    sources: readonly DataSource[],
+    wanted: readonly string[],
+  ): Offer | undefined {
+    for (const relation of wanted) {
+      for (const source of sources) {
+        const link = findLink(source.resource, relation);
+        if (link === undefined) continue;
+        const address = this.#addressOf(source, link, relation);
+        return { url: address, relation, remoteId: source.remoteId ?? anyRemoteId(sources) };
+      }
+      const own = findLink(device, relation);
+      if (own === undefined) continue;
+      const address = this.#origins.resolve(own, url, relation);
+      return { url: address, relation, remoteId: anyRemoteId(sources) };
+    }
+    return undefined;
+  }
+
+  /** Known after the first time: to make an address costs more than to find its link. */
+  #addressOf({ addresses, url }: DataSource, link: string, relation: string): TrustedUrl {
+    const known = addresses.get(link);
+    if (known !== undefined) return known;
+    const address = this.#origins.resolve(link, url, relation);
+    addresses.set(link, address);
+    return address;
+  }
+
+  async #controller(
+    operation: Operation,
+    entry: DeviceEntry,
+    sources: readonly DataSource[],
+  ): Promise<DataSource | undefined> {
+    const { id } = entry.device;
+    const known = this.#controllers.get(id);
+    if (known !== undefined) return known;
+    const offer = this.#find(entry, sources, relations.ptzController);
+    if (offer === undefined) return undefined;
+    const { url, relation } = offer;
+    const answer = await this.#session.follow(operation, { method: 'GET', url, relation });
+    const resource = unwrapRecord(answer.json());
+    const controller = { resource, url: answer.url, remoteId: undefined, addresses: new Map() };
+    this.#controllers.set(id, controller);
+    return controller;
+  }
+
+  #of(operation: Operation, entry: DeviceEntry): readonly DataSource[] | Promise<readonly DataSource[]> {
+    const link = findLink(entry.device, relations.dataSources);
+    if (link === undefined) return [];
+    const from = `${entry.url.origin} ${link}`;
+    const { id } = entry.device;
+    const known = this.#known.get(id);
+    if (known?.from === from) return known.sources;
+    return this.#asking.run(id, operation, async (shared) => {
+      const sources = await this.#ask(shared, entry, link);
+      this.#known.set(id, { from, sources });
+      return sources;
+    });
+  }
+
+  async #ask(operation: Operation, entry: DeviceEntry, link: string): Promise<DataSource[]> {
+    const relation = relations.dataSources;
+    const url = this.#origins.resolve(link, entry.url, relation);
+    return dataSourcesIn(await this.#session.follow(operation, { method: 'GET', url, relation }));
+  }
+}
+
+function anyRemoteId(sources: readonly DataSource[]): string | undefined {
+  return sources.find(({ remoteId }) => remoteId !== undefined)?.remoteId;
+}
+
+/** True where what is kept of the camera may be the cause: a link or a remote id that is out of date. */
+function isRejected(error: unknown): boolean {
+  if (!(error instanceof RvmError)) return false;
+  const { status = 0 } = error.cause;
+  return error.code === 'DEVICE_OFFLINE' || (error.code === 'HTTP_ERROR' && status >= 400 && status < 500);
+}
+
+async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+function missing({ device }: DeviceEntry, [first]: readonly DataSource[], wanted: readonly string[]): never {
+  const hasSources = findLink(device, relations.dataSources) !== undefined;
+  const relation = (hasSources ? wanted[0] : undefined) ?? relations.dataSources;
+  return notOffered(relation, `The camera ${shown(device.name || device.id)}`, first?.resource ?? device);
+}
+
+/** What one data source offers: its links, and the remote id that it shows. */
+interface DataSource {
+  readonly resource: JsonRecord;
+  /** The address that its links are relative to. */
+  readonly url: URL;
+  readonly remoteId: string | undefined;
+  /** Those of its links that have been used, made absolute. */
+  readonly addresses: Map<string, TrustedUrl>;
+}
+
+/**
+ * The data sources in the answer to `rel/data_sources`: the resource itself first, then its elements, those with pictures
+ * before the others.
+ * @throws RvmError BAD_RESPONSE
+ */
+function dataSourcesIn(answer: Answer): DataSource[] {
+  return records(answer.json()).map((record) => ({
+    // Of each record only what is asked for later: there may be thousands.
+    resource: { _links: record['_links'] },
+    url: answer.url,
+    remoteId: remoteIdOf(record),
+    addresses: new Map(),
+  }));
+}
+
+function records(body: unknown): JsonRecord[] {
+  const elements = readPage(body, DIALECT.collection.dataSources).records;
+  const video = elements.filter((element) => isVideo(element));
+  const others = elements.filter((element) => !isVideo(element));
+  const own = isRecord(body) ? { ...body, ...wrappedLinks(body) } : undefined;
+  return [...(own === undefined ? [] : [own]), ...video, ...others].slice(0, DIALECT.collection.maxSources);
+}
+
+function isVideo(element: JsonRecord): boolean {
+  const { type, video } = DIALECT.dataSource;
+  return firstText(element, type)?.toLowerCase() === video;
+}
+
+/** The remote id that a camera's own resource shows, undefined where it shows none, and until when that is believed. */
+interface Shown {
+  readonly remoteId: string | undefined;
+  readonly until: number;
+}
+
+/** Details that could not be had are not asked for again for so long. */
+const FAILED_DETAILS_MS = 5 * 60_000;
+
+/** The remote ids that only the cameras' own resources show, each asked for once. */
+export class RemoteIds {
+  readonly #directory: DeviceDirectory;
+  readonly #known = new Map<string, Shown>();
+  readonly #asking = new KeyedFlight<string | undefined>();
+
+  constructor(directory: DeviceDirectory) {
+    this.#directory = directory;
+  }
+
+  /**
+   * The remote id that the camera's own resource shows, undefined where there is none.
+   * @throws RvmError those of the session
+   */
+  async inDetails(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
+    const { id } = entry.device;
+    const known = this.#known.get(id);
+    if (known !== undefined && performance.now() < known.until) return known.remoteId;
+    return this.#asking.run(id, operation, (shared) => this.#ask(shared, entry));
+  }
+
+  /** Forgets what a camera has shown, because the service did not take it. */
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+
+  /** Keeps what is known no larger than the directory. */
+  forgetAllBut(present: (id: string) => boolean): void {
+    for (const id of this.#known.keys()) if (!present(id)) this.#known.delete(id);
+  }
+
+  async #ask(operation: Operation, entry: DeviceEntry): Promise<string | undefined> {
+    const { id } = entry.device;
+    try {
+      const details = await this.#directory.askDetails(operation, entry);
+      const remoteId = details && remoteIdOf(details);
+      this.#known.set(id, { remoteId, until: Infinity });
+      return remoteId;
+    } catch (error) {
+      // What it would tell is a hint, and not worth a request for each message; not so where nobody was reached.
+      const until = performance.now() + FAILED_DETAILS_MS;
+      if (isOfTheCamera(error)) this.#known.set(id, { remoteId: undefined, until });
+      throw error;
+    }
+  }
+}
+
+/** True for a failure that is this camera's own: there was an answer, or none to this alone. */
+function isOfTheCamera(error: unknown): boolean {
+  if (!(error instanceof RvmError)) return false;
+  return error.cause.status !== undefined || error.code === 'TIMEOUT';
+}

@@ -1,0 +1,263 @@
+import http from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import { Agent, buildConnector, type Dispatcher, Pool } from 'undici';
+import { tlsOptions, type TlsOptions, type TlsSettings } from '../../tls';
+import { type Proxy, proxyChoice, ProxyFault, type ProxySettings } from './proxy';
+
+export interface ConnectionOptions {
+  /** Without it the certificate authorities of the machine vouch for the service. */
+  tls?: TlsSettings;
+  proxy: ProxySettings;
+  /** Milliseconds until a connection stands, proxy and TLS included. */
+  timeoutMs: number;
+}
+
+/** To one origin, and requests under way in all. */
+export const MAX_CONNECTIONS = 32;
+/** Of the body of one answer, as it is sent and again once it is unpacked. */
+export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+
+const LIMITS = {
+  connections: MAX_CONNECTIONS,
+  // The transport bounds the whole request; these would start anew with each stage, or each piece of a body.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  maxResponseSize: MAX_ANSWER_BYTES,
+  allowH2: false,
+};
+
+/** The connections of one Central Station: straight to the service, or through a proxy. */
+export class Connections {
+  readonly #agent: Agent;
+  readonly #timeoutMs: number;
+  readonly #tls: TlsOptions;
+  readonly #proxyOf: (target: URL) => Proxy | undefined;
+  readonly #closing = new AbortController();
+  readonly #sockets = new OpenSockets();
+
+  /** @throws RvmError CONFIG_MISSING for TLS or proxy settings that cannot be used. */
+  constructor({ tls, proxy, timeoutMs }: ConnectionOptions) {
+    this.#timeoutMs = timeoutMs;
+    this.#tls = tlsOptions(tls);
+    this.#proxyOf = proxyChoice(proxy);
+    this.#agent = new Agent({ factory: (origin) => this.#pool(new URL(origin)) });
+  }
+
+  get dispatcher(): Dispatcher {
+    return this.#agent;
+  }
+
+  /** The fault behind a 407: where requests are forwarded in clear, the proxy answers in the place of the service. */
+  refusedLogin(target: URL): ProxyFault | undefined {
+    const proxy = target.protocol === 'http:' ? this.#proxyOf(target) : undefined;
+    return proxy && new ProxyFault(proxy, { status: 407 });
+  }
+
+  /** Ends them all, those that are being made included. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#agent.destroy();
+    this.#sockets.close();
+  }
+
+  #pool(origin: URL): Pool {
+    const proxy = this.#proxyOf(origin);
+    const timeoutMs = this.#timeoutMs;
+    const tls = this.#tls;
+    if (proxy === undefined)
+      return new Pool(origin, { ...LIMITS, connect: this.#sockets.of(connector(tls, timeoutMs)) });
+    if (origin.protocol === 'http:') {
+      const connect = this.#sockets.of(proxyConnector(proxy, timeoutMs));
+      return new ForwardingPool(proxy, origin, { ...LIMITS, connect });
+    }
+    const connect = tunnelConnector({ proxy, tls, timeoutMs, closing: this.#closing.signal });
+    return new Pool(origin, { ...LIMITS, connect: this.#sockets.of(connect) });
+  }
+}
+
+type Connector = buildConnector.connector;
+
+/**
+ * Connects to the service.
+ * @param timeoutMs until the TLS handshake is over
+ */
+function connector(tls: TlsOptions, timeoutMs: number): Connector {
+  // One request at a time on each connection: the limits and the order of requests count on it.
+  const connect = buildConnector({ ...tls, timeout: timeoutMs, allowH2: false });
+  return (target, callback) => {
+    connect(target, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null);
+        return;
+      }
+      // From TLS 1.3 on a refused certificate of ours shows only after the handshake: an alert, and at once the end of
+      // the connection. Without this the end would be reported in place of the reason.
+      socket.once('error', (fault) => socket.destroy(fault));
+      callback(null, socket);
+    });
+  };
+}
+
+/** Connects to a proxy, which the certificate authorities of this machine vouch for. */
+function proxyConnector(proxy: Proxy, timeoutMs: number): Connector {
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
+  return ({ servername: _ofTheService, ...target }, callback) => {
+    connect(target, (...[error, socket]) => {
+      if (error === null) callback(null, socket);
+      else callback(ProxyFault.from(proxy, error), null);
+    });
+  };
+}
+
+/**
+ * Connections to a proxy that forwards requests to a service without TLS: each names its whole address (RFC 9112, section
+ * 3.2.2). Most proxies refuse CONNECT to other ports than 443.
+ */
+class ForwardingPool extends Pool {
+  readonly #proxy: Proxy;
+  readonly #target: URL;
+
+  constructor(proxy: Proxy, target: URL, options: Pool.Options) {
+    const host = proxy.hostname.includes(':') ? `[${proxy.hostname}]` : proxy.hostname;
+    super(`${proxy.protocol}//${host}:${proxy.port}`, options);
+    this.#proxy = proxy;
+    this.#target = target;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { authorization } = this.#proxy;
+    const given = options.headers ?? {};
+    if (Array.isArray(given) || Symbol.iterator in given) throw new TypeError('Headers are given by name.');
+    const headers = {
+      ...given,
+      host: this.#target.host,
+      ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
+    };
+    return super.dispatch({ ...options, path: `${this.#target.origin}${options.path}`, headers }, handler);
+  }
+}
+
+/**
+ * The sockets that connectors have made. The HTTP client forgets a pool, and a pool one of its connections, where an attempt to
+ * connect has failed, though others are under way: what is made then, nobody would end but the service.
+ */
+class OpenSockets {
+  readonly #sockets = new Set<Socket>();
+  #closed = false;
+
+  /** The same connector, whose sockets end with the others. */
+  of(connect: Connector): Connector {
+    return (target, callback) =>
+      connect(target, (...[error, socket]) => {
+        if (error !== null) {
+          callback(error, null);
+          return;
+        }
+        this.#add(socket);
+        callback(null, socket);
+      });
+  }
+
+  /** Ends them all, and those that are made from now on. */
+  close(): void {
+    this.#closed = true;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #add(socket: Socket): void {
+    if (this.#closed) {
+      socket.destroy();
+      return;
+    }
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+}
+
+interface TunnelOptions {
+  proxy: Proxy;
+  tls: TlsOptions;
+  /** Milliseconds for all of it: to the proxy, its answer, and the TLS handshake with the service. */
+  timeoutMs: number;
+  /** Ends what is under way. */
+  closing: AbortSignal;
+}
+
+/**
+ * Connects to the service through a proxy: CONNECT (RFC 9110, section 9.3.6), then TLS with the service itself. The proxy
+ * sees name and port, and neither key nor cookie.
+ */
+function tunnelConnector(options: TunnelOptions): buildConnector.connector {
+  return (target, callback) => {
+    const startedAt = performance.now();
+    openTunnel(options, `${hostOf(target)}:${target.port || '443'}`).then(
+      (socket) => {
+        const left = Math.max(1, options.timeoutMs - (performance.now() - startedAt));
+        secure({ ...options, timeoutMs: left }, { ...target, httpSocket: socket }, callback);
+      },
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+function secure(
+  { tls, timeoutMs, closing }: TunnelOptions,
+  target: buildConnector.Options & { httpSocket: Socket },
+  callback: buildConnector.Callback,
+): void {
+  const end = (): void => void target.httpSocket.destroy();
+  closing.addEventListener('abort', end);
+  connector(tls, timeoutMs)(target, (...result) => {
+    closing.removeEventListener('abort', end);
+    if (result[0] !== null) end();
+    callback(...result);
+  });
+}
+
+function openTunnel({ proxy, timeoutMs, closing }: TunnelOptions, authority: string): Promise<Socket> {
+  const { request } = proxy.protocol === 'https:' ? https : http;
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      method: 'CONNECT',
+      host: proxy.hostname,
+      port: proxy.port,
+      path: authority,
+      agent: false,
+      headers: {
+        Host: authority,
+        Connection: 'keep-alive',
+        ...(proxy.authorization === undefined ? {} : { 'Proxy-Authorization': proxy.authorization }),
+      },
+    });
+    const timedOut = (): void =>
+      void asked.destroy(Object.assign(new Error('time-out'), { code: 'ETIMEDOUT' }));
+    const timer = setTimeout(timedOut, timeoutMs);
+    const end = (): void => void asked.destroy();
+    closing.addEventListener('abort', end);
+    const settled = (): void => {
+      clearTimeout(timer);
+      closing.removeEventListener('abort', end);
+    };
+    asked.once('error', (error) => {
+      settled();
+      reject(ProxyFault.from(proxy, error));
+    });
+    asked.once('connect', (answer, socket: Socket, head) => {
+      settled();
+      const status = answer.statusCode ?? 0;
+      if (status >= 200 && status < 300) {
+        if (head.length > 0) socket.unshift(head);
+        resolve(socket);
+        return;
+      }
+      socket.destroy();
+      reject(new ProxyFault(proxy, { status }));
+    });
+    asked.end();
+  });
+}
+
+function hostOf({ hostname }: buildConnector.Options): string {
+  return hostname.includes(':') ? `[${hostname}]` : hostname;
+}

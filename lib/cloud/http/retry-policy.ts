@@ -1,0 +1,179 @@
+import { RvmError } from '../../error';
+import { tlsFault } from '../../tls';
+import type { Operation } from '../operation';
+import { TOO_LARGE } from './answer';
+import { ProxyFault } from './proxy';
+
+/** What is sent, by what it does there to come twice. */
+export type RequestKind = 'GET' | 'login' | 'RTSP session' | 'command';
+
+/** Why a request has failed. */
+type Failure =
+  | 'no connection'
+  | 'connection broke'
+  | 'time-out'
+  | 'status 401, 403, 431'
+  | 'status 408'
+  | 'status 429'
+  | 'status 5xx'
+  | 'camera busy'
+  | 'circuit open by an outage'
+  | 'circuit open by what a person cures'
+  | 'anything else';
+
+/** What comes before a request is sent again. */
+type Again = 'a pause' | 'a new login' | 'a probe' | 'never';
+
+/**
+ * The one place that says what may be sent again, until the deadline of the call. A command, of PTZ or any other, goes out
+ * again only where it was surely not carried out; what the others do may be done twice. A login waits for the next probe of the
+ * service, which logs in. Probes, questions of the editor and hints of the last run are sent once, but for the new login. The same
+ * table stands in docs/service.md, "What is sent again".
+ */
+export const SENT_AGAIN: Readonly<Record<Failure, Readonly<Record<RequestKind, Again>>>> = {
+  'no connection': row('a pause', 'a probe', 'a pause', 'a pause'),
+  'connection broke': row('a pause', 'a probe', 'a pause', 'never'),
+  'time-out': row('a pause', 'a probe', 'a pause', 'never'),
+  'status 401, 403, 431': row('a new login', 'never', 'a new login', 'a new login'),
+  'status 408': row('a pause', 'a probe', 'a pause', 'never'),
+  'status 429': row('a pause', 'a probe', 'a pause', 'a pause'),
+  'status 5xx': row('a pause', 'a probe', 'a pause', 'never'),
+  'camera busy': row('a pause', 'never', 'a pause', 'never'),
+  'circuit open by an outage': row('a probe', 'a probe', 'a probe', 'a probe'),
+  'circuit open by what a person cures': row('never', 'never', 'never', 'never'),
+  'anything else': row('never', 'never', 'never', 'never'),
+};
+
+/** What the service has not learned it will not learn by waiting. */
+const NOT_IMPLEMENTED: ReadonlySet<number> = new Set([501, 505]);
+
+/**
+ * @param error of the attempt
+ * @param isSent whether a connection had taken it
+ */
+export function failureOf({ code, cause: { status } }: RvmError, isSent: boolean): Failure {
+  if (code === 'NETWORK' && status !== undefined) return failureOfProxy(status);
+  if (code === 'NETWORK') return isSent ? 'connection broke' : 'no connection';
+  if (code === 'TIMEOUT') return isSent ? 'time-out' : 'no connection';
+  if (code === 'HTTP_ERROR') return failureOfStatus(status ?? 0);
+  if (code === 'RATE_LIMITED') return 'status 429';
+  return code === 'CAMERA_BUSY' ? 'camera busy' : 'anything else';
+}
+
+/** Whether the service may let us in a moment later, without anybody's doing: what a login has failed with. */
+export function isOutage(error: RvmError): boolean {
+  const again = SENT_AGAIN[failureOf(error, true)].login;
+  const circuit = again === 'never' ? 'circuit open by what a person cures' : 'circuit open by an outage';
+  return SENT_AGAIN[circuit].login !== 'never';
+}
+
+/** It gives no connection: for a while, or because of what it was told, and a wrong login that is repeated may lock a user out. */
+function failureOfProxy(status: number): Failure {
+  return failureOfStatus(status) === 'anything else' ? 'anything else' : 'no connection';
+}
+
+function failureOfStatus(status: number): Failure {
+  if (status === 408 || status === 429) return `status ${status}`;
+  return status >= 500 && !NOT_IMPLEMENTED.has(status) ? 'status 5xx' : 'anything else';
+}
+
+function row(get: Again, login: Again, rtsp: Again, command: Again): Readonly<Record<RequestKind, Again>> {
+  return { GET: get, login, 'RTSP session': rtsp, command };
+}
+
+const TIMEOUTS: ReadonlySet<string> = new Set(['UND_ERR_CONNECT_TIMEOUT', 'ETIMEDOUT']);
+const CLOSED: ReadonlySet<string> = new Set(['UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
+const UNREADABLE = /^(HPE_|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE)/;
+
+/** What was asked for. */
+interface Asked {
+  kind?: RequestKind;
+  method: string;
+  relation: string;
+}
+
+/** The error of a request that got no complete answer, from what undici or the system reported. */
+export function transportError(error: unknown, asked: Asked, attempts: number): RvmError {
+  const { relation } = asked;
+  if (error instanceof RvmError) return error;
+  const code = codeOf(error);
+  const cause = { relation, attempts };
+  if (error instanceof ProxyFault) return error.toRvmError(cause);
+  if (TIMEOUTS.has(code)) return timeoutError(asked, attempts);
+  if (CLOSED.has(code)) return closedError(relation);
+  const tls = error instanceof Error ? tlsFault(code, error.message, 'service') : undefined;
+  if (tls !== undefined) return new RvmError('TLS', tls, cause);
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
+    return new RvmError('BAD_RESPONSE', TOO_LARGE, cause);
+  }
+  const isNoHttp = error instanceof Error && error.name === 'HTTPParserError';
+  if (isNoHttp || UNREADABLE.test(code)) {
+    return new RvmError('BAD_RESPONSE', 'What answers at the address of the service is not HTTP.', cause);
+  }
+  return new RvmError(
+    'NETWORK',
+    `The service cannot be reached${code === '' ? '' : ` (${code})`}; check the network and the address of the cloud.`,
+    cause,
+  );
+}
+
+/** Of a command nobody knows whether it was carried out. */
+export function timeoutError({ kind, method, relation }: Asked, attempts: number): RvmError {
+  const advice =
+    method === 'GET' || kind !== undefined
+      ? 'try again, or allow more time in the cloud'
+      : 'whether it has done what was asked is not known: look before you try again';
+  return new RvmError('TIMEOUT', `The service did not answer in time; ${advice}.`, { relation, attempts });
+}
+
+/** Of a request that waited in line for too long; that it was never sent shows in its attempts. */
+export function notSent({ relation }: Asked): RvmError {
+  return new RvmError(
+    'TIMEOUT',
+    'So many requests to the service were under way that this one was not sent; send fewer at a time.',
+    { relation, attempts: 0 },
+  );
+}
+
+export function closedError(relation: string): RvmError {
+  return new RvmError('CANCELLED', 'The Central Station was closed before the request was complete.', {
+    relation,
+  });
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string') return error.code;
+  return error.cause instanceof Error ? codeOf(error.cause) : '';
+}
+
+/** Failures that are not those of a camera's own resource: the call ends with them, whatever that would tell. */
+const OF_THE_STATION: ReadonlySet<string> = new Set([
+  'CANCELLED',
+  'CONFIG_MISSING',
+  'API_KEY_REJECTED',
+  'LOGIN_FAILED',
+  'INCOMPATIBLE_VERSION',
+  'VERSION_NOT_REQUESTED',
+]);
+
+/** Where many cameras are asked, one after the other, these end it as well: nobody is reached. */
+export const OF_THE_SERVICE: ReadonlySet<string> = new Set([...OF_THE_STATION, 'NETWORK', 'TLS']);
+
+/**
+ * What is asked for as a hint: undefined where it cannot be had.
+ * @throws RvmError where the caller has given up, and for failures that asking elsewhere would not mend
+ */
+export async function orNothing<T>(
+  operation: Operation,
+  asked: Promise<T | undefined>,
+  fatal = OF_THE_STATION,
+): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    operation.checkAlive();
+    if (error instanceof RvmError && !fatal.has(error.code)) return undefined;
+    throw error;
+  }
+}
