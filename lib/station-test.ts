@@ -1,7 +1,7 @@
 import type { Device } from './device';
 import { RvmError, type RvmErrorCode } from './error';
 import { shown } from './cloud/secret-mask';
-import { describe } from './video/describe';
+import { describe } from './video/rtsp/open-stream';
 import type { StationClient } from './cloud/station-client';
 
 /** What a test looks at, in the order in which an alarm needs it to get its video. */

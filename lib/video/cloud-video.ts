@@ -2,20 +2,17 @@ import { Abort } from '../concurrency/signals';
 import { RvmError, type RvmErrorCode } from '../error';
 import { meter } from '../meter';
 import { recordClip, type ClipSink, type ClipSpan, type Recorded } from './jobs/clip';
-import { Job, type JobOptions } from './jobs/job';
+import { Job, type JobOptions, startOf } from './jobs/job';
 import { findMoments, type Moment } from './jobs/pictures';
 import { SpanReader } from './jobs/span-reader';
-import { startOf } from './jobs/video-span';
 import type { MediaStream } from './media';
 import type { Decoder, PictureOptions } from './picture/decoder';
-import type { Jpeg } from './picture/jpeg';
-import type { MomentClock } from './sessions/upstream';
-import { Upstreams, type OpenStream } from './sessions/upstreams';
-import { VideoPlaces } from './sessions/video-places';
-import type { VideoSource } from './sessions/video-source';
+import type { Jpeg } from './picture/ffmpeg-arguments';
+import { type MomentClock, Upstreams, type OpenStream } from './sessions/shared-stream';
+import { VideoPlaces, type VideoSource } from './sessions/session-slots';
 
 export type { JobOptions } from './jobs/job';
-export type { Progress } from './jobs/progress';
+export type { Progress } from './jobs/job';
 
 /** Makes pictures of video. */
 export type PictureDecoder = Pick<Decoder, 'demand' | 'picture' | 'sheet' | 'close'>;

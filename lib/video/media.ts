@@ -1,3 +1,5 @@
+import { RvmError } from '../error';
+
 /** Width and height of a pixel, one to the other. */
 export interface PixelAspect {
   across: number;
@@ -79,4 +81,59 @@ export interface MediaStream extends AsyncIterable<MediaFrame> {
   wallClock(time: number): number | undefined;
   /** Tells the sender, closes the connection and ends the iteration. Never fails; ends within two seconds. */
   close(): Promise<void>;
+}
+
+/** Bytes that objects take, however little is in them: a relay may send pictures of a byte. */
+const OF_FRAME = 512;
+const OF_NAL = 128;
+
+/** Bytes of memory that a frame takes, to bound what is kept. */
+export function costOf(frame: MediaFrame): number {
+  if (frame.kind === 'audio') return OF_FRAME + frame.data.length;
+  return frame.nals.reduce((sum, nal) => sum + OF_NAL + nal.length, OF_FRAME + formatCostOf(frame));
+}
+
+/** Each key frame may bring its own parameter sets, which are there twice. */
+function formatCostOf({ key, format }: VideoFrame): number {
+  return key ? 2 * format.description.length : 0;
+}
+
+export function cancelled(): RvmError {
+  return new RvmError('CANCELLED', 'The work on this video was cancelled before it was complete.');
+}
+
+/** A packet in its order. */
+export interface TimedPayload {
+  /** Not empty. */
+  payload: Buffer;
+  marker: boolean;
+  /** Seconds on the clock of the stream. */
+  time: number;
+}
+
+/** Puts frames together of payloads that come in their order. */
+export interface Track {
+  /** Set once what comes can never be read. */
+  readonly fault: RvmError | undefined;
+  readonly audio: AudioFormat | undefined;
+  /** The frames that this one completed. */
+  read(packet: TimedPayload): MediaFrame[];
+  /** Packets before the next one are missing. */
+  gap(): void;
+  /** What is under assembly when the stream ends, if whole. */
+  flush(): MediaFrame[];
+}
+
+/** One medium of a session description (RFC 4566), as far as it tells how its packets are to be read. */
+export interface MediaDescription {
+  kind: 'video' | 'audio';
+  payloadType: number;
+  /** As in `a=rtpmap`, in capitals, such as `H264`; the name of a static payload type where there is none (RFC 3551, section 6). */
+  encoding: string;
+  /** RTP ticks in a second. */
+  clockRate: number;
+  /** Of sound; 1 unless said. */
+  channels: number;
+  /** Parameters of `a=fmtp`, names in lower case, values as they are. */
+  parameters: ReadonlyMap<string, string>;
 }

@@ -1,14 +1,14 @@
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import type { RtspWanted } from '../../lib/cloud/calls';
-import type { ClipFolder } from '../../lib/video/clip-files/clip-folder';
+import type { ClipFolder } from '../../lib/video/clip-folder';
 import type { ClipDestination } from '../../lib/video/mp4/clip-destination';
-import { cameraOf } from '../../lib/video/sessions/video-source';
+import { cameraOf } from '../../lib/video/sessions/session-slots';
 import { strictNumberOf, textOf, type Properties } from '../support/settings';
 
-type MemoryModule = typeof import('../../lib/video/mp4/clip-memory');
-type FolderModule = typeof import('../../lib/video/clip-files/clip-folder');
-type FileModule = typeof import('../../lib/video/clip-files/clip-file');
+type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');
+type FolderModule = typeof import('../../lib/video/clip-folder');
+type FileModule = typeof import('../../lib/video/clip-folder');
 
 /** Where one clip goes. */
 export interface ClipPlace {
@@ -38,7 +38,7 @@ export class ClipPlaces {
   }
 
   async #file(folder: string, wanted: RtspWanted, start: number): Promise<ClipPlace> {
-    const { ClipFile } = require('../../lib/video/clip-files/clip-file') as FileModule;
+    const { ClipFile } = require('../../lib/video/clip-folder') as FileModule;
     const alarmId = wanted.mode === 'event' ? wanted.event.alarmId : undefined;
     const subject = {
       cameraId: cameraOf(wanted),
@@ -50,7 +50,7 @@ export class ClipPlaces {
   }
 
   #clips(folder: string): ClipFolder {
-    const { ClipFolder } = require('../../lib/video/clip-files/clip-folder') as FolderModule;
+    const { ClipFolder } = require('../../lib/video/clip-folder') as FolderModule;
     const keepDays = strictNumberOf(this.#properties, 'keepDays', 0);
     const place = path.resolve(this.#RED.settings.userDir ?? process.cwd(), folder);
     this.#folder ??= new ClipFolder({ folder: place, keepDays });
@@ -59,7 +59,7 @@ export class ClipPlaces {
 }
 
 function memory(): ClipPlace {
-  const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;
+  const { ClipMemory } = require('../../lib/video/mp4/clip-destination') as MemoryModule;
   const destination = new ClipMemory();
   return { destination, payload: () => destination.content };
 }

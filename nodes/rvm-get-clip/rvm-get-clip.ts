@@ -4,7 +4,7 @@ import { fileNameOf } from '../../lib/files';
 import { endOfAlarm } from '../../lib/inbox/reading/end-of-alarm';
 import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
 import type { ClipSpan, Recorded } from '../../lib/video/jobs/clip';
-import { startOf } from '../../lib/video/jobs/video-span';
+import { startOf } from '../../lib/video/jobs/job';
 import type { ClipFacts } from '../../lib/video/mp4/clip-writer';
 import { videoNode } from '../rvm-central-station/video-node';
 import { allInboxes } from '../rvm-inbox/inboxes';

@@ -1,5 +1,5 @@
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/limits';
-import { offsetsIn } from '../../lib/video/picture/offsets';
+import { offsetsIn } from '../../lib/video/picture/wanted-picture';
 import { addPaletteWords } from '../support/editor/palette-words';
 import { prepareForm } from '../support/editor/form/prepare-form';
 import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';

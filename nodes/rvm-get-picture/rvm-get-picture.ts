@@ -1,8 +1,7 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import { fileNameOf } from '../../lib/files';
 import type { AlarmPicture } from '../../lib/video/cloud-video';
-import { offsetsIn } from '../../lib/video/picture/offsets';
-import { pictureWidthIn } from '../../lib/video/picture/width';
+import { offsetsIn, pictureWidthIn } from '../../lib/video/picture/wanted-picture';
 import { videoNode, type VideoCall } from '../rvm-central-station/video-node';
 import { newDecoder } from '../rvm-cloud/ffmpeg';
 import { onFlows } from '../support/flow-run';

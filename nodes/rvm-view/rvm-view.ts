@@ -20,7 +20,7 @@ import { rightFor } from './view-right';
 import { renewKey, viewsOf, type Views } from './view-servers';
 import { StationView } from './view-source';
 
-type AddressModule = typeof import('../../lib/video/view/address');
+type AddressModule = typeof import('../../lib/video/view/signed-address');
 
 /** Where views are, below the root of a server; the receiver leaves this path alone. */
 const VIEW_PATH = 'remote-monitoring/view/';
@@ -86,7 +86,7 @@ function build(RED: NodeAPI, node: Node, config: NodeDef): void {
     const grant = { wanted, msg, station, node: node.id, live: flagOf(properties, 'live'), lasting };
     const right = rightFor(grant, Date.now());
     const views = await attachedOnce();
-    const { signAddress } = require('../../lib/video/view/address') as AddressModule;
+    const { signAddress } = require('../../lib/video/view/signed-address') as AddressModule;
     // Where the inbox cannot be asked, the key that was good before is better than no link.
     await within(renewKey(RED, views.server), RENEW_WITHIN).catch(() => undefined);
     const url = `${publicUrl}${views.prefix}${signAddress(views.server.key, right)}`;

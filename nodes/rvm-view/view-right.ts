@@ -4,8 +4,8 @@ import { idsOf } from '../../lib/cloud/cameras/camera-resolver';
 import type { RvmEvent } from '../../lib/event';
 import { isRecord } from '../../lib/json/json';
 import { VIEW_SECONDS } from '../../lib/limits';
-import { startOf } from '../../lib/video/jobs/video-span';
-import type { TimeSpan, ViewCamera, ViewFacts, ViewRight } from '../../lib/video/view/right';
+import { startOf } from '../../lib/video/jobs/job';
+import type { TimeSpan, ViewCamera, ViewFacts, ViewRight } from '../../lib/video/view/signed-address';
 
 /** What a view is of, and for whom. */
 export interface ViewGrant {

@@ -4,7 +4,7 @@ import { claimInbox, firstInbox } from '../rvm-inbox/inboxes';
 import type { WebhookServer } from '../support/webhook-server';
 
 type ServerModule = typeof import('../../lib/video/view/view-server');
-type FragmentsModule = typeof import('../../lib/video/mp4/fragments');
+type FragmentsModule = typeof import('../../lib/video/mp4/fragment-writer');
 
 /** Where the views of a server are. */
 export interface Views {
@@ -42,7 +42,7 @@ export async function renewKey(RED: NodeAPI, server: ViewServer): Promise<void> 
 function madeServer(pages: WebhookServer['pages'], prefix: string, key: Uint8Array): ViewServer {
   // Loaded here and not above: most flows show no views.
   const { ViewServer } = require('../../lib/video/view/view-server') as ServerModule;
-  const { FragmentWriter } = require('../../lib/video/mp4/fragments') as FragmentsModule;
+  const { FragmentWriter } = require('../../lib/video/mp4/fragment-writer') as FragmentsModule;
   const server = new ViewServer({
     key,
     prefix,

@@ -3,13 +3,13 @@ import type { RtspWanted, WhenOffline } from '../../lib/cloud/calls';
 import { RvmError } from '../../lib/error';
 import type { CloudVideo, JobOptions } from '../../lib/video/cloud-video';
 import type { MediaStream } from '../../lib/video/media';
-import type { VideoSource } from '../../lib/video/sessions/video-source';
-import type { ViewRight } from '../../lib/video/view/right';
-import type { ViewPart, ViewSource } from '../../lib/video/view/view-source';
+import type { VideoSource } from '../../lib/video/sessions/session-slots';
+import type { ViewRight } from '../../lib/video/view/signed-address';
+import type { ViewPart, ViewSource } from '../../lib/video/view/visits';
 import { allStations } from '../rvm-central-station/find-station';
 
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
-type MemoryModule = typeof import('../../lib/video/mp4/clip-memory');
+type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');
 
 /** Bytes: some half a minute of the best video. Each viewer may ask for one. */
 const LARGEST_CLIP = 64 * 1024 * 1024;
@@ -47,7 +47,7 @@ export class StationView implements ViewSource {
 
   async clip(signal: AbortSignal): Promise<Buffer> {
     const { ClipWriter } = require('../../lib/video/mp4/clip-writer') as WriterModule;
-    const { ClipMemory } = require('../../lib/video/mp4/clip-memory') as MemoryModule;
+    const { ClipMemory } = require('../../lib/video/mp4/clip-destination') as MemoryModule;
     const memory = new ClipMemory(LARGEST_CLIP);
     const writer = new ClipWriter(memory);
     const until = this.right.recorded?.to ?? Date.now();

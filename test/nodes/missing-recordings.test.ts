@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { VideoSource } from '../../lib/video/sessions/video-source';
+import type { VideoSource } from '../../lib/video/sessions/session-slots';
 import { missingRecordings, nameClient, noteRecording } from '../../nodes/support/missing-recordings';
 
 describe('cameras without a recording', () => {

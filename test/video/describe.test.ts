@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import tls from 'node:tls';
 import { RvmError } from '../../lib/error';
-import { describe as describeStream } from '../../lib/video/describe';
+import { describe as describeStream } from '../../lib/video/rtsp/open-stream';
 import { needs } from '../support/suite/programs';
 import { selfSigned } from '../support/network/self-signed';
 

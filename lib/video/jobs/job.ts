@@ -1,13 +1,14 @@
+import type { RtspWanted } from '../../cloud/calls';
+import { wantedTime } from '../../cloud/functions/rtsp';
+import { saysNoVideo } from '../../cloud/http/answer';
+import { failureOf, SENT_AGAIN } from '../../cloud/http/retry-policy';
 import { Abort, abortOf } from '../../concurrency/signals';
 import { timerMs } from '../../concurrency/timers';
 import { RvmError } from '../../error';
-import { meter, secondsSince } from '../../meter';
 import { LONGEST_VIDEO_WAIT_S } from '../../limits';
-import type { Slow } from '../sessions/stream-reader';
-import type { Joined, Upstreams } from '../sessions/upstreams';
-import type { VideoSource } from '../sessions/video-source';
-import { cureOf, pauseBefore } from './patience';
-import type { Progress } from './progress';
+import { meter, secondsSince } from '../../meter';
+import type { VideoSource } from '../sessions/session-slots';
+import type { Joined, Slow, Upstreams } from '../sessions/shared-stream';
 
 /** Video that has begun may take so many times its length, and so many milliseconds more: lines are slow, and places are waited for. */
 const TIMES = 2;
@@ -23,7 +24,7 @@ export interface JobOptions {
   onProgress?: (progress: Progress) => void;
 }
 
-export interface JobClocks {
+interface JobClocks {
   /** Milliseconds of a clock that never jumps. */
   steady: () => number;
   /** Wall clock, in milliseconds. */
@@ -162,5 +163,76 @@ function deadlineOver(): RvmError {
   return new RvmError(
     'TIMEOUT',
     'The time limit of this message was over before the first picture had come; allow more time in the node, or more videos at once in the cloud.',
+  );
+}
+
+/** What may be done about a video that did not come. */
+type Cure =
+  /** There is no recording yet: it may come. */
+  | 'wait for the recording'
+  /** Something failed in passing. */
+  | 'try again'
+  /** Only a person can cure it, or it would be the same again. */
+  | 'none';
+
+/** RTSP statuses of a relay that has no video of this time: not found, and a range outside the recording (RFC 2326, section 7.1.1). */
+const NO_RECORDING: ReadonlySet<number> = new Set([404, 457]);
+/** Not enough bandwidth: a relay that is busy. */
+const BUSY = 453;
+/** A relay that breaks off, or sends what cannot be read, may do so once or twice by chance. */
+const MOST_BREAKS = 3;
+
+/**
+ * The one place that says what may be asked for again, until the deadline of the job.
+ * @param isLive live video comes from no recording: what a relay does not know now it will not know later
+ */
+function cureOf(error: unknown, attempts: number, isLive = false): Cure {
+  if (!(error instanceof RvmError)) return 'none';
+  const { code, cause } = error;
+  if (code === 'VIDEO_NOT_YET') return 'wait for the recording';
+  if (saysNoVideo(error)) return isLive ? 'none' : 'wait for the recording';
+  if (code !== 'VIDEO_FAILED') {
+    return SENT_AGAIN[failureOf(error, true)]['RTSP session'] === 'never' ? 'none' : 'try again';
+  }
+  const { status } = cause;
+  if (status === undefined) return attempts < MOST_BREAKS ? 'try again' : 'none';
+  if (NO_RECORDING.has(status)) return isLive ? 'none' : 'wait for the recording';
+  return status === BUSY || status >= 500 ? 'try again' : 'none';
+}
+
+/** Milliseconds before the next attempt. */
+function pauseBefore(attempt: number): number {
+  return Math.min(1000 * 2 ** (attempt - 1), 8000);
+}
+
+/** What a job is at, for the status of its node. */
+export type Progress =
+  /** For a session of the cloud, and for the relay's first picture. */
+  | { kind: 'opening' }
+  /** There is no recording yet. */
+  | { kind: 'waiting' }
+  /** Seconds of video that are there, of those wanted; undefined while the end is not known. */
+  | { kind: 'reading'; seconds: number; of: number | undefined };
+
+/** Milliseconds: clocks of two machines are hardly ever nearer. */
+const CLOCKS = 5000;
+
+/** The same camera from a time some seconds later on; live video is live. */
+export function later(source: VideoSource, seconds: number): VideoSource {
+  const { wanted } = source;
+  if (wanted.mode === 'live' || seconds === 0) return source;
+  return { ...source, wanted: { ...wanted, preRoll: wanted.preRoll - seconds } };
+}
+
+/**
+ * When what is wanted begins, in milliseconds since 1970; undefined for live video. Asked before anything is opened.
+ * @throws RvmError BAD_INPUT for a time that cannot be read, and for a chosen one in the future
+ */
+export function startOf(wanted: RtspWanted, now: number): number | undefined {
+  const time = wantedTime(wanted);
+  if (wanted.mode !== 'recorded' || time === undefined || time <= now + CLOCKS) return time;
+  throw new RvmError(
+    'BAD_INPUT',
+    'The time of the recorded video lies in the future: give one that is past, or choose live video.',
   );
 }

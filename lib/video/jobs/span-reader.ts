@@ -1,6 +1,6 @@
 import type { AudioFormat, MediaFrame, MediaStream, VideoFrame } from '../media';
-import type { Joined } from '../sessions/upstreams';
-import { IN_ORDER } from './frame-run';
+import type { Joined } from '../sessions/shared-stream';
+import { IN_ORDER } from './pictures';
 
 /**
  * Where pictures end at a moment. One that is decoded later may be shown earlier, and then needs those before it: what lies beyond

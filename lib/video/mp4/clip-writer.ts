@@ -1,11 +1,9 @@
 import { RvmError } from '../../error';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFormat, VideoFrame } from '../media';
-import { AAC_SAMPLES } from './aac-samples';
+import { AAC_SAMPLES } from './boxes';
 import type { ClipDestination } from './clip-destination';
-import { isAlike, isPlayable, isSameAudio, isSameVideo } from './formats';
-import { lengthPrefixed, sizeOf } from './length-prefixed';
+import { isAlike, isPlayable, isSameAudio, isSameVideo, lengthPrefixed, sizeOf, Timeline } from './timeline';
 import type { Muxer } from './muxer';
-import { Timeline } from './timeline';
 
 export interface ClipFacts {
   /** From the first picture to the end of the last, or of the sound. */

@@ -1,3 +1,4 @@
+import { WritableStream } from 'node:stream/web';
 import {
   EncodedAudioPacketSource,
   EncodedPacket,
@@ -5,14 +6,13 @@ import {
   Mp4OutputFormat,
   Output,
   StreamTarget,
+  type StreamTargetChunk,
 } from 'mediabunny';
 import type { AudioFormat, VideoFormat } from '../media';
-import { shiftOffsets, showAt } from './index-boxes';
-import { shownWidth } from './formats';
-import { MediaDataSink, type Append } from './media-data-sink';
+import { shownWidth } from './timeline';
 
 /** When a sample is shown or heard, and how long, in seconds. */
-export interface SampleTime {
+interface SampleTime {
   time: number;
   duration: number;
 }
@@ -109,4 +109,72 @@ function mediaHeadOf(bytes: number): Buffer {
   const head = Buffer.from('\0\0\0\0mdat', 'latin1');
   head.writeUInt32BE(head.length + bytes);
   return head;
+}
+
+/** Takes media data, in order; who writes waits for it. */
+type Append = (data: Uint8Array) => Promise<void>;
+
+/** Hands on the media data of an MP4 that is written with its index last, and leaves out what stands before and behind them. */
+class MediaDataSink {
+  /** For the library to write to. Takes one piece while it waits for more of them. */
+  readonly stream: WritableStream<StreamTargetChunk>;
+  /** Where the media data begin, and how many there are, in bytes. */
+  begin = 0;
+  length = 0;
+  /** Where the index begins, once it is known. */
+  indexAt = Infinity;
+
+  constructor(append: Append) {
+    this.stream = new WritableStream({ write: (chunk) => this.#take(chunk, append) });
+  }
+
+  async #take({ position, data }: StreamTargetChunk, append: Append): Promise<void> {
+    // First of all comes all that stands before the data, in one piece. Its sizes are written anew in the end.
+    if (position === 0) this.begin = Math.max(this.begin, data.length);
+    if (position < this.begin) return;
+    const media = data.subarray(0, Math.max(0, this.indexAt - position));
+    this.length += media.length;
+    if (media.length > 0) await append(media);
+  }
+}
+
+/** The boxes on the way to the tables of offsets (ISO/IEC 14496-12, section 8). */
+const AROUND = new Set(['moov', 'trak', 'mdia', 'minf', 'stbl']);
+/** Size and type before the content of a box; version, flags and count before the offsets of a table. */
+const BOX_HEAD = 8;
+const TABLE_HEAD = 8;
+/** Width and height end a `tkhd`, as numbers with 16 binary places. */
+const WIDTH_BEFORE_END = 8;
+const ONE = 0x10000;
+
+/**
+ * Tells an index that the media data lie elsewhere: all offsets in it (`stco`) grow, or shrink, by so many bytes.
+ * The index is ours, so that its sizes are believed.
+ */
+function shiftOffsets(index: Buffer, by: number): void {
+  for (const [type, content] of boxesIn(index)) {
+    if (AROUND.has(type)) shiftOffsets(content, by);
+    if (type === 'stco') shiftTable(content, by);
+  }
+}
+
+/** Tells an index how wide its pictures are shown, where their pixels are not square: sound has no width. */
+function showAt(index: Buffer, width: number): void {
+  for (const [type, content] of boxesIn(index)) {
+    if (type === 'moov' || type === 'trak') showAt(content, width);
+    const at = content.length - WIDTH_BEFORE_END;
+    if (type === 'tkhd' && content.readUInt32BE(at) > 0) content.writeUInt32BE(Math.round(width * ONE), at);
+  }
+}
+
+function* boxesIn(index: Buffer): Iterable<[type: string, content: Buffer]> {
+  for (let at = 0; at + BOX_HEAD <= index.length;) {
+    const size = index.readUInt32BE(at);
+    yield [index.toString('latin1', at + 4, at + BOX_HEAD), index.subarray(at + BOX_HEAD, at + size)];
+    at += size;
+  }
+}
+
+function shiftTable(table: Buffer, by: number): void {
+  for (let at = TABLE_HEAD; at < table.length; at += 4) table.writeUInt32BE(table.readUInt32BE(at) + by, at);
 }

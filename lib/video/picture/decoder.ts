@@ -1,28 +1,24 @@
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { Abort, abortOf } from '../../concurrency/signals';
-import { asError, RvmError } from '../../error';
 import { Places } from '../../concurrency/semaphore';
+import { Abort, abortOf } from '../../concurrency/signals';
 import { unless } from '../../concurrency/timers';
-import { cancelled } from '../cancelled';
-import type { VideoFrame } from '../media';
-import { pictureArguments, sheetArguments } from './arguments';
-import { byteStream } from './byte-stream';
-import { runChild, type ChildLimits, type Ended } from './child';
-import { decoderMissing, isGone, noKeyFrame, noPicture, notStarted } from './decoder-fault';
-import { executablesAmong, executablesOnPath } from './executables';
-import { jpegIn, type Jpeg } from './jpeg';
-import { Program } from './program';
-import { wantedAt } from './wanted-frame';
+import { asError, RvmError } from '../../error';
+import { cancelled, type VideoFormat, type VideoFrame } from '../media';
+import { type ChildLimits, type Ended, runChild } from './child-process';
+import { type Jpeg, jpegIn, pictureArguments, sheetArguments } from './ffmpeg-arguments';
+import { wantedAt } from './wanted-picture';
 
-export type { Jpeg } from './jpeg';
+export type { Jpeg } from './ffmpeg-arguments';
 
 export interface DecoderLimits extends ChildLimits {
   /** Programs that run at a time. */
   atOnce: number;
 }
 
-export interface DecoderOptions {
+interface DecoderOptions {
   /** File of ffmpeg; the one on the PATH where it is absent. */
   path?: string | undefined;
   limits?: Partial<DecoderLimits> | undefined;
@@ -165,5 +161,136 @@ export class Decoder {
     const done = (): void => void this.#running.delete(run);
     run.then(done, done);
     return run;
+  }
+}
+
+/** Milliseconds. */
+const ASK_AGAIN = 60_000;
+
+/** Where a program is. One that was found stays until it is forgotten; one that is missing is looked for again after a minute. */
+export class Program {
+  readonly #look: () => Promise<string | undefined>;
+  #found: Promise<string | undefined> | undefined;
+  /** Milliseconds of `performance.now`. */
+  #lookAgainAt = Infinity;
+
+  /** @param look gives the file of one that runs, undefined where there is none; never fails */
+  constructor(look: () => Promise<string | undefined>) {
+    this.#look = look;
+  }
+
+  find(): Promise<string | undefined> {
+    if (performance.now() >= this.#lookAgainAt) this.forget();
+    this.#found ??= this.#lookNow();
+    return this.#found;
+  }
+
+  /** For one that was found, and is not there any more. */
+  forget(): void {
+    this.#found = undefined;
+    this.#lookAgainAt = Infinity;
+  }
+
+  async #lookNow(): Promise<string | undefined> {
+    const file = await this.#look();
+    if (file === undefined) this.#lookAgainAt = performance.now() + ASK_AGAIN;
+    return file;
+  }
+}
+
+/**
+ * The files that a program's name may mean: in the folders of the PATH, in their order. By absolute path, as Windows would look
+ * into the working folder first.
+ */
+async function executablesOnPath(name: string): Promise<string[]> {
+  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+  const file = process.platform === 'win32' ? `${name}.exe` : name;
+  return executablesAmong(folders.map((folder) => path.join(folder, file)));
+}
+
+/** Those that are files and may be run. */
+async function executablesAmong(files: readonly string[]): Promise<string[]> {
+  const known = await Promise.all(files.map(async (file) => ((await isExecutable(file)) ? [file] : [])));
+  return known.flat();
+}
+
+async function isExecutable(file: string): Promise<boolean> {
+  try {
+    await access(file, constants.X_OK);
+    return (await stat(file)).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** What a program that cannot decode this video says, in the words of all its versions. */
+const NO_DECODER =
+  /Decoder \(codec [\w-]+\) not found|Unknown decoder|Unknown input format|no decoder found/i;
+/** Why the system starts no program: it is not there any more, or not what it was. */
+const GONE = new Set(['ENOENT', 'EACCES', 'EPERM', 'ENOEXEC', 'ENOTDIR', 'EINVAL', 'UNKNOWN']);
+
+/** @param path what the user has set */
+export function decoderMissing(path: string | undefined): RvmError {
+  return new RvmError(
+    'DECODER_MISSING',
+    path === undefined
+      ? 'There is no ffmpeg to make the picture: install it (apt install ffmpeg, winget install ffmpeg, brew install ffmpeg), or name its file as rvmFfmpeg in settings.js.'
+      : 'The file that rvmFfmpeg in settings.js names is no ffmpeg that runs: correct it, or remove it to use the ffmpeg on the PATH.',
+  );
+}
+
+/** @returns whether a program that was found cannot be started any more, by what the system says */
+export function isGone(error: NodeJS.ErrnoException): boolean {
+  return error.code !== undefined && GONE.has(error.code);
+}
+
+export function notStarted({ code }: NodeJS.ErrnoException): RvmError {
+  return new RvmError(
+    'VIDEO_FAILED',
+    `The system could not start ffmpeg for the picture (${code ?? 'unknown fault'}): this machine may have too little memory, or too much to do.`,
+  );
+}
+
+function noKeyFrame(): RvmError {
+  return new RvmError(
+    'VIDEO_FAILED',
+    'The video has no key frame, so no picture of it can be made: try again, or ask for another time.',
+  );
+}
+
+/** Of a program that ended without a picture. @param seconds that it had */
+export function noPicture({ how, complaint }: Ended, seconds: number): RvmError {
+  if (how === 'too slow')
+    return failed(
+      `ffmpeg had not made the picture after ${seconds} seconds: this machine has too much to do.`,
+    );
+  if (how === 'too much output')
+    return failed('ffmpeg gave more than a picture can have: try again, or ask for a smaller width.');
+  if (NO_DECODER.test(complaint))
+    return new RvmError(
+      'DECODER_MISSING',
+      'This ffmpeg cannot decode the video of this camera: install one with decoders for H.264 and H.265.',
+    );
+  return failed(
+    'ffmpeg made no picture of the video, which may be damaged: try again, or ask for another time.',
+  );
+}
+
+function failed(message: string): RvmError {
+  return new RvmError('VIDEO_FAILED', message);
+}
+
+const START_CODE = Buffer.from([0, 0, 0, 1]);
+
+/**
+ * Frames as a decoder reads them without a container: NAL units behind start codes, the parameter sets in front and wherever
+ * they change (ITU-T H.264 and H.265, annex B).
+ */
+export function* byteStream(frames: readonly VideoFrame[]): Generator<Buffer> {
+  let format: VideoFormat | undefined;
+  for (const frame of frames) {
+    const sets = frame.format === format ? [] : frame.format.parameterSets;
+    format = frame.format;
+    yield Buffer.concat([...sets, ...frame.nals].flatMap((nal) => [START_CODE, nal]));
   }
 }

@@ -1,18 +1,16 @@
-import type { RvmError } from '../../error';
-import type { AudioFormat, MediaFrame } from '../media';
-import type { MediaDescription } from './media-description';
-import type { Track } from './track';
-import { trackOf } from './track-of';
-import { ArrivalPace } from './transport/arrival-pace';
-import { PacketOrder, type OrderedPacket } from './transport/packet-order';
-import { ReceiverReporter } from './transport/receiver-report';
-import { readRtcp, type Bye, type SenderReport } from './transport/rtcp-packets';
-import { readRtpPacket, type RtpPacket } from './transport/rtp-packet';
-import { StreamClock } from './transport/stream-clock';
-import { wallMsOf } from './transport/wall-clock';
+import { RvmError } from '../../error';
+import type { AudioFormat, MediaDescription, MediaFrame, Track } from '../media';
+import { AacTrack, type AudioConfig, type AuLayout, auLayoutOf, readAudioConfig } from './aac-track';
+import { h264 } from './h264';
+import { h265 } from './h265';
+import { type OrderedPacket, PacketOrder, readRtpPacket, type RtpPacket } from './jitter-buffer';
+import { ArrivalPace, StreamClock } from './media-clock';
+import type { VideoCodec } from './nal-unit';
+import { type Bye, readRtcp, ReceiverReporter, type SenderReport, wallMsOf } from './rtcp';
+import { VideoTrack } from './video-track';
 
 /** From `RTP-Info` of the answer to PLAY (RFC 2326, section 12.33). */
-export interface TrackStart {
+interface TrackStart {
   /** Of the first packet. */
   sequence?: number;
   /** The time stamp that belongs to the beginning of the range. */
@@ -158,4 +156,81 @@ export class TrackReceiver {
   #isOurs({ ssrcs }: Bye): boolean {
     return this.#ssrc === undefined || ssrcs.length === 0 || ssrcs.includes(this.#ssrc);
   }
+}
+
+const INTERLEAVED =
+  'The camera sends the pieces of its pictures out of order, which is not supported: choose another profile of video in the camera.';
+const UNKNOWN = 'This kind of video cannot be read: choose H.264 or H.265 in the camera.';
+
+/** Parameters of `a=fmtp` with the parameter sets: H.264 has its own in one (RFC 6184, section 8.1; RFC 7798, section 7.1). */
+const SETS = ['sprop-vps', 'sprop-sps', 'sprop-pps', 'sprop-parameter-sets'];
+const MOST_SETS = 16;
+
+/**
+ * What puts the frames of a medium together.
+ * @param now milliseconds of a steady clock
+ */
+function trackOf(media: MediaDescription, now: () => number): Track {
+  const codec = videoCodecOf(media);
+  const aac = aacOf(media);
+  if (aac !== undefined) return new AacTrack(aac.config, aac.layout);
+  if (codec === undefined) return new UnreadableTrack(new RvmError('VIDEO_FAILED', UNKNOWN));
+  if (isInterleaved(media)) return new UnreadableTrack(new RvmError('VIDEO_FAILED', INTERLEAVED));
+  return new VideoTrack(codec, setsOf(media), now);
+}
+
+/** H.264 in mode 2, H.265 with decoding order numbers. */
+function isInterleaved({ encoding, parameters }: MediaDescription): boolean {
+  if (encoding === 'H264') return parameters.get('packetization-mode') === '2';
+  return Number(parameters.get('sprop-max-don-diff') ?? '0') > 0;
+}
+
+function setsOf({ parameters }: MediaDescription): Buffer[] {
+  const texts = SETS.flatMap((name) => (parameters.get(name) ?? '').split(','));
+  return texts
+    .slice(0, MOST_SETS)
+    .map((text) => Buffer.from(text, 'base64'))
+    .filter(({ length }) => length > 0);
+}
+
+/** Of which nothing can be made. */
+class UnreadableTrack implements Track {
+  readonly audio = undefined;
+
+  constructor(readonly fault: RvmError) {}
+
+  read(): [] {
+    return [];
+  }
+
+  gap(): void {}
+
+  flush(): [] {
+    return [];
+  }
+}
+
+const VIDEO_CODECS: ReadonlyMap<string, VideoCodec> = new Map([
+  ['H264', h264],
+  ['H265', h265],
+]);
+/** Of RFC 3640: low and high bit rate. */
+const AAC_MODES = ['aac-lbr', 'aac-hbr'];
+
+/** Whether a `TrackReceiver` can make frames of it: H.264, H.265, and AAC as in RFC 3640. */
+export function isReadable(media: MediaDescription): boolean {
+  return videoCodecOf(media) !== undefined || aacOf(media) !== undefined;
+}
+
+function videoCodecOf({ kind, encoding, clockRate }: MediaDescription): VideoCodec | undefined {
+  return kind === 'video' && clockRate > 0 ? VIDEO_CODECS.get(encoding) : undefined;
+}
+
+function aacOf(media: MediaDescription): { config: AudioConfig; layout: AuLayout } | undefined {
+  const { kind, encoding, clockRate, parameters, channels } = media;
+  if (kind !== 'audio' || encoding !== 'MPEG4-GENERIC' || clockRate <= 0) return undefined;
+  if (!AAC_MODES.includes((parameters.get('mode') ?? '').toLowerCase())) return undefined;
+  const config = readAudioConfig(Buffer.from(parameters.get('config') ?? '', 'hex'), channels);
+  const layout = auLayoutOf(parameters);
+  return config && layout && { config, layout };
 }

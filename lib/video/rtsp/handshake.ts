@@ -1,15 +1,27 @@
-import type { MediaDescription } from '../rtp/media-description';
+import type { MediaDescription } from '../media';
 import { TrackReceiver } from '../rtp/track-receiver';
-import { controlUrls, type ControlUrls } from './description/control-urls';
-import { readDescription, type SessionDescription } from './description/session-description';
-import type { StreamLimits } from './limits';
-import { chooseMedia, type ChosenMedia, type MediaChoice } from './media-choice';
-import type { Answer } from './protocol/message';
-import { lengthOfRange, rangeFrom } from './protocol/play-range';
-import { entriesFor, rtpInfoIn, type RtpInfo } from './protocol/rtp-info';
-import { chosenChannels, transportRequest, type Channels } from './protocol/transport-header';
-import { STREAM_FAULTS } from './relay-faults';
-import type { RtspSession } from './session';
+import {
+  controlUrls,
+  type ControlUrls,
+  readDescription,
+  type SessionDescription,
+  chooseMedia,
+  type ChosenMedia,
+  type MediaChoice,
+} from './sdp';
+import { type StreamLimits, STREAM_FAULTS } from './limits';
+import type { Answer } from './messages';
+import {
+  lengthOfRange,
+  rangeFrom,
+  entriesFor,
+  rtpInfoIn,
+  type RtpInfo,
+  chosenChannels,
+  transportRequest,
+  type Channels,
+} from './headers';
+import type { RtspSession } from './rtsp-client';
 
 /** One medium that is being sent. */
 export interface PlayedTrack {
@@ -35,7 +47,7 @@ export interface Redirected {
   location: string;
 }
 
-export interface Wanted {
+interface Wanted {
   url: string;
   /** Seconds from the beginning of what the URL names. */
   range?: { start: number } | undefined;

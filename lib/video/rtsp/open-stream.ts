@@ -3,19 +3,23 @@ import { unless, within } from '../../concurrency/timers';
 import { RvmError } from '../../error';
 import type { TlsSettings } from '../../tls';
 import type { MediaStream } from '../media';
-import { Connection } from './connection';
-import { shakeHands, type Playing, type Redirected } from './handshake';
-import { DEFAULT_LIMITS, type StreamLimits } from './limits';
-import { STREAM_FAULTS } from './relay-faults';
-import { checkHost, type RelayRules } from './relay-rules';
-import { connect } from './relay/connect';
-import { redirectedTo, targetOf, type Target } from './relay/target';
-import { resolveRelay } from './relay/resolve';
-import { RtspSession } from './session';
+import { type Playing, type Redirected, shakeHands } from './handshake';
+import { DEFAULT_LIMITS, type RelayFaults, STREAM_FAULTS, type StreamLimits } from './limits';
+import {
+  checkHost,
+  connect,
+  redirectedTo,
+  type RelayRules,
+  resolveRelay,
+  type Target,
+  targetOf,
+} from './relay';
+import { Connection, RtspSession } from './rtsp-client';
+import { readDescription } from './sdp';
 import { RtspStream } from './stream';
 
 export type { StreamLimits } from './limits';
-export type { RelayRules } from './relay-rules';
+export type { RelayRules } from './relay';
 
 export interface StreamOptions {
   /** `rtsp:` or `rtsps:`. A secret as a whole. */
@@ -111,4 +115,60 @@ function nameTooSlow(): RvmError {
     'TIMEOUT',
     'The name of the video relay was not resolved in time: check the DNS of this machine.',
   );
+}
+
+/** What an RTSP server tells of a stream. */
+interface StreamDescription {
+  /** Of its video, such as `H264`; empty where the description names none. */
+  codecs: string[];
+}
+
+interface DescribeOptions {
+  /** Milliseconds for the connection, and again for the answer. */
+  timeoutMs: number;
+  /** Told once the connection stands, encrypted where the URL is `rtsps:`. */
+  onConnected?: () => void;
+}
+
+/** Whoever tests a station wants to know what kind of answer it was: there is no video yet that could fail. */
+const FAULTS: RelayFaults = {
+  unreadable: noRtsp,
+  brokenOff: noRtsp,
+  unanswered: () =>
+    new RvmError('TIMEOUT', 'The relay took the connection, but did not describe the video in time.'),
+  refused: (status) =>
+    new RvmError('HTTP_ERROR', `The relay answered ${status} to the request for the video.`, { status }),
+};
+
+/**
+ * Asks an RTSP server for the description of a stream, and for nothing else: the URL stays good for a player.
+ * @throws RvmError NETWORK, TLS or TIMEOUT where there is no connection; HTTP_ERROR with the status of a refusal; BAD_RESPONSE
+ *   for what is no RTSP. None of them has the URL in it.
+ */
+export async function describe(url: string, options: DescribeOptions): Promise<StreamDescription> {
+  const target = targetOf(url);
+  if (target === undefined) throw new RvmError('BAD_RESPONSE', 'The address of the video is no RTSP URL.');
+  const { host, port, isSecure, login } = target;
+  const { timeoutMs, onConnected } = options;
+  const socket = await connect({ host, port, isSecure, name: `${host}, port ${port}`, ms: timeoutMs });
+  onConnected?.();
+  const limits = { ...DEFAULT_LIMITS, answerMs: timeoutMs };
+  const session = new RtspSession(new Connection(socket, limits, FAULTS), login);
+  try {
+    const answer = await session.ask('DESCRIBE', target.url, { Accept: 'application/sdp' });
+    if (answer.status !== 200) throw FAULTS.refused(answer.status);
+    return { codecs: videoCodecsIn(answer.body) };
+  } finally {
+    await session.end(0);
+  }
+}
+
+function videoCodecsIn(description: string): string[] {
+  const { media } = readDescription(description, DEFAULT_LIMITS.media);
+  const [video] = media.filter(({ kind }) => kind === 'video');
+  return (video?.formats ?? []).map(({ encoding }) => encoding);
+}
+
+function noRtsp(): RvmError {
+  return new RvmError('BAD_RESPONSE', 'The relay answered with something else than RTSP.');
 }

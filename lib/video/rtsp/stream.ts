@@ -1,20 +1,25 @@
 import type { Abort } from '../../concurrency/signals';
+import { lateTimeout } from '../../concurrency/timers';
 import { RvmError } from '../../error';
-import type { AudioFormat, MediaFrame, MediaStream, VideoFrame } from '../media';
-import { FrameQueue } from './frame-queue';
+import {
+  type AudioFormat,
+  type AudioFrame,
+  costOf,
+  type MediaFrame,
+  type MediaStream,
+  type VideoFrame,
+} from '../media';
+import type { TrackReceiver } from '../rtp/track-receiver';
 import type { PlayedTrack, Playing } from './handshake';
-import { KeepAlive } from './keep-alive';
 import type { StreamLimits } from './limits';
-import type { RtspSession } from './session';
-import { SilenceWatch } from './silence-watch';
-import { SoundTime } from './sound-time';
+import { KeepAlive, type RtspSession } from './rtsp-client';
 
 /** Milliseconds between what we tell the sender of its packets (RFC 3550, section 6.2). */
 const REPORT_MS = 5_000;
 /** Seconds that may be missing at the end of what was announced: the last picture has no length of its own. */
 const END_TOLERANCE = 2;
 
-export interface StreamParts {
+interface StreamParts {
   session: RtspSession;
   playing: Playing;
   limits: StreamLimits;
@@ -239,4 +244,213 @@ function silent(): RvmError {
     'TIMEOUT',
     'The video relay has fallen silent; try again, or look whether the camera is online.',
   );
+}
+
+interface Waiting {
+  resolve: (result: IteratorResult<MediaFrame, undefined>) => void;
+  reject: (error: Error) => void;
+}
+
+const DONE: IteratorResult<MediaFrame, undefined> = { done: true, value: undefined };
+
+/** Frames on their way to their consumer, who comes for them. */
+class FrameQueue {
+  readonly #limits: StreamLimits;
+  readonly #frames: MediaFrame[] = [];
+  readonly #waiting: Waiting[] = [];
+  #bytes = 0;
+  #hasEnded = false;
+  #failure: Error | undefined;
+
+  constructor(limits: StreamLimits) {
+    this.#limits = limits;
+  }
+
+  /** Whether so much waits that nothing more should be added. */
+  get isFull(): boolean {
+    return this.#holds(1);
+  }
+
+  /** Whether there is room again for a good part. */
+  get hasRoom(): boolean {
+    return !this.#holds(0.5);
+  }
+
+  push(frame: MediaFrame): void {
+    if (this.#hasEnded) return;
+    const first = this.#waiting.shift();
+    if (first !== undefined) return first.resolve({ done: false, value: frame });
+    this.#frames.push(frame);
+    this.#bytes += costOf(frame);
+  }
+
+  /** What waits is still to be had, and after it the end or the failure. */
+  end(failure?: Error): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#failure = failure;
+    for (const waiting of this.#waiting.splice(0)) {
+      if (this.#failure === undefined) waiting.resolve(DONE);
+      else waiting.reject(this.#takeFailure(this.#failure));
+    }
+  }
+
+  /** Nothing of what waits is wanted any more. */
+  clear(): void {
+    this.#frames.length = 0;
+    this.#bytes = 0;
+  }
+
+  /** The next frame, as soon as there is one. @throws the failure, once all frames before it were had */
+  next(): Promise<IteratorResult<MediaFrame, undefined>> {
+    const frame = this.#frames.shift();
+    if (frame !== undefined) {
+      this.#bytes -= costOf(frame);
+      return Promise.resolve({ done: false, value: frame });
+    }
+    if (this.#failure !== undefined) return Promise.reject(this.#takeFailure(this.#failure));
+    if (this.#hasEnded) return Promise.resolve(DONE);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+    });
+  }
+
+  /** It is told once, as iterators do. */
+  #takeFailure(failure: Error): Error {
+    this.#failure = undefined;
+    return failure;
+  }
+
+  #holds(part: number): boolean {
+    const { queuedFrames, queuedBytes } = this.#limits;
+    return this.#frames.length >= queuedFrames * part || this.#bytes >= queuedBytes * part;
+  }
+}
+
+/** Calls back once where nothing was heard for a time. One timer, however much is heard. */
+class SilenceWatch {
+  readonly #ms: number;
+  readonly #silent: () => void;
+  #heardAt = performance.now();
+  #isPaused = false;
+  #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  /** @param ms milliseconds */
+  constructor(ms: number, silent: () => void) {
+    this.#ms = ms;
+    this.#silent = silent;
+    this.#wait(ms);
+  }
+
+  heard(): void {
+    this.#heardAt = performance.now();
+  }
+
+  /** Nobody listens for now, so silence means nothing. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.heard();
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+  }
+
+  #wait(ms: number): void {
+    this.#timer = lateTimeout(() => this.#look(), ms);
+  }
+
+  #look(): void {
+    if (this.#hasEnded) return;
+    const left = this.#isPaused ? this.#ms : this.#heardAt + this.#ms - performance.now();
+    if (left > 0) return this.#wait(left);
+    this.#hasEnded = true;
+    this.#silent();
+  }
+}
+
+/** Seconds: clocks of one sender differ by less, and two that have nothing to do with each other by more. */
+const FARTHEST = 10;
+/** Seconds by which a report must say otherwise than the one before: less is rounding, and each correction is heard. */
+const HEARD = 0.1;
+
+/**
+ * Brings sound to the clock of the pictures. Only the reports of the sender tell of one moment in both (RFC 3550, section 6.4.1): the
+ * answer to PLAY names the same moment with some servers, and the first packet of each with others. Sound therefore waits for
+ * them; without them both are taken to begin as that answer says, or at once.
+ */
+class SoundTime {
+  readonly #video: TrackReceiver;
+  readonly #audio: TrackReceiver;
+  /** Seconds that the sound begins after the pictures. */
+  #offset = 0;
+  /** Whether that was told at all, and by a report. */
+  #isTold: boolean;
+  #isReported = false;
+  /** What waits for the reports; undefined once nothing does any more. */
+  #held: AudioFrame[] | undefined = [];
+  #last = -Infinity;
+
+  /** @param isOneClock whether both have the same clock already, by the answer to PLAY */
+  constructor(video: TrackReceiver, audio: TrackReceiver, isOneClock: boolean) {
+    this.#video = video;
+    this.#audio = audio;
+    this.#isTold = isOneClock;
+  }
+
+  /** Sound waits for the reports. */
+  get isWaiting(): boolean {
+    return this.#held !== undefined && this.#held.length > 0;
+  }
+
+  /** The next unit: what can be given now, on the clock of the pictures. */
+  add(frame: AudioFrame): AudioFrame[] {
+    if (this.#held === undefined) return this.#corrected([frame]);
+    this.#held.push(frame);
+    return this.reported();
+  }
+
+  /** What can be given now that the sender may have reported. */
+  reported(): AudioFrame[] {
+    return this.#held === undefined || this.#difference() === undefined ? [] : this.release();
+  }
+
+  /** All that waits: from now on nothing does. */
+  release(): AudioFrame[] {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    return this.#corrected(held);
+  }
+
+  /** Without those that would come before what was given: their time was corrected meanwhile. */
+  #corrected(frames: readonly AudioFrame[]): AudioFrame[] {
+    this.#follow();
+    return frames.flatMap((frame) => {
+      const time = frame.time + this.#offset;
+      if (time <= this.#last) return [];
+      this.#last = time;
+      return [{ ...frame, time }];
+    });
+  }
+
+  #follow(): void {
+    const reported = this.#difference();
+    if (reported === undefined) return;
+    const change = Math.abs(reported - this.#offset);
+    if ((this.#isReported && change < HEARD) || (this.#isTold && change > FARTHEST)) return;
+    this.#isTold = true;
+    this.#isReported = true;
+    this.#offset = reported;
+  }
+
+  #difference(): number | undefined {
+    const [video, audio] = [this.#video.wallClock(0), this.#audio.wallClock(0)];
+    return video === undefined || audio === undefined ? undefined : (audio - video) / 1000;
+  }
 }

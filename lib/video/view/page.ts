@@ -1,8 +1,14 @@
-import type { ViewAssets } from './assets';
-import { html, type Html } from './html';
-import type { Language } from './language';
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import de from './locales/de.json';
+import enUS from './locales/en-US.json';
+import es from './locales/es.json';
+import fr from './locales/fr.json';
+import ja from './locales/ja.json';
+import zhCN from './locales/zh-CN.json';
 import type { PageData, PlayerSettings } from './player/settings';
-import type { ViewRight } from './right';
+import type { ViewRight } from './signed-address';
 
 /**
  * The page of one right. It holds nothing that opens a video: messengers fetch it for a preview. No script and no style stands in
@@ -124,4 +130,119 @@ function documentOf(
         <main>${body}</main>
       </body>
     </html> `.text;
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text that is HTML already. */
+class Html {
+  constructor(readonly text: string) {}
+}
+
+/** HTML with values in it, of which each that is no HTML itself is text: no other way leads into a page. */
+function html(parts: TemplateStringsArray, ...values: readonly (string | Html | readonly Html[])[]): Html {
+  const texts = values.map(textOf);
+  return new Html(parts.map((part, index) => part + (texts[index] ?? '')).join(''));
+}
+
+function textOf(value: string | Html | readonly Html[]): string {
+  if (typeof value === 'string') return escaped(value);
+  return value instanceof Html ? value.text : value.map(({ text }) => text).join('');
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => CODES[character] ?? '');
+}
+
+/** What stands on the page, and what the player says. */
+type ViewTexts = typeof enUS;
+
+/** The texts, and the name of their language (BCP 47). */
+interface Language {
+  tag: string;
+  texts: ViewTexts;
+}
+
+const LANGUAGES: readonly Language[] = [
+  { tag: 'en-US', texts: enUS },
+  { tag: 'de', texts: de },
+  { tag: 'es', texts: es },
+  { tag: 'fr', texts: fr },
+  { tag: 'ja', texts: ja },
+  { tag: 'zh-CN', texts: zhCN },
+];
+const [ENGLISH] = LANGUAGES;
+/** Longer headers than any browser sends are not read to their end. */
+const LONGEST_HEADER = 500;
+
+/**
+ * The language that a reader wants most, of those that we speak: `de-AT` gets German. English where we speak none of them.
+ * @param accepted an `Accept-Language` header (RFC 9110, section 12.5.4)
+ * @param named by the address; it goes before all that the browser wants
+ */
+export function languageFor(accepted: string | undefined, named?: string): Language {
+  const wanted = [...(named === undefined ? [] : [named]), ...inOrder(accepted ?? '')];
+  const found = wanted.map(spoken).find((language) => language !== undefined);
+  return found ?? ENGLISH ?? { tag: 'en-US', texts: enUS };
+}
+
+function inOrder(header: string): string[] {
+  const ranges = header
+    .slice(0, LONGEST_HEADER)
+    .split(',')
+    .map((range) => {
+      const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? '1';
+      return { tag, weight: Number(weight) };
+    });
+  const usable = ranges.filter(({ weight }) => weight > 0);
+  return usable.sort((one, other) => other.weight - one.weight).map(({ tag }) => tag);
+}
+
+function spoken(tag: string): Language | undefined {
+  const primary = primaryOf(tag);
+  return LANGUAGES.find((language) => primaryOf(language.tag) === primary);
+}
+
+function primaryOf(tag: string): string {
+  return tag.toLowerCase().split('-', 1).join('');
+}
+
+/** A file that pages load, under a name that changes with its content. */
+interface Asset {
+  name: string;
+  type: string;
+  body: Buffer;
+}
+
+/** What every page loads, and all it loads. */
+export interface ViewAssets {
+  script: Asset;
+  style: Asset;
+  icon: Asset;
+}
+
+/** The player as the build lays it beside this file. @throws Error of Node where the package was not built */
+export function readAssets(): ViewAssets {
+  const read = (file: string): Buffer => fs.readFileSync(path.join(__dirname, 'player', file));
+  return assetsOf({ script: read('player.js'), style: read('player.css'), icon: read('icon.svg') });
+}
+
+export function assetsOf(files: Record<keyof ViewAssets, Buffer>): ViewAssets {
+  return {
+    script: asset('js', 'text/javascript; charset=utf-8', files.script),
+    style: asset('css', 'text/css; charset=utf-8', files.style),
+    icon: asset('svg', 'image/svg+xml', files.icon),
+  };
+}
+
+function asset(ending: string, type: string, body: Buffer): Asset {
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16);
+  return { name: `player-${hash}.${ending}`, type, body };
 }

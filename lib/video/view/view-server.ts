@@ -1,13 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readAddress, type ReadAddress } from './address';
-import { send, sendFault, type Headers } from './answer';
-import { readAssets, type ViewAssets } from './assets';
-import { languageFor } from './language';
-import { refusedPage, viewPage } from './page';
-import { routeOf, type Route } from './route';
-import { ViewAnswers, type Opened, type ViewAnswersOptions } from './view-answers';
-import type { ViewNode } from './view-source';
-import { Viewing } from './viewing';
+import { type Headers, send, sendFault } from './http';
+import { languageFor, readAssets, refusedPage, type ViewAssets, viewPage } from './page';
+import { readAddress, type ReadAddress } from './signed-address';
+import { type Opened, ViewAnswers, type ViewAnswersOptions } from './video-answers';
+import { Viewing, type ViewNode } from './visits';
 
 export interface ViewServerOptions extends ViewAnswersOptions {
   /** Signs the addresses: 32 random bytes, the same at each start and at each instance. */
@@ -156,4 +152,40 @@ function contentPolicy(frameAncestors: string): string {
     "form-action 'none'",
     `frame-ancestors ${frameAncestors}`,
   ].join('; ');
+}
+
+/** What a request below the views asks for. */
+export type Route =
+  | { kind: 'asset'; name: string }
+  /** With the language that the address names, if it names one. */
+  | { kind: 'page'; address: string; language?: string }
+  | { kind: 'recorded' | 'live' | 'picture' | 'clip'; address: string };
+
+const ASSETS = 'assets/';
+/** What stands behind an address, the query included. */
+const PARTS: Readonly<Record<string, 'recorded' | 'live' | 'picture' | 'clip'>> = {
+  'stream?part=recorded': 'recorded',
+  'stream?part=live': 'live',
+  picture: 'picture',
+  'clip.mp4': 'clip',
+};
+
+/**
+ * Nothing is decoded or resolved: what is not spelled as our pages spell it is nothing.
+ * @param rest of the request target, behind the place of the views
+ */
+function routeOf(rest: string): Route | undefined {
+  if (rest.startsWith(ASSETS)) return { kind: 'asset', name: rest.slice(ASSETS.length) };
+  const [path = ''] = rest.split('?', 1);
+  const [address = ''] = path.split('/', 1);
+  if (address.length === path.length) return pageOf(address, rest.slice(path.length));
+  const name = rest.slice(address.length + 1);
+  const kind = Object.hasOwn(PARTS, name) ? PARTS[name] : undefined;
+  return kind && { kind, address };
+}
+
+/** A mail program or messenger may hang its own parameters on a link. */
+function pageOf(address: string, query: string): Route {
+  const language = new URLSearchParams(query).get('lang');
+  return { kind: 'page', address, ...(language !== null && { language }) };
 }

@@ -1,8 +1,7 @@
 import '../../../lib/video/view/player/player.css';
 import './event-video.css';
-import { PlayFailure, wordsFor } from '../../../lib/video/view/player/failure.browser';
-import { mount, type MountedPlayer } from '../../../lib/video/view/player/player.browser';
-import { stillPicture } from '../../../lib/video/view/player/still-picture.browser';
+import { PlayFailure, wordsFor } from '../../../lib/video/view/player/feed.browser';
+import { mount, type MountedPlayer, stillPicture } from '../../../lib/video/view/player/player.browser';
 import { authorization } from '../../support/editor/authorization';
 import { own } from '../list/row.editor';
 import { playerTexts } from '../video/player-texts.editor';

@@ -1,18 +1,17 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../../lib/error';
 import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../../lib/limits';
-import type { ViewAnswers, ViewContent } from '../../../lib/video/view/view-answers';
-import type { ViewSource } from '../../../lib/video/view/view-source';
-import type { Viewing } from '../../../lib/video/view/viewing';
+import type { ViewAnswers, ViewContent } from '../../../lib/video/view/video-answers';
+import type { ViewSource, Viewing } from '../../../lib/video/view/visits';
 import { StationView, type ViewChoice } from '../../rvm-view/view-source';
 import { logUnknown, mediaRoute, type Request, type Response } from '../../support/admin-route';
 import { keepPicture, pictureKindOf, pictureOf } from '../../support/last-pictures';
 import { askedVideo, SIDEBAR_VIDEO, type AskedVideo } from './asked-video';
 
-type AnswerModule = typeof import('../../../lib/video/view/answer');
-type AnswersModule = typeof import('../../../lib/video/view/view-answers');
-type ViewingModule = typeof import('../../../lib/video/view/viewing');
-type FragmentsModule = typeof import('../../../lib/video/mp4/fragments');
+type AnswerModule = typeof import('../../../lib/video/view/http');
+type AnswersModule = typeof import('../../../lib/video/view/video-answers');
+type ViewingModule = typeof import('../../../lib/video/view/visits');
+type FragmentsModule = typeof import('../../../lib/video/mp4/fragment-writer');
 
 /** Streams of all sidebars at a time; and as many pictures and clips may be made at a time. */
 const VIEWERS = 4;
@@ -45,10 +44,10 @@ export function addVideoRoutes(RED: NodeAPI): void {
 }
 
 function newScreen(RED: NodeAPI): Screen {
-  const { sendFault } = require('../../../lib/video/view/answer') as AnswerModule;
-  const { ViewAnswers } = require('../../../lib/video/view/view-answers') as AnswersModule;
-  const { Viewing } = require('../../../lib/video/view/viewing') as ViewingModule;
-  const { FragmentWriter } = require('../../../lib/video/mp4/fragments') as FragmentsModule;
+  const { sendFault } = require('../../../lib/video/view/http') as AnswerModule;
+  const { ViewAnswers } = require('../../../lib/video/view/video-answers') as AnswersModule;
+  const { Viewing } = require('../../../lib/video/view/visits') as ViewingModule;
+  const { FragmentWriter } = require('../../../lib/video/mp4/fragment-writer') as FragmentsModule;
   // Who looks on is told of what has a code.
   const failed = (error: Error): void => {
     if (!(error instanceof RvmError)) logUnknown(RED, 'video', error);

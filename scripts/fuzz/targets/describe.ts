@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { RvmError } from '../../../lib/error';
-import { describe } from '../../../lib/video/describe';
+import { describe } from '../../../lib/video/rtsp/open-stream';
 import { mutatedOften } from '../inputs/mutation';
 import { piecesOf } from '../inputs/rtsp-text';
 import type { Random } from '../random';

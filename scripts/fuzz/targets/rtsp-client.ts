@@ -1,13 +1,14 @@
-import { Authentication } from '../../../lib/video/rtsp/authentication/authentication';
-import { controlUrls } from '../../../lib/video/rtsp/description/control-urls';
-import { readDescription } from '../../../lib/video/rtsp/description/session-description';
+import { Authentication } from '../../../lib/video/rtsp/authentication';
+import { controlUrls, readDescription } from '../../../lib/video/rtsp/sdp';
 import { DEFAULT_LIMITS } from '../../../lib/video/rtsp/limits';
-import { MessageParser } from '../../../lib/video/rtsp/protocol/message-parser';
-import type { Answer, Incoming } from '../../../lib/video/rtsp/protocol/message';
-import { lengthOfRange } from '../../../lib/video/rtsp/protocol/play-range';
-import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
-import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
-import { chosenChannels } from '../../../lib/video/rtsp/protocol/transport-header';
+import { MessageParser, type Answer, type Incoming } from '../../../lib/video/rtsp/messages';
+import {
+  lengthOfRange,
+  entriesFor,
+  rtpInfoIn,
+  sessionIn,
+  chosenChannels,
+} from '../../../lib/video/rtsp/headers';
 import { mutatedOften } from '../inputs/mutation';
 import { relayBytes, sentByRelay, type Sent } from '../inputs/relay-text';
 import { piecesOf } from '../inputs/rtsp-text';

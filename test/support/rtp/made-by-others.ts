@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
-import type { AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
-import type { MediaDescription } from '../../../lib/video/rtp/media-description';
+import type { AudioFrame, MediaFrame, VideoFrame, MediaDescription } from '../../../lib/video/media';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { ended, type PushedStream } from './pushed-stream';
 

@@ -1,4 +1,4 @@
-import type { MediaDescription } from '../../../lib/video/rtp/media-description';
+import type { MediaDescription } from '../../../lib/video/media';
 
 /** The media of a description that is known to be right. */
 export function sdpMedia(sdp: string): MediaDescription[] {

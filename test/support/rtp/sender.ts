@@ -1,7 +1,6 @@
 import { h264Pps, h264Slice, h264Sps, type SliceFields } from '../../../scripts/fuzz/inputs/h264-units';
 import { rtpPacket, SSRC, VIDEO_TYPE, type PacketFields } from '../../../scripts/fuzz/inputs/rtp-bytes';
-import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
-import type { MediaDescription } from '../../../lib/video/rtp/media-description';
+import type { MediaFrame, VideoFrame, MediaDescription } from '../../../lib/video/media';
 import type { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 
 /** Ticks in a second of video. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import type { MediaStream } from '../../../lib/video/media';
-import type { ViewPart, ViewSource } from '../../../lib/video/view/view-source';
+import type { ViewPart, ViewSource } from '../../../lib/video/view/visits';
 import type { EncodedVideo } from './encoded-stream';
 import { MadeStream } from './made-stream';
 

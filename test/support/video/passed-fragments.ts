@@ -1,5 +1,5 @@
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
-import type { Fragments } from '../../../lib/video/view/fragment-answer';
+import type { Fragments } from '../../../lib/video/view/video-answers';
 import { pictureAt } from './made-stream';
 
 /** Sends of frames what their units are, so that a test sees in an answer what was sent. */

@@ -5,10 +5,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { RvmError } from '../../../lib/error';
-import { ClipFile } from '../../../lib/video/clip-files/clip-file';
-import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
+import { ClipFile } from '../../../lib/video/clip-folder';
+import { ClipMemory, type ClipDestination } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
-import type { ClipDestination } from '../../../lib/video/mp4/clip-destination';
 import { cannotRun, needs } from '../../support/suite/programs';
 import { AAC, B_FRAMES, encodedVideo, type EncodedVideo } from '../../support/video/encoded-stream';
 

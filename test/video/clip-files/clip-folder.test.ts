@@ -3,9 +3,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { RvmError } from '../../../lib/error';
-import { ClipFolder } from '../../../lib/video/clip-files/clip-folder';
+import { ClipFolder, halfName } from '../../../lib/video/clip-folder';
 import { cannotRun } from '../../support/suite/programs';
-import { halfName } from '../../../lib/video/clip-files/half-file';
 
 const SUBJECT = { cameraId: 'camera-7', alarmId: 'alarm-3', time: new Date('2025-10-09T08:53:20.123Z') };
 const HOUR = 60 * 60 * 1000;

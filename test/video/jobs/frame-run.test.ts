@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { FrameRun } from '../../../lib/video/jobs/frame-run';
+import { FrameRun } from '../../../lib/video/jobs/pictures';
 import { keyAt, MAIN, pictureAt } from '../../support/video/made-stream';
 
 function runOf(...frames: ReturnType<typeof pictureAt>[]): FrameRun {

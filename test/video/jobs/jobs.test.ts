@@ -9,7 +9,7 @@ import {
   type Progress,
 } from '../../../lib/video/cloud-video';
 import type { AudioFormat, AudioFrame, MediaFrame, VideoFrame } from '../../../lib/video/media';
-import type { VideoSource } from '../../../lib/video/sessions/video-source';
+import type { VideoSource } from '../../../lib/video/sessions/session-slots';
 import { RecordingMeter } from '../../support/metrics/recording-meter';
 import { eventually } from '../../support/time/patience';
 import { keyAt, MAIN, MadeStream, pictureAt } from '../../support/video/made-stream';

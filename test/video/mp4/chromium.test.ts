@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
+import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
-import { FragmentWriter } from '../../../lib/video/mp4/fragments';
+import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
-import { h264 } from '../../../lib/video/rtp/h264/h264';
+import { h264 } from '../../../lib/video/rtp/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { videoPayloads } from '../../../sandbox/rtsp/media/payloads';
 import { testBrowser, type TestBrowser } from '../../support/editor/browser';

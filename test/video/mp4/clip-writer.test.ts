@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { RvmError } from '../../../lib/error';
 import type { MediaFrame, VideoFrame } from '../../../lib/video/media';
-import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
+import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter, type ClipEnd, type ClipFacts } from '../../../lib/video/mp4/clip-writer';
 import { boxIn } from '../../support/rtp/elementary-stream';
 import { byLane, slowIt } from '../../support/suite/lanes';

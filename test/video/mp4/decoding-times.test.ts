@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { array, assert as check, integer, property } from 'fast-check';
-import { DecodingTimes } from '../../../lib/video/mp4/decoding-times';
+import { DecodingTimes } from '../../../lib/video/mp4/fragment-writer';
 
 /** Of pictures that are shown at these times and come in this order. */
 function decodingTimes(shown: readonly number[], before: readonly number[] = []): number[] {

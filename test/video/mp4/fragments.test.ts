@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import type { AudioFormat, MediaFrame } from '../../../lib/video/media';
-import { FragmentWriter } from '../../../lib/video/mp4/fragments';
+import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import { byLane, slowIt } from '../../support/suite/lanes';
 import { needs } from '../../support/suite/programs';
 import {

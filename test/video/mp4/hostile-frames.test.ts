@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { AudioFrame, VideoFrame } from '../../../lib/video/media';
-import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
+import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
-import { FragmentWriter } from '../../../lib/video/mp4/fragments';
+import { FragmentWriter } from '../../../lib/video/mp4/fragment-writer';
 import { keyAt, MAIN, pictureAt } from '../../support/video/made-stream';
 
 /** H.264 with no set in its record, which is enough to be written. */

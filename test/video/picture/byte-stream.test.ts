@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { byteStream } from '../../../lib/video/picture/byte-stream';
+import { byteStream } from '../../../lib/video/picture/decoder';
 import { madeFrames } from '../../support/video/made-frames';
 
 const text = (frames: Parameters<typeof byteStream>[0]): string[] =>

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
-import { isGone, notStarted } from '../../../lib/video/picture/decoder-fault';
-import { Decoder, type DecoderLimits, type Jpeg } from '../../../lib/video/picture/decoder';
+import {
+  isGone,
+  notStarted,
+  Decoder,
+  type DecoderLimits,
+  type Jpeg,
+} from '../../../lib/video/picture/decoder';
 import { endOfTurn } from '../../support/time/end-of-turn';
 import { eventually } from '../../support/time/patience';
 import { FakeFfmpeg } from '../../support/video/fake-ffmpeg';

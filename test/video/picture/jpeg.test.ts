@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { jpegIn } from '../../../lib/video/picture/jpeg';
+import { jpegIn } from '../../../lib/video/picture/ffmpeg-arguments';
 
 const COMMENT = 'fffe000568656c';
 const SIZE = 'ffc0000b0800b401400101110000';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { offsetsIn } from '../../../lib/video/picture/offsets';
+import { offsetsIn } from '../../../lib/video/picture/wanted-picture';
 
 const refused = (value: unknown, message: RegExp): void =>
   assert.throws(() => offsetsIn(value), { name: 'RvmError', code: 'BAD_INPUT', message });

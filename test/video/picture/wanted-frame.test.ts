@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { wantedAt } from '../../../lib/video/picture/wanted-frame';
+import { wantedAt } from '../../../lib/video/picture/wanted-picture';
 import { madeFrames } from '../../support/video/made-frames';
 
 /** What a decoder is given, by time, and how many of it are shown before the wanted one. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { pictureWidthIn } from '../../../lib/video/picture/width';
+import { pictureWidthIn } from '../../../lib/video/picture/wanted-picture';
 
 describe('the width of a picture', () => {
   it('is a whole number of pixels, also as text', () => {

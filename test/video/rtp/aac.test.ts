@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import type { AudioFrame } from '../../../lib/video/media';
-import type { MediaDescription } from '../../../lib/video/rtp/media-description';
-import { isReadable } from '../../../lib/video/rtp/readable';
-import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
+import type { AudioFrame, MediaDescription } from '../../../lib/video/media';
+import { isReadable, TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { BitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { framesOf, medium, Sender } from '../../support/rtp/sender';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VideoFrame } from '../../../lib/video/media';
-import { h264 } from '../../../lib/video/rtp/h264/h264';
+import { h264 } from '../../../lib/video/rtp/h264';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Recovery, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';

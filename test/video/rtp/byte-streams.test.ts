@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VideoFrame } from '../../../lib/video/media';
-import { unitsOf } from '../../../lib/video/rtp/nal/unpacking';
+import { unitsOf } from '../../../lib/video/rtp/nal-unit';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { h264Pps, h264Slice, h264Sps } from '../../../scripts/fuzz/inputs/h264-units';
 import { H265, h265Pps, h265Slice, h265Sps, h265Vps } from '../../../scripts/fuzz/inputs/h265-units';

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { PacketOrder } from '../../../lib/video/rtp/transport/packet-order';
-import type { RtpPacket } from '../../../lib/video/rtp/transport/rtp-packet';
+import { PacketOrder, type RtpPacket } from '../../../lib/video/rtp/jitter-buffer';
 
 function packet(sequence: number): RtpPacket {
   return {

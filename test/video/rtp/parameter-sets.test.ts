@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { VideoFormat } from '../../../lib/video/media';
-import { h264 } from '../../../lib/video/rtp/h264/h264';
-import { h265 } from '../../../lib/video/rtp/h265/h265';
-import { ParameterSets } from '../../../lib/video/rtp/nal/parameter-sets';
+import { h264 } from '../../../lib/video/rtp/h264';
+import { h265 } from '../../../lib/video/rtp/h265';
+import { ParameterSets } from '../../../lib/video/rtp/video-track';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
 import { BitWriter } from '../../../scripts/fuzz/inputs/bit-writer';
 import { h264Pps, h264Slice, h264Sps, type SpsFields } from '../../../scripts/fuzz/inputs/h264-units';

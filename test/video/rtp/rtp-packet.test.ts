@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readRtpPacket } from '../../../lib/video/rtp/transport/rtp-packet';
+import { readRtpPacket } from '../../../lib/video/rtp/jitter-buffer';
 import { rtpPacket } from '../../../scripts/fuzz/inputs/rtp-bytes';
 
 const PAYLOAD = Buffer.from('payload');

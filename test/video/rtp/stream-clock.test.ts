@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { TrackReceiver } from '../../../lib/video/rtp/track-receiver';
-import { StreamClock } from '../../../lib/video/rtp/transport/stream-clock';
+import { StreamClock } from '../../../lib/video/rtp/media-clock';
 import { senderReport } from '../../../scripts/fuzz/inputs/rtp-bytes';
 import { medium, Sender, videoOf } from '../../support/rtp/sender';
 

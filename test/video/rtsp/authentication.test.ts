@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { Authentication } from '../../../lib/video/rtsp/authentication/authentication';
-import { challengesIn } from '../../../lib/video/rtsp/authentication/challenge';
-import { bestDigest, Digest } from '../../../lib/video/rtsp/authentication/digest';
+import { Authentication, challengesIn, bestDigest, Digest } from '../../../lib/video/rtsp/authentication';
 import type { Authentication as Asked } from '../../../sandbox/rtsp/authentication';
 import { ServerUnderTest, live } from '../../rtsp/server-under-test';
 import { reply, ScriptedRelay, goodReply, type RelayRequest } from '../../support/rtsp/scripted-relay';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { RtspWanted } from '../../../lib/cloud/calls';
 import { CloudVideo, type JobOptions } from '../../../lib/video/cloud-video';
-import { ClipMemory } from '../../../lib/video/mp4/clip-memory';
+import { ClipMemory } from '../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../lib/video/mp4/clip-writer';
 import { openStream } from '../../../lib/video/rtsp/open-stream';
-import type { VideoSource } from '../../../lib/video/sessions/video-source';
+import type { VideoSource } from '../../../lib/video/sessions/session-slots';
 import { PictureSource } from '../../support/rtsp/rtp-packets';
 import { ScriptedRelay } from '../../support/rtsp/scripted-relay';
 import { slowIt } from '../../support/suite/lanes';

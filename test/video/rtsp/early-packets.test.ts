@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
-import { Connection } from '../../../lib/video/rtsp/connection';
-import { DEFAULT_LIMITS } from '../../../lib/video/rtsp/limits';
-import { STREAM_FAULTS } from '../../../lib/video/rtsp/relay-faults';
+import { Connection } from '../../../lib/video/rtsp/rtsp-client';
+import { DEFAULT_LIMITS, STREAM_FAULTS } from '../../../lib/video/rtsp/limits';
 
 const PACKET = Buffer.from([0x24, 0, 0, 1, 0x61]);
 /** An answer that is still to come may have any content. */

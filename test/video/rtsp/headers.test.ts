@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { lengthOfRange } from '../../../lib/video/rtsp/protocol/play-range';
-import { entriesFor, rtpInfoIn } from '../../../lib/video/rtsp/protocol/rtp-info';
-import { sessionIn } from '../../../lib/video/rtsp/protocol/session-header';
+import { lengthOfRange, entriesFor, rtpInfoIn, sessionIn } from '../../../lib/video/rtsp/headers';
 
 describe('RTP-Info', () => {
   const READ: [header: string, entries: ReturnType<typeof rtpInfoIn>][] = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readDescription } from '../../../lib/video/rtsp/description/session-description';
+import { readDescription } from '../../../lib/video/rtsp/sdp';
 
 const HEAD = ['v=0', 'o=- 1 1 IN IP4 10.0.0.9', 's=x', 't=0 0'];
 const [MEDIUM, MAP, PARAMETERS] = [

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import type { RelayRules } from '../../../lib/video/rtsp/open-stream';
-import { checkHost } from '../../../lib/video/rtsp/relay-rules';
-import { connect } from '../../../lib/video/rtsp/relay/connect';
-import { isLocal } from '../../../lib/video/rtsp/relay/local-addresses';
+import { checkHost, connect, isLocal } from '../../../lib/video/rtsp/relay';
 import { goodReply, reply, ScriptedRelay, type Script } from '../../support/rtsp/scripted-relay';
 import { errorOf, LOCAL, Streams } from './streams';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Abort } from '../../../lib/concurrency/signals';
 import { RvmError } from '../../../lib/error';
-import { VideoPlaces } from '../../../lib/video/sessions/video-places';
+import { VideoPlaces } from '../../../lib/video/sessions/session-slots';
 
 describe('the places for RTSP sessions of a cloud', () => {
   let now: number;

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac, randomBytes } from 'node:crypto';
 import { RvmError } from '../../../lib/error';
-import { readAddress, signAddress } from '../../../lib/video/view/address';
-import type { ViewRight } from '../../../lib/video/view/right';
+import { readAddress, signAddress, type ViewRight } from '../../../lib/video/view/signed-address';
 import { few } from '../../support/suite/lanes';
 
 const KEY = randomBytes(32);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { byteRange } from '../../../lib/video/view/byte-range';
+import { byteRange } from '../../../lib/video/view/http';
 
 describe('the range of a file of ten bytes', () => {
   const cases: [header: string | undefined, range: ReturnType<typeof byteRange>][] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RvmError } from '../../../lib/error';
-import { KeptFiles } from '../../../lib/video/view/kept-files';
+import { KeptFiles } from '../../../lib/video/view/visits';
 import { MovableTimers } from '../../support/time/movable-timers';
 
 /** A file whose making the test ends. */

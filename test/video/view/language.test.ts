@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { languageFor } from '../../../lib/video/view/language';
+import { languageFor } from '../../../lib/video/view/page';
 import { ROOT } from '../../support/node-red/node-red';
 
 const FOLDER = path.join(ROOT, 'lib', 'video', 'view', 'locales');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { LiveEdge, type EdgeStep } from '../../../lib/video/view/player/live-edge.browser';
+import { LiveEdge, type EdgeStep } from '../../../lib/video/view/player/playback.browser';
 
 describe('a player at the edge of what is live', () => {
   let edge: LiveEdge;

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { signAddress } from '../../../lib/video/view/address';
+import { signAddress } from '../../../lib/video/view/signed-address';
 import type { MediaStream } from '../../../lib/video/media';
 import { RvmError, type RvmErrorCode } from '../../../lib/error';
 import { Gate } from '../../support/suite/gate';

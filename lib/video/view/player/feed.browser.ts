@@ -1,9 +1,6 @@
-import { codecNames, PlayFailure } from './failure.browser';
-import { fetchVideo, type Asking } from './fetch-video.browser';
-import { attachSource } from './media-source.browser';
-import { SourceWriter } from './source-writer.browser';
+import type { PlayerTexts } from './settings';
 
-export interface FeedOptions extends Asking {
+interface FeedOptions extends Asking {
   url: string;
   isLive: boolean;
   /** The media type of what comes, before its first picture. */
@@ -68,4 +65,183 @@ export class Feed {
       if (isLive) await writer.tidy();
     }
   }
+}
+
+/** How the server is asked: with what proves the right, where that is not in the address. */
+export interface Asking {
+  headers?: () => Record<string, string>;
+}
+
+/** @throws PlayFailure; the reason of the signal */
+export async function fetchVideo(
+  url: string,
+  { headers }: Asking,
+  signal: AbortSignal,
+  range?: string,
+): Promise<Response> {
+  const sent = { ...headers?.(), ...(range !== undefined && { Range: range }) };
+  const response = await answerTo(url, { headers: sent, signal, cache: 'no-store' });
+  if (response.ok) return response;
+  throw await failureOf(response);
+}
+
+async function answerTo(url: string, init: RequestInit & { signal: AbortSignal }): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (error) {
+    if (init.signal.aborted) throw error;
+    throw new PlayFailure('NETWORK');
+  }
+}
+
+declare global {
+  interface Window {
+    /** The one of iPhones, which have no other. */
+    ManagedMediaSource?: typeof MediaSource;
+  }
+}
+
+/** What browsers play a stream through; undefined where a browser has none, or it was taken away. */
+export function mediaSourceKind(): typeof MediaSource | undefined {
+  return typeof MediaSource === 'undefined' ? window.ManagedMediaSource : MediaSource;
+}
+
+/** Gives the element a source that media can be appended to. It is open once the promise says so. */
+function attachSource(
+  video: HTMLVideoElement,
+  kind: typeof MediaSource,
+): { source: MediaSource; opened: Promise<void>; detach: () => void } {
+  const source = new kind();
+  // A managed source opens only where no other device may take the video over.
+  if (kind === window.ManagedMediaSource) video.disableRemotePlayback = true;
+  const url = URL.createObjectURL(source);
+  const opened = new Promise<void>((resolve) => {
+    source.addEventListener('sourceopen', () => resolve(), { once: true });
+  });
+  video.src = url;
+  return { source, opened, detach: () => URL.revokeObjectURL(url) };
+}
+
+/** Seconds behind the playhead that are kept of what is live, and where a browser has no room for a whole recording. */
+const KEPT_BEHIND = 5;
+/** Seconds behind the playhead from which on what is live is thrown away. */
+const MOST_BEHIND = 20;
+
+/** Appends to a source buffer, piece by piece, and makes room where there is none. */
+class SourceWriter {
+  constructor(
+    private readonly video: HTMLVideoElement,
+    private readonly buffer: SourceBuffer,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** @throws PlayFailure PLAYBACK where the browser cannot read it; the reason of the signal */
+  async append(piece: Uint8Array<ArrayBuffer>): Promise<void> {
+    for (;;) {
+      this.signal.throwIfAborted();
+      try {
+        return await this.#change(() => this.buffer.appendBuffer(piece));
+      } catch (error) {
+        if (!(error instanceof DOMException) || error.name !== 'QuotaExceededError') throw error;
+      }
+      if (!(await this.#forget(KEPT_BEHIND))) await this.#played();
+    }
+  }
+
+  /** Of what is live only the last seconds are kept. */
+  async tidy(): Promise<void> {
+    await this.#forget(MOST_BEHIND);
+  }
+
+  /** @returns whether there was something to forget */
+  async #forget(most: number): Promise<boolean> {
+    const { buffered } = this.buffer;
+    if (buffered.length === 0) return false;
+    const [start, until] = [buffered.start(0), this.video.currentTime - KEPT_BEHIND];
+    if (this.video.currentTime - start <= most || until <= start) return false;
+    await this.#change(() => this.buffer.remove(start, until));
+    return true;
+  }
+
+  #change(begin: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const done = (): void => end(resolve);
+      const failed = (): void => end(() => reject(new PlayFailure('PLAYBACK')));
+      const end = (settle: () => void): void => {
+        this.buffer.removeEventListener('updateend', done);
+        this.buffer.removeEventListener('error', failed);
+        settle();
+      };
+      this.buffer.addEventListener('updateend', done);
+      this.buffer.addEventListener('error', failed);
+      try {
+        begin();
+      } catch (error) {
+        const isQuota = error instanceof DOMException && error.name === 'QuotaExceededError';
+        end(() => reject(isQuota ? error : new PlayFailure('PLAYBACK')));
+      }
+    });
+  }
+
+  /** Until the playhead has moved. */
+  #played(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => {
+        this.video.removeEventListener('timeupdate', end);
+        this.signal.removeEventListener('abort', end);
+        if (this.signal.aborted) reject(new PlayFailure('ENDED'));
+        else resolve();
+      };
+      this.video.addEventListener('timeupdate', end);
+      this.signal.addEventListener('abort', end);
+    });
+  }
+}
+
+/** Why there is no video: a code of the server, or of this player (`CODEC`, `PLAYBACK`, `ENDED`). */
+export class PlayFailure extends Error {
+  constructor(
+    readonly code: string,
+    /** What the words about it name, such as a codec. */
+    readonly detail = '',
+  ) {
+    super(code);
+  }
+}
+
+/** Those where another try, or a picture, would end the same. */
+const FINAL: ReadonlySet<string> = new Set(['EXPIRED', 'INVALID', 'NOT_ALLOWED', 'DEVICE_NOT_FOUND']);
+/** Those where the video is there, and only this browser cannot show it. */
+const OF_BROWSER: ReadonlySet<string> = new Set(['CODEC', 'PLAYBACK']);
+
+export function isFinal({ code }: PlayFailure): boolean {
+  return FINAL.has(code);
+}
+
+export function isOfBrowser({ code }: PlayFailure): boolean {
+  return OF_BROWSER.has(code);
+}
+
+/** What happened, in the language of the reader. */
+export function wordsFor({ code, detail }: PlayFailure, { fault }: PlayerTexts): string {
+  const texts = new Map(Object.entries(fault));
+  return (texts.get(code) ?? fault.OTHER).replace('__codec__', detail).replace('__code__', code);
+}
+
+/** What the server has answered instead of a video. */
+async function failureOf(response: Response): Promise<PlayFailure> {
+  try {
+    const body: unknown = await response.json();
+    if (typeof body === 'object' && body !== null && 'code' in body && typeof body.code === 'string')
+      return new PlayFailure(body.code);
+  } catch {
+    // A proxy in between has answered, in its own words.
+  }
+  return new PlayFailure(response.status === 504 ? 'TIMEOUT' : 'NETWORK');
+}
+
+/** Codecs as people know them. */
+function codecNames(mimeType: string): string {
+  if (/hvc1|hev1/.test(mimeType)) return 'H.265';
+  return /avc[13]/.test(mimeType) ? 'H.264' : mimeType;
 }

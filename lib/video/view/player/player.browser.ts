@@ -1,12 +1,6 @@
-import { ControlBar, STEP } from './control-bar.browser';
-import { make } from './elements.browser';
-import { isFinal, isOfBrowser, PlayFailure, wordsFor } from './failure.browser';
-import type { Asking } from './fetch-video.browser';
-import { actionOf, type KeyAction } from './keyboard.browser';
+import { type Asking, fetchVideo, isFinal, isOfBrowser, PlayFailure, wordsFor } from './feed.browser';
 import { Playback } from './playback.browser';
 import type { PlayerSettings, PlayerTexts } from './settings';
-import { Stage } from './stage.browser';
-import { stillPicture } from './still-picture.browser';
 
 export interface PlayerOptions extends Asking {
   /** Plays at once, where the click was made elsewhere. */
@@ -278,5 +272,277 @@ class Player implements MountedPlayer {
     const failure = this.#failure;
     if (failure === undefined || this.settings.pictureUrl === undefined) return false;
     return !isFinal(failure) && failure.code !== 'DECODER_MISSING' && this.#picture === undefined;
+  }
+}
+
+interface BarActions {
+  toggle: () => void;
+  seek: (position: number) => void;
+  switchPart: () => void;
+  mute: () => void;
+  fullScreen: () => void;
+}
+
+interface BarView {
+  isPlaying: boolean;
+  isLive: boolean;
+  /** True where there are both, so that one can be left for the other. */
+  canSwitch: boolean;
+  hasSound: boolean;
+  isMuted: boolean;
+  isFullScreen: boolean;
+  canFill: boolean;
+  /** Seconds. */
+  position: number;
+  total: number;
+}
+
+/** Seconds that an arrow key goes. */
+const STEP = 1;
+
+/** The buttons and the line of time below the video. */
+class ControlBar {
+  readonly element = make('div', 'bar');
+  readonly #play: HTMLButtonElement;
+  readonly #line = make('div', 'line');
+  readonly #seek = make('input', 'seek', { type: 'range', min: '0', step: '0.1' });
+  readonly #mark = make('span', 'mark', { 'aria-hidden': 'true' });
+  readonly #time = make('span', 'time');
+  readonly #switch: HTMLButtonElement;
+  readonly #mute: HTMLButtonElement;
+  readonly #full: HTMLButtonElement;
+
+  constructor(
+    private readonly texts: PlayerTexts,
+    actions: BarActions,
+    private readonly alarmAt?: number,
+  ) {
+    const { player } = texts;
+    this.#play = button('play', actions.toggle, 'Space');
+    this.#switch = button('switch', actions.switchPart, 'L');
+    this.#mute = button('mute', actions.mute);
+    this.#full = button('full', actions.fullScreen, 'F');
+    this.#switch.title = 'L';
+    this.#seek.setAttribute('aria-label', player.seek);
+    this.#seek.addEventListener('input', () => actions.seek(Number(this.#seek.value)));
+    this.#mark.title = player.atAlarm;
+    this.#mark.hidden = alarmAt === undefined;
+    this.#line.append(this.#seek, this.#mark);
+    this.element.append(this.#play, this.#line, this.#time, this.#switch, this.#mute, this.#full);
+  }
+
+  draw(view: BarView): void {
+    const { player } = this.texts;
+    show(this.#play, view.isPlaying ? 'pause' : 'play', view.isPlaying ? player.pause : player.play);
+    show(this.#mute, view.isMuted ? 'silent' : 'sound', view.isMuted ? player.unmute : player.mute);
+    show(
+      this.#full,
+      view.isFullScreen ? 'smaller' : 'larger',
+      view.isFullScreen ? player.exitFullScreen : player.fullScreen,
+    );
+    this.#mute.hidden = !view.hasSound;
+    this.#full.hidden = !view.canFill;
+    this.#switch.hidden = !view.canSwitch;
+    const label = view.isLive ? player.showAlarm : player.showLive;
+    if (this.#switch.textContent !== label) this.#switch.textContent = label;
+    this.#drawTime(view);
+  }
+
+  #drawTime({ isLive, position, total }: BarView): void {
+    // What is live has no length; the place stays, so that nothing jumps.
+    this.#line.classList.toggle('rvm-gone', isLive);
+    this.#seek.disabled = isLive;
+    this.#time.hidden = isLive;
+    if (isLive) return;
+    const [at, all] = [clock(position), clock(total)];
+    this.#seek.max = String(total);
+    this.#seek.value = String(position);
+    const words = this.texts.player.position.replace('__position__', at).replace('__total__', all);
+    this.#seek.setAttribute('aria-valuetext', words);
+    this.#time.textContent = `${at} / ${all}`;
+    const share = total > 0 ? Math.min(1, position / total) : 0;
+    this.#line.style.setProperty('--rvm-share', String(share));
+    if (this.alarmAt !== undefined && total > 0)
+      this.#line.style.setProperty('--rvm-alarm', String(Math.min(1, this.alarmAt / total)));
+  }
+}
+
+/** As 1:05. */
+function clock(seconds: number): string {
+  const whole = Math.floor(seconds + 0.001);
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** Shapes of 24 by 24, drawn with the colour of the text. */
+const ICONS = {
+  play: 'M8 5v14l11-7z',
+  pause: 'M7 5h3.5v14H7zM13.5 5H17v14h-3.5z',
+  sound: 'M4 9.5v5h3.5L12 19V5L7.5 9.5zM14.5 8.2v1.9a2.4 2.4 0 0 1 0 3.8v1.9a4.2 4.2 0 0 0 0-7.6z',
+  silent:
+    'M4 9.5v5h3.5L12 19V5L7.5 9.5zM19.8 9.4l-1.2-1.2-2.1 2.1-2.1-2.1-1.2 1.2 2.1 2.1-2.1 2.1 1.2 1.2 2.1-2.1 2.1 2.1 1.2-1.2-2.1-2.1z',
+  larger: 'M5 5h6v2H7v4H5zM13 5h6v6h-2V7h-4zM5 13h2v4h4v2H5zM17 13h2v6h-6v-2h4z',
+  smaller: 'M9 5h2v6H5V9h4zM13 5h2v4h4v2h-6zM5 13h6v6H9v-4H5zM13 13h6v2h-4v4h-2z',
+} as const;
+type IconName = keyof typeof ICONS;
+
+/** An element with a class of the player, and with attributes. */
+function make<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  name: string,
+  attributes: Record<string, string> = {},
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag);
+  element.className = `rvm-${name}`;
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  return element;
+}
+
+/** @param key that does the same */
+function button(name: string, act: () => void, key?: string): HTMLButtonElement {
+  const made = make('button', name, {
+    type: 'button',
+    ...(key !== undefined && { 'aria-keyshortcuts': key }),
+  });
+  made.addEventListener('click', act);
+  return made;
+}
+
+/** Gives a button its icon and what it is called; nothing is touched where it has both. */
+function show(element: HTMLButtonElement, icon: IconName, label: string): void {
+  if (element.dataset['icon'] === icon && element.getAttribute('aria-label') === label) return;
+  element.dataset['icon'] = icon;
+  element.setAttribute('aria-label', label);
+  element.title = label;
+  element.replaceChildren(drawn(icon));
+}
+
+function drawn(icon: IconName): SVGElement {
+  const svg = document.createElementNS(SVG, 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS(SVG, 'path');
+  path.setAttribute('d', ICONS[icon]);
+  svg.append(path);
+  return svg;
+}
+
+/** What a key does, wherever the focus is. */
+type KeyAction = 'toggle' | 'back' | 'forward' | 'begin' | 'live' | 'fullScreen';
+
+const ACTIONS: Readonly<Record<string, KeyAction>> = {
+  ' ': 'toggle',
+  ArrowLeft: 'back',
+  ArrowRight: 'forward',
+  Home: 'begin',
+  l: 'live',
+  f: 'fullScreen',
+};
+/** Keys that mean something of their own to what has the focus. */
+const OF_BUTTONS = new Set([' ']);
+const OF_FIELDS = new Set(['ArrowLeft', 'ArrowRight', 'Home', 'l', 'f']);
+
+/** Undefined for what is not for the player: with Ctrl and the like, or where the focus has its own use of it. */
+function actionOf(event: KeyboardEvent): KeyAction | undefined {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented) return undefined;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const action = Object.hasOwn(ACTIONS, key) ? ACTIONS[key] : undefined;
+  if (action === undefined || !(event.target instanceof Element)) return action;
+  if (OF_BUTTONS.has(key) && event.target.matches('button, a, summary')) return undefined;
+  const isText = event.target.matches('textarea, select, input:not([type=range])');
+  return isText && (OF_FIELDS.has(key) || key === ' ') ? undefined : action;
+}
+
+interface StageActions {
+  play: () => void;
+  toggle: () => void;
+  again: () => void;
+  picture: () => void;
+}
+
+/** What is to be seen in the place of the video, or above it. */
+interface StageView {
+  /** The button in the middle: nothing has been opened, or it was paused. */
+  offersPlay: boolean;
+  isOpening: boolean;
+  isLive: boolean;
+  /** In words; empty where all is well. */
+  said: string;
+  offersAgain: boolean;
+  offersPicture: boolean;
+}
+
+/** The place of the videos, with what is said above them. */
+class Stage {
+  readonly element = make('div', 'stage');
+  readonly #start: HTMLButtonElement;
+  readonly #spinner = make('div', 'spinner', { 'aria-hidden': 'true' });
+  readonly #live: HTMLElement;
+  readonly #notice = make('div', 'notice');
+  /** Read out as it changes, so it is there from the beginning. */
+  readonly #words = make('p', 'words', { role: 'status' });
+  readonly #again: HTMLButtonElement;
+  readonly #picture: HTMLButtonElement;
+  readonly #image = make('img', 'picture');
+
+  constructor(videos: readonly HTMLVideoElement[], texts: PlayerTexts, actions: StageActions) {
+    const { player } = texts;
+    this.#start = button('start', actions.play);
+    show(this.#start, 'play', player.play);
+    this.#live = make('span', 'live-mark');
+    this.#live.textContent = player.live;
+    this.#again = button('action', actions.again);
+    this.#again.textContent = player.again;
+    this.#picture = button('action', actions.picture);
+    this.#picture.textContent = player.showPicture;
+    this.#image.alt = player.picture;
+    this.#image.hidden = true;
+    for (const video of videos) video.addEventListener('click', actions.toggle);
+    this.#notice.append(this.#words, this.#again, this.#picture);
+    this.element.append(...videos, this.#image, this.#live, this.#spinner, this.#start, this.#notice);
+  }
+
+  draw(view: StageView): void {
+    this.#start.hidden = !view.offersPlay;
+    this.#spinner.hidden = !view.isOpening;
+    this.#live.hidden = !view.isLive;
+    this.#again.hidden = !view.offersAgain;
+    this.#picture.hidden = !view.offersPicture;
+    if (this.#words.textContent !== view.said) this.#words.textContent = view.said;
+    this.#notice.classList.toggle('rvm-empty', view.said === '');
+    // What is said of a picture stands below it.
+    this.#notice.classList.toggle('rvm-central', view.offersAgain && this.#image.hidden === true);
+  }
+
+  /** In the place of the video. @throws PlayFailure where it is none */
+  async showPicture(url: string): Promise<void> {
+    this.#image.src = url;
+    try {
+      await this.#image.decode();
+    } catch {
+      throw new PlayFailure('PLAYBACK');
+    }
+    this.#image.hidden = false;
+  }
+
+  hidePicture(): void {
+    this.#image.hidden = true;
+    this.#image.removeAttribute('src');
+  }
+}
+
+/**
+ * Has a picture made, and fetches it. An image element would not tell why there is none.
+ * @returns an address of this page, to be revoked
+ * @throws PlayFailure; the reason of the signal
+ */
+export async function stillPicture(url: string, asking: Asking, signal: AbortSignal): Promise<string> {
+  const response = await fetchVideo(url, asking, signal);
+  try {
+    return URL.createObjectURL(await response.blob());
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new PlayFailure('NETWORK');
   }
 }

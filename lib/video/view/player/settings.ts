@@ -4,7 +4,7 @@ import type english from '../locales/en-US.json';
 export type PlayerTexts = Pick<typeof english, 'player' | 'fault'>;
 
 /** A part of a recording, which the player shows again and again. */
-export interface RecordedPart {
+interface RecordedPart {
   /** Of its fragmented MP4. */
   url: string;
   /** Its length. */

@@ -6,11 +6,11 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RvmError, type RvmErrorCode } from '../../../../lib/error';
 import { CloudVideo } from '../../../../lib/video/cloud-video';
-import { ClipMemory } from '../../../../lib/video/mp4/clip-memory';
+import { ClipMemory } from '../../../../lib/video/mp4/clip-destination';
 import { ClipWriter } from '../../../../lib/video/mp4/clip-writer';
 import { Decoder } from '../../../../lib/video/picture/decoder';
 import { openStream } from '../../../../lib/video/rtsp/open-stream';
-import type { VideoSource } from '../../../../lib/video/sessions/video-source';
+import type { VideoSource } from '../../../../lib/video/sessions/session-slots';
 import { ScriptedRelay } from '../../rtsp/scripted-relay';
 import type { CameraStream } from './camera-stream';
 

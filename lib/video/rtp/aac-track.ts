@@ -1,0 +1,233 @@
+import { BitReader } from '../../bytes';
+import { RvmError } from '../../error';
+import type { AudioFormat, AudioFrame, TimedPayload, Track } from '../media';
+
+const INTERLEAVED =
+  'The camera sends its sound interleaved, which is not supported: choose another audio codec in the camera, or switch its sound off.';
+
+/** Takes the access units of AAC out of their packets (RFC 3640). */
+export class AacTrack implements Track {
+  readonly audio: AudioFormat;
+  readonly #unitSeconds: number;
+  /** A unit in several packets, as far as it came. */
+  #pieces: { size: number; time: number; data: Buffer } | undefined;
+  #fault: RvmError | undefined;
+
+  constructor(
+    { format, unitSeconds }: AudioConfig,
+    private readonly layout: AuLayout,
+  ) {
+    this.audio = format;
+    this.#unitSeconds = unitSeconds;
+  }
+
+  get fault(): RvmError | undefined {
+    return this.#fault;
+  }
+
+  read({ payload, time }: TimedPayload): AudioFrame[] {
+    const headers = readAuHeaders(payload, this.layout);
+    if (headers === undefined) return this.#drop();
+    const { sizes, isInterleaved, data } = headers;
+    if (isInterleaved) {
+      this.#fault ??= new RvmError('VIDEO_FAILED', INTERLEAVED);
+      return this.#drop();
+    }
+    const [size = 0] = sizes;
+    if (sizes.length === 1 && size > data.length) return this.#addPiece(size, time, data);
+    this.#pieces = undefined;
+    return this.#units(sizes, time, data);
+  }
+
+  gap(): void {
+    this.#pieces = undefined;
+  }
+
+  /** A unit is complete with its last piece, never for the end of the stream. */
+  flush(): AudioFrame[] {
+    return this.#drop();
+  }
+
+  #units(sizes: readonly number[], time: number, data: Buffer): AudioFrame[] {
+    const frames: AudioFrame[] = [];
+    let at = 0;
+    for (const [index, size] of sizes.entries()) {
+      const end = at + size;
+      if (end > data.length) return frames;
+      if (size > 0) frames.push(this.#frame(data.subarray(at, end), time + index * this.#unitSeconds));
+      at = end;
+    }
+    return frames;
+  }
+
+  /** Section 3.2.3: each piece has the header of the whole. */
+  #addPiece(size: number, time: number, data: Buffer): AudioFrame[] {
+    const former = this.#pieces;
+    const isNext = former !== undefined && former.size === size && former.time === time;
+    const soFar = isNext ? Buffer.concat([former.data, data]) : Buffer.from(data);
+    this.#pieces = { size, time, data: soFar };
+    if (soFar.length < size) return [];
+    this.#pieces = undefined;
+    return soFar.length === size ? [this.#frame(soFar, time)] : [];
+  }
+
+  /** The bytes are copied, for a packet is part of a larger read of the socket, which they would keep. */
+  #frame(data: Buffer, time: number): AudioFrame {
+    return { kind: 'audio', format: this.audio, data: Buffer.from(data), time };
+  }
+
+  #drop(): AudioFrame[] {
+    this.#pieces = undefined;
+    return [];
+  }
+}
+
+interface AuHeaders {
+  /** Bytes of each access unit; of one that is cut in pieces, those of the whole. */
+  sizes: number[];
+  /** Units of one packet do not follow each other in time. */
+  isInterleaved: boolean;
+  /** What follows the headers. */
+  data: Buffer;
+}
+
+/** Access units in one packet: those of a second, and more. */
+const MOST_UNITS = 128;
+const LENGTH_BYTES = 2;
+
+/** Reads the head of a payload (RFC 3640, sections 3.2.1 and 3.2.2); undefined where it cannot be read. */
+function readAuHeaders(payload: Buffer, layout: AuLayout): AuHeaders | undefined {
+  if (payload.length < LENGTH_BYTES) return undefined;
+  const bits = payload.readUInt16BE(0);
+  const end = LENGTH_BYTES + Math.ceil(bits / 8);
+  if (end > payload.length) return undefined;
+  const reader = new BitReader(payload.subarray(LENGTH_BYTES, end));
+  const sizes: number[] = [];
+  let isInterleaved = false;
+  while (reader.position < bits && sizes.length < MOST_UNITS) {
+    const { size, step } = readOne(reader, layout, sizes.length === 0);
+    sizes.push(size);
+    isInterleaved ||= step !== 0;
+  }
+  const data = behindAuxiliary(payload.subarray(end), layout.auxiliarySize);
+  if (reader.exceeded || reader.position !== bits || data === undefined) return undefined;
+  return { sizes, isInterleaved, data };
+}
+
+/** @returns `step` = how many units stand between this one and that before it in the packet */
+function readOne(reader: BitReader, layout: AuLayout, isFirst: boolean): { size: number; step: number } {
+  const size = reader.bits(layout.size);
+  const index = reader.bits(isFirst ? layout.index : layout.indexDelta);
+  // The first has no delta of composition: its time stamp says it.
+  if (layout.compositionDelta > 0 && reader.flag()) reader.skip(layout.compositionDelta);
+  if (layout.decodingDelta > 0 && reader.flag()) reader.skip(layout.decodingDelta);
+  reader.skip(layout.randomAccess + layout.streamState);
+  return { size, step: isFirst ? 0 : index };
+}
+
+/** Section 3.2.2: a length in bits, and so many bits of no use to us. */
+function behindAuxiliary(rest: Buffer, sizeBits: number): Buffer | undefined {
+  if (sizeBits === 0) return rest;
+  const reader = new BitReader(rest);
+  const bits = reader.bits(sizeBits);
+  const end = Math.ceil((sizeBits + bits) / 8);
+  return reader.exceeded || end > rest.length ? undefined : rest.subarray(end);
+}
+
+/** How the headers of access units are laid out, in bits (RFC 3640, section 4.1); 0 = not there. */
+export interface AuLayout {
+  size: number;
+  index: number;
+  indexDelta: number;
+  compositionDelta: number;
+  decodingDelta: number;
+  randomAccess: number;
+  streamState: number;
+  /** Of the length of an auxiliary section. */
+  auxiliarySize: number;
+}
+
+const MOST_BITS = 32;
+/** Bits of a size: AAC needs 13. */
+const MOST_SIZE = 16;
+
+/** From the parameters of `a=fmtp`; undefined where they cannot be, or leave the sizes out. */
+export function auLayoutOf(parameters: ReadonlyMap<string, string>): AuLayout | undefined {
+  const bits = (name: string): number => Number(parameters.get(name) ?? '0');
+  const layout: AuLayout = {
+    size: bits('sizelength'),
+    index: bits('indexlength'),
+    indexDelta: bits('indexdeltalength'),
+    compositionDelta: bits('ctsdeltalength'),
+    decodingDelta: bits('dtsdeltalength'),
+    randomAccess: bits('randomaccessindication'),
+    streamState: bits('streamstateindication'),
+    auxiliarySize: bits('auxiliarydatasizelength'),
+  };
+  const isRight = Object.values(layout).every(
+    (each) => Number.isInteger(each) && each >= 0 && each <= MOST_BITS,
+  );
+  return isRight && layout.size > 0 && layout.size <= MOST_SIZE && layout.randomAccess <= 1
+    ? layout
+    : undefined;
+}
+
+/** What an `AudioSpecificConfig` says (ISO/IEC 14496-3, section 1.6.2.1). */
+export interface AudioConfig {
+  format: AudioFormat;
+  /** Seconds of one access unit. */
+  unitSeconds: number;
+}
+
+/** By index (table 1.18). */
+const RATES = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350,
+];
+/** The rate follows in 24 bits. */
+const OTHER_RATE = 15;
+/** By channel configuration (table 1.19); 0 = told further down. */
+const CHANNELS = [undefined, 1, 2, 3, 4, 5, 6, 8];
+/** Object types (table 1.17): spectral band replication and parametric stereo are told before the type they extend. */
+const SBR = 5;
+const PS = 29;
+const OTHER_TYPE = 31;
+/** Main, LC, SSR, LTP: those of RFC 3640 whose configuration begins with the length of frames. */
+const GENERAL_AUDIO = 4;
+const MOST_BYTES = 64;
+
+/**
+ * @param channels of the session description, for where the configuration itself leaves them to a longer element
+ * @returns undefined for what is no AAC, or cannot be read
+ */
+export function readAudioConfig(config: Buffer, channels: number): AudioConfig | undefined {
+  if (config.length > MOST_BYTES) return undefined;
+  const reader = new BitReader(config);
+  const announced = objectTypeIn(reader);
+  const rate = rateIn(reader);
+  const configuration = reader.bits(4);
+  const isExtended = announced === SBR || announced === PS;
+  const sampleRate = isExtended ? rateIn(reader) : rate;
+  const type = isExtended ? objectTypeIn(reader) : announced;
+  const samples = reader.flag() ? 960 : 1024;
+  const told = announced === PS ? 2 : channelsOf(configuration, channels);
+  if (reader.exceeded || rate === 0 || sampleRate === 0 || told === undefined) return undefined;
+  if (type === 0 || type > GENERAL_AUDIO) return undefined;
+  const codecString = `mp4a.40.${announced}`;
+  const format = { codec: 'aac', description: config, sampleRate, channels: told, codecString } as const;
+  return { format, unitSeconds: samples / rate };
+}
+
+function channelsOf(configuration: number, described: number): number | undefined {
+  return configuration === 0 ? described : CHANNELS[configuration];
+}
+
+function objectTypeIn(reader: BitReader): number {
+  const type = reader.bits(5);
+  return type === OTHER_TYPE ? 32 + reader.bits(6) : type;
+}
+
+/** 0 for an index that is reserved. */
+function rateIn(reader: BitReader): number {
+  const index = reader.bits(4);
+  return index === OTHER_RATE ? reader.bits(24) : (RATES[index] ?? 0);
+}

@@ -1,0 +1,561 @@
+import { RvmError } from '../../error';
+import { costOf, type TimedPayload, type Track, type VideoFormat, type VideoFrame } from '../media';
+import {
+  type Field,
+  MOST_BYTES,
+  type NalRole,
+  type Slice,
+  type Sps,
+  unitsOf,
+  type Unpacked,
+  type Unpacker,
+  type VideoCodec,
+} from './nal-unit';
+
+/** A whole picture, as far as it decides whether it can be decoded. */
+interface Decodable {
+  /** Decoding can begin here: `open` where what is shown before it may need pictures from before it. */
+  entry: 'clean' | 'open' | undefined;
+  /** It needs no other picture, but those behind it may need some from before it. */
+  isIntra: boolean;
+  isBrokenLink: boolean;
+  reachesBack: boolean;
+  /** When it is shown. */
+  time: number;
+}
+
+/** Seconds without a key frame until decoding begins with an intra picture: some cameras have no others. */
+const PATIENCE = 3;
+/**
+ * Seconds without a key frame until intra pictures count as such for whoever comes later, though all can be decoded: players begin
+ * better with a key frame that is that old.
+ */
+const SELDOM = 30;
+/** Seconds without a picture until what leans on missing ones is shown all the same, broken as it is. */
+const DARK = 10;
+/** Bytes that wait until it is clear where decoding begins. */
+const MOST_HELD = 4 * 1024 * 1024;
+
+/**
+ * Lets pictures pass that can be decoded: from a key frame on, until packets are missing. Where there is no key frame, an intra
+ * picture waits, with what comes behind it, for a while: then decoding begins with that one.
+ */
+class KeyGate {
+  #isOpen = false;
+  #hasBegun = false;
+  /** It has begun with an intra picture, and no key frame came since. */
+  #isWithoutKeys = false;
+  /** Time of the key frame before which pictures that reach back are broken. */
+  #leadsTo: number | undefined;
+  #held: VideoFrame[] = [];
+  #heldBytes = 0;
+  readonly #sinceKey: Elapsed;
+  readonly #sincePicture: Elapsed;
+
+  /** @param now milliseconds of a steady clock */
+  constructor(now: () => number) {
+    this.#sinceKey = new Elapsed(now);
+    this.#sincePicture = new Elapsed(now);
+  }
+
+  /** Something is missing: closed until the next picture that decoding can begin with. */
+  close(): void {
+    this.#isOpen = false;
+    this.#take();
+  }
+
+  /** Whether decoding begins with it, or may have to. */
+  isBeginning({ entry, isIntra, time }: Decodable): boolean {
+    const isSeldom = this.#sinceKey.at(time) >= SELDOM || this.#isWithoutKeys;
+    return entry !== undefined || (isIntra && (!this.#isOpen || isSeldom));
+  }
+
+  /** Seconds without a picture that could be shown. */
+  darkness(time: number): number {
+    return this.#sincePicture.at(time);
+  }
+
+  /**
+   * What can be shown now that this one is there.
+   * @param frame what becomes of the picture, `key` where it is a beginning
+   */
+  passed(picture: Decodable, frame: VideoFrame): VideoFrame[] {
+    const shown = this.#shown(picture, frame);
+    if (shown.length > 0) this.#sincePicture.restart(frame.time);
+    return shown;
+  }
+
+  /** What still waits, where nothing follows. */
+  flush(): VideoFrame[] {
+    return this.#take();
+  }
+
+  #shown(picture: Decodable, frame: VideoFrame): VideoFrame[] {
+    if (picture.entry !== undefined) return this.#begin(picture, frame);
+    if (picture.reachesBack && this.#isBefore(frame.time)) return [];
+    if (this.#isOpen) return [frame];
+    if (this.#held.length === 0 && !frame.key) return this.#broken(frame);
+    return this.#hold(frame);
+  }
+
+  #begin({ entry, isBrokenLink, time }: Decodable, frame: VideoFrame): VideoFrame[] {
+    this.#take();
+    this.#leadsTo = entry === 'open' && (!this.#isOpen || isBrokenLink) ? time : undefined;
+    this.#open();
+    this.#isWithoutKeys = false;
+    this.#sinceKey.restart(time);
+    return [frame];
+  }
+
+  #hold(frame: VideoFrame): VideoFrame[] {
+    if (this.#held.length === 0) this.#leadsTo = frame.time;
+    this.#held.push(frame);
+    this.#heldBytes += costOf(frame);
+    if (this.#sinceKey.at(frame.time) < PATIENCE && this.#heldBytes < MOST_HELD) return [];
+    this.#open();
+    this.#isWithoutKeys = true;
+    return this.#take();
+  }
+
+  /** Decoders go on with what they have. */
+  #broken(frame: VideoFrame): VideoFrame[] {
+    if (!this.#hasBegun || this.#sincePicture.at(frame.time) < DARK) return [];
+    this.#open();
+    return [frame];
+  }
+
+  #open(): void {
+    this.#isOpen = true;
+    this.#hasBegun = true;
+  }
+
+  #take(): VideoFrame[] {
+    this.#heldBytes = 0;
+    return this.#held.splice(0);
+  }
+
+  #isBefore(time: number): boolean {
+    return this.#leadsTo !== undefined && time < this.#leadsTo;
+  }
+}
+
+/**
+ * Tells how long something lasts, by the clock of the stream or by ours, whichever says more: that of a camera may stand still, and a
+ * recording may come faster than it was taken.
+ */
+class Elapsed {
+  readonly #now: () => number;
+  #from: { time: number; at: number } | undefined;
+
+  /** @param now milliseconds of a steady clock */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @param time seconds on the clock of the stream, as for the following */
+  restart(time: number): void {
+    this.#from = { time, at: this.#now() };
+  }
+
+  /** Seconds since it was started, or asked for the first time. */
+  at(time: number): number {
+    this.#from ??= { time, at: this.#now() };
+    return Math.max(time - this.#from.time, (this.#now() - this.#from.at) / 1000);
+  }
+}
+
+/** Sets of one kind: cameras have one, or two. */
+const MOST_SETS = 16;
+/** Bytes of a set: scaling lists and all they have a few hundred. */
+const MOST_SET_BYTES = 4096;
+
+interface Pps {
+  nal: Buffer;
+  sps: number;
+}
+
+/** The parameter sets a sender told so far, by their ids; the last one counts. */
+export class ParameterSets {
+  readonly #vps = new Map<number, Buffer>();
+  readonly #sps = new Map<number, { nal: Buffer; read: Sps }>();
+  readonly #pps = new Map<number, Pps>();
+
+  constructor(private readonly codec: VideoCodec) {}
+
+  /** False where it cannot be read. */
+  add(role: 'vps' | 'sps' | 'pps', nal: Buffer): boolean {
+    if (nal.length > MOST_SET_BYTES) return false;
+    if (role === 'vps') return this.#addVps(nal);
+    return role === 'sps' ? this.#addSps(nal) : this.#addPps(nal);
+  }
+
+  /**
+   * How pictures with this picture parameter set are decoded: `former` where that is the same. Undefined where a set is missing.
+   */
+  format(pps: number, former: VideoFormat | undefined): VideoFormat | undefined {
+    const found = this.#chain(pps);
+    if (found === undefined) return undefined;
+    const { vps, sps } = found;
+    const all = [...this.#pps.values()].filter((each) => each.sps === sps.read.id).map(({ nal }) => nal);
+    const parameterSets = [...vps, sps.nal, ...all];
+    if (former !== undefined && areSame(former.parameterSets, parameterSets)) return former;
+    const { width, height, pixelAspect, codecString } = sps.read;
+    const description = sps.read.record({ vps, sps: sps.nal, pps: all });
+    return { codec: this.codec.name, parameterSets, width, height, pixelAspect, codecString, description };
+  }
+
+  /** Whether pictures with this picture parameter set can be decoded with a format. */
+  isWithin(format: VideoFormat, pps: number): boolean {
+    const found = this.#chain(pps);
+    return (
+      found !== undefined &&
+      [...found.vps, found.sps.nal, found.pps.nal].every((nal) => format.parameterSets.includes(nal))
+    );
+  }
+
+  /** Which field of a frame the picture is that begins with this slice; undefined for a whole frame. */
+  fieldOf(slice: Buffer, pps: number): Field | undefined {
+    return this.#chain(pps)?.sps.read.fieldOf(slice);
+  }
+
+  #chain(id: number): { vps: Buffer[]; sps: { nal: Buffer; read: Sps }; pps: Pps } | undefined {
+    const pps = this.#pps.get(id);
+    const sps = pps && this.#sps.get(pps.sps);
+    if (pps === undefined || sps === undefined) return undefined;
+    if (sps.read.vps === undefined) return { vps: [], sps, pps };
+    const vps = this.#vps.get(sps.read.vps);
+    return vps && { vps: [vps], sps, pps };
+  }
+
+  #addVps(nal: Buffer): boolean {
+    const id = this.codec.vps(nal);
+    if (id === undefined) return false;
+    if (this.#vps.get(id)?.equals(nal) !== true) keep(this.#vps, id, nal);
+    return true;
+  }
+
+  #addSps(nal: Buffer): boolean {
+    if ([...this.#sps.values()].some((known) => known.nal.equals(nal))) return true;
+    const read = this.codec.sps(nal);
+    if (read !== undefined) keep(this.#sps, read.id, { nal, read });
+    return read !== undefined;
+  }
+
+  #addPps(nal: Buffer): boolean {
+    const read = this.codec.pps(nal);
+    if (read === undefined) return false;
+    const { id, sps } = read;
+    if (this.#pps.get(id)?.nal.equals(nal) !== true) keep(this.#pps, id, { nal, sps });
+    return true;
+  }
+}
+
+/** Room is made at the cost of the oldest. */
+function keep<Kind>(sets: Map<number, Kind>, id: number, set: Kind): void {
+  const [oldest] = sets.keys();
+  if (!sets.has(id) && sets.size >= MOST_SETS && oldest !== undefined) sets.delete(oldest);
+  sets.set(id, set);
+}
+
+/** Sets that are known already are the same objects. */
+function areSame(one: readonly Buffer[], other: readonly Buffer[]): boolean {
+  return one.length === other.length && one.every((nal, index) => nal === other[index]);
+}
+
+/** NAL units of a picture: more than a slice for each row of macroblocks of the tallest one has. */
+const MOST_UNITS = 1024;
+
+/** A picture under assembly. */
+class Picture {
+  readonly nals: Buffer[] = [];
+  /** Sets and hints that came behind slices: only what follows tells whether they are of this picture, or of the next. */
+  readonly behind: Buffer[] = [];
+  #bytes = 0;
+  #units = 0;
+  #first: Slice | undefined;
+  readonly #fields: (Field | undefined)[] = [];
+  /** Each slice is intra-coded. */
+  #isIntra = true;
+  #hasRecovery = false;
+  #isSpoilt = false;
+
+  constructor(readonly time: number) {}
+
+  /** Without slices. */
+  get isEmpty(): boolean {
+    return this.#first === undefined;
+  }
+
+  get isSpoilt(): boolean {
+    return this.#isSpoilt;
+  }
+
+  /** Nothing is missing yet, but there is no slice. */
+  get isOnlyBegun(): boolean {
+    return this.isEmpty && !this.#isSpoilt;
+  }
+
+  get isTooLarge(): boolean {
+    return this.#bytes > MOST_BYTES || this.#units > MOST_UNITS;
+  }
+
+  /** Undefined without slices. */
+  get pps(): number | undefined {
+    return this.#first?.pps;
+  }
+
+  get entry(): 'clean' | 'open' | undefined {
+    return this.#first?.entry ?? (this.#hasRecovery && this.#isIntra ? 'open' : undefined);
+  }
+
+  get isIntra(): boolean {
+    return this.#isIntra;
+  }
+
+  get isBrokenLink(): boolean {
+    return this.#first?.isBrokenLink === true;
+  }
+
+  get reachesBack(): boolean {
+    return this.#first?.reachesBack === true;
+  }
+
+  /** Something of it is missing. */
+  spoil(): void {
+    this.#isSpoilt = true;
+    this.nals.length = 0;
+  }
+
+  /** Whether a slice that begins a picture begins another one; not so the second field of a frame. */
+  isEndedBy(field: Field | undefined): boolean {
+    if (this.isEmpty) return this.#isSpoilt;
+    return field === undefined || this.#fields.length > 1 || [undefined, field].includes(this.#fields[0]);
+  }
+
+  addBehind(nal: Buffer): void {
+    this.#count(nal);
+    if (!this.isTooLarge) this.behind.push(nal);
+  }
+
+  addRecovery(nal: Buffer): void {
+    this.#hasRecovery = true;
+    this.#add(nal);
+  }
+
+  /**
+   * @param slice its head; undefined where it cannot be read
+   * @param field of a frame that it begins
+   */
+  addSlice(nal: Buffer, slice: Slice | undefined, field: Field | undefined): void {
+    if (slice === undefined || (this.isEmpty && !slice.isFirst)) return this.spoil();
+    this.#first ??= slice;
+    if (slice.isFirst) this.#fields.push(field);
+    this.#isIntra &&= slice.isIntra;
+    this.#add(nal);
+  }
+
+  #add(nal: Buffer): void {
+    if (this.#isSpoilt) return;
+    this.#count(nal);
+    this.nals.push(nal);
+  }
+
+  #count({ length }: Buffer): void {
+    this.#bytes += length;
+    this.#units += 1;
+  }
+}
+
+const UNSUPPORTED =
+  'The camera sends its video in packets of an unusual kind: choose another profile of video in the camera.';
+const TOO_LARGE =
+  'The camera sends pictures that are larger than 8 MiB, or in more than 1024 parts: choose a smaller resolution in the camera.';
+const UNDESCRIBED =
+  'The camera sends no parameter sets with its video, so that it cannot be decoded: choose another profile of video in the camera.';
+const UNREADABLE =
+  'The camera describes its video in a way that cannot be read: choose another profile of video in the camera.';
+/** Faults, and seconds without a picture, behind which none is expected to come: a bad packet, set or picture is passed over. */
+const MOST_FAULTS = 3;
+
+/** Puts packets of H.264 or H.265 together to pictures. The first is a key frame, and so is the one after a gap. */
+export class VideoTrack implements Track {
+  readonly audio = undefined;
+  readonly #unpacker: Unpacker;
+  readonly #sets: ParameterSets;
+  readonly #gate: KeyGate;
+  #picture: Picture | undefined;
+  #format: VideoFormat | undefined;
+  #fault: RvmError | undefined;
+  /** The last picture ended with the time stamp of another: some senders never mark the last packet of one. */
+  #endsUnmarked = false;
+  /** Some mark each slice, or each packet: then pictures end with what follows them alone. */
+  #marksAll = false;
+  /** The last packet was marked amidst a unit: its end was lost, or marks tell nothing. */
+  #isMarkedAmidst = false;
+  #lastEnded: number | undefined;
+  /** Since the last picture. */
+  #faults = 0;
+  /** What is missing came, and could not be read. */
+  #hasBadSets = false;
+
+  /**
+   * @param sets what is known of the parameter sets before the first packet; what cannot be read may come better in band
+   * @param now milliseconds of a steady clock
+   */
+  constructor(
+    private readonly codec: VideoCodec,
+    sets: readonly Buffer[],
+    now: () => number,
+  ) {
+    this.#unpacker = codec.unpacker();
+    this.#sets = new ParameterSets(codec);
+    this.#gate = new KeyGate(now);
+    for (const nal of sets.flatMap(unitsOf)) this.#addSet(codec.roleOf(nal), nal);
+    this.#hasBadSets = false;
+  }
+
+  get fault(): RvmError | undefined {
+    return this.#fault;
+  }
+
+  read({ payload, marker, time }: TimedPayload): VideoFrame[] {
+    const isNext = this.#picture !== undefined && this.#picture.time !== time;
+    if (isNext && this.#picture?.isOnlyBegun === false) this.#endsUnmarked = true;
+    if (this.#isMarkedAmidst && this.#picture?.time === time) this.#marksAll = true;
+    const frames = isNext ? this.#finish() : [];
+    frames.push(...this.#takeAll(this.#unpacker.unpack(payload), time));
+    this.#isMarkedAmidst = marker && !this.#unpacker.mayEnd();
+    if (!marker || this.#isMarkedAmidst || this.#marksAll) return frames;
+    frames.push(...this.#takeRest());
+    // Sets and hints may be marked, but are no picture.
+    if (this.#picture?.isOnlyBegun === true) return frames;
+    this.#endsUnmarked = false;
+    return [...frames, ...this.#end()];
+  }
+
+  gap(): void {
+    this.#unpacker.drop();
+    this.#picture = undefined;
+    this.#gate.close();
+  }
+
+  flush(): VideoFrame[] {
+    if (this.#endsUnmarked) return [...this.#finish(), ...this.#gate.flush()];
+    // The end of what was begun did not come.
+    this.#unpacker.drop();
+    this.#picture = undefined;
+    return this.#gate.flush();
+  }
+
+  /** Nothing more comes for the picture under assembly. */
+  #finish(): VideoFrame[] {
+    return [...this.#takeRest(), ...this.#end()];
+  }
+
+  /** A unit whose last piece was not told. */
+  #takeRest(): VideoFrame[] {
+    const time = this.#picture?.time;
+    return time === undefined ? [] : this.#takeAll(this.#unpacker.finish(), time);
+  }
+
+  /** @returns the pictures before that of these units */
+  #takeAll(units: Unpacked, time: number): VideoFrame[] {
+    const picture = (this.#picture ??= new Picture(time));
+    if (Array.isArray(units)) return units.flatMap(unitsOf).flatMap((nal) => this.#take(nal, time));
+    if (units === 'unsupported') this.#passOver(UNSUPPORTED, time);
+    else picture.spoil();
+    if (units === 'too-large') this.#passOver(TOO_LARGE, time);
+    return [];
+  }
+
+  #take(nal: Buffer, time: number): VideoFrame[] {
+    const role = this.codec.roleOf(nal);
+    const picture = (this.#picture ??= new Picture(time));
+    let frames: VideoFrame[] = [];
+    if (role === 'slice') frames = this.#takeSlice(picture, nal);
+    else if (role !== 'other' && !picture.isEmpty) picture.addBehind(nal);
+    else this.#takeHead(picture, role, nal);
+    if (picture.isTooLarge && !picture.isSpoilt) {
+      picture.spoil();
+      this.#passOver(TOO_LARGE, time);
+    }
+    return frames;
+  }
+
+  /** Time stamps do not always tell two pictures apart, nor marks. */
+  #takeSlice(picture: Picture, nal: Buffer): VideoFrame[] {
+    const slice = this.codec.slice(nal);
+    const field = slice?.isFirst === true ? this.#sets.fieldOf(nal, slice.pps) : undefined;
+    if (slice?.isFirst === true && picture.isEndedBy(field)) {
+      const next = new Picture(picture.time);
+      const frames = this.#end(next);
+      next.addSlice(nal, slice, field);
+      return frames;
+    }
+    if (slice?.isFirst === false && picture.isEmpty && picture.time === this.#lastEnded)
+      this.#marksAll = true;
+    for (const each of picture.behind.splice(0)) this.#takeHead(picture, this.codec.roleOf(each), each);
+    picture.addSlice(nal, slice, field);
+    return [];
+  }
+
+  #takeHead(picture: Picture | undefined, role: NalRole, nal: Buffer): void {
+    if (role === 'recovery') picture?.addRecovery(nal);
+    else this.#addSet(role, nal);
+  }
+
+  /** One that cannot be read is left out: a good one may be known, or come. */
+  #addSet(role: NalRole, nal: Buffer): void {
+    if (role !== 'vps' && role !== 'sps' && role !== 'pps') return;
+    if (!this.#sets.add(role, nal)) this.#hasBadSets = true;
+  }
+
+  /**
+   * The picture under assembly is complete, if nothing of it is missing.
+   * @param next goes on with what came behind its slices
+   */
+  #end(next?: Picture): VideoFrame[] {
+    const picture = this.#picture;
+    this.#picture = next;
+    if (picture === undefined) return [];
+    const frames = this.#framesOf(picture);
+    if (!picture.isEmpty || picture.isSpoilt) this.#lastEnded = picture.time;
+    for (const nal of picture.behind) this.#takeHead(next, this.codec.roleOf(nal), nal);
+    return frames;
+  }
+
+  #framesOf(picture: Picture): VideoFrame[] {
+    const { time, pps, entry } = picture;
+    if (picture.isSpoilt) this.#gate.close();
+    if (picture.isSpoilt || pps === undefined || this.#fault !== undefined) return [];
+    if (entry === undefined && !this.#isDescribed(pps)) this.#gate.close();
+    const key = this.#gate.isBeginning(picture);
+    // Another format begins with a key frame, so that players can begin with it, too.
+    if (key) this.#format = this.#sets.format(pps, this.#format);
+    const format = this.#format;
+    if (format === undefined || !this.#isDescribed(pps)) return this.#withoutFormat(key, time);
+    const open = key && entry !== 'clean';
+    const nals = key && entry === undefined ? [...this.codec.recovery, ...picture.nals] : picture.nals;
+    const frames = this.#gate.passed(picture, { kind: 'video', format, key, open, nals, time });
+    if (frames.length > 0) this.#faults = 0;
+    return frames;
+  }
+
+  #isDescribed(pps: number): boolean {
+    return this.#format !== undefined && this.#sets.isWithin(this.#format, pps);
+  }
+
+  /** Waits for the next key frame, which may come with its parameter sets. */
+  #withoutFormat(isKey: boolean, time: number): [] {
+    this.#gate.close();
+    if (isKey) this.#passOver(this.#hasBadSets ? UNREADABLE : UNDESCRIBED, time);
+    return [];
+  }
+
+  /** What is bad again and again, while nothing can be shown, will not be better. */
+  #passOver(message: string, time: number): void {
+    this.#faults += 1;
+    const isLong = this.#gate.darkness(time) >= DARK;
+    if (isLong && this.#faults >= MOST_FAULTS) this.#fault ??= new RvmError('VIDEO_FAILED', message);
+  }
+}

@@ -1,0 +1,352 @@
+import type { Socket } from 'node:net';
+import { lateTimeout, timerMs, within } from '../../concurrency/timers';
+import type { RvmError } from '../../error';
+import type { Login } from '../../text';
+import { Authentication } from './authentication';
+import { sessionIn } from './headers';
+import { type RelayFaults, STREAM_FAULTS, type StreamLimits } from './limits';
+import { type Answer, type Incoming, MessageParser, type ServerRequest } from './messages';
+
+/** Bytes that wait for a relay to read them: one that reads nothing gets no more. */
+const MOST_UNREAD = 64 * 1024;
+/** Bytes of packets that may come before somebody listens. */
+const MOST_EARLY = 1024 * 1024;
+/** Bytes that each of them takes beside its data. */
+const EARLY_COST = 256;
+/** What a server may ask us to find out whether we are there. */
+const SIGNS_OF_LIFE: readonly string[] = ['OPTIONS', 'GET_PARAMETER'];
+
+interface Listener {
+  /** @param data good until it returns */
+  packet: (channel: number, data: Buffer) => void;
+  /** @param inOrder whether the server closed it, and nothing is cut off */
+  ended: (fault: RvmError, inOrder: boolean) => void;
+}
+
+interface Pending {
+  resolve: (answer: Answer) => void;
+  reject: (error: RvmError) => void;
+  timer: NodeJS.Timeout;
+}
+
+interface Ending {
+  fault: RvmError;
+  inOrder: boolean;
+}
+
+/** One RTSP connection: requests with their answers, and the packets between them. Nothing that comes makes it throw. */
+export class Connection {
+  readonly #socket: Socket;
+  readonly #limits: StreamLimits;
+  readonly #faults: RelayFaults;
+  readonly #parser: MessageParser;
+  readonly #pending = new Map<number, Pending>();
+  #lastNumber = 0;
+  #listener: Listener | undefined;
+  #early: { channel: number; data: Buffer }[] = [];
+  #earlyBytes = 0;
+  #ending: Ending | undefined;
+
+  /** @param socket that is connected */
+  constructor(socket: Socket, limits: StreamLimits, faults: RelayFaults) {
+    this.#socket = socket;
+    this.#limits = limits;
+    this.#faults = faults;
+    this.#parser = new MessageParser(limits);
+    socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    socket.on('end', () => this.#end(faults.brokenOff(), this.#parser.isBetweenMessages));
+    socket.on('error', () => this.#end(faults.brokenOff()));
+    socket.on('close', () => this.#end(faults.brokenOff()));
+  }
+
+  /** Tells of all packets, those that came before included, and of the end. One may listen. */
+  listen(listener: Listener): void {
+    this.#listener = listener;
+    for (const { channel, data } of this.#early.splice(0)) listener.packet(channel, data);
+    if (this.#ending !== undefined) listener.ended(this.#ending.fault, this.#ending.inOrder);
+  }
+
+  /** Channels whose packets will come, among which the relay may leave bytes that are none. */
+  expect(channels: Iterable<number>): void {
+    this.#parser.expect(channels);
+  }
+
+  /**
+   * Sends a request, and waits for its answer. What has ended still sends it if it can, for TEARDOWN.
+   * @param headers beyond `CSeq`
+   * @param ms that the answer may take
+   * @throws RvmError as the faults have it: no answer in time, none that can be read, the end of the connection
+   */
+  request(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    ms = this.#limits.answerMs,
+  ): Promise<Answer> {
+    const number = ++this.#lastNumber;
+    const lines = Object.entries({ CSeq: String(number), ...headers }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    );
+    return new Promise((resolve, reject) => {
+      this.#send(`${method} ${url} RTSP/1.0\r\n${lines.join('')}\r\n`);
+      if (this.#ending !== undefined) return reject(this.#ending.fault);
+      const timer = lateTimeout(() => {
+        this.#pending.delete(number);
+        reject(this.#faults.unanswered());
+      }, ms);
+      this.#pending.set(number, { resolve, reject, timer });
+    });
+  }
+
+  /** Sends binary data; leaves it out where the relay does not read what was sent before. */
+  sendPacket(channel: number, data: Buffer): void {
+    if (this.#socket.writableLength > MOST_UNREAD) return;
+    this.#send(Buffer.concat([Buffer.from([0x24, channel, data.length >>> 8, data.length & 0xff]), data]));
+  }
+
+  /** Nothing is read until `resume`. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Ends it at once. What waits for answers fails. */
+  destroy(): void {
+    this.#socket.destroy();
+    this.#end(this.#faults.brokenOff());
+  }
+
+  #send(data: string | Buffer): void {
+    if (this.#socket.writable) this.#socket.write(data);
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#ending !== undefined) return;
+    for (const incoming of this.#parser.push(chunk)) this.#handle(incoming);
+    const isFlooded = this.#earlyBytes > MOST_EARLY || this.#socket.writableLength > 2 * MOST_UNREAD;
+    if (this.#parser.isUnreadable || isFlooded) this.#end(this.#faults.unreadable());
+  }
+
+  #handle(incoming: Incoming): void {
+    if (incoming.kind === 'answer') return this.#settle(incoming);
+    if (incoming.kind === 'request') return this.#reply(incoming);
+    const { channel, data } = incoming;
+    if (this.#listener !== undefined) return this.#listener.packet(channel, data);
+    // A copy: a packet is part of a larger read of the socket, which it would keep.
+    this.#early.push({ channel, data: Buffer.from(data) });
+    this.#earlyBytes += data.length + EARLY_COST;
+  }
+
+  #settle(answer: Answer): void {
+    // 1xx: the answer is still to come.
+    if (answer.status < 200) return;
+    const number = this.#numberOf(answer);
+    const pending = number === undefined ? undefined : this.#pending.get(number);
+    // Packets come, and are what is wanted: an answer with a wrong number ends nothing.
+    if (number === undefined || number > this.#lastNumber)
+      return this.#listener === undefined ? this.#end(this.#faults.unreadable()) : undefined;
+    // That of a request which nobody waits for any more.
+    if (pending === undefined) return;
+    this.#pending.delete(number);
+    clearTimeout(pending.timer);
+    pending.resolve(answer);
+  }
+
+  /** Without a number it answers the request that has waited for the longest time. */
+  #numberOf({ headers }: Answer): number | undefined {
+    const said = headers.get('cseq');
+    if (said === undefined) return [...this.#pending.keys()][0] ?? 0;
+    return /^\d{1,15}$/.test(said) ? Number(said) : undefined;
+  }
+
+  #reply({ method, headers }: ServerRequest): void {
+    const number = headers.get('cseq');
+    const status = SIGNS_OF_LIFE.includes(method) ? '200 OK' : '501 Not Implemented';
+    const lines = number === undefined ? '' : `CSeq: ${number}\r\n`;
+    this.#send(`RTSP/1.0 ${status}\r\n${lines}\r\n`);
+  }
+
+  /** Only the first end counts. The socket stays open for a last word. */
+  #end(fault: RvmError, inOrder = false): void {
+    if (this.#ending !== undefined) return;
+    this.#ending = { fault, inOrder };
+    for (const { reject, timer } of this.#pending.values()) {
+      clearTimeout(timer);
+      reject(fault);
+    }
+    this.#pending.clear();
+    this.#listener?.ended(fault, inOrder);
+  }
+}
+
+const UNAUTHORIZED = 401;
+/** Proofs of the login for one request: a nonce may have aged, and once more while it is asked anew. */
+const MOST_PROOFS = 2;
+
+/** What is asked of one relay over one connection: each request with the login and the session that it needs. */
+export class RtspSession {
+  readonly #connection: Connection;
+  readonly #authentication: Authentication;
+  #id: string | undefined;
+  #timeout = 0;
+  #url = '';
+  #methods: readonly string[] = [];
+
+  constructor(connection: Connection, login: Login | undefined) {
+    this.#connection = connection;
+    this.#authentication = new Authentication(login);
+  }
+
+  /** Seconds without a sign of life after which the server ends it. */
+  get timeout(): number {
+    return this.#timeout;
+  }
+
+  /** What the server can be asked, by its last `Public`; none where it has not said. */
+  get methods(): readonly string[] {
+    return this.#methods;
+  }
+
+  /** Where requests for the whole of it go. */
+  get url(): string {
+    return this.#url;
+  }
+
+  set url(url: string) {
+    this.#url = url;
+  }
+
+  /**
+   * Sends a request and waits for its answer, whatever the status.
+   * @param headers beyond those of login and session
+   * @param ms that the answer may take; as all others, unless said
+   * @throws RvmError where there is none
+   */
+  async ask(
+    method: string,
+    url: string,
+    headers: Readonly<Record<string, string>> = {},
+    ms?: number,
+  ): Promise<Answer> {
+    for (let proofs = 0; ; proofs += 1) {
+      const all = { ...headers, ...this.#ownHeaders(method, url) };
+      const answer = await this.#connection.request(method, url, all, ms);
+      if (answer.status !== UNAUTHORIZED) return this.#noted(answer);
+      const isWorthIt =
+        proofs < MOST_PROOFS && this.#authentication.takes(answer.headers.all('www-authenticate'));
+      if (!isWorthIt) return answer;
+    }
+  }
+
+  /** Channels whose packets will come. */
+  expect(channels: Iterable<number>): void {
+    this.#connection.expect(channels);
+  }
+
+  listen(listener: Listener): void {
+    this.#connection.listen(listener);
+  }
+
+  sendPacket(channel: number, data: Buffer): void {
+    this.#connection.sendPacket(channel, data);
+  }
+
+  /** Nothing is read until `resume`. */
+  pause(): void {
+    this.#connection.pause();
+  }
+
+  resume(): void {
+    this.#connection.resume();
+  }
+
+  /**
+   * Tells the server that it is over, if there was a session, and closes the connection. Never fails.
+   * @param ms that the answer may take
+   */
+  async end(ms: number): Promise<void> {
+    if (this.#id !== undefined) {
+      this.#connection.resume();
+      await within(
+        this.ask('TEARDOWN', this.#url).catch(() => undefined),
+        ms,
+      );
+    }
+    this.#connection.destroy();
+  }
+
+  #ownHeaders(method: string, url: string): Record<string, string> {
+    const authorization = this.#authentication.authorization(method, url);
+    return {
+      ...(this.#id === undefined ? {} : { Session: this.#id }),
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
+    };
+  }
+
+  #noted(answer: Answer): Answer {
+    this.#authentication.accepted();
+    const session = answer.status === 200 ? sessionIn(answer.headers.get('session')) : undefined;
+    if (this.#id === undefined && session !== undefined) {
+      this.#id = session.id;
+      this.#timeout = session.timeout;
+    }
+    const methods = answer.headers.all('public').join(',');
+    if (methods !== '') this.#methods = methods.split(',').map((name) => name.trim().toUpperCase());
+    return answer;
+  }
+}
+
+const PREFERRED = 'GET_PARAMETER';
+/** Every server knows it, and most take it for a sign of life, too (RFC 2326, appendix D). */
+const ALWAYS_KNOWN = 'OPTIONS';
+const SESSION_NOT_FOUND = 454;
+/** Of a server that does not know a method. */
+const NOT_KNOWN: readonly number[] = [400, 405, 501, 551];
+/** Milliseconds. */
+const [SHORTEST, LONGEST] = [1_000, 30_000];
+
+/** Tells a server, twice in the time that it waits for it, that somebody is still there. */
+export class KeepAlive {
+  readonly #session: RtspSession;
+  readonly #gone: (fault: RvmError) => void;
+  readonly #timer: NodeJS.Timeout;
+  #isRefused = false;
+
+  /** @param gone told where the server does not know the session any more */
+  constructor(session: RtspSession, gone: (fault: RvmError) => void) {
+    this.#session = session;
+    this.#gone = gone;
+    const half = (session.timeout * 1000) / 2;
+    this.#timer = setInterval(() => void this.#tell(), timerMs(Math.max(SHORTEST, Math.min(half, LONGEST))));
+    // So that it is known what can be asked, before it has to be.
+    if (session.methods.length === 0) void this.#ask(ALWAYS_KNOWN);
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  async #tell(): Promise<void> {
+    const { methods } = this.#session;
+    const isKnown = methods.length === 0 || methods.includes(PREFERRED);
+    if (!isKnown || this.#isRefused) return this.#ask(ALWAYS_KNOWN);
+    const status = await this.#statusOf(PREFERRED);
+    if (status === undefined || !NOT_KNOWN.includes(status)) return;
+    this.#isRefused = true;
+    await this.#ask(ALWAYS_KNOWN);
+  }
+
+  async #ask(method: string): Promise<void> {
+    await this.#statusOf(method);
+  }
+
+  /** Whether an answer is missing tells nothing: the packets tell whether the server is there. */
+  async #statusOf(method: string): Promise<number | undefined> {
+    const answer = await this.#session.ask(method, this.#session.url).catch(() => undefined);
+    if (answer?.status === SESSION_NOT_FOUND) this.#gone(STREAM_FAULTS.refused(SESSION_NOT_FOUND));
+    return answer?.status;
+  }
+}
