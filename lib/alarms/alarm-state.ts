@@ -1,15 +1,11 @@
 import { RvmError } from '../error';
-import type { AlarmEvent } from './alarm-event';
-import type { AlarmSettings } from './alarm-settings';
+import { type AlarmEvent, type Group, judgeEvent, type HeldReason, type Judgement } from './level';
+import type { AlarmSettings, Control } from './settings';
 import { Arming } from './arming';
-import type { Control } from './control';
-import { Earliest } from './earliest';
-import type { Group } from './group';
-import { judgeEvent, type HeldReason, type Judgement } from './level';
-import { Levels, type Said } from './levels';
+import { Earliest, Levels, type Said } from './levels';
 import { RAISED, RaisedAlarms } from './raised-alarms';
-import type { Slot, Slots, SlotWrite } from './slots';
-import { StoreLink } from './store-link';
+import { type Slots, StoreLink } from './slot-store';
+import type { Slot, SlotWrite } from '../inbox/slot';
 
 /** Milliseconds that the end of a node waits for the store. */
 const CLOSE_WITHIN = 2000;
@@ -29,9 +25,9 @@ export interface EventOutcome {
 }
 
 /** In so many characters at most; undefined where it cannot be kept. */
-export type EventJson = (most: number) => string | undefined;
+type EventJson = (most: number) => string | undefined;
 
-export interface AlarmStateOptions {
+interface AlarmStateOptions {
   slots: Slots;
   /** Of the slots: instances and nodes that name the same one share the state. */
   owner: string;

@@ -1,10 +1,7 @@
-import { newGroup, type Group } from './group';
-import { UNKNOWN_GROUP } from './group-name';
-import { DOWN, type Level } from './level';
-import { ENDS } from './own-ends';
-import { storedLevel } from './slot-form';
-import type { Slot, SlotWrite } from './slots';
-import { ToldEnds } from './told-ends';
+import type { Slot, SlotWrite } from '../inbox/slot';
+import { DOWN, type Group, type Level, newGroup } from './level';
+import { UNKNOWN_GROUP } from './settings';
+import { endsValue, storedEnds, storedLevel, type StoreLink } from './slot-store';
 
 const LEVEL = 'group/';
 const EVENT = 'event/';
@@ -28,7 +25,7 @@ export function raisedSlot({ name }: Group): string {
   return EVENT + name;
 }
 
-export interface News {
+interface News {
   group: Group;
   /** True where it is raised, and was said to be released while the store failed. */
   isContrary: boolean;
@@ -148,4 +145,173 @@ function isQuiet({ level, isAhead, line }: Group): boolean {
 
 function lastsLonger(level: Level, other: Level): boolean {
   return level.raised && (!other.raised || level.until > other.until);
+}
+
+const ENDS = 'ends/';
+/** Milliseconds until an extension is durable by itself: a tenth of the hold, within these. */
+const [SOONEST, LATEST] = [1000, 3000];
+/** Milliseconds until it is where an event waits for that, to be settled. */
+const SOON = 50;
+/** Groups whose ends stand in one slot. */
+const IN_ONE = 500;
+
+interface Part {
+  groups: Set<Group>;
+  isChanged: boolean;
+}
+
+/** What is written next. */
+interface Pending {
+  groups: Set<Group>;
+  written: Promise<boolean>;
+  /** Begins by then, in milliseconds from now. */
+  within: (pause: number) => void;
+}
+
+/**
+ * When the levels end that this instance has extended: written together every few seconds, for an extension changes nothing else. A write for
+ * each would cost more than all the rest.
+ */
+export class OwnEnds {
+  readonly #parts: Part[] = [];
+  readonly #partOf = new Map<Group, Part>();
+  readonly #pause: number;
+  #pending: Pending | undefined;
+  #writing: Pending | undefined;
+
+  /**
+   * @param name of this life of this instance
+   * @param hold of its levels, in milliseconds
+   */
+  constructor(
+    private readonly link: StoreLink,
+    private readonly name: string,
+    hold: number,
+  ) {
+    this.#pause = Math.min(LATEST, Math.max(SOONEST, hold / 10));
+  }
+
+  /** The level of a group of this instance ends later now. */
+  extended(group: Group): void {
+    this.#partFor(group).isChanged = true;
+    this.#pending ??= this.#begin();
+    this.#pending.groups.add(group);
+  }
+
+  /** Whether the end of a level is durable, for one who waits for that: it is so soon. */
+  async isDurable(group: Group): Promise<boolean> {
+    const writing = this.#writing;
+    if (writing?.groups.has(group) === true && !(await writing.written)) return false;
+    if (this.#pending?.groups.has(group) !== true) return !group.isAhead;
+    this.#pending.within(SOON);
+    return this.#pending.written;
+  }
+
+  /** Writes at once what waits. */
+  flush(): void {
+    this.#pending?.within(0);
+  }
+
+  #begin(): Pending {
+    const groups = new Set<Group>();
+    const begun = performance.now();
+    let within = (_pause: number): void => undefined;
+    const written = new Promise<void>((resolve) => {
+      let timer = setTimeout(resolve, this.#pause);
+      let at = begun + this.#pause;
+      within = (pause) => {
+        const sooner = performance.now() + pause;
+        if (sooner >= at) return;
+        at = sooner;
+        clearTimeout(timer);
+        timer = setTimeout(resolve, pause);
+      };
+    }).then(() => this.#write(groups));
+    return { groups, written, within };
+  }
+
+  async #write(groups: ReadonlySet<Group>): Promise<boolean> {
+    this.#writing = this.#pending;
+    this.#pending = undefined;
+    const now = performance.now();
+    const writes = this.#parts.flatMap((part, index) =>
+      part.isChanged ? [this.#writeOf(part, index, now)] : [],
+    );
+    try {
+      await this.link.put(writes, true);
+      return true;
+    } catch {
+      // The levels themselves say it once the store is back.
+      for (const group of groups) if (group.level.raised && group.by === this.name) group.isAhead = true;
+      return false;
+    }
+  }
+
+  #writeOf(part: Part, index: number, now: number): SlotWrite {
+    part.isChanged = false;
+    const groups: string[] = [];
+    const ends: number[] = [];
+    for (const group of part.groups) {
+      if (group.level.raised && group.by === this.name) {
+        groups.push(group.name);
+        ends.push(group.level.until);
+      } else this.#leave(group, part);
+    }
+    return { name: `${ENDS}${this.name}/${index}`, ...endsValue(groups, ends, now) };
+  }
+
+  #partFor(group: Group): Part {
+    const known = this.#partOf.get(group);
+    if (known !== undefined) return known;
+    const part = this.#parts.find(({ groups }) => groups.size < IN_ONE) ?? {
+      groups: new Set(),
+      isChanged: true,
+    };
+    if (!this.#parts.includes(part)) this.#parts.push(part);
+    part.groups.add(group);
+    this.#partOf.set(group, part);
+    return part;
+  }
+
+  #leave(group: Group, part: Part): void {
+    part.groups.delete(group);
+    this.#partOf.delete(group);
+  }
+}
+
+/** When levels end that other lives of instances have extended, as they have told. */
+class ToldEnds {
+  /** By name of the slot. */
+  readonly #told = new Map<
+    string,
+    { by: string; version: number; until: number; ends: Map<string, number> }
+  >();
+
+  /** Undefined where that life has told nothing of a group. */
+  endOf(by: string, group: string): number | undefined {
+    for (const told of this.#told.values()) {
+      const end = told.by === by ? told.ends.get(group) : undefined;
+      if (end !== undefined) return end;
+    }
+    return undefined;
+  }
+
+  /** @returns the life that tells, and what */
+  adopt(slot: Slot, now: number): { by: string; ends: ReadonlyMap<string, number> } {
+    const { name, version, left = 0 } = slot;
+    const by = name.slice(ENDS.length, name.lastIndexOf('/'));
+    const ends = storedEnds(slot, now);
+    if (slot.value === undefined) this.#told.delete(name);
+    else this.#told.set(name, { by, version, until: now + left, ends });
+    return { by, ends };
+  }
+
+  /** @returns what is to be removed: what it tells has been over for long, so whoever told it is gone */
+  tidy(now: number, after: number): SlotWrite[] {
+    const over = [...this.#told].filter(([, { until }]) => until + after < now);
+    return over.map(([name, { version }]) => {
+      this.#told.delete(name);
+      return { name, value: undefined, expected: version };
+    });
+  }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Raiser } from './group';
-import type { Slot, SlotWrite } from './slots';
+import type { Raiser } from './level';
+import type { Slot, SlotWrite } from '../inbox/slot';
 
 export const RAISED = 'raised/';
 /** Milliseconds: as long as the service may send an event again. */

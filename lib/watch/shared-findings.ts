@@ -1,7 +1,7 @@
 import { within } from '../concurrency/timers';
 import type { Slot, SlotOutcome, Slots, SlotWrite } from '../inbox/slot';
 import { isRecord } from '../json/json';
-import { areSameFindings, inOrder, type Look, type Standing } from './finding';
+import { areSameFindings, inOrder, type Look, type Standing } from './findings';
 
 /** What has been told; and, by instance, what each of those that live sees. */
 const STATE = 'state';
@@ -13,7 +13,7 @@ const PATIENCE = 5000;
 /** Of a write that another instance was faster with. */
 const TRIES = 3;
 
-export interface SharedFindingsOptions {
+interface SharedFindingsOptions {
   place: Pick<Slots, 'slots' | 'putSlots'>;
   /** Whose slots these are. */
   owner: string;

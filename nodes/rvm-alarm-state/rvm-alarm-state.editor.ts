@@ -1,4 +1,4 @@
-import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/alarm-settings';
+import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/settings';
 import { KEY, keyFromName } from '../rvm-central-station/key';
 import { idsOrReason } from '../support/editor/chips/known-by-node';
 import { addPaletteWords } from '../support/editor/palette-words';

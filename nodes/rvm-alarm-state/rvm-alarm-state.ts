@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
-import { alarmEventOf } from '../../lib/alarms/alarm-event';
-import type { AlarmSettings } from '../../lib/alarms/alarm-settings';
+import { alarmEventOf } from '../../lib/alarms/level';
+import { type AlarmSettings, controlOf } from '../../lib/alarms/settings';
 import { AlarmState, type EventOutcome } from '../../lib/alarms/alarm-state';
-import { controlOf } from '../../lib/alarms/control';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';

@@ -4,7 +4,7 @@ import {
   MOST_COUNTED,
   type AlarmSettings,
   type Grouping,
-} from '../../lib/alarms/alarm-settings';
+} from '../../lib/alarms/settings';
 import { idsIn } from '../../lib/message/event-filter';
 import { KEY, keyFromName } from '../rvm-central-station/key';
 import { flagOf, numberOf, textOf, type Properties } from '../support/settings';

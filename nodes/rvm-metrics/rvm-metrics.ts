@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { setMeter } from '../../lib/meter';
-import { readMetricsPlace, type MetricsPlace } from '../../lib/metrics/metrics-place';
+import { readMetricsPlace, type MetricsPlace } from '../../lib/metrics/metrics-server';
 import { PROBLEM_KINDS } from '../../lib/webhook/problem';
 import { allStations } from '../rvm-central-station/find-station';
 import { onFlows } from '../support/flow-run';

@@ -1,8 +1,8 @@
 import type { NodeAPI } from 'node-red';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
-import type { InboxSnapshot, Snapshot, StationSnapshot } from '../../lib/metrics/snapshot';
-import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/finding';
+import type { InboxSnapshot, Snapshot, StationSnapshot } from '../../lib/metrics/metrics';
+import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/findings';
 import { alarmStates } from '../rvm-alarm-state/alarm-states';
 import { allStations } from '../rvm-central-station/find-station';
 import type { Station } from '../rvm-central-station/station';

@@ -1,7 +1,7 @@
 import { within } from '../../lib/concurrency/timers';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
-import type { InboxFacts } from '../../lib/watch/facts';
+import type { InboxFacts } from '../../lib/watch/findings';
 import { placeOfKey } from '../../lib/webhook/endpoint';
 import { openInboxes } from '../rvm-inbox/inboxes';
 

@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import type { StationState } from '../../lib/cloud/station-client';
 import type { RvmErrorCode } from '../../lib/error';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
-import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/facts';
+import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/findings';
 import { allStations } from '../rvm-central-station/find-station';
 import { sortedNames, type Station } from '../rvm-central-station/station';
 import { incidentText } from '../rvm-inbox/inbox-log';

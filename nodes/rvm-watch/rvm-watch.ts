@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
-import type { Standing } from '../../lib/watch/finding';
+import type { Standing } from '../../lib/watch/findings';
 import { onFlows } from '../support/flow-run';
 import { registerNode } from '../support/register';
 import { listOf, numberOf, unsetVariables, type Properties } from '../support/settings';

@@ -1,6 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
-import type { WebhookFacts } from '../../lib/watch/facts';
+import type { WebhookFacts } from '../../lib/watch/findings';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';
 import { findWebhook } from '../rvm-webhook-in/webhook-node';
 import { faultOf } from '../support/fault';

@@ -1,5 +1,5 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { inOrder, isFault, severityOf, type Finding, type Standing } from '../../lib/watch/finding';
+import { inOrder, isFault, severityOf, type Finding, type Standing } from '../../lib/watch/findings';
 import { status } from '../support/status';
 
 /** What a flow gets of all that stands. */

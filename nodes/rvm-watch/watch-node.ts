@@ -1,5 +1,5 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { Standing } from '../../lib/watch/finding';
+import type { Standing } from '../../lib/watch/findings';
 
 export interface WatchNode extends Node {
   /** What it has found; absent where it cannot look. */

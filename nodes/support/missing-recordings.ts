@@ -2,7 +2,7 @@ import { cutText, MOST_OF_NAME } from '../../lib/inbox/history';
 import { isRecord } from '../../lib/json/json';
 import { type VideoSource, cameraOf } from '../../lib/video/sessions/session-slots';
 import type { RvmErrorCode } from '../../lib/error';
-import type { VideoFacts } from '../../lib/watch/facts';
+import type { VideoFacts } from '../../lib/watch/findings';
 
 export type MissingRecording = Omit<VideoFacts, 'id'>;
 

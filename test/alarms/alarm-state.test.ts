@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { RvmError } from '../../lib/error';
-import { alarmEventOf } from '../../lib/alarms/alarm-event';
-import { controlOf } from '../../lib/alarms/control';
+import { alarmEventOf } from '../../lib/alarms/level';
+import { controlOf } from '../../lib/alarms/settings';
 import { Groups } from '../../lib/alarms/groups';
 import { alarmEvent, Instances, SETTINGS } from '../support/alarms/instances';
 import { VirtualTime } from '../support/time/virtual-time';

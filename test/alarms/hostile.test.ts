@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { alarmEventOf, type AlarmEvent } from '../../lib/alarms/alarm-event';
+import { alarmEventOf, type AlarmEvent } from '../../lib/alarms/level';
 import { Groups } from '../../lib/alarms/groups';
 import { raisedJson } from '../../nodes/rvm-alarm-state/state-message';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { AlarmEvent } from '../../lib/alarms/alarm-event';
+import type { AlarmEvent } from '../../lib/alarms/level';
 import type { EventOutcome } from '../../lib/alarms/alarm-state';
-import type { Control } from '../../lib/alarms/control';
+import type { Control } from '../../lib/alarms/settings';
 import { alarmEvent, Instances, SETTINGS } from '../support/alarms/instances';
 import { few } from '../support/suite/lanes';
 import { VirtualTime } from '../support/time/virtual-time';

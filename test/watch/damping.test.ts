@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { Damping } from '../../lib/watch/damping';
-import type { FindingKind, Sighting } from '../../lib/watch/finding';
+import { Damping } from '../../lib/watch/debounce';
+import type { FindingKind, Sighting } from '../../lib/watch/findings';
 
 const MINUTE = 60_000;
 

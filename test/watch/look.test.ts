@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import type { Facts, InboxFacts, StationFacts, WebhookFacts } from '../../lib/watch/facts';
-import { FAULTS, WARNINGS, type FindingKind, type Sighting } from '../../lib/watch/finding';
-import { lookAt } from '../../lib/watch/look';
+import {
+  type Facts,
+  type InboxFacts,
+  type StationFacts,
+  type WebhookFacts,
+  FAULTS,
+  WARNINGS,
+  type FindingKind,
+  type Sighting,
+  lookAt,
+} from '../../lib/watch/findings';
 
 const STATION: StationFacts = { key: 'north', name: 'North', service: 'well', samePhrase: '', clockAhead: 0 };
 const WEBHOOK: WebhookFacts = {

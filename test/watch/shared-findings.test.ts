@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Look, Standing } from '../../lib/watch/finding';
+import type { Look, Standing } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
 import { SlotPlace } from '../support/inbox/slot-place';
 

@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import type { WebhookFacts } from '../../../lib/watch/facts';
+import type { WebhookFacts } from '../../../lib/watch/findings';
 import { shownText } from '../../support/status';
 import type { WebhookServer } from '../../support/webhook-server';
 import type { ProvenMessages } from '../stations/proven-messages';

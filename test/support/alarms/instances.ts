@@ -1,9 +1,8 @@
-import type { AlarmEvent } from '../../../lib/alarms/alarm-event';
-import type { AlarmSettings } from '../../../lib/alarms/alarm-settings';
+import type { AlarmEvent } from '../../../lib/alarms/level';
+import type { AlarmSettings, Control } from '../../../lib/alarms/settings';
 import { AlarmState, type EventOutcome } from '../../../lib/alarms/alarm-state';
-import type { Control } from '../../../lib/alarms/control';
 import type { Said } from '../../../lib/alarms/levels';
-import type { Slots } from '../../../lib/alarms/slots';
+import type { Slots } from '../../../lib/alarms/slot-store';
 import { turn, VirtualTime } from '../time/virtual-time';
 import { MapSlots } from './map-slots';
 

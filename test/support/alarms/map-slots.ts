@@ -1,4 +1,5 @@
-import type { Slot, SlotOutcome, Slots, SlotWrite } from '../../../lib/alarms/slots';
+import type { Slots } from '../../../lib/alarms/slot-store';
+import type { Slot, SlotOutcome, SlotWrite } from '../../../lib/inbox/slot';
 import { storeFailed } from '../../../lib/inbox/store/port';
 
 /** Milliseconds that an answer takes. */

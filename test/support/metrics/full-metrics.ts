@@ -1,5 +1,4 @@
-import { Metrics } from '../../../lib/metrics/metrics';
-import type { Snapshot } from '../../../lib/metrics/snapshot';
+import { Metrics, type Snapshot } from '../../../lib/metrics/metrics';
 
 /** A Node-RED in which there is something of everything. */
 const SNAPSHOT: Snapshot = {

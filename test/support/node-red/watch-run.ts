@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Finding } from '../../../lib/watch/finding';
+import type { Finding } from '../../../lib/watch/findings';
 import type { Verdict } from '../../../nodes/rvm-watch/sentences';
 import { eventually } from '../time/patience';
 import { probe, type FlowNode, type NodeRed } from './node-red';

@@ -1,5 +1,180 @@
-import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from './facts';
-import type { FindingKind, Look, Sighting } from './finding';
+/** What is known of a Central Station. */
+export interface StationFacts {
+  /** Its short name. */
+  key: string;
+  name: string;
+  /** Of its service; `unknown` where it was not asked yet, but will be. */
+  service: 'well' | 'unknown' | ServiceTrouble;
+  /** Names of all that have one phrase, with its own; '' where it has one of its own, undefined where that cannot be said yet. */
+  samePhrase: string | undefined;
+  /** Milliseconds that the clock of the service is ahead of that of this machine; undefined where no answer has told. */
+  clockAhead: number | undefined;
+}
+
+export interface ServiceTrouble {
+  kind: 'unreachable' | 'login' | 'key' | 'unusable';
+  since?: Date;
+  /** One sentence, of the error. */
+  reason: string;
+}
+
+/** What is known of a *webhook in*. */
+export interface WebhookFacts {
+  /** Of the node. */
+  id: string;
+  /** By which people know it. */
+  title: string;
+  /** Short name of the one Central Station it serves; null where it serves several. */
+  station: string | null;
+  /** Why nothing can come in by it: the sentence of its listener, or else what its status shows; undefined where it can. */
+  down: { reason: string } | { status: string } | undefined | 'unknown';
+  /** Messages were refused for a reason that a wrong phrase has, and nobody has looked at them. */
+  isUnproven: boolean;
+  /** True where the last proven message came from the future; undefined until one has come. */
+  isClockBehind: boolean | undefined;
+  /** Hours without a proven message that are too many, and when the last one came. */
+  silent: { hours: number; since: string } | undefined | 'unknown';
+  /** What the last self-tests have come to; undefined where there are none. */
+  selfTest: 'well' | 'unknown' | { reason: string } | undefined;
+}
+
+/** What is known of an inbox. */
+export interface InboxFacts {
+  /** The same at each start. */
+  id: string;
+  /** By which people know it. */
+  title: string;
+  /** Undefined until it was first opened. */
+  durable: boolean | undefined;
+  /** Why it cannot store. */
+  fault: string;
+  /** What befell its file last, in a sentence, and how many milliseconds ago; undefined where nothing did. */
+  incident: { text: string; ago: number } | undefined;
+  /** Messages that are kept beside it. */
+  spilled: number;
+  /** True where the death of the database server would lose alarms; undefined where nobody knows yet. */
+  lacksStandby: boolean | undefined;
+  /** What it answers when it is asked; undefined until it has. */
+  figures: InboxFigures | undefined;
+}
+
+interface InboxFigures {
+  /** By Central Station: dead letters that nobody has dealt with. */
+  dead: Readonly<Record<string, number>>;
+  /** Milliseconds that the oldest event has waited for its first delivery; absent where none waits. */
+  oldestWaiting?: number;
+  /** Events that wait at a path that no *webhook in* has, of whichever instance. */
+  ownerless: readonly { path: string; count: number }[];
+}
+
+/** A camera of which there was no recording when it was last asked for. */
+export interface VideoFacts {
+  /** The same from one run to the next. */
+  id: string;
+  /** Short name of its Central Station. */
+  station: string;
+  /** As people know it, where an event has said; else its id. */
+  camera: string;
+  /** ISO 8601, UTC, with `Z`. */
+  since: string;
+}
+
+/** All that a watch looks at. */
+export interface Facts {
+  stations: readonly StationFacts[];
+  webhooks: readonly WebhookFacts[];
+  inboxes: readonly InboxFacts[];
+  videos: readonly VideoFacts[];
+  /** False where pictures are to be made and there is no ffmpeg; undefined where nobody knows. */
+  hasDecoder: boolean | undefined;
+}
+
+/** What is told of by kind, in the order in which a person should look at them. Of a `fault`, alarms may be lost or seen by nobody. */
+export const FAULTS = [
+  'store-failing',
+  'listener-down',
+  'spill-in-use',
+  'no-standby',
+  'key-rejected',
+  'login-refused',
+  'service-unreachable',
+  'self-test-failed',
+  'silent',
+] as const;
+/** What a person should see to, and what keeps no alarm out by itself. */
+export const WARNINGS = [
+  'not-proven',
+  'same-phrase',
+  'no-owner',
+  'backlog',
+  'dead-letters',
+  'no-recording',
+  'no-decoder',
+  'clock',
+] as const;
+
+export type FindingKind = (typeof FAULTS)[number] | (typeof WARNINGS)[number];
+type Severity = 'fault' | 'warning';
+
+/** A finding as a flow gets it. */
+export interface Finding {
+  what: FindingKind;
+  severity: Severity;
+  /** Short name of the Central Station; null where it is not of one alone. */
+  station: string | null;
+  /** ISO 8601, UTC, with `Z`. */
+  since: string;
+  /** One sentence: what is wrong, and what to do. */
+  text: string;
+}
+
+/** Something that is wrong, as it is seen at one look. Plain values only, for other instances are told of it. */
+export interface Sighting {
+  /** The same at each look at the same thing. */
+  id: string;
+  what: FindingKind;
+  station: string | null;
+  /** ISO 8601, UTC, with `Z`; absent where only the look itself tells. */
+  since?: string;
+  /** Which of the sentences of its kind tells of it, and what that names. */
+  sentence: string;
+  values: Readonly<Record<string, string | number>>;
+}
+
+/** A sighting that stands. */
+export type Standing = Sighting & { since: string };
+
+/** What one look has shown. */
+export interface Look<Seen extends Sighting = Sighting> {
+  seen: readonly Seen[];
+  /** Ids of what cannot be said now: what was wrong there before may be so still. */
+  unsure: readonly string[];
+}
+
+const RANKS: readonly FindingKind[] = [...FAULTS, ...WARNINGS];
+
+export function severityOf(what: FindingKind): Severity {
+  return (FAULTS as readonly FindingKind[]).includes(what) ? 'fault' : 'warning';
+}
+
+export function isFault({ what }: { what: FindingKind }): boolean {
+  return severityOf(what) === 'fault';
+}
+
+/** Faults first, then as long as they stand. */
+export function inOrder<Each extends Standing>(findings: readonly Each[]): Each[] {
+  const rank = ({ what }: Each): number => RANKS.indexOf(what);
+  return [...findings].sort(
+    (one, other) =>
+      rank(one) - rank(other) || one.since.localeCompare(other.since) || one.id.localeCompare(other.id),
+  );
+}
+
+/** True where both tell of the same things. */
+export function areSameFindings(some: readonly Sighting[], others: readonly Sighting[]): boolean {
+  const ids = new Set(some.map(({ id }) => id));
+  return ids.size === others.length && others.every(({ id }) => ids.has(id));
+}
 
 /** A clock may be off this far, in milliseconds: as far as that of a sender, and half of it for the way. */
 const TOLERATED_CLOCK = 30_000;

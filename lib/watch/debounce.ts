@@ -1,4 +1,5 @@
-import type { FindingKind, Look, Sighting, Standing } from './finding';
+import { timerMs } from '../concurrency/timers';
+import type { FindingKind, Look, Sighting, Standing } from './findings';
 
 /** What often passes by itself is told once it has lasted, in milliseconds: a request that was lost, a port that another process frees. */
 const PASSING: Readonly<Partial<Record<FindingKind, number>>> = {
@@ -84,4 +85,30 @@ export class Damping {
 
 function asStanding({ sighting, since }: Entry): Standing {
   return { ...sighting, since: sighting.since ?? since };
+}
+
+/**
+ * A sign that all is well, every so often. It is made on the event loop: where that is blocked, or the process is gone, there is
+ * none.
+ */
+export class Pulse {
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param every milliseconds */
+  constructor(
+    private readonly every: number,
+    private readonly send: () => void,
+  ) {}
+
+  /** All is well: the first one comes at once. */
+  start(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(this.send, timerMs(this.every));
+    this.send();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
 }
