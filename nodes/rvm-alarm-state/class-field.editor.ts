@@ -1,8 +1,6 @@
 import { knownIds, namedBy } from '../../lib/message/event-filter';
-import { stationKey } from '../rvm-central-station/key';
-import { ChipField } from '../support/editor/chips/chip-field';
-import { setKnown } from '../support/editor/chips/known-by-node';
-import { askSeen, classOffers } from '../support/editor/chips/seen-offers';
+import { stationKey } from '../support/rules';
+import { ChipField, setKnown, askSeen, classOffers } from '../support/editor/chips';
 import type { Pickable } from '../support/editor/picker';
 import { isVariable } from '../support/editor/validate';
 

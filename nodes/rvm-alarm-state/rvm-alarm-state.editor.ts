@@ -1,8 +1,7 @@
 import { LONGEST_HOLD, MOST_COUNTED } from '../../lib/alarms/settings';
-import { KEY, keyFromName } from '../rvm-central-station/key';
-import { idsOrReason } from '../support/editor/chips/known-by-node';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { KEY, keyFromName } from '../support/rules';
+import { idsOrReason } from '../support/editor/chips';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { isVariable, numberOrReason, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import { classField } from './class-field.editor';
 

@@ -7,10 +7,9 @@ import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
-import { actorOf } from '../support/actor';
-import { onFlows } from '../support/flow-run';
+import { actorOf, toCatchNodes } from '../support/input';
+import { onFlows } from '../support/flows';
 import { deliveryIdOf } from '../support/hold-event';
-import { toCatchNodes } from '../support/input';
 import { registerNode } from '../support/register';
 import {
   unsetTogether,

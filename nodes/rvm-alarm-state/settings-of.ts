@@ -6,7 +6,7 @@ import {
   type Grouping,
 } from '../../lib/alarms/settings';
 import { idsIn } from '../../lib/message/event-filter';
-import { KEY, keyFromName } from '../rvm-central-station/key';
+import { KEY, keyFromName } from '../support/rules';
 import { flagOf, numberOf, textOf, type Properties } from '../support/settings';
 
 const SECOND = 1000;

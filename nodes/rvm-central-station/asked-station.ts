@@ -13,7 +13,7 @@ import {
   serviceConnection,
 } from '../rvm-cloud/connection';
 import { SandboxHost } from '../rvm-cloud/sandbox-host';
-import { SANDBOX } from '../rvm-cloud/url-rule';
+import { SANDBOX } from '../support/rules';
 import { DRAFT_CREDENTIALS, type StationDraft } from '../support/picker-data';
 import { draftVariableError, textOf, unsetVariables } from '../support/settings';
 import { storedSecret, withoutKey } from '../support/tls-node';

@@ -1,5 +1,5 @@
 import type { Node, NodeAPI, NodeStatus } from 'node-red';
-import { onFlows } from '../support/flow-run';
+import { onFlows } from '../support/flows';
 import { allStations } from './find-station';
 import type { Station } from './station';
 

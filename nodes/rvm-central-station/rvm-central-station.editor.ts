@@ -1,9 +1,6 @@
-import { isRealService } from '../rvm-cloud/url-rule';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { showReasons } from '../support/editor/form/reason-line';
+import { isRealService, KEY, keyFromName, looksLikeApiKey, remarksOn } from '../support/rules';
+import { prepareForm, showReasons } from '../support/editor/form';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
-import { KEY, keyFromName, looksLikeApiKey } from './key';
-import { remarksOn } from './secret-remarks';
 import { testButton } from './station-test.editor';
 
 function keyOrReason(node: EditorNode, value: unknown): boolean | string {

@@ -1,10 +1,9 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
-import { onFlows } from '../support/flow-run';
-import { nodeIsNewEnough } from '../support/node-version';
-import { registerNode } from '../support/register';
+import { onFlows } from '../support/flows';
+import { nodeIsNewEnough, registerNode } from '../support/register';
 import { allStations } from './find-station';
-import { KEY, looksLikeApiKey } from './key';
+import { KEY, looksLikeApiKey } from '../support/rules';
 import { checkPhrases } from './phrase-check';
 import { quotedNames, Station, type CentralStationNode } from './station';
 import { addStationRoutes } from './station-routes';

@@ -2,8 +2,7 @@ import type { Node, NodeAPI, NodeDef, NodeMessageInFlow, NodeStatus } from 'node
 import type { CallOptions } from '../../lib/cloud/calls';
 import { DEADLINE_S } from '../../lib/limits';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { FailureStatus } from '../support/failure-status';
-import { onInput, type Messages } from '../support/input';
+import { FailureStatus, onInput, type Messages } from '../support/input';
 import {
   strictNumberOf,
   textOf,

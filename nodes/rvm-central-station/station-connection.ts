@@ -5,9 +5,8 @@ import { spread } from '../../lib/cloud/timing';
 import { timerMs } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
 import type { CloudNode } from '../rvm-cloud/cloud-node';
-import { nameClient } from '../support/missing-recordings';
-import { ownFolder } from '../support/own-folder';
-import { unsetVariableError, type UnsetVariables } from '../support/settings';
+import { nameClient } from '../support/recent-video';
+import { ownFolder, unsetVariableError, type UnsetVariables } from '../support/settings';
 import { StateLog } from './state-log';
 import { VersionLog } from './version-log';
 

@@ -1,7 +1,5 @@
 import type { TestResult } from '../../lib/station-test';
-import { AskError } from '../support/editor/ask';
-import { stationAsTyped, tryStation } from '../support/editor/ask-station';
-import { showSteps, type Step } from '../support/editor/steps';
+import { AskError, stationAsTyped, tryStation, showSteps, type Step } from '../support/editor/requests';
 
 /** The button that tries how far the way to a moving picture goes, with what the dialog has just now. */
 export function testButton(node: EditorNode): void {

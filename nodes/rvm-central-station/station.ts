@@ -13,7 +13,7 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { connectionStatus, status, unsetStatus } from '../support/status';
-import { stationKey } from './key';
+import { stationKey } from '../support/rules';
 import { SandboxEntry } from './sandbox-entry';
 import { cloudMissing, StationConnection } from './station-connection';
 

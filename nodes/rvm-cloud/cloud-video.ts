@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { CloudVideo } from '../../lib/video/cloud-video';
 import { RvmError } from '../../lib/error';
-import { noteRecording } from '../support/missing-recordings';
+import { noteRecording } from '../support/recent-video';
 import { textOf, type Properties } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
 import type { CloudNode } from './cloud-node';

@@ -1,12 +1,11 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { isRecord } from '../../lib/json/json';
-import { userAgent } from '../support/package-version';
-import { choiceOf, flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
+import { userAgent, choiceOf, flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
 import type { CloudConnection, Sandbox, SandboxOptions } from './cloud-node';
 import { proxyOf } from './reach';
-import { SANDBOX } from './url-rule';
+import { SANDBOX } from '../support/rules';
 
 /** Where the sandbox listens, and how it gives live video; `false` where the settings forbid it. */
 export type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort' | 'liveStyle'>;

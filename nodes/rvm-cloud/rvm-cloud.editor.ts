@@ -1,5 +1,5 @@
 import { MOST_VIDEO_SESSIONS } from '../../lib/limits';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { prepareForm } from '../support/editor/form';
 import {
   isOpen,
   isVariable,
@@ -8,8 +8,7 @@ import {
   trimmed,
   wholeOrReason,
 } from '../support/editor/validate';
-import { isRelayHost } from './relay-rule';
-import { isRealService, SANDBOX } from './url-rule';
+import { isRelayHost, isRealService, SANDBOX } from '../support/rules';
 
 /** Alarms per minute, the most that the sandbox raises. */
 const MOST_EVENTS = 600;

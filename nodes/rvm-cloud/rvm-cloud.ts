@@ -13,7 +13,7 @@ import {
 } from './connection';
 import { VideoHost } from './cloud-video';
 import { SandboxHost } from './sandbox-host';
-import { SANDBOX } from './url-rule';
+import { SANDBOX } from '../support/rules';
 
 function build(RED: NodeAPI, node: CloudNode, config: NodeDef): void {
   const properties: Properties = { ...config };

@@ -1,7 +1,7 @@
 import { RvmError } from '../../lib/error';
 import { MOST_VIDEO_SESSIONS, VIDEO_SESSIONS } from '../../lib/limits';
 import { flagOf, listOf, numberOf, type Properties } from '../support/settings';
-import { isRelayHost } from './relay-rule';
+import { isRelayHost } from '../support/rules';
 
 /** What a cloud lets its video nodes do. */
 export interface VideoSettings {

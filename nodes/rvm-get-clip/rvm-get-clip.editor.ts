@@ -1,6 +1,5 @@
 import { LONGEST_PRE_ROLL, LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 import {
   deadlineOrReason,
   folderOrReason,
@@ -14,7 +13,7 @@ import {
   videoFields,
   videoUses,
   waitOrReason,
-} from '../support/editor/video-fields';
+} from '../support/editor/fields';
 
 /** Rows that only a clip to the end of its alarm has a use for, or one that is kept in a file. */
 function showRows(node: EditorNode): void {

@@ -10,7 +10,7 @@ import { videoNode } from '../rvm-central-station/video-node';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { registerNode } from '../support/register';
 import { flagOf, strictNumberOf, type Properties } from '../support/settings';
-import { videoOf } from '../support/video-input';
+import { videoOf } from '../support/typed-input';
 import { alarmOf, EndWatch } from './alarm-end';
 import { ClipPlaces } from './clip-places';
 

@@ -1,7 +1,6 @@
-import { cameraPicker } from '../support/editor/camera/camera-picker';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { typedField } from '../support/editor/typed-field';
+import { cameraPicker } from '../support/editor/camera';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-get-device', {

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { serviceNode } from '../rvm-central-station/service-node';
-import { cameraOf } from '../support/camera-input';
+import { cameraOf } from '../support/typed-input';
 import { deviceCopy } from '../support/device-copy';
 import { registerNode } from '../support/register';
 import { choiceOf, type Properties } from '../support/settings';

@@ -1,7 +1,6 @@
 import { FARTHEST_OFFSET_S, MOST_OFFSETS, NARROWEST_PICTURE, WIDEST_PICTURE } from '../../lib/limits';
 import { offsetsIn } from '../../lib/video/picture/wanted-picture';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { deadlineOrReason, isOpen, reasoned, trimmed, wholeOrReason } from '../support/editor/validate';
 import {
   neededCameraOrReason,
@@ -9,7 +8,7 @@ import {
   videoFields,
   videoUses,
   waitOrReason,
-} from '../support/editor/video-fields';
+} from '../support/editor/fields';
 
 /** Of live video there is no earlier picture. */
 function offsetsOrReason(node: EditorNode, value: unknown): boolean | string {

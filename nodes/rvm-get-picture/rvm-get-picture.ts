@@ -4,13 +4,13 @@ import type { AlarmPicture } from '../../lib/video/cloud-video';
 import { offsetsIn, pictureWidthIn } from '../../lib/video/picture/wanted-picture';
 import { videoNode, type VideoCall } from '../rvm-central-station/video-node';
 import { newDecoder } from '../rvm-cloud/ffmpeg';
-import { onFlows } from '../support/flow-run';
+import { onFlows } from '../support/flows';
 import { deliveryIdOf } from '../support/hold-event';
-import { keepPicture } from '../support/last-pictures';
+import { keepPicture } from '../support/recent-video';
 import { registerNode } from '../support/register';
 import { choiceOf, textOf, type Properties } from '../support/settings';
 import { status } from '../support/status';
-import { videoOf } from '../support/video-input';
+import { videoOf } from '../support/typed-input';
 
 type Layout = 'first' | 'list' | 'sheet';
 

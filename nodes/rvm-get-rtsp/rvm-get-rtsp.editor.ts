@@ -1,8 +1,7 @@
 import { LONGEST_PRE_ROLL } from '../../lib/limits';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { deadlineOrReason, numberOrReason, reasoned } from '../support/editor/validate';
-import { neededCameraOrReason, timeOrReason, videoFields } from '../support/editor/video-fields';
+import { neededCameraOrReason, timeOrReason, videoFields } from '../support/editor/fields';
 
 RED.nodes.registerType('rvm-get-rtsp', {
   category: 'remote monitoring',

@@ -2,7 +2,7 @@ import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
 import type { Properties } from '../support/settings';
-import { videoOf } from '../support/video-input';
+import { videoOf } from '../support/typed-input';
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };

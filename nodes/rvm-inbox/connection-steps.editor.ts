@@ -1,5 +1,5 @@
 import type { ConnectionReport, ConnectionWarning } from '../../lib/inbox/postgres/connection-report';
-import type { Step } from '../support/editor/steps';
+import type { Step } from '../support/editor/requests';
 
 type Said = (key: string, values?: Record<string, unknown>) => string;
 

@@ -1,6 +1,5 @@
 import type { ConnectionReport } from '../../lib/inbox/postgres/connection-report';
-import { AskError, post } from '../support/editor/ask';
-import { showSteps } from '../support/editor/steps';
+import { AskError, post, showSteps } from '../support/editor/requests';
 import { trimmed } from '../support/editor/validate';
 import { connectionSteps } from './connection-steps.editor';
 import { chosenTls, STORED } from './tls-choice.editor';

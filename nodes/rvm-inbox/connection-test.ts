@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
 import type { ConnectionReport } from '../../lib/inbox/postgres/connection-report';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
-import { TO_DEPLOY, writeRoute } from '../support/admin-route';
+import { TO_DEPLOY, writeRoute } from '../support/admin-routes';
 import { draftVariableError, unsetVariableError, unsetVariables } from '../support/settings';
 import { withoutKey } from '../support/tls-node';
 import type { InboxNode } from './inbox-node';

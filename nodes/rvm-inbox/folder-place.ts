@@ -5,7 +5,7 @@ import type { NodeAPI } from 'node-red';
 import { INBOX_FILE } from '../../lib/inbox/inbox-settings';
 import type { InboxPlace } from '../../lib/inbox/inboxes';
 import { makeFolder } from '../../lib/files';
-import { ownFolder } from '../support/own-folder';
+import { ownFolder } from '../support/settings';
 import { logNews } from './inbox-log';
 
 type InboxModule = typeof import('../../lib/inbox/durable-inbox');

@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import type { InboxPlace } from '../../lib/inbox/inboxes';
 import { RvmError } from '../../lib/error';
-import { isUsableFolder } from '../support/folder-rule';
+import { isUsableFolder, ENGINES, type Engine } from '../support/rules';
 import {
   textOf,
   unsetVariableError,
@@ -10,7 +10,6 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { folderPlace } from './folder-place';
-import { ENGINES, type Engine } from './shared-rule';
 import { refusedPlace, sharedPlace } from './shared-place';
 import { connectionOf, sharedSettingsOf } from './shared-settings';
 

@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxSettings } from '../../lib/inbox/inbox-settings';
 import { Inboxes, type InboxClaim, type OpenInbox } from '../../lib/inbox/inboxes';
-import { onFlows } from '../support/flow-run';
+import { onFlows } from '../support/flows';
 import { folderPlace, shownFolder } from './folder-place';
 import { logForgotten } from './inbox-log';
 

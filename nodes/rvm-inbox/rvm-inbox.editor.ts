@@ -1,6 +1,6 @@
 import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
 import { isSchemaName } from '../../lib/inbox/postgres/schema-name';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { prepareForm } from '../support/editor/form';
 import {
   folderOrReason,
   isOpen,
@@ -10,7 +10,7 @@ import {
   trimmed,
 } from '../support/editor/validate';
 import { connectionTestButton } from './connection-test.editor';
-import { ENGINES, looksLikeConnection, TLS } from './shared-rule';
+import { ENGINES, looksLikeConnection, TLS } from '../support/rules';
 import { chosenTls, isOwnTls, keepTls, prepareTls, STORED } from './tls-choice.editor';
 
 function engineOrReason(node: EditorNode, value: unknown): boolean | string {

@@ -1,7 +1,6 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { DEFAULT_SETTINGS, LEAST_KEY_DAYS, type InboxSettings } from '../../lib/inbox/inbox-settings';
-import { nodeIsNewEnough } from '../support/node-version';
-import { registerNode } from '../support/register';
+import { nodeIsNewEnough, registerNode } from '../support/register';
 import { numberOf, textOf, type Properties } from '../support/settings';
 import { addConnectionTest } from './connection-test';
 import type { InboxNode } from './inbox-node';

@@ -3,7 +3,7 @@ import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-set
 import type { TlsSettings } from '../../lib/tls';
 import { textOf, type Properties } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
-import { TLS } from './shared-rule';
+import { TLS } from '../support/rules';
 
 type SettingsModule = typeof import('../../lib/inbox/postgres/connection-settings');
 

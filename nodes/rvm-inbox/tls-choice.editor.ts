@@ -1,5 +1,5 @@
 import { trimmed } from '../support/editor/validate';
-import { TLS } from './shared-rule';
+import { TLS } from '../support/rules';
 
 /** What stands in a field for a credential that is stored. */
 export const STORED = '__PWRD__';

@@ -1,6 +1,5 @@
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { typedField } from '../support/editor/typed-field';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 import { deadlineOrReason, reasoned } from '../support/editor/validate';
 
 RED.nodes.registerType('rvm-list-devices', {

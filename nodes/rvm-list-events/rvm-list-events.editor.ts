@@ -1,6 +1,5 @@
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { typedField } from '../support/editor/typed-field';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 import { numberOrReason, reasoned } from '../support/editor/validate';
 
 /** Counts have no history of their own, and make sense only over all that is asked for. */

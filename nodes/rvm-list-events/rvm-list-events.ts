@@ -7,8 +7,7 @@ import { listAll, tallyAll } from '../../lib/inbox/reading/read-all';
 import { GROUPINGS, type TallyQuery, type TallyRow } from '../../lib/inbox/tally-rows';
 import { readTime, timeOf } from '../../lib/time';
 import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
-import { FailureStatus } from '../support/failure-status';
-import { onInput } from '../support/input';
+import { FailureStatus, onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import {
   choiceOf,

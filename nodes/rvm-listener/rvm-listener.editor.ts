@@ -1,6 +1,6 @@
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { prepareForm } from '../support/editor/form';
 import { isVariable, reasoned, trimmed } from '../support/editor/validate';
-import { isPort } from './port-rule';
+import { isPort } from '../support/rules';
 
 function portOrReason(node: EditorNode, value: unknown): boolean | string {
   const text = trimmed(value);

@@ -4,14 +4,13 @@ import { RvmError } from '../../lib/error';
 import { type ListenerSettings, Listeners, type ListenerClaim } from '../../lib/webhook/listener';
 import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
 import { configuredPaths } from '../support/configured-webhooks';
-import { onFlows } from '../support/flow-run';
-import { PATHS_BEGIN } from '../support/paths-begin';
+import { onFlows } from '../support/flows';
+import { PATHS_BEGIN, isPort } from '../support/rules';
 import { registerNode } from '../support/register';
 import { listOf, textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
 import { status, unsetStatus } from '../support/status';
-import { unknownPaths } from '../support/unknown-paths';
+import { unknownPaths } from '../support/webhook-server';
 import type { ListenerNode } from './listener-node';
-import { isPort } from './port-rule';
 
 /** The core node `tls-config`. */
 interface TlsNode extends Node {

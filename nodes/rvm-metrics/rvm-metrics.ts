@@ -4,8 +4,8 @@ import { setMeter } from '../../lib/meter';
 import { readMetricsPlace, type MetricsPlace } from '../../lib/metrics/metrics-server';
 import { PROBLEM_KINDS } from '../../lib/webhook/problem';
 import { allStations } from '../rvm-central-station/find-station';
-import { onFlows } from '../support/flow-run';
-import { nodeIsNewEnough } from '../support/node-version';
+import { onFlows } from '../support/flows';
+import { nodeIsNewEnough } from '../support/register';
 import { AskedFigures } from './asked-figures';
 import { snapshotOf } from './snapshot';
 

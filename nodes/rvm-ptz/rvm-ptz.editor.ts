@@ -1,10 +1,8 @@
 import type { PtzList } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS } from '../../lib/limits';
-import { cameraPicker, targetPicker } from '../support/editor/camera/camera-picker';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { typedField } from '../support/editor/typed-field';
+import { cameraPicker, targetPicker } from '../support/editor/camera';
+import { prepareForm, checkAgain, currently, dialogOpened, addPaletteWords } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isOpen, reasoned, trimmed } from '../support/editor/validate';
 
 /** The action that is chosen here; undefined where the message decides. */

@@ -3,10 +3,9 @@ import type { PtzAction, PtzCommand } from '../../lib/cloud/calls';
 import { PTZ_ACTIONS, PTZ_DEADLINE_S } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
-import { cameraOf } from '../support/camera-input';
+import { cameraOf, placeOf, typedText, typedValue } from '../support/typed-input';
 import { registerNode } from '../support/register';
 import type { Properties } from '../support/settings';
-import { placeOf, typedText, typedValue } from '../support/typed-input';
 
 const ACTION = { value: 'goto-preset', type: 'str' };
 const TARGET = { value: '', type: 'str' };

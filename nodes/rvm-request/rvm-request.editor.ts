@@ -1,8 +1,6 @@
-import { cameraPicker } from '../support/editor/camera/camera-picker';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { typedField } from '../support/editor/typed-field';
+import { cameraPicker } from '../support/editor/camera';
+import { prepareForm, checkAgain, currently, dialogOpened, addPaletteWords } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned } from '../support/editor/validate';
 
 function startsAtCamera(start: unknown): boolean {

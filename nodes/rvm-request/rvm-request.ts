@@ -3,7 +3,7 @@ import type { FreeRequest } from '../../lib/cloud/calls';
 import { REQUEST_METHODS, REQUEST_STARTS } from '../../lib/limits';
 import { RvmError } from '../../lib/error';
 import { serviceNode } from '../rvm-central-station/service-node';
-import { cameraOf } from '../support/camera-input';
+import { cameraOf } from '../support/typed-input';
 import { registerNode } from '../support/register';
 import { choiceOf, listOf, type Properties } from '../support/settings';
 

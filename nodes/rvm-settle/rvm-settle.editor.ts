@@ -1,7 +1,6 @@
 import { VERDICTS } from '../../lib/inbox/history';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { typedField } from '../support/editor/typed-field';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 
 const ACTIONS = ['done', 'retry', 'reject', 'extend'] as const;
 

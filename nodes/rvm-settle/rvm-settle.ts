@@ -4,14 +4,12 @@ import { actWhereKnown } from '../../lib/inbox/act-where-known';
 import { VERDICTS, type Finding, type Verdict } from '../../lib/inbox/history';
 import type { Settlement } from '../../lib/inbox/inbox';
 import { allInboxes } from '../rvm-inbox/inboxes';
-import { actorOf } from '../support/actor';
-import { FailureStatus } from '../support/failure-status';
-import { onInput } from '../support/input';
+import { actorOf, FailureStatus, onInput } from '../support/input';
 import { registerNode } from '../support/register';
 import { textOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
 import { showFromStart, unsetStatus } from '../support/status';
 import { typedValue } from '../support/typed-input';
-import { addSettler } from './settlers';
+import { addSettler } from '../support/flows';
 
 const ACTION = { value: 'done', type: 'str' };
 const DELIVERY = { value: 'webhook.deliveryId', type: 'msg' };

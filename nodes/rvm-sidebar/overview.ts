@@ -4,7 +4,7 @@ import type { HistoryEntry } from '../../lib/inbox/history';
 import type { InstanceRow, MessageState, QuarantineSum } from '../../lib/inbox/inbox';
 import type { UnknownPath } from '../../lib/webhook/unknown-paths';
 import type { ProblemTally } from '../../lib/webhook/endpoint-health';
-import type { PictureKind } from '../support/last-pictures';
+import type { PictureKind } from '../support/recent-video';
 import type { Words } from '../support/status-words';
 
 /** An event as the sidebar shows it. */

@@ -1,5 +1,5 @@
 import './sidebar.css';
-import { ask, post } from '../support/editor/ask';
+import { ask, post, tell } from '../support/editor/requests';
 import { Bar, type Part } from './bar/bar.editor';
 import { EventList, shownNumber, totalText } from './events/event-list.editor';
 import { Thumbnails } from './events/thumbnails.editor';
@@ -16,7 +16,6 @@ import { StationList } from './stations/station-list.editor';
 import { isTroubled, type OpenCamera } from './stations/station-view.editor';
 import { VideoPanel } from './video/video-panel.editor';
 import { sayStatuses } from './status-words.editor';
-import { tell } from '../support/editor/tell';
 
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
 const EVERY = 1000;

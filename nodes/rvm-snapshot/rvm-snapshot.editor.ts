@@ -1,8 +1,7 @@
 import { WIDEST_SNAPSHOT } from '../../lib/limits';
-import { cameraPicker } from '../support/editor/camera/camera-picker';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { typedField } from '../support/editor/typed-field';
+import { cameraPicker } from '../support/editor/camera';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
+import { typedField } from '../support/editor/fields';
 import { cameraOrReason, deadlineOrReason, isVariable, reasoned, trimmed } from '../support/editor/validate';
 
 function widthOrReason(node: EditorNode, value: unknown): boolean | string {

@@ -1,10 +1,10 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { serviceNode } from '../rvm-central-station/service-node';
-import { cameraOf } from '../support/camera-input';
+import { cameraOf } from '../support/typed-input';
 import { deliveryIdOf } from '../support/hold-event';
 import { registerNode } from '../support/register';
 import { textOf, type Properties } from '../support/settings';
-import { keepPicture } from '../support/last-pictures';
+import { keepPicture } from '../support/recent-video';
 
 function build(RED: NodeAPI, node: Node, config: NodeDef): void {
   const properties: Properties = { ...config };

@@ -1,5 +1,4 @@
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 
 RED.nodes.registerType('rvm-verify', {
   category: 'remote monitoring',

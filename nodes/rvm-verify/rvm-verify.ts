@@ -8,10 +8,9 @@ import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-s
 import { lackError, lackStatus } from '../rvm-central-station/lack';
 import type { Station } from '../rvm-central-station/station';
 import { onInput } from '../support/input';
-import { toldProblem } from '../support/problem-text';
+import { toldProblem, lastAlarmStatus, showFromStart, status, unsetStatus } from '../support/status';
 import { registerNode } from '../support/register';
 import { textOf, unsetVariableError, unsetVariables, type UnsetVariables } from '../support/settings';
-import { lastAlarmStatus, showFromStart, status, unsetStatus } from '../support/status';
 import { takeRequest } from './request-in-message';
 
 const AUTHENTIC_OUTPUT = 0;

@@ -1,6 +1,5 @@
 import { LONGEST_VIEW_MIN, MOST_VIEWERS } from '../../lib/limits';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 import {
   deadlineOrReason,
   numberOrReason,
@@ -8,12 +7,7 @@ import {
   reasoned,
   wholeOrReason,
 } from '../support/editor/validate';
-import {
-  neededCameraOrReason,
-  timeOrReason,
-  videoFields,
-  waitOrReason,
-} from '../support/editor/video-fields';
+import { neededCameraOrReason, timeOrReason, videoFields, waitOrReason } from '../support/editor/fields';
 
 RED.nodes.registerType('rvm-view', {
   category: 'remote monitoring',

@@ -11,11 +11,11 @@ import {
 import { Throttle } from '../../lib/webhook/rate-limits';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
 import { chosenServer } from '../rvm-webhook-in/server/chosen-server';
-import { onFlows } from '../support/flow-run';
+import { onFlows } from '../support/flows';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import { status } from '../support/status';
-import { videoOf } from '../support/video-input';
+import { videoOf } from '../support/typed-input';
 import { rightFor } from './view-right';
 import { renewKey, viewsOf, type Views } from './view-servers';
 import { StationView } from './view-source';

@@ -9,7 +9,7 @@ import { incidentText } from '../rvm-inbox/inbox-log';
 import { openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';
 import { findWebhook, type DeployedWebhook } from '../rvm-webhook-in/webhook-node';
-import { missingRecordings } from '../support/missing-recordings';
+import { missingRecordings } from '../support/recent-video';
 import { unsetVariableError } from '../support/settings';
 
 /** What is not known without asking. */

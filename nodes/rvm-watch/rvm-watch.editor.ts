@@ -1,6 +1,5 @@
-import { stationKey } from '../rvm-central-station/key';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { prepareForm } from '../support/editor/form/prepare-form';
+import { stationKey } from '../support/rules';
+import { addPaletteWords, prepareForm } from '../support/editor/form';
 import { isVariable, numberOrReason, reasoned, trimmed } from '../support/editor/validate';
 
 /** More are not offered: their short names can be typed. */

@@ -1,6 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
 import type { Standing } from '../../lib/watch/findings';
-import { onFlows } from '../support/flow-run';
+import { onFlows } from '../support/flows';
 import { registerNode } from '../support/register';
 import { listOf, numberOf, unsetVariables, type Properties } from '../support/settings';
 import { showFromStart, status, unsetStatus } from '../support/status';

@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 import type { WebhookFacts } from '../../lib/watch/findings';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';
 import { findWebhook } from '../rvm-webhook-in/webhook-node';
-import { faultOf } from '../support/fault';
+import { faultOf } from '../support/admin-routes';
 
 /** With its namespace: these texts are those of *webhook in*. */
 const FAULT = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.test.fault';

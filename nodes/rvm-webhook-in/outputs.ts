@@ -6,8 +6,8 @@ import { Throttle } from '../../lib/webhook/rate-limits';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
 import { isRefusal, uncertainProblem, type Problem, type ProblemReason } from '../../lib/webhook/problem';
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
-import { problemKey, toldProblem, type ToldProblem } from '../support/problem-text';
-import { isWired } from '../support/wires';
+import { problemKey, toldProblem, type ToldProblem } from '../support/status';
+import { isWired } from '../support/input';
 
 const PROBLEMS_OUTPUT = 2;
 /** One line of the log about refused messages of one reason in this time, in milliseconds. */

@@ -2,8 +2,8 @@ import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { HintFile } from '../../lib/files';
 import { KeptProblems, ProblemNumbers, UnseenProblems } from '../../lib/webhook/endpoint-health';
-import { onFlows } from '../support/flow-run';
-import { ownFolder } from '../support/own-folder';
+import { onFlows } from '../support/flows';
+import { ownFolder } from '../support/settings';
 
 /** What the last run knew, as hints are: a file that is missing or damaged costs nothing but that. */
 const FILE = 'problems';

@@ -1,13 +1,10 @@
-import { idsOrReason } from '../support/editor/chips/known-by-node';
-import { prepareForm } from '../support/editor/form/prepare-form';
-import { checkAgain, currently, dialogOpened } from '../support/editor/open-dialog';
-import { addPaletteWords } from '../support/editor/palette-words';
-import { isKeptPath, PATHS_BEGIN } from '../support/paths-begin';
+import { idsOrReason } from '../support/editor/chips';
+import { prepareForm, checkAgain, currently, dialogOpened, addPaletteWords } from '../support/editor/form';
+import { isKeptPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
 import { isVariable, numberOrReason, publicUrlOrReason, reasoned, trimmed } from '../support/editor/validate';
 import { filterFields } from './filters/filter-fields.editor';
-import { POSSIBLE_PATH } from './server/path-rule';
 import { selfTestButton } from './self-test.editor';
-import { tell } from '../support/editor/tell';
+import { tell } from '../support/editor/requests';
 
 /** The address is known only to the service: 128 bits from a cryptographic generator. */
 function randomPath(): string {

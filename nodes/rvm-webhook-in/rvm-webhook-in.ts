@@ -1,6 +1,5 @@
 import type { NodeAPI, NodeDef } from 'node-red';
-import { nodeIsNewEnough, saferNode } from '../support/node-version';
-import { registerNode } from '../support/register';
+import { nodeIsNewEnough, saferNode, registerNode } from '../support/register';
 import { cutAlarms } from './cut-alarms';
 import { addSeenRoute } from './filters/seen-route';
 import { forgetProblemsOf, keepProblems } from './problem-registry';

@@ -1,6 +1,5 @@
 import { SELF_TEST_STEPS, type SelfTestReport } from '../../lib/webhook/self-test-steps';
-import { AskError, post } from '../support/editor/ask';
-import { showSteps, type Step } from '../support/editor/steps';
+import { AskError, post, showSteps, type Step } from '../support/editor/requests';
 
 /** The button that posts a signed message to the address of the deployed node, as the service would. */
 export function selfTestButton(node: EditorNode): void {

@@ -21,7 +21,7 @@ import type { InboxNode } from '../rvm-inbox/inbox-node';
 import { chosenInbox } from '../rvm-inbox/chosen-inbox';
 import { incidentText } from '../rvm-inbox/inbox-log';
 import { allInboxes, claimInbox, titleOf } from '../rvm-inbox/inboxes';
-import { onFlows } from '../support/flow-run';
+import { onFlows } from '../support/flows';
 import {
   textOf,
   unsetTogether,

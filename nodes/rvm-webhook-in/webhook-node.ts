@@ -2,7 +2,7 @@ import type { Node, NodeAPI } from 'node-red';
 import type { JudgedIds } from '../../lib/message/event-filter';
 import { RvmError } from '../../lib/error';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
-import { writeRoute } from '../support/admin-route';
+import { writeRoute } from '../support/admin-routes';
 import { textOf } from '../support/settings';
 import type { WebhookHealth } from './status/webhook-health';
 import { webhookIds } from './problem-registry';

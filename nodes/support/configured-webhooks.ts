@@ -2,7 +2,7 @@ import type { NodeAPI, NodeDef } from 'node-red';
 import { variableIn } from '../../lib/text';
 import type { ListenerPlace } from '../../lib/webhook/listener';
 import type { ConfiguredPaths } from '../../lib/webhook/dispatcher';
-import { isKeptPath } from './paths-begin';
+import { isKeptPath } from './rules';
 import { textOf, type Properties } from './settings';
 
 /** What a variable is where a node stands; undefined where it is not set, or cannot be told without Node-RED. */

@@ -1,7 +1,9 @@
-import type { Node, NodeMessage, NodeMessageInFlow } from 'node-red';
+import type { Node, NodeMessage, NodeMessageInFlow, NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { throwsWhenRead } from './odd-message';
-import { isWired } from './wires';
+import type { Actor } from '../../lib/inbox/history';
+import { isRecord } from '../../lib/json/json';
+import type { Request } from './admin-routes';
+import { failureStatus } from './status';
 
 const FAILED_OUTPUT = 1;
 /** Where not even Catch nodes can be given a message. */
@@ -110,4 +112,93 @@ function asRvmError(error: unknown, msg: NodeMessageInFlow): RvmError {
   }
   const kind = error instanceof Error ? error.name : typeof error;
   return new RvmError('BAD_RESPONSE', `Unexpected ${kind} while the message was handled: please report it.`);
+}
+
+/** Values of a message that are looked at, and how deep. */
+const MOST = 10_000;
+const DEEPEST = 16;
+
+/**
+ * Whether a message has a getter or a Proxy in it that throws. It is looked for once something has gone wrong: of a throw itself
+ * nobody can tell whose it is.
+ */
+export function throwsWhenRead(msg: object): boolean {
+  try {
+    readAll(msg, DEEPEST, { left: MOST });
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function readAll(value: unknown, depth: number, budget: { left: number }): void {
+  if (typeof value !== 'object' || value === null || depth === 0) return;
+  for (const key of Object.keys(value)) {
+    budget.left -= 1;
+    if (budget.left < 0) return;
+    readAll(Reflect.get(value, key), depth - 1, budget);
+  }
+}
+
+/** Whether anything is wired to an output, counted from 0. Asked at each message: a partial deploy changes wires only. */
+export function isWired(node: Node, output: number): boolean {
+  const { wires } = node as Node & { wires?: readonly (readonly string[])[] };
+  return (wires?.[output]?.length ?? 0) > 0;
+}
+
+/** A node that does something with an event, as the history of that knows it. */
+export function actorOf({ id, name }: Pick<Node, 'id' | 'name'>): Actor {
+  return { node: { id, name: name ?? '' } };
+}
+
+/** The user of the editor who asks; nobody where it asks for no login. */
+export function userOf(req: Request): Actor {
+  const user: unknown = Reflect.get(req, 'user');
+  const name = isRecord(user) ? user['username'] : undefined;
+  return typeof name === 'string' ? { user: name } : {};
+}
+
+/**
+ * What a node shows that answers messages: its own status and, in the place of that, what it is at, or why its last message
+ * failed, until one succeeds: a failure that leaves by output 2 shows nowhere else. Only a red status of its own goes before, for
+ * it tells what is wrong with every message.
+ */
+export class FailureStatus {
+  #code: RvmError['code'] | undefined;
+  #progress: NodeStatus | undefined;
+
+  constructor(
+    private readonly node: Pick<Node, 'status'>,
+    private readonly own: () => NodeStatus,
+  ) {}
+
+  current(): NodeStatus {
+    const own = this.own();
+    if (own.fill === 'red') return own;
+    return this.#progress ?? (this.#code === undefined ? own : failureStatus(this.#code));
+  }
+
+  show(): void {
+    this.node.status(this.current());
+  }
+
+  /** What the node is at; undefined where it is at nothing. */
+  progress(progress: NodeStatus | undefined): void {
+    const before = this.current();
+    this.#progress = progress;
+    if (!isSame(before, this.current())) this.show();
+  }
+
+  /** A message has failed, or succeeded. What changes nothing is not looked at again: that costs as much as a message. */
+  ended(failure: RvmError | undefined): void {
+    if (failure?.code === this.#code) return;
+    const before = this.current();
+    this.#code = failure?.code;
+    if (!isSame(before, this.current())) this.show();
+  }
+}
+
+/** True where nobody could tell the one from the other. */
+function isSame(one: NodeStatus, other: NodeStatus): boolean {
+  return one.fill === other.fill && one.shape === other.shape && one.text === other.text;
 }

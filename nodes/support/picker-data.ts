@@ -24,4 +24,4 @@ export interface StationDraft {
 }
 
 export const DRAFT_CREDENTIALS = ['username', 'password', 'apiKey', 'loginExtra'] as const;
-export type DraftCredential = (typeof DRAFT_CREDENTIALS)[number];
+type DraftCredential = (typeof DRAFT_CREDENTIALS)[number];

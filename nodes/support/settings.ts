@@ -1,5 +1,8 @@
-import { variableIn } from '../../lib/text';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
+import { variableIn } from '../../lib/text';
 
 /** What a flow carries for a node: anything, because flows are edited by hand and `${ENV}` arrives as text. */
 export type Properties = Readonly<Record<string, unknown>>;
@@ -106,4 +109,16 @@ export function listOf(properties: Properties, name: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+/** Where this package keeps what is no flow and no inbox of another place. */
+export function ownFolder(RED: NodeAPI): string {
+  return path.join(RED.settings.userDir ?? process.cwd(), 'remote-monitoring');
+}
+
+/** Name and version as sent in `User-Agent`; read from package.json, which stands above dist/. */
+export function userAgent(): string {
+  const file = path.join(__dirname, '..', '..', '..', 'package.json');
+  const { name, version } = JSON.parse(fs.readFileSync(file, 'utf8')) as { name: string; version: string };
+  return `${name.replace(/^@/, '')}/${version}`;
 }

@@ -1,6 +1,7 @@
-import type { NodeStatus } from 'node-red';
+import type { NodeAPI, NodeStatus } from 'node-red';
 import type { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
 import type { Middleware } from '../../lib/webhook/endpoint';
+import { UnknownPaths } from '../../lib/webhook/unknown-paths';
 
 /** The server that a webhook node listens on: Node-RED's own, or that of a listener node. */
 export interface WebhookServer {
@@ -22,4 +23,20 @@ export interface WebhookServer {
   fault?(): string | undefined;
   /** Calls back when that may have changed; returns the way to end it. */
   watch(changed: () => void): () => void;
+}
+
+/** With its namespace: the first to ask may be a listener, whose `RED` looks among its own texts. */
+const TOLD = '@rvm/node-red-remote-monitoring/rvm-webhook-in:rvm-webhook-in.log.unknownPath';
+
+/** Of all servers of this process. */
+let paths: UnknownPaths | undefined;
+
+/** What is posted to paths below `remote-monitoring/` that no *webhook in* has. */
+export function unknownPaths(RED: NodeAPI): UnknownPaths {
+  paths ??= new UnknownPaths({
+    onFirst: ({ path, port }) => RED.log.warn(RED._(TOLD, { path, port: port ?? '' })),
+    now: Date.now,
+    steady: () => performance.now(),
+  });
+  return paths;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Node, NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
-import { FailureStatus } from '../../nodes/support/failure-status';
+import { FailureStatus } from '../../nodes/support/input';
 
 describe('the status of a node that answers messages', () => {
   let looks: number;

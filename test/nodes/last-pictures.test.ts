@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { keepPicture, lastPictureOf, pictureKindOf, pictureOf } from '../../nodes/support/last-pictures';
+import { keepPicture, lastPictureOf, pictureKindOf, pictureOf } from '../../nodes/support/recent-video';
 
 describe('the last pictures', () => {
   const [recorded, live] = [Buffer.from('recorded'), Buffer.from('live')];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VideoSource } from '../../lib/video/sessions/session-slots';
-import { missingRecordings, nameClient, noteRecording } from '../../nodes/support/missing-recordings';
+import { missingRecordings, nameClient, noteRecording } from '../../nodes/support/recent-video';
 
 describe('cameras without a recording', () => {
   it('are known by ids and names that no message makes longer than a line, for the inbox keeps what was found', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { NEEDED_NODE, nodeIsNewEnough, saferNode } from '../../nodes/support/node-version';
+import { NEEDED_NODE, nodeIsNewEnough, saferNode } from '../../nodes/support/register';
 import { alarmMessage, answerTo, post } from '../support/webhook/alarm-message';
 import { PATH, PHRASE, webhookFlow } from '../support/node-red/flows';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import type { Problem, ProblemKind, ProblemReason } from '../../lib/webhook/problem';
-import { problemKey, toldProblem } from '../../nodes/support/problem-text';
+import { problemKey, toldProblem } from '../../nodes/support/status';
 import { ROOT } from '../support/node-red/node-red';
 
 /** Each kind with each reason that it comes with; the types see to it that none is forgotten. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { remarksOn, type SecretRemark } from '../../nodes/rvm-central-station/secret-remarks';
+import { remarksOn, type SecretRemark } from '../../nodes/support/rules';
 
 describe('the remarks on a Shared Secret Phrase', () => {
   const CASES: [string, string, SecretRemark[]][] = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { KEY, looksLikeApiKey, stationKey } from '../../nodes/rvm-central-station/key';
+import { KEY, looksLikeApiKey, stationKey } from '../../nodes/support/rules';
 import { NODE_RED_VERSIONS } from '../support/suite/lanes';
 import { caller, StationFlow } from '../support/node-red/station-flow';
 

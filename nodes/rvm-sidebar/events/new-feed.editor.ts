@@ -1,4 +1,4 @@
-import { ask } from '../../support/editor/ask';
+import { ask } from '../../support/editor/requests';
 import { said, textOf } from '../list/row.editor';
 import type { FoundEvents } from '../overview';
 import { EventFeed, type FeedOptions } from './event-feed';

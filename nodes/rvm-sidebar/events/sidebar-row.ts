@@ -2,8 +2,8 @@ import type { NodeAPI } from 'node-red';
 import { eventRow, type EventRow } from '../../../lib/inbox/event-row';
 import { cutText } from '../../../lib/inbox/history';
 import type { DeadReason, ListedMessage } from '../../../lib/inbox/inbox';
-import { pictureKindOf } from '../../support/last-pictures';
-import { problemKey } from '../../support/problem-text';
+import { pictureKindOf } from '../../support/recent-video';
+import { problemKey } from '../../support/status';
 import type { SidebarRow } from '../overview';
 import { hasVideo } from '../video/asked-video';
 

@@ -1,4 +1,4 @@
-import { ask, AskError } from '../../support/editor/ask';
+import { ask, AskError } from '../../support/editor/requests';
 import type { Picture, SidebarRow } from '../overview';
 import { said } from '../list/row.editor';
 

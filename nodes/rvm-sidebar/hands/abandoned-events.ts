@@ -7,7 +7,7 @@ import { placeOfKey } from '../../../lib/webhook/endpoint';
 import { openInboxes, shownTitle } from '../../rvm-inbox/inboxes';
 import { webhookIds } from '../../rvm-webhook-in/problem-registry';
 import { findWebhook } from '../../rvm-webhook-in/webhook-node';
-import { onFlows } from '../../support/flow-run';
+import { onFlows } from '../../support/flows';
 import type { AbandonedRow, Taker } from '../overview';
 
 /** Events that wait at paths that no *webhook in* of this Node-RED has: they are shown, and can be given to one. */

@@ -2,7 +2,7 @@ import type { Desk } from '../list/desk.editor';
 import type { RowView } from '../list/row-list.editor';
 import { linesOf, own, present } from '../list/row.editor';
 import type { AbandonedRow, Taker } from '../overview';
-import { tell } from '../../support/editor/tell';
+import { tell } from '../../support/editor/requests';
 
 /**
  * Events that wait for a *webhook in* that is not there. A row stays the same element for as long as it is listed, so that nobody's

@@ -1,9 +1,8 @@
-import { ask, post } from '../../support/editor/ask';
+import { ask, post, tell } from '../../support/editor/requests';
 import { askFirst } from '../list/ask-first.editor';
 import type { Desk } from '../list/desk.editor';
 import { own, said, textOf } from '../list/row.editor';
 import { MOST_AT_ONCE, type ActedOn, type DEAD_ACTIONS, type DeadLetters } from '../overview';
-import { tell } from '../../support/editor/tell';
 
 type Action = (typeof DEAD_ACTIONS)[number];
 

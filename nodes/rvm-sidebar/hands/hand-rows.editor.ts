@@ -3,7 +3,7 @@ import type { RowAction } from '../list/row-actions.editor';
 import { own, present, said } from '../list/row.editor';
 import type { TextRow } from '../list/text-row.editor';
 import { QUARANTINE_ACTIONS, type PendingRow, type ProblemRow, type QuarantineRow } from '../overview';
-import { tell } from '../../support/editor/tell';
+import { tell } from '../../support/editor/requests';
 
 /** What nothing proved at a *webhook in*. */
 export function quarantineRow(row: QuarantineRow): TextRow {

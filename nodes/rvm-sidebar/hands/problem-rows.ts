@@ -2,7 +2,7 @@ import type { NodeAPI } from 'node-red';
 import { isRefusal } from '../../../lib/webhook/problem';
 import { lastProblem, problemsOf, webhookIds } from '../../rvm-webhook-in/problem-registry';
 import { findWebhook } from '../../rvm-webhook-in/webhook-node';
-import { problemKey } from '../../support/problem-text';
+import { problemKey } from '../../support/status';
 import type { Overview, ProblemRow, QuarantineRow } from '../overview';
 
 type ProblemRows = Pick<Overview, 'refused' | 'problems' | 'lastProblem' | 'hasUnseen'>;

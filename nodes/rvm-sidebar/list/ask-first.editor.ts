@@ -1,4 +1,4 @@
-import { tell } from '../../support/editor/tell';
+import { tell } from '../../support/editor/requests';
 /**
  * Asks a question that has to be answered first.
  * @param yes what the button says that does it

@@ -1,4 +1,4 @@
-import { postOnLeaving } from '../../support/editor/authorization';
+import { postOnLeaving } from '../../support/editor/requests';
 
 /** For which what was discarded can be had back, in milliseconds. */
 const UNDO_MS = 10_000;

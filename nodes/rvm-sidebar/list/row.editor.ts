@@ -1,4 +1,4 @@
-import { AskError } from '../../support/editor/ask';
+import { AskError } from '../../support/editor/requests';
 
 const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
 

@@ -1,5 +1,5 @@
 import { own } from '../list/row.editor';
-import { tell } from '../../support/editor/tell';
+import { tell } from '../../support/editor/requests';
 
 /** An id by the name of its text; null where the event has none. */
 export type Ids = readonly (readonly [name: string, id: string | null])[];

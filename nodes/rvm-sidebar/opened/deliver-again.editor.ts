@@ -1,6 +1,6 @@
 import { own } from '../list/row.editor';
 import type { SidebarRow } from '../overview';
-import { tell } from '../../support/editor/tell';
+import { tell } from '../../support/editor/requests';
 
 /** What an opened row needs to change something. */
 export interface Hand {

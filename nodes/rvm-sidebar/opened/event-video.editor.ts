@@ -2,7 +2,7 @@ import '../../../lib/video/view/player/player.css';
 import './event-video.css';
 import { PlayFailure, wordsFor } from '../../../lib/video/view/player/feed.browser';
 import { mount, type MountedPlayer, stillPicture } from '../../../lib/video/view/player/player.browser';
-import { authorization } from '../../support/editor/authorization';
+import { authorization } from '../../support/editor/requests';
 import { own } from '../list/row.editor';
 import { playerTexts } from '../video/player-texts.editor';
 import { settingsOf } from '../video/video-address.editor';

@@ -1,4 +1,4 @@
-import { stationKey } from '../../rvm-central-station/key';
+import { stationKey } from '../../support/rules';
 import { trimmed } from '../../support/editor/validate';
 import { own, present, said } from '../list/row.editor';
 import type { EventHistory, SidebarRow } from '../overview';

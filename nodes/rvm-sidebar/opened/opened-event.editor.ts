@@ -1,5 +1,5 @@
 import './opened-event.css';
-import { ask } from '../../support/editor/ask';
+import { ask } from '../../support/editor/requests';
 import { nothing, own, said, textOf } from '../list/row.editor';
 import type { EventHistory, SidebarRow } from '../overview';
 import { copyableIds } from './copyable-ids.editor';

@@ -1,6 +1,6 @@
 import type { InstanceRow } from '../../../lib/inbox/inbox';
 import { TTL } from '../../../lib/inbox/postgres/instance/time-to-live';
-import { statePoint } from '../../support/editor/state-point';
+import { statePoint } from '../../support/editor/picker';
 import { arrange } from '../list/arrange.editor';
 import type { SharingRow } from '../overview';
 import { linesOf, own, present } from '../list/row.editor';

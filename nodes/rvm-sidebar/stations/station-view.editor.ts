@@ -1,6 +1,6 @@
 import type { PickedDevice } from '../../support/picker-data';
-import { ask } from '../../support/editor/ask';
-import { statePoint } from '../../support/editor/state-point';
+import { ask } from '../../support/editor/requests';
+import { statePoint } from '../../support/editor/picker';
 import { arrange } from '../list/arrange.editor';
 import { makeOpener } from '../list/opener.editor';
 import type { RowView } from '../list/row-list.editor';

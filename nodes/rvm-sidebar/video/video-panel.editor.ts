@@ -1,7 +1,7 @@
 import '../../../lib/video/view/player/player.css';
 import './video-panel.css';
 import { mount, type MountedPlayer, type PlayerOptions } from '../../../lib/video/view/player/player.browser';
-import { authorization } from '../../support/editor/authorization';
+import { authorization } from '../../support/editor/requests';
 import { playerTexts } from './player-texts.editor';
 import { linesOf, own } from '../list/row.editor';
 import { settingsOf, type Wanted } from './video-address.editor';

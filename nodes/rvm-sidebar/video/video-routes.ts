@@ -4,8 +4,8 @@ import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../../lib/limits';
 import type { ViewAnswers, ViewContent } from '../../../lib/video/view/video-answers';
 import type { ViewSource, Viewing } from '../../../lib/video/view/visits';
 import { StationView, type ViewChoice } from '../../rvm-view/view-source';
-import { logUnknown, mediaRoute, type Request, type Response } from '../../support/admin-route';
-import { keepPicture, pictureKindOf, pictureOf } from '../../support/last-pictures';
+import { logUnknown, mediaRoute, type Request, type Response } from '../../support/admin-routes';
+import { keepPicture, pictureKindOf, pictureOf } from '../../support/recent-video';
 import { askedVideo, SIDEBAR_VIDEO, type AskedVideo } from './asked-video';
 
 type AnswerModule = typeof import('../../../lib/video/view/http');

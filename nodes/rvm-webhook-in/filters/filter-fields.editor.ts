@@ -1,6 +1,5 @@
 import { FILTERS } from '../../../lib/message/event-filter';
-import { ChipField } from '../../support/editor/chips/chip-field';
-import { setKnown } from '../../support/editor/chips/known-by-node';
+import { ChipField, setKnown } from '../../support/editor/chips';
 import { isVariable } from '../../support/editor/validate';
 import { filterOffers, offerOf, type Offers } from './filter-offers.editor';
 

@@ -7,16 +7,9 @@ import {
   namedBy,
   type KnownIds,
 } from '../../../lib/message/event-filter';
-import { stationKey } from '../../rvm-central-station/key';
-import { AskError } from '../../support/editor/ask';
-import { askStation, stationAsKept } from '../../support/editor/ask-station';
-import {
-  askSeen,
-  classOffers,
-  pickable,
-  seenOffers,
-  withOthers,
-} from '../../support/editor/chips/seen-offers';
+import { stationKey } from '../../support/rules';
+import { AskError, askStation, stationAsKept } from '../../support/editor/requests';
+import { askSeen, classOffers, pickable, seenOffers, withOthers } from '../../support/editor/chips';
 import type { Offer, Pickable } from '../../support/editor/picker';
 import type { PickedDevice } from '../../support/picker-data';
 

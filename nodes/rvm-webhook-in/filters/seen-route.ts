@@ -1,7 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { seenIds, withNamed } from '../../../lib/inbox/reading/seen-ids';
 import { allInboxes } from '../../rvm-inbox/inboxes';
-import { readRoute } from '../../support/admin-route';
+import { readRoute } from '../../support/admin-routes';
 import { listOf, textOf } from '../../support/settings';
 import { findWebhook } from '../webhook-node';
 

@@ -1,8 +1,7 @@
-import { isKeptPath } from '../../support/paths-begin';
+import { isKeptPath, POSSIBLE_PATH } from '../../support/rules';
 import { unsetVariables } from '../../support/settings';
 import type { StatusName } from '../../support/status';
 import type { WebhookServer } from '../../support/webhook-server';
-import { POSSIBLE_PATH } from './path-rule';
 
 /** Where the requests of a *webhook in* come, or why none can. */
 export type PathReading = { path: string } | { fault: StatusName };

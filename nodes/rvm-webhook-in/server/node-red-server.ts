@@ -5,10 +5,9 @@ import { loopbackOrigin } from '../../../lib/webhook/listener';
 import { Dispatcher, Pages } from '../../../lib/webhook/dispatcher';
 import { ignoreUpgrades } from '../../../lib/webhook/listener-server';
 import { configuredPaths } from '../../support/configured-webhooks';
-import { onFlows } from '../../support/flow-run';
-import { PATHS_BEGIN } from '../../support/paths-begin';
-import { unknownPaths } from '../../support/unknown-paths';
-import type { WebhookServer } from '../../support/webhook-server';
+import { onFlows } from '../../support/flows';
+import { PATHS_BEGIN } from '../../support/rules';
+import { unknownPaths, type WebhookServer } from '../../support/webhook-server';
 import { RememberedPaths } from './remembered-paths';
 import { isReservedPath } from './reserved-path';
 

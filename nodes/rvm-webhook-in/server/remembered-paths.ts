@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { NodeAPI } from 'node-red';
 import { makeFolder } from '../../../lib/files';
-import { ownFolder } from '../../support/own-folder';
+import { ownFolder } from '../../support/settings';
 
 /**
  * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;

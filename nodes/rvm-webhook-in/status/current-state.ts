@@ -4,7 +4,7 @@ import type { UnknownIds } from '../../../lib/message/event-filter';
 import type { UnseenProblems } from '../../../lib/webhook/endpoint-health';
 import { lackStatus } from '../../rvm-central-station/lack';
 import type { InboxNode } from '../../rvm-inbox/inbox-node';
-import { hasSettler } from '../../rvm-settle/settlers';
+import { hasSettler } from '../../support/flows';
 import { textOf, type Properties, type UnsetVariables } from '../../support/settings';
 import type { StatusName } from '../../support/status';
 import type { WebhookServer } from '../../support/webhook-server';

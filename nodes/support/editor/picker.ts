@@ -1,7 +1,5 @@
 import './picker.css';
-import { AskError } from './ask';
-import { isComposing } from './composing';
-import { statePoint } from './state-point';
+import { AskError } from './requests';
 
 /** One thing to pick. */
 export interface Pickable {
@@ -20,7 +18,7 @@ export interface Offer {
   note?: string;
 }
 
-export interface PickerOptions {
+interface PickerOptions {
   /** Whose dialog it is in. */
   node: EditorNode;
   /** Property of the node: a typed input, unless `choice` says what is chosen. */
@@ -203,4 +201,19 @@ function remark(text: string): JQuery {
 
 function icon(name: string): JQuery {
   return $(`<i class="fa fa-${name}" aria-hidden="true">`);
+}
+
+/** What some browsers call a key that went to the input method, after it has ended too. */
+const PROCESSED = 229;
+
+/** True of a key that belongs to the input method, as Enter does that confirms Japanese or Chinese text: it is none of the field. */
+export function isComposing({ originalEvent, which }: JQuery.KeyDownEvent): boolean {
+  return which === PROCESSED || originalEvent?.isComposing === true;
+}
+
+/** A point that tells a good state from a bad one, by form as well as by colour. */
+export function statePoint(isGood: boolean): JQuery {
+  return $('<i class="fa" aria-hidden="true">').addClass(
+    isGood ? 'fa-circle rvm-good' : 'fa-circle-o rvm-bad',
+  );
 }

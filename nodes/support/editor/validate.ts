@@ -1,5 +1,5 @@
 import { variableIn } from '../../../lib/text';
-import { isUsableFolder } from '../folder-rule';
+import { isUsableFolder } from '../rules';
 
 /** `${NAME}` as the whole value: Node-RED puts the environment variable in its place at run time. */
 export function isVariable(value: unknown): boolean {

@@ -1,7 +1,6 @@
 import type { NodeAPI } from 'node-red';
 import { RvmError } from '../../lib/error';
 import { isRecord, type JsonRecord } from '../../lib/json/json';
-import { faultOf } from './fault';
 
 /** With its namespace: the `RED` of the sidebar has none of these texts. */
 const UNKNOWN = '@rvm/node-red-remote-monitoring/rvm-cloud:shared.ask.unknown';
@@ -94,4 +93,9 @@ function reply(RED: NodeAPI, path: string, res: Response, answer: () => unknown)
         }
       },
     );
+}
+
+/** Kind and place of an error that nobody foresaw, for the log. Not its message: that may quote what was asked, or a secret. */
+export function faultOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.name).replace(error.message, '') : typeof error;
 }

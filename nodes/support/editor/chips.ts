@@ -1,10 +1,20 @@
-import './chip-field.css';
-import { idForm, idsIn, textOfIds, type FilterName } from '../../../../lib/message/event-filter';
-import { isComposing } from '../composing';
-import { Picker, type Offer, type Pickable } from '../picker';
-import { unknownOf } from './known-by-node';
+import type { SeenIds } from '../../../lib/inbox/reading/seen-ids';
+import {
+  CLASSES,
+  type FilterName,
+  idForm,
+  idsIn,
+  JUDGED,
+  type KnownIds,
+  textOfIds,
+  unknownIds,
+} from '../../../lib/message/event-filter';
+import './chips/chip-field.css';
+import { isComposing, type Offer, type Pickable, Picker } from './picker';
+import { ask, AskError } from './requests';
+import { isVariable, trimmed } from './validate';
 
-export interface ChipOptions {
+interface ChipOptions {
   /** Whose dialog it is in. */
   node: EditorNode;
   /** Property of the node, in a hidden field: ids, as `filter-list` has them. */
@@ -138,4 +148,68 @@ export class ChipField {
     this.show();
     this.#picker.update();
   }
+}
+
+/** What is known, by node: as its dialog was told last. */
+const known = new Map<string, KnownIds>();
+
+/** @param ids undefined where nobody can say any more */
+export function setKnown({ id }: EditorNode, ids: KnownIds | undefined): void {
+  if (ids === undefined) known.delete(id);
+  else known.set(id, ids);
+}
+
+/** Those of all that are chosen that nobody knows. What stands for others, nobody can judge. */
+function unknownOf({ id }: EditorNode, name: FilterName, ids: readonly string[]): readonly string[] {
+  const judged = JUDGED.find((each) => each === name);
+  if (judged === undefined) return [];
+  const chosen = ids.filter((each) => !isVariable(each));
+  const wanted = { classes: [], sites: [], cameras: [], rules: [], [judged]: chosen };
+  return unknownIds(wanted, known.get(id) ?? {})[judged];
+}
+
+/** True, or the reason: ids that are known as far as that can be said, or a variable in place of all of them. */
+export function idsOrReason(node: EditorNode, name: FilterName, value: unknown): boolean | string {
+  const ids = idsIn(trimmed(value));
+  if (isVariable(value)) return true;
+  if (ids.some(isVariable)) return node._('shared.chips.variableAlone');
+  const unknown = unknownOf(node, name, ids);
+  return unknown.length === 0 || node._(`shared.chips.unknown.${name}`, { id: unknown.join(', ') });
+}
+
+/**
+ * What the newest events of some Central Stations were of; undefined where nobody can say.
+ * @param stations their keys
+ */
+export async function askSeen(node: EditorNode, stations: readonly string[]): Promise<SeenIds | undefined> {
+  try {
+    const data = { node: node.id, stations: stations.join(',') };
+    return await ask<SeenIds>((key) => node._(key), { url: 'rvm/seen-ids', data });
+  } catch (error) {
+    if (error instanceof AskError) return undefined;
+    throw error;
+  }
+}
+
+/** What events were of, to pick from. */
+export function seenOffers(name: FilterName, seen: SeenIds | undefined): Pickable[] {
+  return seen?.[name].map(({ ids: [id = ''], name: shown, group }) => ({ id, name: shown, group })) ?? [];
+}
+
+/** The classes of the specification, and others that events were of. */
+export function classOffers(seen: SeenIds | undefined): Pickable[] {
+  return withOthers('classes', CLASSES.map(pickable), seenOffers('classes', seen));
+}
+
+export function pickable(id: string): Pickable {
+  return { id, name: id };
+}
+
+export function withOthers(
+  name: FilterName,
+  first: readonly Pickable[],
+  others: readonly Pickable[],
+): Pickable[] {
+  const known = new Set(first.map(({ id }) => idForm(name, id)));
+  return [...first, ...others.filter(({ id }) => !known.has(idForm(name, id)))];
 }

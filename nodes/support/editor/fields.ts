@@ -1,9 +1,25 @@
 import { LONGEST_VIDEO_WAIT_S } from '../../../lib/limits';
 import { readTime } from '../../../lib/time';
-import { cameraPicker } from './camera/camera-picker';
-import { checkAgain, currently, dialogOpened } from './open-dialog';
-import { typedField } from './typed-field';
+import { cameraPicker } from './camera';
+import { checkAgain, currently, dialogOpened } from './form';
 import { cameraOrReason, isVariable, numberOrReason, trimmed } from './validate';
+
+const TYPES = ['msg', 'flow', 'global', 'str', 'num', 'env', 'jsonata'];
+
+/** Fixed values to choose from, in the place of a free text. */
+interface FixedChoice {
+  /** What the type is called in the menu. */
+  label: string;
+  options: { value: string; label: string }[];
+}
+
+/** Makes a typed input of the field of a property; its type is kept in the field of `<name>Type`. */
+export function typedField(name: string, byDefault: string, fixed?: FixedChoice): void {
+  const choice = { value: 'str', ...fixed } as TypedInputType;
+  const types =
+    fixed === undefined ? TYPES : [choice, ...TYPES.filter((type) => type !== 'str' && type !== 'num')];
+  $(`#node-input-${name}`).typedInput({ default: byDefault, typeField: $(`#node-input-${name}Type`), types });
+}
 
 /** What the dialogs of nodes that ask for video have in common: fields that only some of the modes have a use for. */
 interface Uses {

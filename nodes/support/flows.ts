@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { faultOf } from './fault';
+import { faultOf } from './admin-routes';
 
 interface Callbacks {
   /** All nodes of the flow file exist. */
@@ -39,4 +39,17 @@ function callAll(RED: NodeAPI, callbacks: Set<() => void>): void {
       RED.log.error(RED._('shared.flows.failed', { fault: faultOf(error) }));
     }
   }
+}
+
+/** The *settle event* nodes that live: where there is none, events that have to be settled wait in vain. */
+const settlers = new Set<object>();
+
+/** Returns the way to end it. */
+export function addSettler(node: object): () => void {
+  settlers.add(node);
+  return () => settlers.delete(node);
+}
+
+export function hasSettler(): boolean {
+  return settlers.size > 0;
 }

@@ -1,8 +1,70 @@
 import { DRAFT_CREDENTIALS, type StationDraft } from '../picker-data';
-import { ask, AskError, post, type Say } from './ask';
+
+/** Why the runtime could not answer: a text for the user. */
+export class AskError extends Error {
+  /** @param code of the error of the runtime, where it had one */
+  constructor(
+    message: string,
+    readonly code?: string,
+  ) {
+    super(message);
+  }
+}
+
+/** A text by its key among those that all types share. */
+type Say = (key: string) => string;
+
+/**
+ * Asks the runtime. By jQuery, for the editor adds its root and the token of the user to what goes that way alone.
+ * @throws AskError
+ */
+export async function ask<Answer>(say: Say, request: JQueryAjaxSettings): Promise<Answer> {
+  try {
+    return (await $.ajax(request)) as Answer;
+  } catch (failure) {
+    const { status, responseJSON } = failure as JQuery.jqXHR<unknown>;
+    const { message, code } = (responseJSON ?? {}) as { message?: unknown; code?: string };
+    if (typeof message === 'string') throw new AskError(message, code);
+    throw new AskError(say(reasonOf(status)));
+  }
+}
+
+/** Has the runtime do something. @throws AskError */
+export function post<Answer>(say: Say, path: string, body: object): Promise<Answer> {
+  const data = JSON.stringify(body);
+  return ask<Answer>(say, { url: `rvm/${path}`, method: 'POST', contentType: 'application/json', data });
+}
+
+function reasonOf(status: number): string {
+  if (status === 401 || status === 403) return 'shared.ask.notAllowed';
+  return status === 0 ? 'shared.ask.noRuntime' : 'shared.ask.failed';
+}
+
+/** The login of the user, as the editor sends it with what goes by jQuery. */
+export function authorization(): Record<string, string> {
+  const tokens = RED.settings.get('auth-tokens');
+  return tokens === undefined || tokens === null ? {} : { Authorization: `Bearer ${tokens.access_token}` };
+}
+
+/** Has the runtime do something while the page goes: nobody waits for the answer. @param path below `rvm/` */
+export function postOnLeaving(path: string, body: object): void {
+  const headers = { ...authorization(), 'Content-Type': 'application/json' };
+  const address = `${RED.settings.apiRootUrl ?? ''}rvm/${path}`;
+  void fetch(address, { method: 'POST', headers, body: JSON.stringify(body), keepalive: true });
+}
+
+/** Tells a person something, as text: what the editor is given as a string it takes for markup, and names come from outside. */
+export function tell(
+  text: string,
+  options?: Parameters<typeof RED.notify>[1],
+): ReturnType<typeof RED.notify> {
+  const paragraph = document.createElement('p');
+  paragraph.textContent = text;
+  return RED.notify(paragraph, options);
+}
 
 /** A Central Station as the editor has it. */
-export interface StationLook {
+interface StationLook {
   id: string;
   /** False where the runtime has it just so. */
   isChanged: boolean;
@@ -111,4 +173,32 @@ export function chosenStation(node: EditorNode): EditorNode {
   const [only, ...others] = all;
   if (only !== undefined && others.length === 0) return only;
   throw new AskError(node._(`shared.ask.${only === undefined ? 'noStation' : 'manyStations'}`));
+}
+
+/** One step of a test, as it is shown. */
+export interface Step {
+  outcome: 'ok' | 'failed' | 'open';
+  /** What was looked at. */
+  title: string;
+  /** What was found, or what to do. */
+  detail: string;
+}
+
+const ICONS: Record<Step['outcome'], string> = {
+  ok: 'fa-check-circle rvm-good',
+  failed: 'fa-times-circle rvm-bad',
+  open: 'fa-circle-o',
+};
+
+/** Shows the steps of a test in a list. */
+export function showSteps(list: JQuery, steps: readonly Step[]): void {
+  const rows = steps.map(({ outcome, title, detail }) => {
+    const row = $('<li>').attr('data-outcome', outcome);
+    row.append($('<i class="fa" aria-hidden="true">').addClass(ICONS[outcome]), $('<span>').text(title));
+    return detail === '' ? row : row.append($('<div class="rvm-step-detail">').text(detail));
+  });
+  list.empty().append(rows);
+  // Below the button that was clicked there may be no room: first of all what has failed is to be seen, else the end.
+  const looked = rows.find((row) => row.attr('data-outcome') === 'failed') ?? rows.at(-1);
+  looked?.get(0)?.scrollIntoView({ block: 'nearest' });
 }
