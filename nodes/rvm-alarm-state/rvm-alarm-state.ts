@@ -5,11 +5,9 @@ import { type AlarmSettings, controlOf } from '../../lib/alarms/settings';
 import { AlarmState, type EventOutcome } from '../../lib/alarms/alarm-state';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import { isRecord } from '../../lib/json/json';
-import { chosenInbox } from '../rvm-inbox/chosen-inbox';
-import { allInboxes, claimInbox } from '../rvm-inbox/inboxes';
+import { chosenInbox, allInboxes, claimInbox, deliveryIdOf } from '../rvm-inbox/inboxes';
 import { actorOf, toCatchNodes } from '../support/input';
 import { onFlows } from '../support/flows';
-import { deliveryIdOf } from '../support/hold-event';
 import { registerNode } from '../support/register';
 import {
   unsetTogether,

@@ -1,11 +1,9 @@
 import type { NodeAPI, NodeDef } from 'node-red';
-import type { CloudNode } from '../rvm-cloud/cloud-node';
+import type { CloudNode } from '../rvm-cloud/connection';
 import { onFlows } from '../support/flows';
 import { nodeIsNewEnough, registerNode } from '../support/register';
-import { allStations } from './find-station';
+import { allStations, checkPhrases, quotedNames, Station, type CentralStationNode } from './station';
 import { KEY, looksLikeApiKey } from '../support/rules';
-import { checkPhrases } from './phrase-check';
-import { quotedNames, Station, type CentralStationNode } from './station';
 import { addStationRoutes } from './station-routes';
 
 interface Config extends NodeDef {

@@ -1,5 +1,5 @@
 import { RvmError } from '../../lib/error';
-import type { CloudNode, Sandbox, StationCredentials, StationSettings } from '../rvm-cloud/cloud-node';
+import type { CloudNode, Sandbox, StationCredentials, StationSettings } from '../rvm-cloud/connection';
 
 /** Until a sandbox that could not start is tried again, in milliseconds: its port may be free by then. */
 const RETRY_MS = 5_000;

@@ -1,20 +1,22 @@
 import type { Node, NodeAPI, NodeDef, NodeMessageInFlow, NodeStatus } from 'node-red';
 import type { CallOptions } from '../../lib/cloud/calls';
-import { DEADLINE_S } from '../../lib/limits';
 import type { StationClient } from '../../lib/cloud/station-client';
-import { FailureStatus, onInput, type Messages } from '../support/input';
+import type { Device } from '../../lib/device';
+import { copyOfJson } from '../../lib/json/json';
+import { DEADLINE_S, VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/limits';
+import type { CloudVideo, JobOptions, Progress } from '../../lib/video/cloud-video';
+import { allInboxes, holdEvent } from '../rvm-inbox/inboxes';
+import { FailureStatus, type Messages, onInput } from '../support/input';
 import {
+  type Properties,
   strictNumberOf,
   textOf,
   unsetTogether,
   unsetVariableError,
   unsetVariables,
-  type Properties,
 } from '../support/settings';
 import { showFromStart, status, unsetStatus } from '../support/status';
-import { stationById, stationOfMessage } from './find-station';
-import { LastStation } from './last-station';
-import type { Station } from './station';
+import { LastStation, type Station, stationById, stationOfMessage } from './station';
 
 /**
  * What a node that calls the service does with one message: it changes that, or returns those that leave in its place.
@@ -27,7 +29,7 @@ export type ServiceWork = (
   station: Station,
 ) => Promise<Messages | void>;
 
-export interface ServiceNodeOptions {
+interface ServiceNodeOptions {
   /** Seconds that a message may take where the node does not say. */
   deadlineS?: number;
   /** What this node lacks beyond its station; undefined where it lacks nothing. */
@@ -75,4 +77,87 @@ export function serviceNode(
   };
   onInput(node, answer, (failure) => shown.ended(failure));
   return shown;
+}
+
+/** What a video node works with. */
+export interface VideoCall {
+  station: Station;
+  client: StationClient;
+  video: CloudVideo;
+  options: JobOptions;
+}
+
+/** What a video node does with one message: it changes that, or returns those that leave in its place. */
+type VideoWork = (msg: NodeMessageInFlow, call: VideoCall) => Promise<Messages | void>;
+
+/**
+ * What all nodes share that make something of video: beyond what every node has that calls the service, the time to wait for the
+ * recording, the lease of the event while its video is made, and the progress in the status.
+ */
+export function videoNode(
+  RED: NodeAPI,
+  node: Node,
+  config: NodeDef,
+  work: VideoWork,
+  lack?: ServiceNodeOptions['lack'],
+): FailureStatus {
+  const properties: Properties = { ...config };
+  let running = 0;
+
+  const answer = async (
+    msg: NodeMessageInFlow,
+    client: StationClient,
+    options: { signal?: AbortSignal; deadlineMs?: number },
+    station: Station,
+  ): Promise<Messages | void> => {
+    const { signal = new AbortController().signal, deadlineMs = VIDEO_DEADLINE_S * 1000 } = options;
+    const waitForVideoMs = strictNumberOf(properties, 'waitForVideo', VIDEO_WAIT_S) * 1000;
+    const onProgress = (progress: Progress): void => shown.progress(progressStatus(RED, progress));
+    const release = holdEvent(allInboxes, msg);
+    running += 1;
+    try {
+      const video = await station.video();
+      return await work(msg, {
+        station,
+        client,
+        video,
+        options: { signal, deadlineMs, waitForVideoMs, onProgress },
+      });
+    } finally {
+      running -= 1;
+      release();
+      if (running === 0) shown.progress(undefined);
+    }
+  };
+  const shown = serviceNode(RED, node, config, answer, {
+    deadlineS: VIDEO_DEADLINE_S,
+    ...(lack && { lack }),
+  });
+  return shown;
+}
+
+function progressStatus(RED: NodeAPI, progress: Progress): NodeStatus {
+  switch (progress.kind) {
+    case 'opening':
+      return status(RED, 'openingVideo');
+    case 'waiting':
+      return status(RED, 'waitingForVideo');
+    case 'reading': {
+      const seconds = Math.floor(progress.seconds);
+      if (progress.of === undefined) return status(RED, 'readingVideo', { seconds });
+      return status(RED, 'readingVideoOf', { seconds, of: Math.ceil(progress.of) });
+    }
+    default:
+      return progress satisfies never;
+  }
+}
+
+/**
+ * A device as a flow gets it: a copy, for the records are those of the directory, and a flow may change what it gets.
+ * The links of the service only where they are asked for.
+ */
+export function deviceCopy(device: Device, links = false): Omit<Device, '_links'> {
+  if (links) return copyOfJson(device);
+  const { _links, ...rest } = device;
+  return copyOfJson(rest);
 }

@@ -4,11 +4,9 @@ import type { StationClient, StationClientOptions, StationState } from '../../li
 import { spread } from '../../lib/cloud/timing';
 import { timerMs } from '../../lib/concurrency/timers';
 import { RvmError } from '../../lib/error';
-import type { CloudNode } from '../rvm-cloud/cloud-node';
+import type { CloudNode } from '../rvm-cloud/connection';
 import { nameClient } from '../support/recent-video';
 import { ownFolder, unsetVariableError, type UnsetVariables } from '../support/settings';
-import { StateLog } from './state-log';
-import { VersionLog } from './version-log';
 
 type ClientModule = typeof import('../../lib/cloud/station-client');
 
@@ -215,4 +213,72 @@ export function cloudMissing(name: string): RvmError {
     'CONFIG_MISSING',
     `The Central Station "${name}" has no cloud: choose one in its settings.`,
   );
+}
+
+/** Tells the log of each change in what a Central Station can reach, once: a machine without an editor has nothing else. */
+class StateLog {
+  /** The trouble that stands in the log: out of reach, or the code of a refusal. */
+  #trouble: string | undefined;
+  #isOld = false;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+  ) {}
+
+  hear(state: StationState): void {
+    // Out of reach is one trouble, whatever it shows in.
+    if (state.kind === 'offline') this.#tell(state.kind, state.error);
+    if (state.kind === 'refused') this.#tell(state.error.code, state.error);
+    if (state.kind !== 'connected' || this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.node.log(this.RED._('rvm-central-station.log.connectedAgain'));
+  }
+
+  /** @param error why the list of cameras could not be refreshed, undefined where it was */
+  refreshed(error: RvmError | undefined): void {
+    const isOld = error !== undefined && error.code !== 'CANCELLED';
+    if (isOld && !this.#isOld && this.#trouble === undefined) {
+      this.node.warn(this.RED._('rvm-central-station.log.oldList', { reason: error.message }));
+    }
+    this.#isOld = isOld;
+  }
+
+  /** @param error why what was learned of the cameras cannot be kept for the next run */
+  hintsNotKept(error: NodeJS.ErrnoException): void {
+    const code = error.code ?? 'unknown error';
+    this.node.warn(this.RED._('rvm-central-station.log.hintsNotKept', { code }));
+  }
+
+  #tell(trouble: string, { code, message }: RvmError): void {
+    if (trouble === this.#trouble || code === 'CANCELLED') return;
+    this.#trouble = trouble;
+    this.node.warn(message);
+  }
+}
+
+/** Tells the log of a version that was not agreed on, each once: nothing else is wrong, so all goes on (rule T-09). */
+class VersionLog {
+  readonly #told = new Set<string | undefined>();
+
+  constructor(
+    private readonly RED: NodeAPI,
+    private readonly node: Node,
+    /** Of the Central Station. */
+    private readonly name: string,
+  ) {}
+
+  /**
+   * Hears what the service has answered.
+   * @param version undefined where it names none
+   * @param isUnasked true where it lies outside of the range that was asked for
+   */
+  hear(version: string | undefined, isUnasked: boolean): void {
+    if (version !== undefined && !isUnasked) return;
+    if (this.#told.has(version)) return;
+    this.#told.add(version);
+    const { name } = this;
+    const text = version === undefined ? 'noVersion' : 'unaskedVersion';
+    this.node.warn(this.RED._(`rvm-central-station.log.${text}`, { name, version: version ?? '' }));
+  }
 }

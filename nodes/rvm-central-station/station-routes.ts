@@ -1,16 +1,33 @@
 import type { NodeAPI } from 'node-red';
-import { listedCamera } from '../../lib/cloud/cameras/device-directory';
 import type { PtzList } from '../../lib/cloud/calls';
+import { listedCamera } from '../../lib/cloud/cameras/device-directory';
+import { proxyLogins } from '../../lib/cloud/http/proxy';
 import type { StationClient } from '../../lib/cloud/station-client';
-import type { TestResult } from '../../lib/station-test';
 import { RvmError } from '../../lib/error';
-import type { JsonRecord } from '../../lib/json/json';
+import { isRecord, type JsonRecord } from '../../lib/json/json';
+import type { TestResult } from '../../lib/station-test';
+import {
+  baseUrlOf,
+  type CloudConnection,
+  parseLoginExtra,
+  placementOf,
+  sandboxConnection,
+  sandboxForbidden,
+  serviceConnection,
+} from '../rvm-cloud/connection';
+import { SandboxHost } from '../rvm-cloud/sandbox-host';
 import { readRoute, TO_DEPLOY, writeRoute } from '../support/admin-routes';
+import {
+  DRAFT_CREDENTIALS,
+  type PickedDevice,
+  type PickedTarget,
+  type StationDraft,
+} from '../support/picker-data';
 import { lastPictureOf } from '../support/recent-video';
-import type { PickedDevice, PickedTarget } from '../support/picker-data';
-import { textOf } from '../support/settings';
-import { withDraft, withStation } from './asked-station';
-import { stationById } from './find-station';
+import { SANDBOX } from '../support/rules';
+import { draftVariableError, textOf, unsetVariables } from '../support/settings';
+import { storedSecret, withoutKey } from '../support/tls-node';
+import { stationById } from './station';
 
 type TestModule = typeof import('../../lib/station-test');
 
@@ -79,4 +96,98 @@ function pictureOf(RED: NodeAPI, asked: JsonRecord): { jpeg: string | null } {
 function listIn({ list }: JsonRecord): PtzList {
   if (list === 'presets' || list === 'tours') return list;
   throw new RvmError('BAD_INPUT', 'A camera has lists of presets and of tours.');
+}
+
+type ClientModule = typeof import('../../lib/cloud/station-client');
+type Access = Pick<CloudConnection, 'apiKey'> & { username: string; password: string };
+type Use<Result> = (client: StationClient) => Promise<Result>;
+
+/** Milliseconds for all that one question of the editor may take. */
+const DEADLINE = 30_000;
+const TOO_LATE = 'The service did not answer in time: check the base URL, the proxy and the firewall.';
+
+/**
+ * Lets a deployed Central Station answer.
+ * @throws RvmError CONFIG_MISSING where there is none of this id, and what `use` throws
+ */
+async function withStation<Result>(RED: NodeAPI, id: unknown, use: Use<Result>): Promise<Result> {
+  const station = typeof id === 'string' ? stationById(RED, id) : undefined;
+  if (station === undefined) {
+    throw new RvmError('CONFIG_MISSING', 'This Central Station is not deployed yet: deploy the flow first.');
+  }
+  return use(await station.client());
+}
+
+/**
+ * Asks the service as a Central Station would that is not deployed. Nothing that is stored goes to the address of a draft: all
+ * its secrets come with it, and no variable stands for one.
+ * @throws RvmError BAD_INPUT, CONFIG_MISSING, and what `use` throws
+ */
+async function withDraft<Result>(RED: NodeAPI, asked: JsonRecord, use: Use<Result>): Promise<Result> {
+  const draft = draftIn(asked);
+  const unset = unsetVariables(draft.station, draft.cloud, draft.credentials);
+  if (unset !== undefined) throw draftVariableError(unset);
+  if (baseUrlOf(draft.cloud) !== SANDBOX) {
+    const { apiKey = '', username = '', password = '' } = draft.credentials;
+    const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
+    const { tls, proxy, ...connection } = serviceConnection(RED, draft.cloud, { apiKey, loginExtra });
+    if (proxyLogins(proxy).length > 0) throw storedSecret('The login of the proxy');
+    const access = { tls: withoutKey(tls), proxy, username, password };
+    return withClient({ ...connection, ...access }, use);
+  }
+  return withSandbox(RED, draft, use);
+}
+
+async function withSandbox<Result>(RED: NodeAPI, draft: StationDraft, use: Use<Result>): Promise<Result> {
+  const placement = placementOf(RED.settings.get('rvmSandbox'));
+  if (placement === false) throw sandboxForbidden();
+  const { apiKey = '', username, password } = draft.credentials;
+  // Its cameras are those that the sandbox has once it is deployed.
+  const { liveStyle } = placement;
+  const options = { apiKey, port: 0, rtspPort: 0, eventsPerMinute: 0, liveStyle };
+  const host = new SandboxHost(options, () => undefined);
+  try {
+    const sandbox = await host.sandbox();
+    const name = textOf(draft.station, 'name');
+    const entered = sandbox.setStation('draft', {
+      name,
+      username,
+      password,
+      secret: undefined,
+      scheme: 'https',
+    });
+    const loginExtra = parseLoginExtra(draft.credentials.loginExtra);
+    return await withClient({ ...sandboxConnection(draft.cloud, loginExtra, sandbox), ...entered }, use);
+  } finally {
+    await host.close();
+  }
+}
+
+async function withClient<Result>(connection: CloudConnection & Access, use: Use<Result>): Promise<Result> {
+  const { StationClient } = require('../../lib/cloud/station-client') as ClientModule;
+  const client = new StationClient({
+    ...connection,
+    deviceRefreshMs: 0,
+    signOfLifeMs: 0,
+    quotesNothing: true,
+  });
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new RvmError('TIMEOUT', TOO_LATE)), DEADLINE);
+  });
+  try {
+    return await Promise.race([use(client), late]);
+  } finally {
+    clearTimeout(timer);
+    await client.close();
+  }
+}
+
+function draftIn({ station, cloud, credentials }: JsonRecord): StationDraft {
+  if (!isRecord(station) || !isRecord(cloud)) {
+    throw new RvmError('CONFIG_MISSING', 'This Central Station has no cloud: choose one in its settings.');
+  }
+  const typed = isRecord(credentials) ? credentials : {};
+  const texts = DRAFT_CREDENTIALS.map((name) => [name, textOf(typed, name)] as const);
+  return { station, cloud, credentials: Object.fromEntries(texts) };
 }

@@ -1,23 +1,30 @@
-import type { Node, NodeAPI, NodeDef, NodeStatus } from 'node-red';
+import type { Node, NodeAPI, NodeDef, NodeMessage, NodeStatus } from 'node-red';
 import type { StationClient, StationState } from '../../lib/cloud/station-client';
-import { isUsablePhrase, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import type { CloudVideo } from '../../lib/video/cloud-video';
 import { Watchers } from '../../lib/concurrency/signals';
-import type { CloudNode } from '../rvm-cloud/cloud-node';
+import { RvmError } from '../../lib/error';
+import type { CloudVideo } from '../../lib/video/cloud-video';
+import {
+  isUsablePhrase,
+  type ReceivingStation,
+  sharePhrase,
+} from '../../lib/webhook/proof/receiving-station';
+import type { CloudNode } from '../rvm-cloud/connection';
+import { onFlows } from '../support/flows';
+import { stationKey } from '../support/rules';
 import {
   flagOf,
+  type Properties,
   textOf,
   unsetTogether,
+  unsetVariableError,
   unsetVariables,
-  type Properties,
   type UnsetVariables,
 } from '../support/settings';
 import { connectionStatus, status, unsetStatus } from '../support/status';
-import { stationKey } from '../support/rules';
 import { SandboxEntry } from './sandbox-entry';
 import { cloudMissing, StationConnection } from './station-connection';
 
-export interface CentralStationCredentials {
+interface CentralStationCredentials {
   username?: string;
   password?: string;
   secret?: string;
@@ -29,19 +36,14 @@ export interface CentralStationNode extends Node<CentralStationCredentials> {
 }
 
 /** Which other stations have the phrase of a station. */
-export interface SamePhrase {
+interface SamePhrase {
   as: readonly Station[];
   /** False while another station has no phrase yet. */
   isCertain: boolean;
 }
 
 /** Why a station cannot judge a webhook message. */
-export type NotReceiving =
-  | 'no-secret'
-  | 'not-ready'
-  | 'not-configured'
-  | 'refused'
-  | { variables: UnsetVariables };
+type NotReceiving = 'no-secret' | 'not-ready' | 'not-configured' | 'refused' | { variables: UnsetVariables };
 
 /** States of the session that matter more than what alarms alone suffer from. */
 const TROUBLE: readonly StationState['kind'][] = ['offline', 'refused'];
@@ -272,5 +274,177 @@ export class Station {
 
   #scheme(): 'http' | 'https' {
     return textOf(this.#properties, 'scheme', 'https') === 'http' ? 'http' : 'https';
+  }
+}
+
+/** What a node shows whose station cannot judge a message; undefined where it can, or is about to. */
+export function lackStatus(RED: NodeAPI, station: Station): NodeStatus | undefined {
+  const lack = station.notReceiving();
+  switch (lack) {
+    case undefined:
+    case 'not-ready':
+      return undefined;
+    case 'no-secret':
+      return status(RED, 'noSecret');
+    case 'refused':
+      return station.status();
+    case 'not-configured':
+      return status(RED, 'notConfigured');
+    default:
+      return unsetStatus(RED, lack.variables);
+  }
+}
+
+const CURES: Record<Extract<NotReceiving, string>, string> = {
+  'no-secret': 'has no Shared Secret Phrase to judge a message by: enter it in its settings.',
+  'not-ready': 'is not in the sandbox yet: try again in a moment.',
+  'not-configured': 'has no short name of its own: give each Central Station another.',
+  refused: 'is not in the sandbox: its status says why.',
+};
+
+/** Why a station cannot judge a message, for the flow. */
+export function lackError(station: Station): RvmError {
+  const lack = station.notReceiving() ?? 'not-ready';
+  if (typeof lack === 'object') return unsetVariableError(lack.variables);
+  return new RvmError('CONFIG_MISSING', `The Central Station "${station.name}" ${CURES[lack]}`);
+}
+
+const TYPE = 'rvm-central-station';
+
+/** The live station of a config node id, if there is one. */
+export function stationById(RED: NodeAPI, id: string): Station | undefined {
+  if (id === '') return undefined;
+  const node = RED.nodes.getNode(id) as CentralStationNode | undefined | null;
+  return node?.station;
+}
+
+/** Every live station, in the order of the flow file. */
+export function allStations(RED: NodeAPI): Station[] {
+  return stationsWhere(RED, () => true);
+}
+
+/** Every live station of one cloud. */
+export function stationsOfCloud(RED: NodeAPI, cloudId: string): Station[] {
+  return stationsWhere(RED, (config) => config.cloud === cloudId);
+}
+
+/** Key of the station of this process that an Agent User belongs to, to tell a foreign event. */
+export function stationOfAgentUser(RED: NodeAPI, agentUserId: string): string | undefined {
+  const wanted = agentUserId.toLowerCase();
+  if (wanted === '') return undefined;
+  const receiving = allStations(RED).map((station) => station.receiving());
+  return receiving.find((station) => station.agentUserId.toLowerCase() === wanted)?.key;
+}
+
+/**
+ * The station that is chosen in a node.
+ * @throws RvmError CONFIG_MISSING where it is not there.
+ */
+export function chosenStation(RED: NodeAPI, id: string): Station {
+  const station = stationById(RED, id);
+  if (station !== undefined) return station;
+  throw new RvmError(
+    'CONFIG_MISSING',
+    'The Central Station of this node is missing or disabled: choose another.',
+  );
+}
+
+/**
+ * The station a message is for: the node's property, else `msg.station` (a key), else the station of the event.
+ * @throws RvmError CONFIG_MISSING where none of them names one.
+ */
+export function stationOfMessage(RED: NodeAPI, configuredId: string, msg: NodeMessage): Station {
+  if (configuredId !== '') return chosenStation(RED, configuredId);
+  const key = textIn(msg, 'station') ?? textIn(msg.webhook, 'station');
+  if (key === undefined) {
+    throw new RvmError(
+      'CONFIG_MISSING',
+      'No Central Station: choose one in this node, or set msg.station to the short name of one.',
+    );
+  }
+  const station = allStations(RED).find((candidate) => candidate.key === key);
+  if (station !== undefined) return station;
+  throw new RvmError(
+    'CONFIG_MISSING',
+    'No Central Station has the short name that the message gives: check msg.station.',
+  );
+}
+
+function stationsWhere(RED: NodeAPI, wanted: (config: { cloud?: unknown }) => boolean): Station[] {
+  const stations: Station[] = [];
+  RED.nodes.eachNode((config) => {
+    if (config.type !== TYPE || !wanted(config as { cloud?: unknown })) return;
+    const station = stationById(RED, config.id);
+    if (station !== undefined) stations.push(station);
+  });
+  return stations;
+}
+
+function textIn(holder: unknown, name: string): string | undefined {
+  if (holder === null || typeof holder !== 'object') return undefined;
+  const value = (holder as Record<string, unknown>)[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/**
+ * A node without a station of its own shows that of its last message, from then on: a service that comes back shows without
+ * another message. Before the first message it shows the only station, if there is just one. A deploy that does not touch
+ * the node may replace the station, or remove it.
+ */
+export class LastStation {
+  #station: Station | undefined;
+  #unwatch: (() => void) | undefined;
+  #changed: () => void = () => undefined;
+
+  constructor(
+    private readonly RED: NodeAPI,
+    node: Node,
+  ) {
+    node.on(
+      'close',
+      onFlows(RED, 'started', () => this.#lookAgain()),
+    );
+    node.on('close', () => this.#unwatch?.());
+  }
+
+  /** Sets who is told when the status may be another. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  /** That of the station; empty where there is none. */
+  status(): NodeStatus {
+    return this.#station?.status() ?? {};
+  }
+
+  follow(station: Station): void {
+    if (station === this.#station) return;
+    this.#unwatch?.();
+    this.#station = station;
+    this.#unwatch = station.watch(() => this.#changed());
+    this.#changed();
+  }
+
+  #lookAgain(): void {
+    const all = allStations(this.RED);
+    const key = this.#station?.key;
+    const live = key === undefined && all.length === 1 ? all[0] : all.find((station) => station.key === key);
+    if (live !== undefined) return this.follow(live);
+    this.#unwatch?.();
+    this.#station = undefined;
+    this.#changed();
+  }
+}
+
+/**
+ * Phrases tell stations apart, so two that have one are told of it: at each start of the flows, and when a station comes to
+ * have its phrase later, as it does in the sandbox.
+ */
+export function checkPhrases(RED: NodeAPI): void {
+  const all = allStations(RED).map((station) => ({ station, receiving: station.receiving() }));
+  const isCertain = all.every(({ station }) => station.notReceiving() !== 'not-ready');
+  for (const mine of all) {
+    const others = all.filter((other) => other !== mine && sharePhrase(mine.receiving, other.receiving));
+    mine.station.setSamePhrase({ as: others.map(({ station }) => station), isCertain });
   }
 }

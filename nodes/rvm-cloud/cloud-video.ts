@@ -1,12 +1,13 @@
 import type { NodeAPI } from 'node-red';
-import type { CloudVideo } from '../../lib/video/cloud-video';
 import { RvmError } from '../../lib/error';
+import { MOST_VIDEO_SESSIONS, VIDEO_SESSIONS } from '../../lib/limits';
+import type { CloudVideo } from '../../lib/video/cloud-video';
+import type { Decoder } from '../../lib/video/picture/decoder';
 import { noteRecording } from '../support/recent-video';
-import { textOf, type Properties } from '../support/settings';
+import { isRelayHost } from '../support/rules';
+import { flagOf, listOf, numberOf, type Properties, textOf } from '../support/settings';
 import { tlsOf } from '../support/tls-node';
-import type { CloudNode } from './cloud-node';
-import { newDecoder } from './ffmpeg';
-import { videoSettingsOf } from './video-settings';
+import type { CloudNode } from './connection';
 
 type VideoModule = typeof import('../../lib/video/cloud-video');
 type StreamModule = typeof import('../../lib/video/rtsp/open-stream');
@@ -68,4 +69,41 @@ export class VideoHost {
 
 function closed(): RvmError {
   return new RvmError('CANCELLED', 'The cloud of this video was closed.');
+}
+
+type DecoderModule = typeof import('../../lib/video/picture/decoder');
+
+/** Makes pictures with the ffmpeg that `rvmFfmpeg` of settings.js names, else with that on the PATH. */
+export function newDecoder(RED: NodeAPI): Decoder {
+  // Loaded here and not above: most flows make no pictures of video.
+  const { Decoder } = require('../../lib/video/picture/decoder') as DecoderModule;
+  const path: unknown = RED.settings.get('rvmFfmpeg');
+  return new Decoder(typeof path === 'string' && path !== '' ? { path } : {});
+}
+
+/** What a cloud lets its video nodes do. */
+interface VideoSettings {
+  /** RTSP sessions at a time; further ones wait. */
+  sessions: number;
+  /** Hosts that relays may have, and ends of their names; empty where those that the service names will do. */
+  relayHosts: readonly string[];
+  /** Relays may be on this machine, or in its network. */
+  localRelays: boolean;
+}
+
+/** @throws RvmError BAD_INPUT for a host that is none: left out, it could leave a list that allows all. */
+export function videoSettingsOf(properties: Properties): VideoSettings {
+  const relayHosts = listOf(properties, 'relayHosts');
+  if (!relayHosts.every(isRelayHost)) {
+    throw new RvmError(
+      'BAD_INPUT',
+      'The video relays of the cloud are not names of hosts such as video.example.com, separated by commas: correct them.',
+    );
+  }
+  const sessions = Math.trunc(numberOf(properties, 'videoSessions', VIDEO_SESSIONS, 1));
+  return {
+    sessions: Math.min(sessions, MOST_VIDEO_SESSIONS),
+    relayHosts,
+    localRelays: flagOf(properties, 'localRelays'),
+  };
 }

@@ -1,14 +1,53 @@
-import type { NodeAPI } from 'node-red';
+import type { Node, NodeAPI } from 'node-red';
+import type { ProxySettings } from '../../lib/cloud/http/proxy';
+import type { StationClientOptions } from '../../lib/cloud/station-client';
 import { RvmError } from '../../lib/error';
 import { isRecord } from '../../lib/json/json';
-import { userAgent, choiceOf, flagOf, listOf, numberOf, textOf, type Properties } from '../support/settings';
-import { tlsOf } from '../support/tls-node';
-import type { CloudConnection, Sandbox, SandboxOptions } from './cloud-node';
-import { proxyOf } from './reach';
+import type { CloudVideo } from '../../lib/video/cloud-video';
+import type { Sandbox, SandboxOptions } from '../../sandbox';
 import { SANDBOX } from '../support/rules';
+import {
+  choiceOf,
+  flagOf,
+  listOf,
+  numberOf,
+  type Properties,
+  textOf,
+  type UnsetVariables,
+  userAgent,
+} from '../support/settings';
+import { missingNode, tlsOf } from '../support/tls-node';
+
+export type { Sandbox, SandboxOptions, StationCredentials, StationSettings } from '../../sandbox';
+
+interface CloudCredentials {
+  apiKey?: string;
+  loginExtra?: string;
+}
+
+/** What the client of a Central Station needs to know of its cloud. */
+export type CloudConnection = Omit<StationClientOptions, 'username' | 'password'>;
+
+export interface CloudNode extends Node<CloudCredentials> {
+  isSandbox: boolean;
+  /** It is the sandbox, and settings.js forbids that. */
+  isForbidden: boolean;
+  /** Milliseconds without any request after which each of its stations is asked for a sign of life; 0 = never. */
+  signOfLifeMs: number;
+  /** What stands in properties and credentials for environment variables that are not set. */
+  unsetVariables: UnsetVariables | undefined;
+  /** @throws RvmError CONFIG_MISSING, BAD_INPUT; NETWORK where the sandbox cannot listen. */
+  connection(): Promise<CloudConnection>;
+  /** @throws RvmError CONFIG_MISSING where the settings forbid it, BAD_INPUT for an option; NETWORK where it cannot listen. */
+  sandbox(): Promise<Sandbox>;
+  /** Its video; made at first use. @throws RvmError CONFIG_MISSING, BAD_INPUT, NETWORK as above, CANCELLED after close */
+  video(): Promise<CloudVideo>;
+  /** The sandbox where it runs: unlike `sandbox` this starts none. */
+  runningSandbox(): Sandbox | undefined;
+}
 
 /** Where the sandbox listens, and how it gives live video; `false` where the settings forbid it. */
-export type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort' | 'liveStyle'>;
+type Placement = false | Pick<SandboxOptions, 'host' | 'port' | 'rtspPort' | 'liveStyle'>;
 
 /** The sandbox is in this process. */
 const DIRECT = { tls: undefined, proxy: { kind: 'none' } } as const;
@@ -108,4 +147,30 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The core node `http proxy`. */
+interface ProxyNode extends Node<{ username?: string; password?: string }> {
+  url?: unknown;
+  noproxy?: unknown;
+}
+
+/**
+ * What a proxy node says; without one the proxy variables of the process hold.
+ * @throws RvmError CONFIG_MISSING where it is gone
+ */
+export function proxyOf(RED: NodeAPI, id: string): ProxySettings {
+  if (id === '') return { kind: 'environment' };
+  const node = RED.nodes.getNode(id) as ProxyNode | null | undefined;
+  if (node?.type !== 'http proxy') throw missingNode('proxy', 'cloud');
+  const { username, password } = node.credentials ?? {};
+  return { kind: 'proxy', url: stringOf(node.url), username, password, except: textsOf(node.noproxy) };
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
 }

@@ -1,8 +1,8 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { registerNode } from '../support/register';
 import { numberOf, unsetVariableError, unsetVariables, type Properties } from '../support/settings';
-import type { CloudNode } from './cloud-node';
 import {
+  type CloudNode,
   baseUrlOf,
   parseLoginExtra,
   placementOf,

@@ -6,7 +6,7 @@ import { LONGEST_CLIP_S, LONGEST_WHOLE_CLIP_S } from '../../lib/limits';
 import type { ClipSpan, Recorded } from '../../lib/video/jobs/clip';
 import { startOf } from '../../lib/video/jobs/job';
 import type { ClipFacts } from '../../lib/video/mp4/clip-writer';
-import { videoNode } from '../rvm-central-station/video-node';
+import { videoNode } from '../rvm-central-station/service-node';
 import { allInboxes } from '../rvm-inbox/inboxes';
 import { registerNode } from '../support/register';
 import { flagOf, strictNumberOf, type Properties } from '../support/settings';

@@ -1,7 +1,6 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
-import { serviceNode } from '../rvm-central-station/service-node';
+import { serviceNode, deviceCopy } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/typed-input';
-import { deviceCopy } from '../support/device-copy';
 import { registerNode } from '../support/register';
 import { choiceOf, type Properties } from '../support/settings';
 

@@ -1,12 +1,12 @@
 import type { NodeAPI } from 'node-red';
 import type { KnownPlace } from '../../lib/inbox/inboxes';
-import type { SlowSpell } from '../../lib/inbox/slow-store';
 import type { Incident, LostTime } from '../../lib/inbox/incident';
-import { timeText } from '../../lib/inbox/store/time-text';
+import type { SlowSpell } from '../../lib/inbox/slow-store';
 import type { InboxNews } from '../../lib/inbox/store-health';
+import { timeText } from '../../lib/inbox/store/time-text';
 
 /** With its namespace: the `RED` at hand is often that of *webhook in*, which looks among its own texts. */
-export const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
+const INBOX_TEXTS = '@rvm/node-red-remote-monitoring/rvm-inbox:rvm-inbox';
 const LOG = `${INBOX_TEXTS}.log`;
 
 /** Logs what an operator should know of the inbox of a folder. */
@@ -102,7 +102,7 @@ function lostText(RED: NodeAPI, { from, to }: LostTime): string {
 }
 
 /** A duration for people. @param ms milliseconds */
-export function seconds(ms: number): string {
+function seconds(ms: number): string {
   return (ms / 1000).toFixed(1);
 }
 
@@ -115,4 +115,59 @@ export function logForgotten(
 ): void {
   const text = folder === undefined ? `${kind}Shared` : kind;
   RED.log.warn(RED._(`${LOG}.${text}`, { folder: title, inbox: title, count }));
+}
+
+const SHARED_LOG = `${INBOX_TEXTS}.log.shared`;
+
+/** Logs what an operator should know of an inbox that several instances share. */
+export function logSharedNews(RED: NodeAPI, inbox: string, news: InboxNews): void {
+  switch (news.kind) {
+    case 'fault':
+      return RED.log.error(RED._(`${SHARED_LOG}.fault`, { inbox, reason: news.reason }));
+    case 'back':
+      return RED.log.warn(RED._(`${SHARED_LOG}.back`, { inbox }));
+    case 'slow':
+      return RED.log.warn(RED._(`${SHARED_LOG}.slow`, { inbox, took: seconds(news.took) }));
+    case 'hangs':
+      return RED.log.error(RED._(`${SHARED_LOG}.hangs`, { inbox, since: seconds(news.since) }));
+    case 'epoch-lost':
+      return RED.log.error(RED._(`${SHARED_LOG}.epochLost`, { inbox, since: seconds(news.stood) }));
+    case 'taken-over':
+      return logTakenOver(RED, inbox, news);
+    case 'unsafe':
+      return logUnsafe(RED, inbox, news.what);
+    case 'line':
+      return RED.log.error(news.line);
+    case 'restored':
+    case 'made-anew':
+    case 'spilling':
+    case 'no-spill':
+    case 'read-back':
+    case 'left':
+    case 'volatile':
+    case 'network':
+    case 'disk-low':
+    case 'reserve-used':
+    case 'salvaged':
+    case 'moved':
+    case 'found':
+    case 'unwatched':
+      // Of one that is a file.
+      return undefined;
+    default:
+      return news satisfies never;
+  }
+}
+
+/** One that was stopped in order has left nothing behind. */
+function logTakenOver(RED: NodeAPI, inbox: string, { name, count }: { name: string; count: number }): void {
+  const line = RED._(`${SHARED_LOG}.tookOver`, { inbox, name, count });
+  if (count > 0) RED.log.warn(line);
+  else RED.log.info(line);
+}
+
+/** What is odd about a server that can be used. */
+function logUnsafe(RED: NodeAPI, inbox: string, what: string): void {
+  const warning = RED._(`${INBOX_TEXTS}.warning.${what}`);
+  RED.log.warn(RED._(`${SHARED_LOG}.warning`, { inbox, warning }));
 }

@@ -1,20 +1,29 @@
+import { createHash } from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
 import type { NodeAPI } from 'node-red';
-import type { InboxPlace } from '../../lib/inbox/inboxes';
 import { RvmError } from '../../lib/error';
-import { isUsableFolder, ENGINES, type Engine } from '../support/rules';
+import { makeFolder } from '../../lib/files';
+import { INBOX_FILE } from '../../lib/inbox/inbox-settings';
+import type { InboxPlace } from '../../lib/inbox/inboxes';
+import type { ConnectionSettings } from '../../lib/inbox/postgres/connection-settings';
+import type { InboxNews } from '../../lib/inbox/store-health';
+import { type SharedStore, type SharedStoreNews, storeFailed } from '../../lib/inbox/store/port';
+import type { TlsSettings } from '../../lib/tls';
+import { type Engine, ENGINES, isUsableFolder, TLS } from '../support/rules';
 import {
+  ownFolder,
+  type Properties,
   textOf,
   unsetVariableError,
   unsetVariables,
-  type Properties,
   type UnsetVariables,
 } from '../support/settings';
-import { folderPlace } from './folder-place';
-import { refusedPlace, sharedPlace } from './shared-place';
-import { connectionOf, sharedSettingsOf } from './shared-settings';
+import { tlsOf } from '../support/tls-node';
+import { logNews, logSharedNews } from './inbox-log';
 
 /** What a node has, of what has been entered in its dialog. */
-export interface Entered {
+interface Entered {
   id: string;
   name: string;
   properties: Properties;
@@ -22,7 +31,7 @@ export interface Entered {
 }
 
 /** What the settings of a node make of its inbox. */
-export interface PlaceReading {
+interface PlaceReading {
   /** Undefined where the default one takes its place. */
   place: InboxPlace | undefined;
   unset: UnsetVariables | undefined;
@@ -79,4 +88,164 @@ function readShared(RED: NodeAPI, entered: Entered, engine: Engine | undefined):
 
 function usedBy(engine: Engine, properties: Properties): Properties {
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !UNUSED[engine].includes(name)));
+}
+
+type DurableInboxModule = typeof import('../../lib/inbox/durable-inbox');
+
+/**
+ * The place of an inbox that is a file on this machine.
+ * @param setting '' = `remote-monitoring` in the user directory
+ */
+export function folderPlace(RED: NodeAPI, setting = ''): InboxPlace {
+  const folder = realFolder(RED, setting);
+  return {
+    key: folder,
+    store: folder,
+    title: folder,
+    folder,
+    open: (keeping) => {
+      // Loaded here and not above: registering types must not start a thread.
+      const { DurableInbox } = require('../../lib/inbox/durable-inbox') as DurableInboxModule;
+      const file = path.join(folder, INBOX_FILE);
+      const lastSequence = besideFlows(RED, folder);
+      return new DurableInbox({ file, lastSequence, ...keeping, log: (news) => logNews(RED, folder, news) });
+    },
+  };
+}
+
+/** Where the last sequence of an inbox is remembered: one that is put back does not take it along. */
+function besideFlows(RED: NodeAPI, folder: string): string {
+  const name = createHash('sha256').update(shownFolder(RED, folder)).digest('hex').slice(0, 12);
+  return path.join(RED.settings.userDir ?? process.cwd(), `remote-monitoring-${name}.last`);
+}
+
+/** A folder for people to tell it from another: relative to the user directory, where it lies there. */
+export function shownFolder(RED: NodeAPI, folder: string): string {
+  const relative = path.relative(realFolder(RED, '.'), folder);
+  return relative.startsWith('..') || path.isAbsolute(relative) ? folder : relative;
+}
+
+/** One name for one folder, whatever links lead to it. */
+function realFolder(RED: NodeAPI, setting: string): string {
+  const folder =
+    setting === '' ? ownFolder(RED) : path.resolve(RED.settings.userDir ?? process.cwd(), setting);
+  try {
+    makeFolder(folder);
+    return fs.realpathSync(folder);
+  } catch {
+    // The store will say what is wrong with it.
+    return folder;
+  }
+}
+
+type SettingsModule = typeof import('../../lib/inbox/postgres/connection-settings');
+type StoreModule = typeof import('../../lib/inbox/postgres/postgres-store');
+type SharedInboxModule = typeof import('../../lib/inbox/shared-inbox');
+
+/** The place of an inbox that several instances of Node-RED share. */
+function sharedPlace(RED: NodeAPI, settings: ConnectionSettings): InboxPlace {
+  const { connectionTitle } = require('../../lib/inbox/postgres/connection-settings') as SettingsModule;
+  const title = connectionTitle(settings);
+  return placeOf(
+    { title, key: keyOf(settings), store: storeOf(settings), servers: settings.hosts.length },
+    (news) => {
+      // Loaded here and not above, as all of PostgreSQL: most inboxes are files.
+      const { PostgresStore } = require('../../lib/inbox/postgres/postgres-store') as StoreModule;
+      return new PostgresStore({ settings }, news);
+    },
+    (news) => logSharedNews(RED, title, news),
+  );
+}
+
+/**
+ * In the place of one that cannot be opened: alarms for it are left unanswered, and the service sends them again. In any other
+ * inbox they would lie where nobody looks for them once this one can be opened. Whoever refuses it tells the log why.
+ * @param reason why not, and what to do
+ */
+function refusedPlace({ id, name }: { id: string; name: string }, reason: string): InboxPlace {
+  const key = `refused ${id} ${reason}`;
+  const sentence = reason.replace(/\.$/, '');
+  return placeOf(
+    { title: name || 'PostgreSQL', key, store: key },
+    (news) => refusingStore(news, sentence),
+    () => undefined,
+  );
+}
+
+function placeOf(
+  place: Pick<InboxPlace, 'title' | 'key' | 'store' | 'servers'>,
+  open: (news: SharedStoreNews) => SharedStore,
+  log: (news: InboxNews) => void,
+): InboxPlace {
+  return {
+    ...place,
+    open: ({ keep }) => {
+      const { SharedInbox } = require('../../lib/inbox/shared-inbox') as SharedInboxModule;
+      return new SharedInbox({ open, keep, log });
+    },
+  };
+}
+
+/** Of all that opens it; from what it holds no password can be read. */
+function keyOf(settings: ConnectionSettings): string {
+  return createHash('sha256').update(JSON.stringify(settings)).digest('hex');
+}
+
+/** One schema of one database, whoever logs in there. */
+function storeOf({ hosts, database, schema }: ConnectionSettings): string {
+  const names = hosts.map(({ name, port }) => `${name.toLowerCase()}:${port}`).sort();
+  return JSON.stringify([names, database, schema]);
+}
+
+function refusingStore(news: SharedStoreNews, reason: string): SharedStore {
+  queueMicrotask(() => news.onFault(reason));
+  return {
+    call: () => Promise.reject(storeFailed(reason)),
+    mayHandOver: () => false,
+    takePart: () => undefined,
+    standAside: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** What a user has entered of an inbox in PostgreSQL. Holds a password: not for logs. */
+export interface SharedSettings {
+  connection: string;
+  schema: string;
+  /** One of a few words, or the id of a TLS node. */
+  tls: string;
+  /** Empty for the name of this machine. */
+  instanceName: string;
+}
+
+/** What credentials the node has. */
+export const CREDENTIALS = { connection: { type: 'password' } } as const;
+
+export function sharedSettingsOf(properties: Properties, credentials: Properties): SharedSettings {
+  return {
+    connection: textOf(credentials, 'connection').trim(),
+    schema: textOf(properties, 'schema').trim() || 'rvm',
+    tls: textOf(properties, 'tls').trim() || 'verify',
+    instanceName: textOf(properties, 'instanceName').trim(),
+  };
+}
+
+/**
+ * How the database is reached. To be asked once all config nodes are there.
+ * @param allowed what may be used of a TLS node
+ * @throws RvmError CONFIG_MISSING, which shows nothing of the connection
+ */
+export function connectionOf(
+  RED: NodeAPI,
+  { connection, schema, tls, instanceName }: SharedSettings,
+  allowed: (tls: TlsSettings | undefined) => TlsSettings | undefined = (all) => all,
+): ConnectionSettings {
+  // Loaded here and not above: most inboxes are files.
+  const { readConnection } = require('../../lib/inbox/postgres/connection-settings') as SettingsModule;
+  const word = TLS.find((choice) => choice === tls);
+  return readConnection(connection, {
+    schema,
+    instanceName,
+    tls: word ?? allowed(tlsOf(RED, tls, 'inbox')) ?? 'verify',
+  });
 }

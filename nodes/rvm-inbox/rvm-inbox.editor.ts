@@ -1,6 +1,8 @@
 import { LEAST_KEY_DAYS } from '../../lib/inbox/inbox-settings';
+import type { ConnectionReport, ConnectionWarning } from '../../lib/inbox/postgres/connection-report';
 import { isSchemaName } from '../../lib/inbox/postgres/schema-name';
 import { prepareForm } from '../support/editor/form';
+import { AskError, post, showSteps, type Step } from '../support/editor/requests';
 import {
   folderOrReason,
   isOpen,
@@ -9,9 +11,157 @@ import {
   reasoned,
   trimmed,
 } from '../support/editor/validate';
-import { connectionTestButton } from './connection-test.editor';
 import { ENGINES, looksLikeConnection, TLS } from '../support/rules';
-import { chosenTls, isOwnTls, keepTls, prepareTls, STORED } from './tls-choice.editor';
+
+type Said = (key: string, values?: Record<string, unknown>) => string;
+
+/** What a test of a connection has found, as far as it came. */
+function connectionSteps(node: EditorNode, report: ConnectionReport): Step[] {
+  const said: Said = (key, values) => node._(`rvm-inbox.test.${key}`, values);
+  const { isWritable, hasRights, roundTrip, listens, warnings, fault } = report;
+  const steps = [
+    ...hostSteps(report, said),
+    isWritable === true && good(said('writable')),
+    hasRights === true && good(said('rights')),
+    schemaStep(report, said),
+    roundTrip !== undefined && good(said('roundTrip', { ms: roundTrip.toFixed(1) })),
+    durabilityStep(report, said),
+    listens === true && good(said('listens')),
+    ...warnings.map((warning) => warningStep(node, warning, said)),
+    fault !== undefined && { outcome: 'failed' as const, title: said('failed'), detail: fault },
+  ];
+  return steps.filter((step) => step !== false);
+}
+
+function hostSteps({ host, version = '', tls }: ConnectionReport, said: Said): Step[] {
+  if (host === undefined) return [];
+  const reached = good(said('reached', { host, version }));
+  return [reached, tls === undefined ? open(said('notEncrypted')) : good(said('encrypted', { tls }))];
+}
+
+function schemaStep({ schemaVersion }: ConnectionReport, said: Said): Step | false {
+  if (schemaVersion === undefined) return false;
+  return good(schemaVersion === 'absent' ? said('noSchema') : said('schema', { version: schemaVersion }));
+}
+
+/** That one machine alone has an alarm is no fault, and not to be overlooked. */
+function durabilityStep({ standbys, warnings }: ConnectionReport, said: Said): Step | false {
+  if (standbys === undefined || warnings.includes('standby-away')) return false;
+  if (standbys.length > 0) return good(said('standbys', { standbys: standbys.join(', ') }));
+  return open(said('alone'), said('aloneHint'));
+}
+
+function warningStep(node: EditorNode, warning: ConnectionWarning, said: Said): Step {
+  const detail = node._(`rvm-inbox.warning.${warning}`);
+  if (warning === 'standby-away') return { outcome: 'failed', title: said('failed'), detail };
+  return open(said(warning === 'no-listen' ? 'slowNews' : 'remark'), detail);
+}
+
+function good(title: string): Step {
+  return { outcome: 'ok', title, detail: '' };
+}
+
+/** What a user should know, and may have meant so. */
+function open(title: string, detail = ''): Step {
+  return { outcome: 'open', title, detail };
+}
+
+/** What stands in a field for a credential that is stored. */
+const STORED = '__PWRD__';
+
+const FIELD = '#node-config-input-tls';
+const CHOICE = '#rvm-inbox-tls';
+/** The choice of a TLS node, which is made below. */
+const OWN = '';
+
+/**
+ * Shows what encrypts the connection: the property names a TLS node, or is one of a few words, which the editor's own choice of
+ * config nodes does not offer.
+ */
+function prepareTls(node: EditorNode, changed: () => void): void {
+  const kept = trimmed(node.tls) || 'verify';
+  $(CHOICE)
+    .val(isWord(kept) ? kept : OWN)
+    .on('change', changed);
+}
+
+/** Of the open dialog: one of the words, or the id of a TLS node; empty where none is chosen. */
+function chosenTls(): string {
+  const choice = String($(CHOICE).val());
+  if (choice !== OWN) return choice;
+  const id = trimmed($(FIELD).val());
+  return id === '_ADD_' ? '' : id;
+}
+
+/** Has the editor keep the word that is chosen in the place of a node. */
+function keepTls(): void {
+  const choice = chosenTls();
+  if (isWord(choice)) $(FIELD).append($('<option>').val(choice)).val(choice);
+}
+
+function isOwnTls(): boolean {
+  return $(CHOICE).val() === OWN;
+}
+
+function isWord(choice: string): boolean {
+  return TLS.some((word) => word === choice);
+}
+
+/** What of the settings decides how the database is reached. The instance name does not: it may be a variable. */
+const WAY = ['schema', 'tls'] as const;
+
+/** The button that tries the connection, as the dialog has it just now. */
+function connectionTestButton(node: EditorNode): void {
+  const button = $('#rvm-inbox-test');
+  button.on('click', () => {
+    button.prop('disabled', true);
+    void test(node).finally(() => button.prop('disabled', false));
+  });
+}
+
+async function test(node: EditorNode): Promise<void> {
+  const list = $('#rvm-inbox-steps');
+  showSteps(list, [{ outcome: 'open', title: node._('rvm-inbox.test.running'), detail: '' }]);
+  try {
+    const say = (key: string): string => node._(key);
+    const report = await post<ConnectionReport>(say, 'inbox-test', askedOf(node));
+    showSteps(list, connectionSteps(node, report));
+  } catch (error) {
+    if (!(error instanceof AskError)) throw error;
+    showSteps(list, [{ outcome: 'failed', title: error.message, detail: '' }]);
+  }
+}
+
+/**
+ * A connection that was typed goes along; one that is stored is tried by the node that has it, as it is deployed.
+ * @throws AskError where neither will do
+ */
+function askedOf(node: EditorNode): object {
+  const draft = typed(node);
+  if (draft.connection !== STORED) {
+    if (RED.user.hasPermission('flows.write')) return { draft };
+    throw new AskError(node._('shared.ask.draftNotAllowed'));
+  }
+  const isAsKept = WAY.every((name) => draft[name] === kept(node, name));
+  if (isAsKept && !node.changed) return { inbox: node.id };
+  throw new AskError(node._('shared.ask.deployFirst'));
+}
+
+function typed(node: EditorNode): Record<(typeof WAY)[number] | 'connection', string> {
+  const field = (name: string): string => trimmed($(`#node-config-input-${name}`).val());
+  const connection = field('connection');
+  const hasStored = (node.credentials as { has_connection?: boolean } | undefined)?.has_connection === true;
+  return {
+    // A field that was not touched may be empty, too.
+    connection: connection === '' && hasStored ? STORED : connection,
+    schema: field('schema'),
+    tls: chosenTls(),
+  };
+}
+
+function kept(node: EditorNode, name: (typeof WAY)[number]): string {
+  return trimmed(node[name] ?? node._def.defaults[name]?.value);
+}
 
 function engineOrReason(node: EditorNode, value: unknown): boolean | string {
   const isKnown = isOpen(value) || ENGINES.some((engine) => engine === value);

@@ -1,7 +1,6 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
 import type { Device } from '../../lib/device';
-import { serviceNode } from '../rvm-central-station/service-node';
-import { deviceCopy } from '../support/device-copy';
+import { serviceNode, deviceCopy } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, type Properties } from '../support/settings';
 import { eachInSlices, inSlices } from '../../lib/concurrency/iteration';

@@ -3,7 +3,7 @@ import { RvmError } from '../../lib/error';
 import { setMeter } from '../../lib/meter';
 import { readMetricsPlace, type MetricsPlace } from '../../lib/metrics/metrics-server';
 import { PROBLEM_KINDS } from '../../lib/webhook/problem';
-import { allStations } from '../rvm-central-station/find-station';
+import { allStations } from '../rvm-central-station/station';
 import { onFlows } from '../support/flows';
 import { nodeIsNewEnough } from '../support/register';
 import { AskedFigures } from './asked-figures';

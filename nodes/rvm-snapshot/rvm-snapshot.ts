@@ -1,7 +1,7 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
 import { serviceNode } from '../rvm-central-station/service-node';
 import { cameraOf } from '../support/typed-input';
-import { deliveryIdOf } from '../support/hold-event';
+import { deliveryIdOf } from '../rvm-inbox/inboxes';
 import { registerNode } from '../support/register';
 import { textOf, type Properties } from '../support/settings';
 import { keepPicture } from '../support/recent-video';

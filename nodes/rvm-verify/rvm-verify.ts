@@ -4,9 +4,14 @@ import { isRecord } from '../../lib/json/json';
 import { headOf } from '../../lib/webhook/receiver';
 import { StatelessReceiver, type Reception } from '../../lib/webhook/stateless-receiver';
 import { Reporter } from '../../lib/webhook/reporter';
-import { chosenStation, stationById, stationOfAgentUser } from '../rvm-central-station/find-station';
-import { lackError, lackStatus } from '../rvm-central-station/lack';
-import type { Station } from '../rvm-central-station/station';
+import {
+  chosenStation,
+  stationById,
+  stationOfAgentUser,
+  lackError,
+  lackStatus,
+  type Station,
+} from '../rvm-central-station/station';
 import { onInput } from '../support/input';
 import { toldProblem, lastAlarmStatus, showFromStart, status, unsetStatus } from '../support/status';
 import { registerNode } from '../support/register';

@@ -6,7 +6,7 @@ import type { MediaStream } from '../../lib/video/media';
 import type { VideoSource } from '../../lib/video/sessions/session-slots';
 import type { ViewRight } from '../../lib/video/view/signed-address';
 import type { ViewPart, ViewSource } from '../../lib/video/view/visits';
-import { allStations } from '../rvm-central-station/find-station';
+import { allStations } from '../rvm-central-station/station';
 
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
 type MemoryModule = typeof import('../../lib/video/mp4/clip-destination');

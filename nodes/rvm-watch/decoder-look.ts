@@ -1,5 +1,5 @@
 import type { NodeAPI } from 'node-red';
-import { newDecoder } from '../rvm-cloud/ffmpeg';
+import { newDecoder } from '../rvm-cloud/cloud-video';
 
 /** The nodes that make pictures of video. */
 const NEED_IT: readonly string[] = ['rvm-get-picture', 'rvm-view'];

@@ -5,7 +5,7 @@ import type { Inbox } from '../../lib/inbox/inbox';
 import { Damping, Pulse } from '../../lib/watch/debounce';
 import { isFault, type Standing, lookAt } from '../../lib/watch/findings';
 import { SharedFindings } from '../../lib/watch/shared-findings';
-import { allStations } from '../rvm-central-station/find-station';
+import { allStations } from '../rvm-central-station/station';
 import { claimInbox, firstInbox, openInboxes } from '../rvm-inbox/inboxes';
 import { faultOf } from '../support/admin-routes';
 import { rememberRecording } from '../support/recent-video';

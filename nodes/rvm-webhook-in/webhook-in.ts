@@ -16,11 +16,9 @@ import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/rece
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
 import { within } from '../../lib/concurrency/timers';
-import { stationOfAgentUser } from '../rvm-central-station/find-station';
-import type { InboxNode } from '../rvm-inbox/inbox-node';
-import { chosenInbox } from '../rvm-inbox/chosen-inbox';
+import { stationOfAgentUser } from '../rvm-central-station/station';
+import { type InboxNode, chosenInbox, allInboxes, claimInbox, titleOf } from '../rvm-inbox/inboxes';
 import { incidentText } from '../rvm-inbox/inbox-log';
-import { allInboxes, claimInbox, titleOf } from '../rvm-inbox/inboxes';
 import { onFlows } from '../support/flows';
 import {
   textOf,

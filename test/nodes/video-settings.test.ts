@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { RvmError } from '../../lib/error';
-import { videoSettingsOf } from '../../nodes/rvm-cloud/video-settings';
+import { videoSettingsOf } from '../../nodes/rvm-cloud/cloud-video';
 
 describe('what a cloud lets its video nodes do', () => {
   it('is four sessions, each relay of the service and none on this machine, where a flow does not say', () => {

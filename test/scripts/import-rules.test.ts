@@ -46,7 +46,7 @@ const FORBIDDEN: Plant[] = [
   ['sandbox', ['../lib', '../lib/error', '../nodes', '../nodes/support/status', 'node-red'], ALL],
   [
     'sandbox/rtsp',
-    ['../../lib', '../../lib/event', '../../nodes/rvm-cloud/cloud-node', '@node-red/util'],
+    ['../../lib', '../../lib/event', '../../nodes/rvm-cloud/connection', '@node-red/util'],
     ALL,
   ],
   ['nodes/rvm-webhook-in', ['../../sandbox', '../../sandbox/index'], SEEN_IN_NODES],

@@ -6,7 +6,7 @@ import { matches } from '../../../lib/inbox/reading/matching';
 import { listAll } from '../../../lib/inbox/reading/read-all';
 import { wordsOf, type Words } from '../../../lib/text';
 import type { JsonRecord } from '../../../lib/json/json';
-import { allStations } from '../../rvm-central-station/find-station';
+import { allStations } from '../../rvm-central-station/station';
 import { allInboxes } from '../../rvm-inbox/inboxes';
 import { MOST_SHOWN, type DeadLetters, type FoundEvents, type SidebarRow } from '../overview';
 import type { Searches } from './searches';

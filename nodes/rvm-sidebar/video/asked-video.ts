@@ -6,8 +6,7 @@ import type { ListedMessage } from '../../../lib/inbox/inbox';
 import type { JsonRecord } from '../../../lib/json/json';
 import { VIEW_PRE_ROLL_S } from '../../../lib/limits';
 import type { ViewRight } from '../../../lib/video/view/signed-address';
-import { allStations } from '../../rvm-central-station/find-station';
-import type { Station } from '../../rvm-central-station/station';
+import { allStations, type Station } from '../../rvm-central-station/station';
 import { rightFor } from '../../rvm-view/view-right';
 import { keptEvent } from '../kept-event';
 

@@ -1,8 +1,7 @@
 import type { NodeAPI } from 'node-red';
 import { readyStations, type ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
 import { Watchers } from '../../../lib/concurrency/signals';
-import { stationById, stationsOfCloud } from '../../rvm-central-station/find-station';
-import type { Station } from '../../rvm-central-station/station';
+import { stationById, stationsOfCloud, type Station } from '../../rvm-central-station/station';
 import { textOf, type Properties } from '../../support/settings';
 
 /** The Central Stations that a *webhook in* serves, from one start of the flows to their stop: the chosen one, or all of a cloud. */
