@@ -10,7 +10,7 @@ import {
 } from '../../lib/limits';
 import { Throttle } from '../../lib/webhook/rate-limits';
 import { serviceNode, type ServiceWork } from '../rvm-central-station/service-node';
-import { chosenServer } from '../rvm-webhook-in/server/chosen-server';
+import { chosenServer } from '../rvm-webhook-in/node-red-server';
 import { onFlows } from '../support/flows';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';

@@ -1,13 +1,13 @@
-import type { Node, NodeAPI, NodeMessage } from 'node-red';
+import type { Node, NodeAPI, NodeMessage, NodeStatus } from 'node-red';
 import type { Delivery } from '../../lib/inbox/inbox';
-import { meter } from '../../lib/meter';
 import { messageOf } from '../../lib/message/event-message';
-import { Throttle } from '../../lib/webhook/rate-limits';
+import { meter } from '../../lib/meter';
 import type { RequestOrigin } from '../../lib/webhook/endpoint';
-import { isRefusal, uncertainProblem, type Problem, type ProblemReason } from '../../lib/webhook/problem';
 import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
-import { problemKey, toldProblem, type ToldProblem } from '../support/status';
+import { isRefusal, type Problem, type ProblemReason, uncertainProblem } from '../../lib/webhook/problem';
+import { Throttle } from '../../lib/webhook/rate-limits';
 import { isWired } from '../support/input';
+import { problemKey, toldProblem, type ToldProblem } from '../support/status';
 
 const PROBLEMS_OUTPUT = 2;
 /** One line of the log about refused messages of one reason in this time, in milliseconds. */
@@ -89,5 +89,37 @@ export class Outputs {
     const messages: (NodeMessage | null)[] = [null, null, null];
     messages[output] = msg;
     this.node.send(messages);
+  }
+}
+
+/** Between two statuses, in milliseconds. */
+const SHOW_EVERY = 250;
+
+/** The status of a node, as often as it is worth to be looked at: a hundred events in a second are one change of it. */
+export class ShownStatus {
+  #timer: NodeJS.Timeout | undefined;
+  #shownAt = -Infinity;
+
+  constructor(
+    private readonly node: Node,
+    private readonly current: () => NodeStatus,
+  ) {}
+
+  showSoon(): void {
+    const wait = this.#shownAt + SHOW_EVERY - performance.now();
+    if (wait <= 0) return this.show();
+    this.#timer ??= setTimeout(() => this.show(), wait);
+  }
+
+  show(): void {
+    this.close();
+    this.#shownAt = performance.now();
+    this.node.status(this.current());
+  }
+
+  /** Shows nothing more that was to come soon. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

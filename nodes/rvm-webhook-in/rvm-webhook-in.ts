@@ -1,12 +1,9 @@
 import type { NodeAPI, NodeDef } from 'node-red';
 import { nodeIsNewEnough, saferNode, registerNode } from '../support/register';
-import { cutAlarms } from './cut-alarms';
-import { addSeenRoute } from './filters/seen-route';
+import { cutAlarms, chosenServer, nodeRedServer } from './node-red-server';
+import { addSeenRoute, addSelfTest, type WebhookNode } from './webhook-node';
 import { forgetProblemsOf, keepProblems } from './problem-registry';
-import { chosenServer } from './server/chosen-server';
-import { nodeRedServer } from './server/node-red-server';
 import { WebhookIn } from './webhook-in';
-import { addSelfTest, type WebhookNode } from './webhook-node';
 
 export = (RED: NodeAPI): void => {
   const isNewEnough = nodeIsNewEnough();

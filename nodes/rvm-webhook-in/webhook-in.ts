@@ -1,51 +1,42 @@
 import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { within } from '../../lib/concurrency/timers';
 import type { Consumption, Inbox } from '../../lib/inbox/inbox';
 import type { InboxClaim } from '../../lib/inbox/inboxes';
 import type { Incident } from '../../lib/inbox/incident';
 import { eventFilter, type JudgedIds } from '../../lib/message/event-filter';
 import type { DeadLetter, ProvenMessage } from '../../lib/message/record';
-import type { Endpoint } from '../../lib/webhook/endpoint';
+import { type Endpoint, endpointKey } from '../../lib/webhook/endpoint';
+import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
 import {
   blockedProblem,
   deadProblem,
   incidentProblem,
-  storeProblem,
   type Problem,
+  storeProblem,
 } from '../../lib/webhook/problem';
 import { loneStation, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
-import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
-import { within } from '../../lib/concurrency/timers';
 import { stationOfAgentUser } from '../rvm-central-station/station';
-import { type InboxNode, chosenInbox, allInboxes, claimInbox, titleOf } from '../rvm-inbox/inboxes';
 import { incidentText } from '../rvm-inbox/inbox-log';
+import { allInboxes, chosenInbox, claimInbox, type InboxNode, titleOf } from '../rvm-inbox/inboxes';
 import { onFlows } from '../support/flows';
 import {
+  type Properties,
   textOf,
   unsetTogether,
   unsetVariables,
-  type Properties,
   type UnsetVariables,
 } from '../support/settings';
 import type { StatusName } from '../support/status';
 import type { WebhookServer } from '../support/webhook-server';
-import { filterOf } from './filters/filter-of';
-import { FilterWatch } from './filters/filter-watch';
-import { saysWhenHandled, silentAfterOf, termsOf } from './delivery-terms';
-import { openEndpoint } from './server/open-endpoint';
-import { Outputs } from './outputs';
-import { OwnSelfTest } from './stations/own-self-test';
-import { ProvenMessages } from './stations/proven-messages';
-import { SandboxEndpoints } from './stations/sandbox-endpoints';
-import { ServedStations } from './stations/served-stations';
+import { FilterWatch, OwnSelfTest, ProvenMessages } from './message-checks';
+import { fullPath } from './node-red-server';
+import { Outputs, ShownStatus } from './outputs';
 import { problemsKept, problemsOf } from './problem-registry';
-import { SamePhrase } from './stations/same-phrase';
-import { currentState } from './status/current-state';
-import { ShownStatus } from './status/shown-status';
-import { loopbackUrl, webhookAddress } from './server/webhook-address';
-import { webhookHealth, type WebhookHealth } from './status/webhook-health';
+import { SamePhrase, SandboxEndpoints, ServedStations } from './served-stations';
+import { filterOf, loopbackUrl, saysWhenHandled, silentAfterOf, termsOf, webhookAddress } from './settings';
+import { currentState, webhookHealth, type WebhookHealth, type WebhookState, webhookStatus } from './status';
 import type { DeployedWebhook } from './webhook-node';
-import { webhookStatus, type WebhookState } from './status/webhook-status';
 
 /** The end of a node waits for its inbox at most this long, in milliseconds. */
 const END_WITHIN = 2000;
@@ -290,4 +281,24 @@ export class WebhookIn implements DeployedWebhook {
       outputs: this.#outputs,
     });
   }
+}
+
+/**
+ * Opens an endpoint at a server, or says why that cannot be; undefined where the status tells that already.
+ * @param path as it is entered in the node
+ */
+function openEndpoint(
+  server: WebhookServer,
+  path: string,
+  further: Omit<Endpoint, 'id' | 'path' | 'middleware'>,
+): { endpoint: Endpoint } | { fault: StatusName } | undefined {
+  const { port } = server;
+  const reading = fullPath(server, path);
+  if (reading === undefined || port === undefined) return undefined;
+  if ('fault' in reading) return reading;
+  const id = endpointKey(port, reading.path);
+  // On another address of this machine: the inbox could not tell their events apart.
+  if (further.inbox.hasConsumer(id)) return { fault: 'pathInUse' };
+  const endpoint = { ...further, id, path: reading.path, middleware: server.middleware() };
+  return server.dispatcher.add(endpoint) ? { endpoint } : { fault: 'pathInUse' };
 }

@@ -1,11 +1,13 @@
 import type { Node, NodeAPI } from 'node-red';
-import type { JudgedIds } from '../../lib/message/event-filter';
 import { RvmError } from '../../lib/error';
+import { seenIds, withNamed } from '../../lib/inbox/reading/seen-ids';
+import type { JudgedIds } from '../../lib/message/event-filter';
 import type { SelfTestReport } from '../../lib/webhook/self-test-steps';
-import { writeRoute } from '../support/admin-routes';
-import { textOf } from '../support/settings';
-import type { WebhookHealth } from './status/webhook-health';
+import { allInboxes } from '../rvm-inbox/inboxes';
+import { readRoute, writeRoute } from '../support/admin-routes';
+import { listOf, textOf } from '../support/settings';
 import { webhookIds } from './problem-registry';
+import type { WebhookHealth } from './status';
 
 /** What the editor asks of a *webhook in* that is deployed. */
 export interface DeployedWebhook {
@@ -52,7 +54,7 @@ export function webhookAt(
 }
 
 /** @throws RvmError CONFIG_MISSING */
-export function deployedWebhook(RED: NodeAPI, id: unknown): DeployedWebhook {
+function deployedWebhook(RED: NodeAPI, id: unknown): DeployedWebhook {
   const webhook = findWebhook(RED, textOf({ id }, 'id'));
   if (webhook !== undefined) return webhook;
   throw notDeployed();
@@ -65,4 +67,17 @@ export function notDeployed(): RvmError {
 /** The editor's question whether alarms get through. The address is that of the deployed node, never one that is sent along. */
 export function addSelfTest(RED: NodeAPI): void {
   writeRoute(RED, 'webhook-test', ({ webhook }) => deployedWebhook(RED, webhook).selfTest());
+}
+
+/**
+ * What the dialog of a node asks: by what the newest events of some Central Stations, named by their keys, could be filtered; and
+ * what the node itself has seen since it was deployed.
+ */
+export function addSeenRoute(RED: NodeAPI): void {
+  readRoute(RED, 'seen-ids', async (asked) => {
+    const stations = new Set(listOf(asked, 'stations'));
+    const seen = await seenIds(allInboxes(), stations);
+    const webhook = findWebhook(RED, textOf(asked, 'node'));
+    return webhook === undefined ? seen : withNamed(seen, webhook.namedAt(stations));
+  });
 }

@@ -4,7 +4,7 @@ import { toDevice } from '../../lib/cloud/cameras/device-directory';
 import type { Device } from '../../lib/device';
 import { RvmError } from '../../lib/error';
 import type { FilterIds, JudgedIds } from '../../lib/message/event-filter';
-import { FilterWatch } from '../../nodes/rvm-webhook-in/filters/filter-watch';
+import { FilterWatch } from '../../nodes/rvm-webhook-in/message-checks';
 import { proven } from '../inbox/samples';
 import { InlineInbox } from '../support/inbox/inline-inbox';
 import { eventually } from '../support/time/patience';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { NodeAPI, NodeInitializer } from 'node-red';
 import helper from 'node-red-node-test-helper';
 import { readyStations } from '../../lib/webhook/proof/receiving-station';
-import { ServedStations } from '../../nodes/rvm-webhook-in/stations/served-stations';
+import { ServedStations } from '../../nodes/rvm-webhook-in/served-stations';
 import { cloud, PHRASE, station } from '../support/node-red/flows';
 import { ROOT } from '../support/node-red/node-red';
 

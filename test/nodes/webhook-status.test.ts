@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NodeAPI, NodeStatus } from 'node-red';
 import { NO_IDS } from '../../lib/message/event-filter';
-import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/status/webhook-status';
+import { webhookStatus, type WebhookState } from '../../nodes/rvm-webhook-in/status';
 import { clockTime } from '../../nodes/support/status-words';
 
 const GOOD: WebhookState = {

@@ -1,8 +1,10 @@
 import type { NodeAPI } from 'node-red';
-import { readyStations, type ReceivingStation } from '../../../lib/webhook/proof/receiving-station';
-import { Watchers } from '../../../lib/concurrency/signals';
-import { stationById, stationsOfCloud, type Station } from '../../rvm-central-station/station';
-import { textOf, type Properties } from '../../support/settings';
+import { Watchers } from '../../lib/concurrency/signals';
+import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import { type Problem, samePhraseProblem } from '../../lib/webhook/problem';
+import { loneStation, readyStations, type ReceivingStation } from '../../lib/webhook/proof/receiving-station';
+import { sortedNames, type Station, stationById, stationsOfCloud } from '../rvm-central-station/station';
+import { type Properties, textOf } from '../support/settings';
 
 /** The Central Stations that a *webhook in* serves, from one start of the flows to their stop: the chosen one, or all of a cloud. */
 export class ServedStations {
@@ -66,5 +68,52 @@ export class ServedStations {
     if (stationId === '') return stationsOfCloud(this.RED, textOf(this.properties, 'cloud'));
     const station = stationById(this.RED, stationId);
     return station === undefined ? [] : [station];
+  }
+}
+
+/** Which stations of a *webhook in* have one phrase with another station. */
+export class SamePhrase {
+  constructor(
+    private readonly stations: ServedStations,
+    private readonly problems: UnseenProblems,
+  ) {}
+
+  /** Of those stations and the others; '' where there are none. */
+  get names(): string {
+    return sortedNames(this.#sharing().flatMap((station) => [station, ...station.samePhrase.as]));
+  }
+
+  /** What tells of it, once each time it begins; a deploy is no such time. */
+  begun(): Problem | undefined {
+    const isCertain = this.stations.all.every(({ samePhrase }) => samePhrase.isCertain);
+    if (!this.problems.sharePhrase(this.names, isCertain)) return undefined;
+    return samePhraseProblem(loneStation(this.#sharing()), new Date());
+  }
+
+  /** They are told one after the other, and the first of two tells of both. */
+  #sharing(): Station[] {
+    const { all } = this.stations;
+    const named = new Set(all.flatMap(({ samePhrase }) => samePhrase.as));
+    return all.filter((station) => station.samePhrase.as.length > 0 || named.has(station));
+  }
+}
+
+/** Where the sandbox posts the alarms of the stations of a *webhook in*. */
+export class SandboxEndpoints {
+  readonly #stations = new Map<string, Station>();
+
+  constructor(private readonly nodeId: string) {}
+
+  /** @param url undefined until its server listens */
+  tell(stations: readonly Station[], url: () => string | undefined): void {
+    for (const station of stations) {
+      const id = `${this.nodeId}/${station.key}`;
+      this.#stations.set(id, station);
+      station.setSandboxEndpoint(id, url);
+    }
+  }
+
+  remove(): void {
+    for (const [id, station] of this.#stations) station.removeSandboxEndpoint(id);
   }
 }

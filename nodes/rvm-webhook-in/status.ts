@@ -1,15 +1,110 @@
 import type { NodeAPI, NodeStatus } from 'node-red';
-import { cutText } from '../../../lib/inbox/history';
-import { JUDGED, type JudgedFilter, type UnknownIds } from '../../../lib/message/event-filter';
-import type { UnsetVariables } from '../../support/settings';
+import { cutText } from '../../lib/inbox/history';
+import type { Inbox } from '../../lib/inbox/inbox';
+import { JUDGED, type JudgedFilter, type UnknownIds } from '../../lib/message/event-filter';
+import type { WebhookFacts } from '../../lib/watch/findings';
+import type { UnseenProblems } from '../../lib/webhook/endpoint-health';
+import { lackStatus } from '../rvm-central-station/station';
+import type { InboxNode } from '../rvm-inbox/inboxes';
+import { hasSettler } from '../support/flows';
+import { type Properties, textOf, type UnsetVariables } from '../support/settings';
 import {
   jointStatus,
   lastAlarmStatus,
   momentOf,
+  shownText,
   status,
-  unsetStatus,
   type StatusName,
-} from '../../support/status';
+  unsetStatus,
+} from '../support/status';
+import type { WebhookServer } from '../support/webhook-server';
+import type { ProvenMessages } from './message-checks';
+import type { ServedStations } from './served-stations';
+import { termsOf } from './settings';
+
+/** What a *webhook in* consists of, as far as its state is to be seen there. */
+interface StateSources {
+  properties: Properties;
+  fault: StatusName | undefined;
+  unsetVariables: UnsetVariables | undefined;
+  server: Pick<WebhookServer, 'status'>;
+  stations: ServedStations;
+  inboxNode: InboxNode | undefined;
+  inbox: Pick<Inbox, 'state' | 'waiting'>;
+  endpointId: string | undefined;
+  samePhrase: { readonly names: string };
+  filters: { readonly unknown: UnknownIds };
+  problems: UnseenProblems;
+  outputs: { readonly lastAt: Date | undefined };
+}
+
+/** How it is at the moment. */
+export function currentState(RED: NodeAPI, sources: StateSources): WebhookState {
+  const { properties, server, inboxNode, inbox, endpointId, problems } = sources;
+  const stations = sources.stations.all;
+  const isSettled = termsOf(properties).handledWhen === 'settled';
+  return {
+    fault: sources.fault,
+    unsetVariables: sources.unsetVariables,
+    serverStatus: server.status(),
+    hasStations: stations.length > 0,
+    stationStatus: stations.map((station) => lackStatus(RED, station)).find((lack) => lack !== undefined),
+    mayJudge: sources.stations.mayJudge(),
+    isDurable: inbox.state().durable !== false,
+    isInboxRefused: inboxNode?.isRefused() ?? textOf(properties, 'inbox') !== '',
+    lacksSettler: sources.stations.areRunning && isSettled && !hasSettler(),
+    samePhrase: sources.samePhrase.names,
+    unknownIds: sources.filters.unknown,
+    isUnproven: problems.isUnproven,
+    unseenProblems: problems.count,
+    backlog: endpointId === undefined ? 0 : inbox.waiting(endpointId),
+    offlineSince: stations.map((station) => station.offlineSince).find((since) => since !== undefined),
+    lastAt: sources.outputs.lastAt,
+    isSandbox: stations.some((station) => station.isSandbox),
+  };
+}
+
+/** What a *webhook in* says of itself to who looks after all of it. */
+export interface WebhookHealth extends Pick<
+  WebhookFacts,
+  'down' | 'isUnproven' | 'isClockBehind' | 'silent'
+> {
+  /** Short names of the Central Stations that it serves. */
+  stations: readonly string[];
+}
+
+export function webhookHealth(
+  RED: NodeAPI,
+  state: WebhookState,
+  stations: Pick<ServedStations, 'all' | 'areRunning'>,
+  server: WebhookServer,
+  { silentSince, silentAfter: hours, isClockBehind }: ProvenMessages,
+): WebhookHealth {
+  return {
+    stations: stations.all.map(({ key }) => key),
+    down: downOf(RED, state, stations.areRunning, server),
+    isUnproven: state.isUnproven,
+    isClockBehind,
+    silent: silentSince instanceof Date ? { hours, since: silentSince.toISOString() } : silentSince,
+  };
+}
+
+function downOf(
+  RED: NodeAPI,
+  state: WebhookState,
+  areRunning: boolean,
+  server: WebhookServer,
+): WebhookHealth['down'] {
+  const listenerFault = server.fault?.();
+  if (listenerFault !== undefined) return { reason: listenerFault };
+  const { fault, unsetVariables, serverStatus, hasStations, mayJudge } = state;
+  const shown = { status: shownText(RED, webhookStatus(RED, state)) };
+  // A property that is wrong may keep nothing out.
+  const isOut = fault !== undefined && fault !== 'wrongSetting';
+  if (isOut || unsetVariables !== undefined || serverStatus !== undefined || !hasStations) return shown;
+  if (!areRunning || server.loopbackOrigin() === undefined) return 'unknown';
+  return mayJudge ? undefined : shown;
+}
 
 /** Characters: it stands below a node. */
 const MOST_OF_IDS = 60;

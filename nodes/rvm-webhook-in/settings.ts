@@ -1,5 +1,7 @@
 import type { DeliveryTerms } from '../../lib/inbox/inbox';
-import { numberOf, textOf, type Properties } from '../support/settings';
+import { type FilterIds, type FilterName, idsIn } from '../../lib/message/event-filter';
+import { numberOf, type Properties, textOf } from '../support/settings';
+import type { WebhookServer } from '../support/webhook-server';
 
 /** Each is held in memory. */
 const MOST_IN_FLIGHT = 10_000;
@@ -28,4 +30,26 @@ export function silentAfterOf(properties: Properties): number {
 /** False for a word that says nothing of when an event is handled: the flow was edited by hand. */
 export function saysWhenHandled(properties: Properties): boolean {
   return HANDLED_WHEN.includes(textOf(properties, 'handledWhen', 'sent'));
+}
+
+/** Which events a *webhook in* is to take, as its properties have it. */
+export function filterOf(properties: Properties): FilterIds {
+  const ids = (name: FilterName): string[] => idsIn(textOf(properties, name));
+  return { classes: ids('classes'), sites: ids('sites'), cameras: ids('cameras'), rules: ids('rules') };
+}
+
+/** The address of a full path as this machine sees it; undefined until its server listens. */
+export function loopbackUrl(server: WebhookServer, path: string): string | undefined {
+  const origin = server.loopbackOrigin();
+  return origin === undefined ? undefined : `${origin}${path}`;
+}
+
+/** As the service sees it, where that is known; else as this machine does. */
+export function webhookAddress(
+  server: WebhookServer,
+  properties: Properties,
+  path: string,
+): string | undefined {
+  const base = textOf(properties, 'publicUrl').trim().replace(/\/+$/, '');
+  return base === '' ? loopbackUrl(server, path) : `${base}${path}`;
 }

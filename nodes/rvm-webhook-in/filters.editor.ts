@@ -1,27 +1,80 @@
 import {
-  idForm,
   type FilterName,
+  FILTERS,
   hasNoList,
+  idForm,
   knownIds,
+  type KnownIds,
   listedOf,
   namedBy,
-  type KnownIds,
-} from '../../../lib/message/event-filter';
-import { stationKey } from '../../support/rules';
-import { AskError, askStation, stationAsKept } from '../../support/editor/requests';
-import { askSeen, classOffers, pickable, seenOffers, withOthers } from '../../support/editor/chips';
-import type { Offer, Pickable } from '../../support/editor/picker';
-import type { PickedDevice } from '../../support/picker-data';
+} from '../../lib/message/event-filter';
+import {
+  askSeen,
+  ChipField,
+  classOffers,
+  pickable,
+  seenOffers,
+  setKnown,
+  withOthers,
+} from '../support/editor/chips';
+import type { Offer, Pickable } from '../support/editor/picker';
+import { AskError, askStation, stationAsKept } from '../support/editor/requests';
+import { isVariable } from '../support/editor/validate';
+import type { PickedDevice } from '../support/picker-data';
+import { stationKey } from '../support/rules';
+
+/** Makes the filters of the dialog lists of chips. What there is, is asked for once somebody wants it, or something is chosen. */
+export function filterFields(node: EditorNode): void {
+  let offers: Promise<Offers> | undefined;
+  let names = new Map<string, string>();
+
+  const load = (fresh: boolean): Promise<Offers> => {
+    if (fresh || offers === undefined) {
+      const asked = filterOffers(node, fresh);
+      offers = asked;
+      // The dialog may have chosen another station since.
+      void asked.then((found) => offers === asked && told(found));
+    }
+    return offers;
+  };
+  const told = (found: Offers): void => {
+    names = new Map(FILTERS.flatMap((name) => found[name]).map((item) => [item.id, item.name]));
+    setKnown(node, found.known);
+    for (const field of fields) field.show();
+  };
+  const fields = FILTERS.map(
+    (name) =>
+      new ChipField({
+        node,
+        name,
+        all: node._('rvm-webhook-in.filter.all'),
+        load: async (fresh) => offerOf(name, await load(fresh), sitesChosen(), node._('shared.chips.none')),
+        nameOf: (id) => names.get(id),
+      }),
+  );
+  const sitesChosen = (): readonly string[] => fields[FILTERS.indexOf('sites')]?.ids ?? [];
+  const isChosen = (): boolean => fields.some(({ ids }) => ids.some((id) => !isVariable(id)));
+  $('#node-input-station, #node-input-cloud').on('change', () => {
+    offers = undefined;
+    setKnown(node, undefined);
+    for (const field of fields) {
+      field.reset();
+      field.show();
+    }
+    if (isChosen()) void load(false);
+  });
+  if (isChosen()) void load(false);
+}
 
 /** What there is to choose from, as far as it could be asked for. */
-export interface Offers extends Readonly<Record<FilterName, readonly Pickable[]>> {
+interface Offers extends Readonly<Record<FilterName, readonly Pickable[]>> {
   known: KnownIds;
   /** Why the service could not be asked. */
   fault?: string;
 }
 
 /** Of the Central Stations that the dialog has chosen: what the service lists, and what their newest events were of. */
-export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
+async function filterOffers(node: EditorNode, fresh: boolean): Promise<Offers> {
   const stations = chosenStations();
   const [lists, seen] = await Promise.all([
     Promise.all(stations.map((station) => listOf(node, station, fresh))),
@@ -46,7 +99,7 @@ export async function filterOffers(node: EditorNode, fresh: boolean): Promise<Of
  * @param offers all that there is
  * @param sites those that are chosen: their cameras come first
  */
-export function offerOf(name: FilterName, offers: Offers, sites: readonly string[], none: string): Offer {
+function offerOf(name: FilterName, offers: Offers, sites: readonly string[], none: string): Offer {
   const items = name === 'cameras' ? camerasFirstOf(sites, offers.cameras) : offers[name];
   const asksService = name === 'sites' || name === 'cameras';
   const note = asksService && offers.fault !== undefined ? offers.fault : items.length === 0 ? none : '';

@@ -1,0 +1,267 @@
+import fs from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
+import type { Node, NodeAPI, NodeDef } from 'node-red';
+import { makeFolder } from '../../lib/files';
+import { Dispatcher, Pages } from '../../lib/webhook/dispatcher';
+import type { Middleware } from '../../lib/webhook/endpoint';
+import { loopbackOrigin } from '../../lib/webhook/listener';
+import { ignoreUpgrades } from '../../lib/webhook/listener-server';
+import type { ListenerNode } from '../rvm-listener/listener-node';
+import { configuredPaths } from '../support/configured-webhooks';
+import { onFlows } from '../support/flows';
+import { isKeptPath, PATHS_BEGIN, POSSIBLE_PATH } from '../support/rules';
+import { ownFolder, textOf, unsetVariables } from '../support/settings';
+import { showFromStart, status, type StatusName, unsetStatus } from '../support/status';
+import { unknownPaths, type WebhookServer } from '../support/webhook-server';
+
+/**
+ * The webhook paths of the last run. Between the start of Node-RED and the building of its nodes no path is known yet;
+ * those of the last run are held there instead of being answered 404, so that no alarm is turned away.
+ */
+class RememberedPaths {
+  #last = '';
+
+  constructor(private readonly RED: NodeAPI) {}
+
+  read(): string[] {
+    try {
+      const value: unknown = JSON.parse(fs.readFileSync(this.#file(), 'utf8'));
+      return Array.isArray(value) ? value.filter((entry) => typeof entry === 'string') : [];
+    } catch {
+      // Absent at the first start; unreadable means only that the start window is not covered.
+      return [];
+    }
+  }
+
+  write(paths: readonly string[]): void {
+    const text = `${JSON.stringify([...paths].sort())}\n`;
+    if (text === this.#last) return;
+    this.#last = text;
+    try {
+      const file = this.#file();
+      makeFolder(path.dirname(file));
+      fs.writeFileSync(`${file}.new`, text, { mode: 0o600 });
+      fs.renameSync(`${file}.new`, file);
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+      this.RED.log.warn(this.RED._('rvm-webhook-in.log.pathsNotWritten', { code }));
+    }
+  }
+
+  #file(): string {
+    return path.join(ownFolder(this.RED), 'webhook-paths.json');
+  }
+}
+
+/** First segments of the editor and of its API. A webhook there would lock users out of the editor that could end it. */
+const OF_THE_EDITOR: ReadonlySet<string> = new Set(
+  'auth comms context credentials debug diagnostics favicon.ico flow flows icons inject library locales nodes plugins projects red resources settings theme types vendor'.split(
+    ' ',
+  ),
+);
+
+interface AdminApp {
+  _router?: { stack: AdminLayer[] };
+  router?: { stack: AdminLayer[] };
+}
+
+interface AdminLayer {
+  route?: { path: unknown };
+}
+
+/** True where the editor, its API or an admin route of another package answers on a full path. */
+function isReservedPath(RED: NodeAPI, fullPath: string): boolean {
+  const adminRoot = RED.settings.get('httpAdminRoot') as unknown;
+  if (adminRoot === false) return false;
+  const root = `/${typeof adminRoot === 'string' ? adminRoot : ''}/`.replace(/\/{2,}/g, '/');
+  const inside = `${fullPath}/`;
+  if (!inside.startsWith(root)) return false;
+  const path = `/${inside.slice(root.length)}`.replace(/\/+$/, '');
+  const [, first = ''] = path.split('/');
+  return path === '' || OF_THE_EDITOR.has(first) || isAdminRoute(RED, path);
+}
+
+/** Looks for the very path: a pattern of another package that takes everything must not end all webhooks. */
+function isAdminRoute(RED: NodeAPI, path: string): boolean {
+  const app = RED.httpAdmin as AdminApp & NodeAPI['httpAdmin'] as AdminApp | undefined;
+  const stack = (app?._router ?? app?.router)?.stack ?? [];
+  return stack.some(({ route }) => route?.path === path);
+}
+
+type Next = (error?: unknown) => void;
+type Handler = (req: IncomingMessage, res: ServerResponse, next: Next) => void;
+
+interface Layer {
+  name?: string;
+  handle: unknown;
+}
+
+/** The parts of an Express app that are touched here; `_router` in Express 4, `router` in Express 5. */
+interface ExpressApp {
+  parent?: ExpressApp;
+  _router?: { stack: Layer[] };
+  router?: { stack: Layer[] };
+  use(handler: Handler): unknown;
+  path(): string;
+}
+
+/** As long as the process lives: a redeploy changes its map of paths and no Express route. */
+let server: WebhookServer | undefined;
+
+/** Node-RED's own server; the entrance is put in place when the type registers: before any flow runs. */
+export function nodeRedServer(RED: NodeAPI): WebhookServer {
+  if (server !== undefined) {
+    capture(RED, server);
+    return server;
+  }
+  const remembered = new RememberedPaths(RED);
+  const begin = pathOnServer(RED, PATHS_BEGIN);
+  const dispatcher = new Dispatcher({
+    // At a start without flows, in safe mode for one, they stay: the editor must be there then above all.
+    rememberedPaths: remembered.read().filter((path) => !isReservedPath(RED, path)),
+    configured: () => {
+      const { paths, hasUnknown } = configuredPaths(RED);
+      const full = paths.map((path) => pathOnServer(RED, path)).filter((path) => path !== undefined);
+      return { paths: full.filter((path) => !isReservedPath(RED, path)), hasUnknown };
+    },
+    log: (line) => RED.log.warn(line),
+    unknownPaths: { begin: begin ?? PATHS_BEGIN, paths: unknownPaths(RED) },
+    ...(begin !== undefined && { probesBelow: begin }),
+  });
+  onFlows(RED, 'started', () => {
+    dispatcher.flowsStarted();
+    remembered.write(dispatcher.paths());
+  });
+  onFlows(RED, 'stopping', () => dispatcher.flowsStopping());
+  if (RED.settings.get('httpNodeAuth') !== undefined) {
+    RED.log.info(RED._('rvm-webhook-in.log.httpNodeAuth'));
+  }
+  const pages = new Pages();
+  capture(RED, { dispatcher, pages });
+  ignoreUpgrades(RED.server, (target) => dispatcher.owns(target));
+  dispatcher.pace(RED.server);
+  server = {
+    dispatcher,
+    pages,
+    port: '',
+    fullPath: (path) => pathOnServer(RED, path),
+    loopbackOrigin: () => loopbackOrigin(schemeOf(RED), RED.server.address()),
+    middleware: () => middleware(RED),
+    isReserved: (path) => isReservedPath(RED, path),
+    status: () => undefined,
+    watch: () => () => undefined,
+  };
+  return server;
+}
+
+const capturing = new WeakSet<ExpressApp>();
+
+/**
+ * Puts the dispatcher in front of everything that reads bodies. Node-RED's editor parses every JSON body under its
+ * root, which is `/` by default, before a route of a node runs; a proof over raw bytes is then impossible.
+ * Behind Express's own preparation of `req` and `res`, so that `httpNodeMiddleware` finds them as it expects.
+ */
+function capture(RED: NodeAPI, { dispatcher, pages }: Pick<WebhookServer, 'dispatcher' | 'pages'>): void {
+  const app = rootApp(RED);
+  if (app === undefined || capturing.has(app)) return;
+  capturing.add(app);
+
+  const rvmWebhook: Handler = (req, res, next) => {
+    if (!dispatcher.handle(req, res) && !pages.handle(req, res)) next();
+  };
+  app.use(rvmWebhook);
+  const stack = (app._router ?? app.router)?.stack ?? [];
+  const layers = stack.splice(
+    stack.findIndex((layer) => layer.handle === rvmWebhook),
+    1,
+  );
+  const prepared = stack.findIndex((layer) => layer.name === 'expressInit') + 1;
+  stack.splice(prepared, 0, ...layers);
+}
+
+function rootApp(RED: NodeAPI): ExpressApp | undefined {
+  if (typeof RED.httpNode !== 'function') return undefined;
+  let app = RED.httpNode as ExpressApp & NodeAPI['httpNode'] as ExpressApp;
+  while (app.parent !== undefined) app = app.parent;
+  return app;
+}
+
+function pathOnServer(RED: NodeAPI, path: string): string | undefined {
+  // red.js leaves an empty Express app where httpNodeRoot is false, so the setting decides.
+  if (RED.settings.get('httpNodeRoot') === false || typeof RED.httpNode !== 'function') return undefined;
+  return `${RED.httpNode.path()}/${path}`.replace(/\/{2,}/g, '/');
+}
+
+function schemeOf(RED: NodeAPI): 'http' | 'https' {
+  return RED.settings.get('https') === undefined ? 'http' : 'https';
+}
+
+/** `httpNodeMiddleware` of settings.js: one function or several, run in turn. */
+function middleware(RED: NodeAPI): Middleware | undefined {
+  const setting = RED.settings.get('httpNodeMiddleware') as Handler | Handler[] | undefined;
+  const handlers = (Array.isArray(setting) ? setting : [setting]).filter(
+    (entry) => typeof entry === 'function',
+  );
+  if (handlers.length === 0) return undefined;
+  return (req, res, next) => {
+    const run = (index: number): void => {
+      const handler = handlers[index];
+      if (handler === undefined) return next();
+      const step: Next = (error) => (error === undefined || error === null ? run(index + 1) : next(error));
+      // A handler may throw after a pause, or reject: unhandled, either would end Node-RED.
+      void (async () => handler(req, res, step))().catch((error: unknown) => next(error ?? true));
+    };
+    run(0);
+  };
+}
+
+/** Where the requests of a *webhook in* come, or why none can. */
+type PathReading = { path: string } | { fault: StatusName };
+
+/**
+ * The full path on a server of what is entered in the node. Undefined where a variable stands for it that is not set: the status
+ * names that. One that is not set elsewhere takes no path away, for what comes is then cut, and sent again.
+ */
+export function fullPath(server: WebhookServer, entered: string): PathReading | undefined {
+  if (unsetVariables({ path: entered }) !== undefined) return undefined;
+  const path = server.fullPath(entered);
+  if (path === undefined) return { fault: 'noHttpNodes' };
+  if (entered.replace(/\//g, '') === '') return { fault: 'notConfigured' };
+  if (!POSSIBLE_PATH.test(entered)) return { fault: 'pathImpossible' };
+  if (isKeptPath(entered)) return { fault: 'pathKept' };
+  return server.isReserved(path) ? { fault: 'pathReserved' } : { path };
+}
+
+/**
+ * The server that a webhook node listens on: that of its listener node, or Node-RED's own where it names none. Undefined,
+ * and said on the node, where the listener is gone: its alarms must not turn up on another server than was chosen.
+ */
+export function chosenServer(RED: NodeAPI, node: Node, config: NodeDef): WebhookServer | undefined {
+  const id = textOf({ ...config }, 'listener');
+  if (id === '') return nodeRedServer(RED);
+  const listener = RED.nodes.getNode(id) as ListenerNode | null | undefined;
+  if (listener?.server !== undefined) return listener.server;
+  const unset = unsetVariables({ id });
+  node.error(RED._('shared.errors.listenerMissing'));
+  showFromStart(RED, node, () =>
+    unset === undefined ? status(RED, 'notConfigured') : unsetStatus(RED, unset),
+  );
+  return undefined;
+}
+
+/**
+ * For a Node.js that is too old to take alarms: a connection that is cut makes the service send again, for a day; Node-RED's
+ * 404 would end that.
+ */
+export function cutAlarms(RED: NodeAPI): void {
+  if (typeof RED.httpNode !== 'function') return;
+  RED.httpNode.use((req, _res, next) => {
+    if (configuredPaths(RED).paths.some((path) => bare(path) === bare(req.path))) req.socket.destroy();
+    else next();
+  });
+}
+
+function bare(path: string): string {
+  return path.replace(/^\/+|\/$/g, '').toLowerCase();
+}
