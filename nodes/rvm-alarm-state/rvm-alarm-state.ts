@@ -17,10 +17,20 @@ import {
   type UnsetVariables,
 } from '../support/settings';
 import { unsetStatus } from '../support/status';
-import { addAlarmState, alarmStates, countSharing, type LivingAlarmState } from './alarm-states';
-import { alarmStatus } from './alarm-status';
-import { groupingOf, keyOf, settingsOf } from './settings-of';
-import { becomeState, eventIn, raisedJson, stateMessage } from './state-message';
+import {
+  addAlarmState,
+  alarmStates,
+  countSharing,
+  type LivingAlarmState,
+  alarmStatus,
+  groupingOf,
+  keyOf,
+  settingsOf,
+  becomeState,
+  eventIn,
+  raisedJson,
+  stateMessage,
+} from './alarm-node';
 
 /** Milliseconds between two statuses: groups may be many. */
 const SHOW_EVERY = 200;

@@ -11,8 +11,7 @@ import { allInboxes } from '../rvm-inbox/inboxes';
 import { registerNode } from '../support/register';
 import { flagOf, strictNumberOf, type Properties } from '../support/settings';
 import { videoOf } from '../support/typed-input';
-import { alarmOf, EndWatch } from './alarm-end';
-import { ClipPlaces } from './clip-places';
+import { alarmOf, EndWatch, ClipPlaces } from './clip-job';
 
 type WriterModule = typeof import('../../lib/video/mp4/clip-writer');
 

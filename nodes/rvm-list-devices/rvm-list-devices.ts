@@ -1,11 +1,10 @@
 import type { Node, NodeAPI, NodeDef, NodeMessage } from 'node-red';
+import { eachInSlices, inSlices } from '../../lib/concurrency/iteration';
 import type { Device } from '../../lib/device';
-import { serviceNode, deviceCopy } from '../rvm-central-station/service-node';
+import { deviceCopy, serviceNode } from '../rvm-central-station/service-node';
 import { registerNode } from '../support/register';
 import { choiceOf, flagOf, type Properties } from '../support/settings';
-import { eachInSlices, inSlices } from '../../lib/concurrency/iteration';
 import { typedText } from '../support/typed-input';
-import { deviceFilter } from './device-filter';
 
 const SEARCH = { value: '', type: 'str' };
 
@@ -58,3 +57,20 @@ async function* messageEach(
 export = (RED: NodeAPI): void => {
   registerNode(RED, 'rvm-list-devices', (node, config: NodeDef) => build(RED, node, config));
 };
+
+/**
+ * Tells the devices to show: by their state, and by a text that is part of name, site or id, in any case of letters.
+ * An empty text is part of all.
+ */
+function deviceFilter(show: 'all' | 'online' | 'not-online', search: string): (device: Device) => boolean {
+  const sought = comparable(search.trim());
+  return ({ online, name, site, id }) => {
+    if (show !== 'all' && online !== (show === 'online')) return false;
+    return sought === '' || [name, site, id].some((text) => comparable(text).includes(sought));
+  };
+}
+
+/** One form for a letter with its accent and for the two characters that look the same. */
+function comparable(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}

@@ -6,8 +6,7 @@ import { PROBLEM_KINDS } from '../../lib/webhook/problem';
 import { allStations } from '../rvm-central-station/station';
 import { onFlows } from '../support/flows';
 import { nodeIsNewEnough } from '../support/register';
-import { AskedFigures } from './asked-figures';
-import { snapshotOf } from './snapshot';
+import { AskedFigures, snapshotOf } from './snapshot';
 
 type MetricsModule = typeof import('../../lib/metrics/metrics');
 type ServerModule = typeof import('../../lib/metrics/metrics-server');

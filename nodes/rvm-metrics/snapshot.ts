@@ -1,13 +1,14 @@
 import type { NodeAPI } from 'node-red';
-import type { OpenInbox } from '../../lib/inbox/inboxes';
+import { within } from '../../lib/concurrency/timers';
+import type { Inbox } from '../../lib/inbox/inbox';
 import type { InboxFigures } from '../../lib/inbox/inbox-figures';
+import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { InboxSnapshot, Snapshot, StationSnapshot } from '../../lib/metrics/metrics';
 import { FAULTS, severityOf, WARNINGS } from '../../lib/watch/findings';
-import { alarmStates } from '../rvm-alarm-state/alarm-states';
+import { alarmStates } from '../rvm-alarm-state/alarm-node';
 import { allStations, type Station } from '../rvm-central-station/station';
 import { openInboxes } from '../rvm-inbox/inboxes';
 import { allStanding } from '../rvm-watch/watch-node';
-import type { AskedFigures } from './asked-figures';
 
 /** What is so at the moment. */
 export async function snapshotOf(RED: NodeAPI, figures: AskedFigures): Promise<Snapshot> {
@@ -55,4 +56,27 @@ function findingsOf(RED: NodeAPI): Snapshot['findings'] {
     severity: severityOf(what),
     count: standing.filter((each) => each.what === what).length,
   }));
+}
+
+/** Whoever scrapes waits no longer for one inbox, in milliseconds. */
+const PATIENCE = 1000;
+
+/** Asks inboxes how they stand. One that hangs is asked once, however often somebody scrapes. */
+export class AskedFigures {
+  readonly #asking = new WeakMap<Inbox, Promise<InboxFigures | undefined>>();
+
+  /** Undefined where it cannot say, or not in time. */
+  of(inbox: Inbox): Promise<InboxFigures | undefined> {
+    const asking = this.#asking.get(inbox) ?? this.#ask(inbox);
+    return within(asking, PATIENCE);
+  }
+
+  #ask(inbox: Inbox): Promise<InboxFigures | undefined> {
+    const asking = inbox
+      .figures()
+      .catch(() => undefined)
+      .finally(() => this.#asking.delete(inbox));
+    this.#asking.set(inbox, asking);
+    return asking;
+  }
 }

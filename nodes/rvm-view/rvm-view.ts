@@ -16,9 +16,8 @@ import { registerNode } from '../support/register';
 import { choiceOf, flagOf, strictNumberOf, textOf, type Properties } from '../support/settings';
 import { status } from '../support/status';
 import { videoOf } from '../support/typed-input';
-import { rightFor } from './view-right';
+import { rightFor, StationView } from './view-source';
 import { renewKey, viewsOf, type Views } from './view-servers';
-import { StationView } from './view-source';
 
 type AddressModule = typeof import('../../lib/video/view/signed-address');
 

@@ -1,18 +1,22 @@
 import type { NodeAPI } from 'node-red';
 import type { StationState } from '../../lib/cloud/station-client';
+import { within } from '../../lib/concurrency/timers';
 import type { RvmErrorCode } from '../../lib/error';
+import type { InboxFigures } from '../../lib/inbox/inbox-figures';
 import type { OpenInbox } from '../../lib/inbox/inboxes';
 import type { Facts, InboxFacts, ServiceTrouble, StationFacts, WebhookFacts } from '../../lib/watch/findings';
+import { placeOfKey } from '../../lib/webhook/endpoint';
 import { allStations, sortedNames, type Station } from '../rvm-central-station/station';
+import { newDecoder } from '../rvm-cloud/cloud-video';
 import { incidentText } from '../rvm-inbox/inbox-log';
 import { openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { webhookIds } from '../rvm-webhook-in/problem-registry';
-import { findWebhook, type DeployedWebhook } from '../rvm-webhook-in/webhook-node';
+import { type DeployedWebhook, findWebhook } from '../rvm-webhook-in/webhook-node';
 import { missingRecordings } from '../support/recent-video';
 import { unsetVariableError } from '../support/settings';
 
 /** What is not known without asking. */
-export interface Asked {
+interface Asked {
   figuresOf(open: OpenInbox): InboxFacts['figures'];
   standbyOf(open: OpenInbox): InboxFacts['lacksStandby'];
   selfTestOf(webhookId: string): WebhookFacts['selfTest'];
@@ -115,4 +119,98 @@ function inboxFacts(
     lacksStandby: asked.standbyOf(open),
     figures: figures && { ...figures, dead: Object.fromEntries(dead) },
   };
+}
+
+/** Between two questions, and for an answer, in milliseconds. */
+const ASK_EVERY = 15_000;
+const PATIENCE = 5000;
+/** An event of a path that another instance has waits there no longer than this, in milliseconds. */
+const OWNED_WAIT = 60_000;
+
+/** What the inboxes answered last, by their id. */
+export class AskedInboxes {
+  readonly #answers = new Map<string, InboxFigures>();
+  #askedAt = -Infinity;
+  #isAsking = false;
+
+  /** Asks all that are open, where it is time to; an inbox that does not answer has nothing to say. */
+  askInTime(): void {
+    if (this.#isAsking || performance.now() - this.#askedAt < ASK_EVERY) return;
+    this.#isAsking = true;
+    void this.#askAll().finally(() => (this.#isAsking = false));
+  }
+
+  figuresOf({ id, inbox, place }: OpenInbox): InboxFacts['figures'] {
+    const answer = this.#answers.get(id);
+    if (answer === undefined) return undefined;
+    const { dead, oldest } = answer;
+    const isShared = place.folder === undefined;
+    const ownerless = inbox
+      .abandoned()
+      .filter((endpoint) => !isShared || (oldest[endpoint] ?? 0) > OWNED_WAIT)
+      .map((endpoint) => ({ path: placeOfKey(endpoint).path, count: inbox.waiting(endpoint) }));
+    const ages = Object.values(oldest);
+    return { dead, ownerless, ...(ages.length > 0 && { oldestWaiting: Math.max(...ages) }) };
+  }
+
+  /** Where one server is all there is, nobody has wanted another one; what is waited for and away lets nothing be stored. */
+  standbyOf({ id, place }: OpenInbox): boolean | undefined {
+    if (place.folder !== undefined) return false;
+    const standby = this.#answers.get(id)?.standby;
+    if (standby === undefined) return undefined;
+    return standby === 'away' || (standby === 'none' && (place.servers ?? 1) > 1);
+  }
+
+  async #askAll(): Promise<void> {
+    this.#askedAt = performance.now();
+    const open = openInboxes();
+    const ids = new Set(open.map(({ id }) => id));
+    for (const id of this.#answers.keys()) if (!ids.has(id)) this.#answers.delete(id);
+    await Promise.all(open.map((each) => this.#ask(each)));
+  }
+
+  async #ask({ id, inbox }: OpenInbox): Promise<void> {
+    const answer = await within(inbox.figures(), PATIENCE).catch(() => undefined);
+    if (answer === undefined) this.#answers.delete(id);
+    else this.#answers.set(id, answer);
+  }
+}
+
+/** The nodes that make pictures of video. */
+const NEED_IT: readonly string[] = ['rvm-get-picture', 'rvm-view'];
+/** Between two looks, in milliseconds. */
+const LOOK_EVERY = 60_000;
+
+/** Whether there is an ffmpeg, where pictures are to be made. */
+export class DecoderLook {
+  #isThere: boolean | undefined;
+  #lookedAt = -Infinity;
+
+  constructor(private readonly RED: NodeAPI) {}
+
+  /** Undefined where nobody knows yet; true where none is needed. */
+  get isThere(): boolean | undefined {
+    return this.#isNeeded() ? this.#isThere : true;
+  }
+
+  lookInTime(): void {
+    if (performance.now() - this.#lookedAt < LOOK_EVERY || !this.#isNeeded()) return;
+    this.#lookedAt = performance.now();
+    // What keeps it from looking shows with the first picture.
+    void this.#look().catch(() => undefined);
+  }
+
+  #isNeeded(): boolean {
+    let isNeeded = false;
+    this.RED.nodes.eachNode(({ id, type }) => {
+      isNeeded ||= NEED_IT.includes(type) && Boolean(this.RED.nodes.getNode(id));
+    });
+    return isNeeded;
+  }
+
+  async #look(): Promise<void> {
+    const decoder = newDecoder(this.RED);
+    this.#isThere = await decoder.available();
+    await decoder.close();
+  }
 }

@@ -4,9 +4,8 @@ import { onFlows } from '../support/flows';
 import { registerNode } from '../support/register';
 import { listOf, numberOf, unsetVariables, type Properties } from '../support/settings';
 import { showFromStart, status, unsetStatus } from '../support/status';
-import { statusOf, verdictOn } from './sentences';
+import { statusOf, verdictOn, type WatchNode } from './watch-node';
 import { Watch } from './watch';
-import type { WatchNode } from './watch-node';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

@@ -1,5 +1,6 @@
-import type { Node, NodeAPI } from 'node-red';
-import type { Standing } from '../../lib/watch/findings';
+import type { Node, NodeAPI, NodeStatus } from 'node-red';
+import { type Finding, inOrder, isFault, severityOf, type Standing } from '../../lib/watch/findings';
+import { status } from '../support/status';
 
 export interface WatchNode extends Node {
   /** What it has found; absent where it cannot look. */
@@ -17,4 +18,34 @@ export function allStanding(RED: NodeAPI): Standing[] | undefined {
   return [
     ...new Map(watches.flatMap(({ standing }) => standing.map((each) => [each.id, each] as const))).values(),
   ];
+}
+
+/** What a flow gets of all that stands. */
+export interface Verdict {
+  /** True where there is no fault. */
+  ok: boolean;
+  findings: Finding[];
+}
+
+export function verdictOn(RED: NodeAPI, standing: readonly Standing[]): Verdict {
+  const findings = inOrder(standing).map(({ what, station, since, sentence, values }) => ({
+    what,
+    severity: severityOf(what),
+    station,
+    since,
+    text: RED._(`rvm-watch.finding.${sentence}`, { ...values }),
+  }));
+  return { ok: !standing.some(isFault), findings };
+}
+
+/** The first of them, and how many there are besides. */
+export function statusOf(RED: NodeAPI, standing: readonly Standing[]): NodeStatus {
+  const [first, ...others] = inOrder(standing);
+  if (first === undefined) return status(RED, 'allWell');
+  const only = { key: `rvm-watch.short.${first.what}` };
+  const what =
+    others.length === 0
+      ? only
+      : { key: 'rvm-watch.short.more', values: { what: only, count: others.length } };
+  return status(RED, isFault(first) ? 'watchFault' : 'watchWarning', { what });
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { alarmEventOf, type AlarmEvent } from '../../lib/alarms/level';
 import { Groups } from '../../lib/alarms/groups';
-import { raisedJson } from '../../nodes/rvm-alarm-state/state-message';
+import { raisedJson } from '../../nodes/rvm-alarm-state/alarm-node';
 
 const MEGABYTE = 1_000_000;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { settingsOf } from '../../nodes/rvm-alarm-state/settings-of';
+import { settingsOf } from '../../nodes/rvm-alarm-state/alarm-node';
 
 describe('the classes in a property of an alarm state', () => {
   for (const [text, classes] of [

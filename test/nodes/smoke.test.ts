@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Verdict } from '../../nodes/rvm-watch/sentences';
+import type { Verdict } from '../../nodes/rvm-watch/watch-node';
 import { eventMessage } from '../support/alarms/alarm-flow';
 import { PATH, webhookIn } from '../support/node-red/flows';
 import { bytesOf } from '../support/node-red/message-part';

@@ -7,7 +7,7 @@ import type { JsonRecord } from '../../../lib/json/json';
 import { VIEW_PRE_ROLL_S } from '../../../lib/limits';
 import type { ViewRight } from '../../../lib/video/view/signed-address';
 import { allStations, type Station } from '../../rvm-central-station/station';
-import { rightFor } from '../../rvm-view/view-right';
+import { rightFor } from '../../rvm-view/view-source';
 import { keptEvent } from '../kept-event';
 
 /** Stands in the rights of the sidebar in the place of a node. */

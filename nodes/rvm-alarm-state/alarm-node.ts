@@ -1,0 +1,174 @@
+import type { NodeAPI, NodeMessage, NodeStatus } from 'node-red';
+import type { AlarmState } from '../../lib/alarms/alarm-state';
+import type { Said } from '../../lib/alarms/levels';
+import {
+  type AlarmSettings,
+  type Grouping,
+  GROUPINGS,
+  LONGEST_HOLD,
+  MOST_COUNTED,
+} from '../../lib/alarms/settings';
+import { isRecord, type JsonRecord } from '../../lib/json/json';
+import { idsIn } from '../../lib/message/event-filter';
+import { KEY, keyFromName } from '../support/rules';
+import { flagOf, numberOf, type Properties, textOf } from '../support/settings';
+import { joint, momentOf, status } from '../support/status';
+import { withWords, wordsOf, type WordValue } from '../support/status-words';
+
+/** An *alarm state* node that lives. */
+export interface LivingAlarmState {
+  readonly nodeId: string;
+  /** Unlike that of any other, and of its next run. */
+  readonly life: string;
+  /** Of its state: its inbox and its key. Nodes with the same one share it. */
+  readonly shared: string;
+  /** Names of the groups that are raised. */
+  raised(): string[];
+}
+
+const states = new Set<LivingAlarmState>();
+
+/** Returns the way to end it. */
+export function addAlarmState(state: LivingAlarmState): () => void {
+  states.add(state);
+  return () => states.delete(state);
+}
+
+export function alarmStates(): readonly LivingAlarmState[] {
+  return [...states];
+}
+
+/** How many nodes have the state of this one, itself included. */
+export function countSharing({ shared }: Pick<LivingAlarmState, 'shared'>): number {
+  return [...states].filter((other) => other.shared === shared).length;
+}
+
+/** Names in a status: a line has room for few. */
+const MOST_NAMES = 3;
+
+interface AlarmStateShown {
+  state: Pick<AlarmState, 'raised' | 'arming' | 'isDurable' | 'counting'>;
+  /** Events that raise a group. */
+  count: number;
+  /** Nodes that have this state. */
+  sharing: number;
+  hasWrongSetting: boolean;
+}
+
+/** The level comes first; what is wrong stands behind it. */
+export function alarmStatus(RED: NodeAPI, shown: AlarmStateShown): NodeStatus {
+  const faults = faultsOf(RED, shown);
+  const level = levelStatus(RED, shown);
+  const isQuiet = shown.state.raised().length === 0;
+  const [fault] = faults;
+  const look = isQuiet && fault !== undefined ? fault : level;
+  const hints = shown.sharing > 1 ? [{ key: 'status.alarmShared', values: { nodes: shown.sharing } }] : [];
+  const texts = [...[level, ...faults].map(wordsOf), ...hints];
+  return texts.length === 1 ? level : withWords(RED, look, joint(texts));
+}
+
+function faultsOf(RED: NodeAPI, { state, hasWrongSetting }: AlarmStateShown): NodeStatus[] {
+  return [
+    ...(hasWrongSetting ? [status(RED, 'wrongSetting')] : []),
+    ...(state.isDurable ? [] : [status(RED, 'notDurable')]),
+  ];
+}
+
+function levelStatus(RED: NodeAPI, { state, count }: AlarmStateShown): NodeStatus {
+  const raised = state.raised();
+  if (raised.length > 0) return status(RED, 'alarmRaised', { groups: namesOf(raised) });
+  const now = performance.now();
+  const tests = state.arming.tests(now);
+  const timeOf = (end: number): WordValue => momentOf(new Date(Date.now() + end - now));
+  const all = tests.get('');
+  if (all !== undefined) return status(RED, 'alarmOnTest', { time: timeOf(all) });
+  const disarmed = state.arming.disarmed();
+  if (disarmed.includes('')) return status(RED, 'alarmDisarmed');
+  if (tests.size > 0) {
+    const time = timeOf(Math.max(...tests.values()));
+    return status(RED, 'alarmGroupsOnTest', { time, groups: namesOf([...tests.keys()]) });
+  }
+  if (disarmed.length > 0) return status(RED, 'alarmGroupsDisarmed', { groups: namesOf(disarmed) });
+  const [counting] = state.counting();
+  if (counting !== undefined)
+    return status(RED, 'alarmCounting', { group: counting.group, events: counting.events, count });
+  return status(RED, 'alarmArmed');
+}
+
+function namesOf(groups: readonly string[]): string {
+  const names = groups.slice(0, MOST_NAMES).join(', ');
+  return groups.length > MOST_NAMES ? `${names}, +${groups.length - MOST_NAMES}` : names;
+}
+
+const SECOND = 1000;
+
+/** What cannot be read has its default: better an alarm as the defaults have it than none. */
+export function settingsOf(properties: Properties): AlarmSettings {
+  const seconds = (name: string, byDefault: number, least: number): number =>
+    Math.min(LONGEST_HOLD, numberOf(properties, name, byDefault, least));
+  return {
+    group: groupingOf(properties) ?? 'site',
+    hold: seconds('hold', 30, 1) * SECOND,
+    ignoreOlder: numberOf(properties, 'ignoreOlder', 300),
+    count: Math.min(MOST_COUNTED, Math.floor(numberOf(properties, 'count', 1, 1))),
+    within: seconds('within', 60, 1) * SECOND,
+    classes: idsIn(textOf(properties, 'classes')),
+    sandbox: flagOf(properties, 'sandbox'),
+    repeat: seconds('repeat', 60, 0) * SECOND,
+  };
+}
+
+/** Undefined for a word that says nothing: the flow was edited by hand. */
+export function groupingOf(properties: Properties): Grouping | undefined {
+  const wanted = textOf(properties, 'group').trim() || 'site';
+  return GROUPINGS.find((grouping) => grouping === wanted);
+}
+
+/** Undefined where it cannot be one. A node without a name has a state of its own. */
+export function keyOf(properties: Properties, id: string): string | undefined {
+  const key = textOf(properties, 'key').trim() || keyFromName(textOf(properties, 'name')) || id;
+  return key === id || KEY.test(key) ? key : undefined;
+}
+
+type FlowMessage = NodeMessage & Record<string, unknown>;
+
+/** The event in a message of *webhook in*: its copy survives nodes that replace the payload. */
+export function eventIn(msg: FlowMessage): JsonRecord {
+  if (isRecord(msg.event)) return msg.event;
+  return isRecord(msg.payload) && !Buffer.isBuffer(msg.payload) ? msg.payload : {};
+}
+
+/**
+ * What travels with the state that an event has raised; undefined where it is no JSON.
+ * @param most characters: beyond it the state travels without its event, beyond that with nothing but what settles it
+ */
+export function raisedJson(webhook: JsonRecord, event: JsonRecord, most: number): string | undefined {
+  try {
+    return [
+      { webhook, event },
+      { webhook, event: {} },
+      { webhook: { deliveryId: webhook['deliveryId'] }, event: {} },
+    ]
+      .map((facts) => JSON.stringify(facts))
+      .find((json) => json.length <= most);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The message of an event becomes that of a state; what else it holds stays. */
+export function becomeState(msg: FlowMessage, group: string, raised: boolean): void {
+  msg.event = eventIn(msg);
+  msg.payload = raised;
+  msg.topic = group;
+}
+
+/** A state that no message asked for, with `webhook` and `event` of the event that raised it. */
+export function stateMessage({ group, raised, json }: Said): NodeMessage {
+  const facts: unknown = json === undefined ? {} : JSON.parse(json);
+  const { webhook, event } = isRecord(facts) ? facts : {};
+  const message: FlowMessage = { payload: raised, topic: group };
+  if (isRecord(webhook)) message.webhook = webhook;
+  if (isRecord(event)) message.event = event;
+  return message;
+}
