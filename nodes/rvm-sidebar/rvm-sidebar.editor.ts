@@ -1,21 +1,135 @@
-import './sidebar.css';
 import { ask, post, tell } from '../support/editor/requests';
-import { Bar, type Part } from './bar/bar.editor';
-import { EventList, shownNumber, totalText } from './events/event-list.editor';
-import { Thumbnails } from './events/thumbnails.editor';
-import { Hands } from './hands/hands.editor';
-import type { Desk } from './list/desk.editor';
-import { Discards } from './list/discards.editor';
-import { Hold } from './list/hold.editor';
-import { own, present, said, textOf } from './list/row.editor';
-import { Section } from './list/section.editor';
-import { OneAtATime } from './opened/one-at-a-time.editor';
+import { OneAtATime } from './event-details.editor';
+import { EventList, shownNumber, Thumbnails, totalText } from './event-list.editor';
 import type { Overview } from './overview';
-import { InstanceList } from './stations/instance-list.editor';
-import { StationList } from './stations/station-list.editor';
-import { isTroubled, type OpenCamera } from './stations/station-view.editor';
-import { VideoPanel } from './video/video-panel.editor';
-import { sayStatuses } from './status-words.editor';
+import { type Desk, Discards, Hold, own, present, said, Section, textOf } from './rows.editor';
+import './sidebar.css';
+import { InstanceList, isTroubled, type OpenCamera, sayStatuses, StationList } from './stations.editor';
+import { Hands } from './tasks.editor';
+import { VideoPanel } from './video.editor';
+
+/** Where a chip leads. */
+type Part = 'hands' | 'events' | 'stations';
+
+interface BarOptions {
+  search: (search: string) => void;
+  go: (part: Part) => void;
+  showNew: () => void;
+}
+
+interface BarFigures {
+  hands: number;
+  /** As a text: there may be more. */
+  events: string;
+  stations: number;
+  /** Of the stations. */
+  troubled: number;
+}
+
+/** What somebody types is looked for once it rests for this long, in milliseconds. */
+const REST = 250;
+
+/** What stays at the top of the sidebar: how many there are of what, the way there, the filter, and what is new meanwhile. */
+class Bar {
+  readonly element = $('<div class="rvm-top">');
+  readonly #chips: Record<Part, JQuery>;
+  readonly #filter = $('<input type="search" class="rvm-filter" autocomplete="off">');
+  readonly #found = $('<div class="rvm-quiet rvm-found" role="status">').hide();
+  readonly #new = $('<button type="button" class="rvm-new">').hide();
+  readonly #newTold = $('<span class="rvm-told" role="status" aria-live="polite">');
+  #timer: number | undefined;
+  #searched = '';
+
+  /** @param beside what stands beside the filter */
+  constructor(
+    private readonly options: BarOptions,
+    beside: JQuery,
+  ) {
+    this.#chips = {
+      hands: this.#chip('hands'),
+      events: this.#chip('events'),
+      stations: this.#chip('stations'),
+    };
+    this.#filter
+      .attr({ placeholder: own('bar.filter'), 'aria-label': own('bar.filter'), title: own('bar.filter') })
+      .on('input', () => this.#rest())
+      .on('keydown', (event) => {
+        if (event.key === 'Enter') this.#search();
+        if (event.key !== 'Escape' || this.#filter.val() === '') return;
+        event.stopPropagation();
+        this.#filter.val('');
+        this.#search();
+      });
+    this.#new.on('click', options.showNew);
+    const chips = $('<div class="rvm-chips">').append(Object.values(this.#chips));
+    const row = $('<div class="rvm-filter-row">').append(this.#filter, beside);
+    this.element.append(chips, row, this.#found, this.#newTold, this.#new);
+  }
+
+  show({ hands, events, stations, troubled }: BarFigures): void {
+    draw(this.#chips.hands, hands > 0 ? 'alarm' : 'good', own('bar.hands'), hands.toLocaleString());
+    draw(this.#chips.events, '', own('events'), events);
+    const text = stations.toLocaleString();
+    draw(this.#chips.stations, troubled > 0 ? 'alarm' : '', own('bar.stations'), text, troubled);
+  }
+
+  /** What the filter has found; '' where there is none. */
+  found(text: string): void {
+    if (this.#found.text() !== text) this.#found.text(text);
+    this.#found.toggle(text !== '');
+  }
+
+  /** @param isMany there may be more */
+  waiting(count: number, isMany: boolean): void {
+    const text = count === 0 ? '' : own('bar.new', { count: isMany ? `${count}+` : count });
+    this.#new.toggle(count > 0);
+    if (this.#new.text() === text) return;
+    this.#new.text(text);
+    this.#newTold.text(text);
+  }
+
+  #chip(part: Part): JQuery {
+    return $('<button type="button" class="rvm-chip">')
+      .attr('data-part', part)
+      .on('click', () => this.options.go(part));
+  }
+
+  #rest(): void {
+    window.clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => this.#search(), REST);
+  }
+
+  #search(): void {
+    window.clearTimeout(this.#timer);
+    const search = String(this.#filter.val()).trim();
+    if (search === this.#searched) return;
+    this.#searched = search;
+    this.options.search(search);
+  }
+}
+
+const FORMS: Readonly<Record<string, string>> = { alarm: 'fa-exclamation-triangle', good: 'fa-check-circle' };
+
+/** Colour and form say the same. */
+function draw(chip: JQuery, tone: 'alarm' | 'good' | '', name: string, figure: string, troubled = 0): void {
+  const drawn = JSON.stringify([tone, name, figure, troubled]);
+  if (chip.data('drawn') === drawn) return;
+  const form = $('<i class="fa" aria-hidden="true">').addClass(FORMS[tone] ?? '');
+  const trouble = troubled === 0 ? '' : own('bar.troubled', { count: troubled });
+  const mark =
+    troubled === 0
+      ? $()
+      : $('<b class="rvm-troubled">').append(form.clone(), document.createTextNode(` ${troubled}`));
+  chip
+    .data('drawn', drawn)
+    .attr({
+      'data-tone': tone,
+      title: trouble,
+      'aria-label': `${name} ${figure}${trouble === '' ? '' : `, ${trouble}`}`,
+    })
+    .empty()
+    .append(troubled === 0 && tone !== '' ? form : $(), $('<span>').text(name), $('<b>').text(figure), mark);
+}
 
 /** Between two looks at the inbox while the sidebar is open, in milliseconds. */
 const EVERY = 1000;

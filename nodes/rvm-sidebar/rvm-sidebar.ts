@@ -1,34 +1,26 @@
-import type { NodeAPI } from 'node-red';
+import type { NodeAPI, NodeStatus } from 'node-red';
 import { RvmError } from '../../lib/error';
 import type { ListedMessage } from '../../lib/inbox/inbox';
-import { listAll } from '../../lib/inbox/reading/read-all';
-import { wordsOf } from '../../lib/text';
+import { listAll, readAll } from '../../lib/inbox/reading/read-all';
+import { reasonOf } from '../../lib/inbox/store/port';
 import type { JsonRecord } from '../../lib/json/json';
+import { wordsOf } from '../../lib/text';
 import { allStations, type Station } from '../rvm-central-station/station';
-import { allInboxes } from '../rvm-inbox/inboxes';
+import { incidentText } from '../rvm-inbox/inbox-log';
+import { allInboxes, openInboxes, shownTitle } from '../rvm-inbox/inboxes';
 import { problemsSeen } from '../rvm-webhook-in/problem-registry';
-import { userOf } from '../support/input';
 import { readRoute, writeRoute } from '../support/admin-routes';
+import { userOf } from '../support/input';
 import { pictureOf } from '../support/recent-video';
 import { nodeIsNewEnough } from '../support/register';
-import { wordsOf as wordsOfStatus } from '../support/status-words';
+import { type SentWords, WORDS_TOPIC, wordsIn, wordsOf as wordsOfStatus } from '../support/status-words';
 import { unknownPaths } from '../support/webhook-server';
-import { isId } from './asked-id';
-import { deadLetters, findEvents, matching } from './events/find-events';
-import { Searches } from './events/searches';
-import { sidebarRow } from './events/sidebar-row';
-import { AbandonedEvents } from './hands/abandoned-events';
-import { actOnDead } from './hands/dead-letters';
-import { inboxFaults, lastIncident } from './hands/inbox-faults';
-import { problemRows } from './hands/problem-rows';
-import { actOnQuarantine, quarantineOf } from './hands/quarantine';
-import { eventHistory } from './opened/event-history';
-import type { Overview, Picture, SidebarRow, StationRow } from './overview';
-import { sharingRows } from './stations/instances';
-import { acceptSite, pendingSites, raiseAlarms } from './stations/sandboxes';
-import { sendWords } from './status-words';
+import { deadLetters, eventHistory, findEvents, matching, Searches, sidebarRow } from './events';
+import type { Overview, Picture, SharingRow, SidebarRow, StationRow } from './overview';
+import { acceptSite, pendingSites, raiseAlarms } from './sandboxes';
+import { AbandonedEvents, actOnDead, actOnQuarantine, isId, problemRows, quarantineOf } from './tasks';
 import { Counting } from './totals';
-import { addVideoRoutes } from './video/video-routes';
+import { addVideoRoutes } from './video-routes';
 
 /** Rows of a list. */
 const MOST = 50;
@@ -115,3 +107,63 @@ export = (RED: NodeAPI): void => {
   writeRoute(RED, 'sandbox-sites', (asked) => acceptSite(RED, asked));
   addVideoRoutes(RED);
 };
+
+/** What the runtime tells of a node whose status has changed. */
+interface StatusEvent {
+  id: string;
+  /** Absent where the node has ended. */
+  status?: NodeStatus;
+}
+
+/**
+ * Sends the words of each status with values to the editors, beside the status itself: Node-RED passes on its text, fill and
+ * shape alone. They are kept for editors that come later, until the node shows something else.
+ */
+function sendWords(RED: NodeAPI): void {
+  const kept = new Set<string>();
+  RED.events.on('node-status', ({ id, status }: StatusEvent) => {
+    const words = status === undefined ? undefined : wordsIn(status);
+    const topic = `${WORDS_TOPIC}/${id}`;
+    if (words !== undefined) {
+      kept.add(id);
+      RED.comms.publish(topic, { text: status?.text ?? '', words } satisfies SentWords, true);
+    } else if (kept.delete(id)) {
+      RED.comms.publish(topic, {}, false);
+    }
+  });
+}
+
+/** What befell the file of an inbox last. */
+function lastIncident(RED: NodeAPI): string | null {
+  const [last] = openInboxes()
+    .flatMap((open) => {
+      const { incident } = open.inbox.state();
+      return incident === undefined ? [] : [{ open, ...incident }];
+    })
+    .toSorted((one, other) => one.ago - other.ago);
+  return last === undefined ? null : incidentText(RED, shownTitle(RED, last.open), last.is);
+}
+
+/** Why an inbox cannot store, or be read. @param unread what was thrown where they were read */
+function inboxFaults(unread: readonly unknown[]): Pick<Overview, 'fault' | 'isCut' | 'isPartial'> {
+  const failing = openInboxes().filter(({ inbox }) => inbox.state().durable === false);
+  const faults = [
+    ...failing.map(({ inbox }) => inbox.state().fault ?? ''),
+    ...unread.map((error) => reasonOf(error)),
+  ];
+  return {
+    fault: faults[0] ?? null,
+    isCut: failing.some(({ place }) => place.folder === undefined),
+    isPartial: unread.length > 0,
+  };
+}
+
+/** Who shares the inboxes of this process, as far as they can be read; of one that nobody shares there is nothing to tell. */
+async function sharingRows(): Promise<SharingRow[]> {
+  const shared = openInboxes().filter(({ place }) => place.folder === undefined);
+  const { answers } = await readAll(shared, async ({ inbox, place }) => ({
+    inbox: place.title,
+    instances: await inbox.instances(),
+  }));
+  return answers.filter(({ instances }) => instances.length > 0);
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { EventFeed, PAGE, type FeedQuestion } from '../../nodes/rvm-sidebar/events/event-feed';
+import { EventFeed, PAGE, type FeedQuestion } from '../../nodes/rvm-sidebar/event-feed';
 import { MOST_SHOWN, type FoundEvents, type SidebarRow } from '../../nodes/rvm-sidebar/overview';
 
 /** Of the seconds of a minute, newest first. */

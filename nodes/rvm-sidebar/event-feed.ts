@@ -1,4 +1,4 @@
-import { MOST_SHOWN, type FoundEvents, type SidebarRow } from '../overview';
+import { type FoundEvents, MOST_SHOWN, type SidebarRow } from './overview';
 
 /** Rows that the overview has, and those that come with each wish for more. */
 export const PAGE = 50;
@@ -7,7 +7,7 @@ const EVERY = 5000;
 const TIMES = 20;
 
 /** Of the overview: the newest that match, and the oldest of those that were looked at, null where there are no others. */
-export interface Newest {
+interface Newest {
   events: readonly SidebarRow[];
   from: string | null;
 }

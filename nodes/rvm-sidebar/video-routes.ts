@@ -1,17 +1,17 @@
 import type { NodeAPI } from 'node-red';
-import { RvmError } from '../../../lib/error';
-import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../../lib/limits';
-import type { ViewAnswers, ViewContent } from '../../../lib/video/view/video-answers';
-import type { ViewSource, Viewing } from '../../../lib/video/view/visits';
-import { StationView, type ViewChoice } from '../../rvm-view/view-source';
-import { logUnknown, mediaRoute, type Request, type Response } from '../../support/admin-routes';
-import { keepPicture, pictureKindOf, pictureOf } from '../../support/recent-video';
-import { askedVideo, SIDEBAR_VIDEO, type AskedVideo } from './asked-video';
+import { RvmError } from '../../lib/error';
+import { VIDEO_DEADLINE_S, VIDEO_WAIT_S } from '../../lib/limits';
+import type { ViewAnswers, ViewContent } from '../../lib/video/view/video-answers';
+import type { Viewing, ViewSource } from '../../lib/video/view/visits';
+import { StationView, type ViewChoice } from '../rvm-view/view-source';
+import { logUnknown, mediaRoute, type Request, type Response } from '../support/admin-routes';
+import { keepPicture, pictureKindOf, pictureOf } from '../support/recent-video';
+import { askedVideo, type AskedVideo, SIDEBAR_VIDEO } from './events';
 
-type AnswerModule = typeof import('../../../lib/video/view/http');
-type AnswersModule = typeof import('../../../lib/video/view/video-answers');
-type ViewingModule = typeof import('../../../lib/video/view/visits');
-type FragmentsModule = typeof import('../../../lib/video/mp4/fragment-writer');
+type AnswerModule = typeof import('../../lib/video/view/http');
+type AnswersModule = typeof import('../../lib/video/view/video-answers');
+type ViewingModule = typeof import('../../lib/video/view/visits');
+type FragmentsModule = typeof import('../../lib/video/mp4/fragment-writer');
 
 /** Streams of all sidebars at a time; and as many pictures and clips may be made at a time. */
 const VIEWERS = 4;
@@ -44,10 +44,10 @@ export function addVideoRoutes(RED: NodeAPI): void {
 }
 
 function newScreen(RED: NodeAPI): Screen {
-  const { sendFault } = require('../../../lib/video/view/http') as AnswerModule;
-  const { ViewAnswers } = require('../../../lib/video/view/video-answers') as AnswersModule;
-  const { Viewing } = require('../../../lib/video/view/visits') as ViewingModule;
-  const { FragmentWriter } = require('../../../lib/video/mp4/fragment-writer') as FragmentsModule;
+  const { sendFault } = require('../../lib/video/view/http') as AnswerModule;
+  const { ViewAnswers } = require('../../lib/video/view/video-answers') as AnswersModule;
+  const { Viewing } = require('../../lib/video/view/visits') as ViewingModule;
+  const { FragmentWriter } = require('../../lib/video/mp4/fragment-writer') as FragmentsModule;
   // Who looks on is told of what has a code.
   const failed = (error: Error): void => {
     if (!(error instanceof RvmError)) logUnknown(RED, 'video', error);

@@ -1,9 +1,9 @@
 import type { NodeAPI } from 'node-red';
-import { RvmError } from '../../../lib/error';
-import type { JsonRecord } from '../../../lib/json/json';
-import { stationsOfCloud } from '../../rvm-central-station/station';
-import type { CloudNode } from '../../rvm-cloud/connection';
-import type { PendingRow } from '../overview';
+import { RvmError } from '../../lib/error';
+import type { JsonRecord } from '../../lib/json/json';
+import { stationsOfCloud } from '../rvm-central-station/station';
+import type { CloudNode } from '../rvm-cloud/connection';
+import type { PendingRow } from './overview';
 
 /** In every sandbox there is. @throws RvmError CONFIG_MISSING where there is none, and those of its start */
 export async function raiseAlarms(RED: NodeAPI): Promise<{ alarmIds: string[] }> {

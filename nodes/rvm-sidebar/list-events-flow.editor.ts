@@ -1,6 +1,6 @@
-import { own } from '../list/row.editor';
-import type { SidebarRow } from '../overview';
-import { tell } from '../../support/editor/requests';
+import { tell } from '../support/editor/requests';
+import type { SidebarRow } from './overview';
+import { own } from './rows.editor';
 
 /** Before the event, in milliseconds: the alarm may have begun with another message. */
 const BEFORE = 3_600_000;

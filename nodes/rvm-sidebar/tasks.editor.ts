@@ -1,23 +1,33 @@
-import { haveAll, wordsOf } from '../../../lib/text';
-import type { EventRowOptions } from '../events/event-row.editor';
-import { askFirst } from '../list/ask-first.editor';
-import type { Desk } from '../list/desk.editor';
-import { RowList, type Showing } from '../list/row-list.editor';
-import { own } from '../list/row.editor';
-import { Section } from '../list/section.editor';
-import { TextRowView, type TextRow } from '../list/text-row.editor';
-import type { AbandonedRow, Overview, QuarantineRow, SidebarRow } from '../overview';
-import { AbandonedRowView } from './abandoned-row.editor';
-import { DeadList } from './dead-list.editor';
+import { haveAll, wordsOf } from '../../lib/text';
+import type { UnknownPath } from '../../lib/webhook/unknown-paths';
+import { tell } from '../support/editor/requests';
+import { DeadList } from './dead-letters.editor';
+import type { EventRowOptions } from './event-list.editor';
 import {
-  pendingRow,
-  problemRow,
-  quarantineRow,
-  tellAccepted,
-  unknownPathRow,
-  verifyAsked,
-} from './hand-rows.editor';
-import { sharesOf } from './shares';
+  type AbandonedRow,
+  type Overview,
+  type PendingRow,
+  type ProblemRow,
+  QUARANTINE_ACTIONS,
+  type QuarantineRow,
+  type SidebarRow,
+  type Taker,
+} from './overview';
+import {
+  askFirst,
+  type Desk,
+  linesOf,
+  own,
+  present,
+  type RowAction,
+  RowList,
+  type RowView,
+  said,
+  Section,
+  type Showing,
+  type TextRow,
+  TextRowView,
+} from './rows.editor';
 
 /** What needs hands, in the order in which it is shown. */
 const KINDS = ['problems', 'abandoned', 'quarantine', 'unknownPaths', 'dead', 'pending'] as const;
@@ -36,7 +46,7 @@ interface Shown {
   show: (showing: Showing) => number;
 }
 
-export interface HandsOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
+interface HandsOptions extends Pick<EventRowOptions, 'thumbnails' | 'opened' | 'hand'> {
   search: () => string;
   /** A site of the sandbox was accepted: its cameras are there. */
   accepted: () => void;
@@ -211,4 +221,161 @@ function isInSight({ list, isShown }: Section): boolean {
   if (row === undefined) return false;
   const { left, top, width, height } = row.getBoundingClientRect();
   return row.contains(document.elementFromPoint(left + width / 2, top + Math.min(height / 2, 10)));
+}
+
+/** What nothing proved at a *webhook in*. */
+function quarantineRow(row: QuarantineRow): TextRow {
+  const { count, lastTime, lastReason, title, path, inboxTitle, inbox: inboxId, endpointId } = row;
+  const cure = lastReason === undefined ? null : said(`shared.problem.${lastReason}`);
+  const inbox = inboxTitle === null ? null : own('inbox', { folder: inboxTitle });
+  const told = present([own('unproven', { count }), cure], '. ');
+  return {
+    key: `quarantine ${inboxId} ${endpointId}`,
+    lines: [title ?? own('notDeployed', { path }), told, lastOf(row, inbox)],
+    title: lastTime,
+    actions: quarantineActions(row),
+  };
+}
+
+/** Checks all that a *webhook in* has, once more. */
+function verifyAsked({ inbox, endpointId, lastId }: QuarantineRow): object {
+  return { inbox, endpointId, lastId, action: 'verify' };
+}
+
+function quarantineActions(row: QuarantineRow): RowAction[] {
+  const { inbox, endpointId, lastId, canVerify } = row;
+  const actions = QUARANTINE_ACTIONS.filter((action) => action !== 'verify' || canVerify);
+  return actions.map((action) => ({
+    action,
+    asked: { path: 'quarantine', body: { inbox, endpointId, lastId, action } },
+    canUndo: action === 'discard',
+    done: (answer) => {
+      if (action === 'verify') tellAccepted((answer as { accepted: number }).accepted);
+    },
+  }));
+}
+
+function tellAccepted(count: number): void {
+  tell(own('accepted', { count }), { timeout: 4000 });
+}
+
+/** What went wrong at a *webhook in*. */
+function problemRow(row: ProblemRow): TextRow {
+  const { webhook, kind, reason, title, text, count, lastTime } = row;
+  const told = said(text, { count, stations: '' });
+  return {
+    // As many as are counted: others may have its title, and its text.
+    key: `problem ${webhook} ${kind} ${reason ?? ''}`,
+    lines: [title, told, lastOf(row, own('times', { count }))],
+    title: lastTime,
+  };
+}
+
+/** What was posted to a path that no *webhook in* has. */
+function unknownPathRow(row: UnknownPath): TextRow {
+  const { path, port, count, lastTime } = row;
+  const times = own('times', { count });
+  const quiet = lastOf(row, port === null ? times : present([own('port', { port }), times], ' · '));
+  return { key: `path ${port ?? ''} ${path}`, lines: [path, own('unknownPath'), quiet], title: lastTime };
+}
+
+/** A site of the sandbox that waits to be accepted. @param accepted called once it is */
+function pendingRow({ cloud, customer, site, name }: PendingRow, accepted: () => void): TextRow {
+  return {
+    key: `pending ${cloud} ${customer}`,
+    lines: [site, name, own('pendingHint')],
+    actions: [
+      {
+        action: 'accept',
+        asked: { path: 'sandbox-sites', body: { cloud, customer } },
+        done: () => {
+          tell(own('siteAccepted', { site }), { timeout: 4000 });
+          accepted();
+        },
+      },
+    ],
+  };
+}
+
+/** When the last one came, of whom, and what else there is to say. */
+function lastOf(row: { lastTime: string; lastAddress?: string }, further: string | null): string {
+  const time = new Date(row.lastTime).toLocaleTimeString();
+  return present([said('status.lastAlarm', { time }), row.lastAddress ?? null, further], ' · ');
+}
+
+/**
+ * Events that wait for a *webhook in* that is not there. A row stays the same element for as long as it is listed, so that nobody's
+ * choice is taken back while others count on.
+ */
+class AbandonedRowView implements RowView<AbandonedRow> {
+  readonly #element = $('<div class="rvm-row">');
+  readonly #facts = $('<div>');
+  readonly #choice = $('<select>');
+  readonly #actions = $('<div class="rvm-assign">');
+  #offered = '';
+
+  constructor(
+    row: AbandonedRow,
+    private readonly desk: Desk,
+  ) {
+    const nameOf = (action: string): string => own('actionOf', { action, of: row.path });
+    this.#choice.attr('aria-label', nameOf(own('assignTo')));
+    const button = $('<button type="button" class="red-ui-button red-ui-button-small">')
+      .text(own('assign'))
+      .attr({ 'data-action': 'assign', 'aria-label': nameOf(own('assign')) })
+      .on('click', () => void this.#assign(row));
+    this.#actions.append(this.#choice, button);
+    this.#element.append(this.#facts, this.#actions);
+  }
+
+  show({ path, port, count, inboxTitle, takers }: AbandonedRow): JQuery {
+    const at = port === '' ? null : own('port', { port });
+    const inbox = inboxTitle === null ? null : own('inbox', { folder: inboxTitle });
+    const lines = linesOf(path, own('abandonedHint', { count }), present([at, inbox], ' · '));
+    this.#facts.empty().append(lines);
+    this.#actions.toggle(this.desk.mayAct && takers.length > 0);
+    this.#offer(takers);
+    return this.#element;
+  }
+
+  async #assign({ inbox, endpointId }: AbandonedRow): Promise<void> {
+    const body = { inbox, endpointId, to: String(this.#choice.val()) };
+    const answer = await this.desk.act<{ assigned: number }>('abandoned-events', body);
+    if (answer !== undefined) tell(own('assigned', { count: answer.assigned }), { timeout: 4000 });
+  }
+
+  /** What was chosen stays so, while it is there. */
+  #offer(takers: readonly Taker[]): void {
+    const offered = JSON.stringify(takers);
+    if (offered === this.#offered) return;
+    this.#offered = offered;
+    const chosen = this.#choice.val();
+    const options = takers.map((taker) => $('<option>').val(taker.endpointId).text(nameIn(takers, taker)));
+    this.#choice.empty().append(options);
+    if (takers.some(({ endpointId }) => endpointId === chosen)) this.#choice.val(chosen ?? '');
+  }
+}
+
+/** With its path, where another is known by the same title. */
+function nameIn(takers: readonly Taker[], { title, path }: Taker): string {
+  const isUnique = takers.filter((other) => other.title === title).length === 1;
+  return isUnique ? title : `${title} (${path})`;
+}
+
+/**
+ * How many rows of each list are shown where there is room for a few in all: each in its turn gets one more, from the first on.
+ * @param counts how many rows each list has
+ */
+function sharesOf(counts: readonly number[], room: number): number[] {
+  const shares = counts.map(() => 0);
+  for (let left = room; left > 0;) {
+    const before = left;
+    for (const [index, count] of counts.entries()) {
+      if (left === 0 || (shares[index] ?? 0) >= count) continue;
+      shares[index] = (shares[index] ?? 0) + 1;
+      left -= 1;
+    }
+    if (left === before) break;
+  }
+  return shares;
 }

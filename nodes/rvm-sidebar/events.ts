@@ -1,0 +1,220 @@
+import type { NodeAPI } from 'node-red';
+import type { RtspWanted } from '../../lib/cloud/calls';
+import { namesCamera } from '../../lib/cloud/cameras/camera-resolver';
+import { RvmError } from '../../lib/error';
+import { eventRow, type EventRow } from '../../lib/inbox/event-row';
+import { cutText } from '../../lib/inbox/history';
+import type { DeadReason, ListedMessage, ListQuery } from '../../lib/inbox/inbox';
+import { lookThrough } from '../../lib/inbox/reading/look-through';
+import { matches } from '../../lib/inbox/reading/matching';
+import { listAll } from '../../lib/inbox/reading/read-all';
+import type { JsonRecord } from '../../lib/json/json';
+import { VIEW_PRE_ROLL_S } from '../../lib/limits';
+import { type Words, wordsOf } from '../../lib/text';
+import type { ViewRight } from '../../lib/video/view/signed-address';
+import { allStations, type Station } from '../rvm-central-station/station';
+import { allInboxes } from '../rvm-inbox/inboxes';
+import { rightFor } from '../rvm-view/view-source';
+import { webhookAt } from '../rvm-webhook-in/webhook-node';
+import { pictureKindOf } from '../support/recent-video';
+import { problemKey } from '../support/status';
+import {
+  type DeadLetters,
+  type EventHistory,
+  type FoundEvents,
+  MOST_SHOWN,
+  type SidebarRow,
+} from './overview';
+
+/** Finds events, also those that the overview does not have. @throws RvmError BAD_INPUT */
+export async function findEvents(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<FoundEvents> {
+  const limit = Number(asked['limit']);
+  const state = asked['state'];
+  if (!(Number.isSafeInteger(limit) && limit > 0) || (state !== 'all' && state !== 'dead'))
+    throw new RvmError('BAD_INPUT', 'Say of which list, all or dead, and how many rows.');
+  const shown = Math.min(limit, MOST_SHOWN);
+  const words = wordsOf(asked['search']);
+  if (words.length === 0) {
+    const { messages } = await listAll(allInboxes(), { state, limit: shown + 1 });
+    const events = messages.slice(0, shown).map((message) => sidebarRow(RED, message));
+    return {
+      events,
+      matches: null,
+      retryable: null,
+      looked: messages.length,
+      isCut: messages.length > shown,
+    };
+  }
+  return searches.run(JSON.stringify([state, shown, words]), () => search(RED, state, shown, words));
+}
+
+async function search(
+  RED: NodeAPI,
+  state: 'all' | 'dead',
+  shown: number,
+  words: Words,
+): Promise<FoundEvents> {
+  const isWanted = matching(RED, words);
+  const found = { events: new Array<SidebarRow>(), matches: 0, retryable: 0 };
+  const { count, isCut } = await lookThrough(allInboxes(), state, (message) => {
+    if (!isWanted(message)) return;
+    found.matches += 1;
+    if (message.canRetry) found.retryable += 1;
+    if (found.events.length < shown) found.events.push(sidebarRow(RED, message));
+  });
+  return { ...found, looked: count, isCut };
+}
+
+/** Those that a list of dead letters has, as far as they match. */
+export async function deadLetters(RED: NodeAPI, searches: Searches, asked: JsonRecord): Promise<DeadLetters> {
+  const words = wordsOf(asked['search']);
+  return searches.run(JSON.stringify(['letters', words]), async () => {
+    const isWanted = matching(RED, words);
+    const letters: DeadLetters['letters'] = [];
+    await lookThrough(allInboxes(), 'dead', (message) => {
+      const { deliveryId, canRetry } = message;
+      if (isWanted(message)) letters.push({ deliveryId, canRetry });
+    });
+    return { letters };
+  });
+}
+
+/** Whether an event has these words. */
+export function matching(RED: NodeAPI, words: Words): (message: ListedMessage) => boolean {
+  if (words.length === 0) return () => true;
+  const names = new Map(allStations(RED).map(({ key, name }) => [key, name]));
+  return (message) => matches(message, words, names.get(message.station));
+}
+
+/** Each search reads much: they go one after the other, and those who look for the same at the same time have one for all. */
+export class Searches {
+  #last: Promise<unknown> = Promise.resolve();
+  readonly #running = new Map<string, Promise<unknown>>();
+
+  /** @param wanted what tells this search from others; the same is answered by the same kind of answer */
+  run<Answer>(wanted: string, search: () => Promise<Answer>): Promise<Answer> {
+    const running = this.#running.get(wanted);
+    if (running !== undefined) return running as Promise<Answer>;
+    const answer = this.#last.then(search).finally(() => this.#running.delete(wanted));
+    this.#running.set(wanted, answer);
+    this.#last = answer.catch(() => undefined);
+    return answer;
+  }
+}
+
+/** Characters. */
+const MOST_OF_NAME = 200;
+const MOST_OF_ID = 512;
+
+/** An event of an inbox, with what the sidebar can do with it. */
+export function sidebarRow(RED: NodeAPI, message: ListedMessage): SidebarRow {
+  const { proof, canRetry, reason, deliveryId, verdict } = message;
+  const picture = pictureKindOf(deliveryId) ?? null;
+  const why = reason && { why: whyKey(reason) };
+  const row = { ...shortened(eventRow(message)), canRetry, picture, hasVideo: hasVideo(RED, message) };
+  return { ...row, ...(proof && { proof }), ...(verdict && { verdict }), ...why };
+}
+
+/** What is sent to a browser each second. A name or an id of an event can be as long as its body. */
+function shortened(row: EventRow): EventRow {
+  const cut = (text: string | null): string | null => text && cutText(text, MOST_OF_NAME);
+  return {
+    ...row,
+    site: cut(row.site),
+    camera: cut(row.camera),
+    rule: cut(row.rule),
+    class: cut(row.class),
+    alarmId: row.alarmId && cutText(row.alarmId, MOST_OF_ID),
+  };
+}
+
+/** What a disk has damaged was no problem while it came in. */
+function whyKey(reason: DeadReason): string {
+  return reason === 'unreadable' ? 'rvm-sidebar.unreadable' : problemKey({ kind: 'dead-letter', reason });
+}
+
+/**
+ * The event of a delivery, in whichever inbox it is.
+ * @throws RvmError UNKNOWN_DELIVERY; STORE_FAILED where an inbox that may have it cannot be read
+ */
+async function keptEvent(
+  deliveryId: string,
+  further: Pick<ListQuery, 'history'> = {},
+): Promise<ListedMessage> {
+  const query = { ...further, state: 'all', deliveryId, limit: 1 } as const;
+  const { messages, faults } = await listAll(allInboxes(), query);
+  const [message] = messages;
+  if (message !== undefined) return message;
+  throw faults[0] ?? new RvmError('UNKNOWN_DELIVERY', 'No inbox knows this event any more.');
+}
+
+/**
+ * What became of an event, of which camera it is, and which *webhook in* has it.
+ * @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, STORE_FAILED
+ */
+export async function eventHistory(RED: NodeAPI, { deliveryId }: JsonRecord): Promise<EventHistory> {
+  if (typeof deliveryId !== 'string') throw new RvmError('BAD_INPUT', 'Name an event by its delivery.');
+  const { history = [], event, endpointId } = await keptEvent(deliveryId, { history: true });
+  const camera = { id: textIn(event.cameraId), remoteId: textIn(event.cameraRemoteId) };
+  return { history, camera, webhook: webhookOf(RED, endpointId) };
+}
+
+function webhookOf(RED: NodeAPI, endpointId: string): EventHistory['webhook'] {
+  const webhook = webhookAt(RED, endpointId)?.webhook;
+  if (webhook === undefined) return null;
+  const { title, path = '', maxAttempts = null } = webhook;
+  return { title, path, maxAttempts };
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** Stands in the rights of the sidebar in the place of a node. */
+const SIDEBAR = 'rvm-sidebar';
+/** Milliseconds. A right of the sidebar is made anew for each request: this bounds what one of them opens. */
+const LASTING = 30 * 60_000;
+
+/** A camera that is off line may have recorded the alarm all the same: somebody may have cut its cable for that. */
+export const SIDEBAR_VIDEO = { quality: 'high', whenOffline: 'try' } as const;
+
+/** What the sidebar asks to see, and the event that it is of, if it is of one. */
+export interface AskedVideo {
+  right: ViewRight;
+  deliveryId?: string;
+}
+
+/**
+ * What one may see who asks for an event of an inbox, or for a camera. Of what is asked the ids alone count: the camera and the
+ * time of an event are those that the inbox has.
+ * @throws RvmError BAD_INPUT, UNKNOWN_DELIVERY, CONFIG_MISSING, EVENT_WITHOUT_CAMERA
+ */
+export async function askedVideo(RED: NodeAPI, asked: JsonRecord): Promise<AskedVideo> {
+  const { delivery, station, camera } = asked;
+  if (typeof delivery === 'string') return ofEvent(RED, delivery);
+  if (typeof station === 'string' && typeof camera === 'string' && camera !== '')
+    return { right: rightTo(stationOf(RED, station), { mode: 'live', camera, ...SIDEBAR_VIDEO }) };
+  throw new RvmError('BAD_INPUT', 'Name an event by its delivery, or a Central Station and a camera.');
+}
+
+/** Whether there is anything to ask for. */
+function hasVideo(RED: NodeAPI, { event, station }: ListedMessage): boolean {
+  return namesCamera(event) && allStations(RED).some(({ key }) => key === station);
+}
+
+async function ofEvent(RED: NodeAPI, deliveryId: string): Promise<AskedVideo> {
+  const { event, station } = await keptEvent(deliveryId);
+  const wanted = { mode: 'event', event, preRoll: VIEW_PRE_ROLL_S, ...SIDEBAR_VIDEO } as const;
+  return { right: rightTo(stationOf(RED, station), wanted), deliveryId };
+}
+
+function rightTo(station: Station, wanted: RtspWanted): ViewRight {
+  const grant = { wanted, msg: {}, station, node: SIDEBAR, live: true, lasting: LASTING };
+  return rightFor(grant, Date.now());
+}
+
+function stationOf(RED: NodeAPI, key: string): Station {
+  const station = allStations(RED).find((each) => each.key === key);
+  if (station !== undefined) return station;
+  throw new RvmError('CONFIG_MISSING', 'The Central Station of this video is not deployed any more.');
+}

@@ -1,0 +1,535 @@
+import { AskError, postOnLeaving, tell } from '../support/editor/requests';
+
+const TEXTS = '@rvm/node-red-remote-monitoring/rvm-sidebar:';
+
+/** A text of the package. */
+export function said(key: string, values?: Record<string, unknown>): string {
+  return RED._(`${TEXTS}${key}`, values);
+}
+
+/** A text of the sidebar. */
+export function own(key: string, values?: Record<string, unknown>): string {
+  return said(`rvm-sidebar.${key}`, values);
+}
+
+/** Those that are there, in one line. */
+export function present(parts: readonly (string | null)[], between: string): string {
+  return parts.filter((part) => part !== null && part !== '').join(between);
+}
+
+/** What an entry says, each in a line of its own; no line is empty. */
+export function linesOf(...lines: [what: string, where: string, quiet: string]): JQuery[] {
+  const classes = ['rvm-what', 'rvm-where', 'rvm-quiet'];
+  const shown = lines.map((text, index) =>
+    $('<div>')
+      .addClass(classes[index] ?? '')
+      .text(text),
+  );
+  return shown.filter((line) => line.text() !== '');
+}
+
+/** In the place of the entries of a list that has none. */
+export function nothing(): JQuery {
+  return $('<div class="rvm-quiet">').text(own('none'));
+}
+
+/** Why the runtime could not answer. */
+export function textOf(failure: unknown): string {
+  if (failure instanceof AskError) return failure.message;
+  throw failure;
+}
+
+/** What can be done with a row. */
+export interface RowAction {
+  /** Names its text. */
+  action: string;
+  asked: Asked;
+  /** It is done only when it cannot be taken back any more. */
+  canUndo?: boolean;
+  /** What the runtime has answered. */
+  done?: (answer: unknown) => void;
+}
+
+/** The buttons of a row, each of which names what it is of; and the way back from what was discarded. */
+export class RowActions {
+  readonly element = $('<div class="rvm-actions">');
+  /** By their names. */
+  #actions = new Map<string, RowAction>();
+  #name = '';
+  #drawn = '';
+
+  constructor(
+    private readonly key: string,
+    private readonly desk: Desk,
+  ) {}
+
+  /** @param name by which people know the row */
+  show(actions: readonly RowAction[], name: string): JQuery {
+    this.#actions = new Map(this.desk.mayAct ? actions.map((action) => [action.action, action]) : []);
+    this.#name = name;
+    this.#draw();
+    return this.element;
+  }
+
+  readonly #draw = (): void => {
+    const state = this.desk.discards.stateOf(this.key);
+    const drawn = JSON.stringify([state ?? '', this.#name, ...this.#actions.keys()]);
+    if (drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    if (state === 'sent') {
+      // Whoever has the focus here keeps it until the row goes.
+      this.element.find('button').attr('aria-disabled', 'true');
+      return;
+    }
+    const hadFocus = this.element.is(':focus-within');
+    this.element.toggleClass('rvm-undo', state === 'offered');
+    this.element.empty().append(state === 'offered' ? this.#wayBack() : this.#buttons());
+    if (hadFocus) this.element.find('button').last().trigger('focus');
+  };
+
+  #buttons(): JQuery[] {
+    return [...this.#actions.values()].map((action) =>
+      this.#button(action.action).on('click', () => void this.#do(action.action)),
+    );
+  }
+
+  #wayBack(): JQuery[] {
+    const undo = this.#button('undo').on('click', () => {
+      this.desk.discards.undo(this.key);
+      this.#draw();
+    });
+    return [$('<span role="status">').text(own('discarded')), undo];
+  }
+
+  #button(action: string): JQuery {
+    return $('<button type="button" class="red-ui-button red-ui-button-small">')
+      .text(own(action))
+      .attr({
+        'data-action': action,
+        'aria-label': own('actionOf', { action: own(action), of: this.#name }),
+      });
+  }
+
+  async #do(name: string): Promise<void> {
+    const action = this.#actions.get(name);
+    if (action === undefined) return;
+    const { asked, canUndo = false, done } = action;
+    if (canUndo) {
+      this.desk.discards.begin(this.key, asked, this.#draw);
+      this.#draw();
+      return;
+    }
+    const answer = await this.desk.act(asked.path, asked.body);
+    if (answer !== undefined) done?.(answer);
+  }
+}
+
+/**
+ * Makes an element a button that opens something, by click, Enter and space.
+ * @param opens a dialog elsewhere, or what stands below it
+ */
+export function makeOpener(
+  element: JQuery,
+  label: string,
+  open: (opener: HTMLElement) => void,
+  opens: 'dialog' | 'below' = 'dialog',
+): JQuery {
+  const act = (): void => {
+    const [opener] = element.get();
+    if (opener !== undefined) open(opener);
+  };
+  return element
+    .addClass('rvm-opener')
+    .attr({ role: 'button', tabindex: 0, 'aria-expanded': 'false', title: label })
+    .attr(opens === 'dialog' ? { 'aria-haspopup': 'dialog' } : {})
+    .on('click', act)
+    .on('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      // The editor has its own use of keys.
+      event.preventDefault();
+      event.stopPropagation();
+      act();
+    });
+}
+
+/** A part of the sidebar: a heading that says how many there are, what can be done with all, the list, and the way to more of it. */
+export class Section {
+  readonly element = $('<section>');
+  readonly list: JQuery;
+  readonly tools = $('<div class="rvm-tools">');
+  readonly #heading: JQuery;
+  readonly #count = $('<span class="rvm-count">');
+  #isEmpty = false;
+  readonly #more = $('<button type="button" class="red-ui-button red-ui-button-small rvm-more">');
+
+  /** @param name its list's class is made of it, and its heading */
+  constructor(
+    readonly name: string,
+    more: () => void = () => undefined,
+  ) {
+    this.list = $(`<div class="rvm-${name}">`);
+    this.#heading = $('<h3 tabindex="-1">')
+      .attr('id', `rvm-heading-${name}`)
+      .append($('<span>').text(own(name)), ' ', this.#count);
+    this.element.attr('aria-labelledby', `rvm-heading-${name}`);
+    this.#more.on('click', more).hide();
+    this.element.append(this.#heading, this.tools, this.list, this.#more);
+  }
+
+  /** How many there are, as a text; and more about them. */
+  count(text: string, further = ''): void {
+    const shown = further === '' ? text : `${text} · ${further}`;
+    if (this.#count.text() !== shown) this.#count.text(shown);
+  }
+
+  /** What the button for more says; '' hides it. @param isEmpty no rows are shown so far */
+  more(text: string, isEmpty = false): void {
+    const hadFocus = this.#more.is(':focus');
+    if (isEmpty !== this.#isEmpty) {
+      this.#isEmpty = isEmpty;
+      this.list.toggle(!isEmpty);
+      if (isEmpty) this.#heading.append(this.#more);
+      else this.element.append(this.#more);
+    }
+    this.#more.toggle(text !== '');
+    if (text !== '' && this.#more.text() !== text) this.#more.text(text);
+    if (hadFocus) this.#keepFocus(text === '' ? this.#heading : this.#more);
+  }
+
+  /** What is put elsewhere, or hidden, has lost it. */
+  #keepFocus(place: JQuery): void {
+    if (!place.is(':focus')) place.get(0)?.focus({ preventScroll: true });
+  }
+
+  toggle(isThere: boolean): void {
+    this.element.toggle(isThere);
+  }
+
+  get isShown(): boolean {
+    return this.element.css('display') !== 'none';
+  }
+}
+
+/** A row that consists of text, with what can be done with it. */
+export interface TextRow {
+  /** Unlike that of any other row of the sidebar. */
+  key: string;
+  lines: [what: string, where: string, quiet: string];
+  title?: string;
+  actions?: readonly RowAction[];
+}
+
+export class TextRowView {
+  readonly #element = $('<div class="rvm-row">');
+  readonly #facts = $('<div>');
+  readonly #actions: RowActions;
+  #shown = '';
+
+  constructor({ key }: TextRow, desk: Desk) {
+    this.#actions = new RowActions(key, desk);
+    this.#element.append(this.#facts, this.#actions.element);
+  }
+
+  show({ lines, title = '', actions = [] }: TextRow): JQuery {
+    this.#actions.show(actions, present([lines[0], lines[1]], ', '));
+    const shown = JSON.stringify(lines);
+    this.#element.attr('title', title);
+    if (shown === this.#shown) return this.#element;
+    this.#shown = shown;
+    this.#facts.empty().append(linesOf(...lines));
+    return this.#element;
+  }
+}
+
+/**
+ * Asks a question that has to be answered first.
+ * @param yes what the button says that does it
+ */
+export function askFirst(question: string, yes: string): Promise<boolean> {
+  const before = document.activeElement;
+  return new Promise((resolve) => {
+    const answered = (answer: boolean) => (): void => {
+      asked.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+      resolve(answer);
+    };
+    const asked = tell(question, {
+      type: 'warning',
+      modal: true,
+      fixed: true,
+      buttons: [
+        { text: RED._('common.label.cancel'), class: 'rvm-ask-no', click: answered(false) },
+        { text: yes, class: 'primary rvm-ask-yes', click: answered(true) },
+      ],
+    });
+    requestAnimationFrame(() => $('.rvm-ask-no').last().trigger('focus'));
+  });
+}
+
+/** Scrolls the sidebar so far that this is to be seen whole, or from its beginning on, below what stays at the top. */
+export function scrollToSee(element: JQuery): void {
+  const [sidebar] = element.closest('.rvm-sidebar').get();
+  const [part] = element.get();
+  if (sidebar === undefined || part === undefined) return;
+  const { top, bottom } = part.getBoundingClientRect();
+  const view = sidebar.getBoundingClientRect();
+  const covered = $(sidebar).find('.rvm-top').outerHeight() ?? 0;
+  const hidden = Math.min(bottom - view.bottom, top - view.top - covered);
+  if (hidden > 0) sidebar.scrollTop += hidden;
+}
+
+/** Whether rows have to stay where they are: somebody points at them, is among them with the keyboard, or has scrolled past them. */
+export class Hold {
+  /** What a mouse has clicked keeps the focus for as long as nothing else is clicked: that alone holds nothing. */
+  #byKeyboard = true;
+
+  /**
+   * @param scroll what scrolls
+   * @param body what of it holds rows
+   * @param top what stays at the top of it
+   */
+  constructor(
+    private readonly scroll: JQuery,
+    private readonly body: JQuery,
+    private readonly top: JQuery,
+  ) {
+    scroll.on('keydown', () => (this.#byKeyboard = true));
+    scroll.on('pointerdown', () => (this.#byKeyboard = false));
+  }
+
+  of(section: JQuery): Holding {
+    if (this.body.is(':hover') || this.#isAmong()) return 'all';
+    return this.#isPast(section) ? 'new' : 'none';
+  }
+
+  #isAmong(): boolean {
+    const focused = this.body.find('.rvm-row :focus');
+    return focused.length > 0 && (this.#byKeyboard || focused.is('select, input, textarea'));
+  }
+
+  /** Of one that is not shown nobody knows where it would be. */
+  #isPast(section: JQuery): boolean {
+    if ((this.scroll.scrollTop() ?? 0) <= 0) return false;
+    const [[element], [top]] = [section.get(), this.top.get()];
+    if (element === undefined || top === undefined || !section.is(':visible')) return true;
+    return element.getBoundingClientRect().top < top.getBoundingClientRect().bottom - 1;
+  }
+}
+
+/** For which what was discarded can be had back, in milliseconds. */
+const UNDO_MS = 10_000;
+
+/** What is asked of the runtime, below `rvm/`. */
+interface Asked {
+  path: string;
+  body: object;
+}
+
+interface Discard {
+  asked: Asked;
+  timer: number;
+  isSent: boolean;
+}
+
+/** What somebody has discarded, which is asked of the runtime only when nobody takes it back any more. */
+export class Discards {
+  readonly #all = new Map<string, Discard>();
+
+  /** @param send asks the runtime; it tells the user itself where that fails */
+  constructor(private readonly send: (asked: Asked) => Promise<unknown>) {
+    window.addEventListener('pagehide', () => this.#leave());
+  }
+
+  /** @param changed called when it cannot be taken back any more, and when the runtime has answered */
+  begin(key: string, asked: Asked, changed: () => void): void {
+    const timer = window.setTimeout(() => void this.#end(key, changed), UNDO_MS);
+    this.#all.set(key, { asked, timer, isSent: false });
+  }
+
+  undo(key: string): void {
+    const discard = this.#all.get(key);
+    if (discard === undefined || discard.isSent) return;
+    window.clearTimeout(discard.timer);
+    this.#all.delete(key);
+  }
+
+  /** `offered`: it can be had back; undefined where nobody has discarded it. */
+  stateOf(key: string): 'offered' | 'sent' | undefined {
+    const discard = this.#all.get(key);
+    return discard && (discard.isSent ? 'sent' : 'offered');
+  }
+
+  async #end(key: string, changed: () => void): Promise<void> {
+    const discard = this.#all.get(key);
+    if (discard === undefined) return;
+    discard.isSent = true;
+    changed();
+    await this.send(discard.asked);
+    this.#all.delete(key);
+    changed();
+  }
+
+  #leave(): void {
+    for (const { asked, timer, isSent } of this.#all.values()) {
+      window.clearTimeout(timer);
+      if (!isSent) postOnLeaving(asked.path, asked.body);
+    }
+    this.#all.clear();
+  }
+}
+
+/** What the lists of the sidebar have in common. */
+export interface Desk {
+  /** Whether the user may change something. */
+  mayAct: boolean;
+  discards: Discards;
+  /** Asks the runtime, and looks what has become of it. Undefined where it failed, which the user is told. */
+  act<Answer>(path: string, body: object): Promise<Answer | undefined>;
+  /** What the lists have had is not so any more. */
+  stale(): void;
+  /** What of the rows of a section must not change now. */
+  holdOf(section: JQuery): Holding;
+  /** Draws all anew, whatever holds the rows: the user has asked for it. */
+  redraw(): void;
+}
+
+/** One row of a list; the same element for as long as it is listed, so that it keeps the focus. */
+export interface RowView<Row> {
+  show(row: Row): JQuery;
+}
+
+interface RowListOptions<Row, View extends RowView<Row>> {
+  keyOf: (row: Row) => string;
+  make: (row: Row) => View;
+  /** Whether one that is not listed any more is gone for good, rather than out of what is listed. Default: it is. */
+  isGone?: (row: Row) => boolean;
+}
+
+/** What must not change now: `all`, no row may move; `new`, none may come; `none`, nothing is held. */
+type Holding = 'all' | 'new' | 'none';
+
+export interface Showing {
+  hold: Holding;
+  /** Rows at most; default all. */
+  most?: number;
+  /** What stands behind the rows. */
+  further?: readonly JQuery[];
+}
+
+interface Shown<Row, View> {
+  view: View;
+  element: JQuery;
+  row: Row;
+}
+
+const GONE = 'rvm-gone';
+
+/**
+ * Rows that do not move while they are held: what is new waits then, what is listed is shown as it is now, in its place, and what is
+ * gone stays there, greyed, and does nothing.
+ */
+export class RowList<Row, View extends RowView<Row> = RowView<Row>> {
+  /** By key, in their order. */
+  #shown = new Map<string, Shown<Row, View>>();
+  /** Keys of all that there were when rows were put in order last. */
+  #known: ReadonlySet<string> = new Set();
+
+  constructor(
+    readonly element: JQuery,
+    private readonly options: RowListOptions<Row, View>,
+  ) {
+    const [list] = element.get();
+    for (const name of ['click', 'keydown']) list?.addEventListener(name, keepFromGone, true);
+  }
+
+  /** @returns how many wait to be shown */
+  show(rows: readonly Row[], { hold, most = Infinity, further = [] }: Showing): number {
+    if (hold === 'all') return this.#update(rows);
+    if (hold === 'none') this.#known = new Set(rows.map(this.options.keyOf));
+    const before = [...this.#shown.keys()];
+    const focused = this.#focused();
+    const known = rows.filter((row) => this.#known.has(this.options.keyOf(row)));
+    const shown = known.slice(0, most).map((row) => [this.options.keyOf(row), this.#shownOf(row)] as const);
+    this.#shown = new Map(shown);
+    if (focused !== undefined && !this.#shown.has(focused)) this.#moveFocus(before, focused);
+    const elements = [...[...this.#shown.values()].map(({ element }) => element), ...further];
+    arrange(this.element, elements.length > 0 ? elements : [nothing()]);
+    return rows.length - known.length;
+  }
+
+  views(): View[] {
+    return [...this.#shown.values()].map(({ view }) => view);
+  }
+
+  #shownOf(row: Row): Shown<Row, View> {
+    const view = this.#shown.get(this.options.keyOf(row))?.view ?? this.options.make(row);
+    const element = view.show(row);
+    markGone(element, false);
+    return { view, element, row };
+  }
+
+  #update(rows: readonly Row[]): number {
+    const now = new Map(rows.map((row) => [this.options.keyOf(row), row]));
+    for (const [key, shown] of this.#shown) {
+      const row = now.get(key);
+      if (row !== undefined) this.#shown.set(key, this.#shownOf(row));
+      else if (this.options.isGone?.(shown.row) ?? true) markGone(shown.element, true);
+    }
+    const focused = this.#focused();
+    if (focused !== undefined && this.#isGone(focused)) this.#moveFocus([...this.#shown.keys()], focused);
+    return [...now.keys()].filter((key) => !this.#known.has(key)).length;
+  }
+
+  #focused(): string | undefined {
+    return [...this.#shown].find(([, { element }]) => element.is(':focus-within'))?.[0];
+  }
+
+  #isGone(key: string): boolean {
+    return this.#shown.get(key)?.element.hasClass(GONE) ?? true;
+  }
+
+  /** To the same place in the next row that is still there, or in the one before. */
+  #moveFocus(order: readonly string[], from: string): void {
+    const action = $(document.activeElement ?? document.body).attr('data-action');
+    const at = order.indexOf(from);
+    const next = [...order.slice(at + 1), ...order.slice(0, at).reverse()].find((key) => !this.#isGone(key));
+    const row = next === undefined ? undefined : this.#shown.get(next)?.element;
+    const same = row?.find(`[data-action="${action ?? ''}"]`) ?? $();
+    const others = [
+      row?.find('.rvm-actions button').last(),
+      row?.find('button, [tabindex="0"], summary, select'),
+    ];
+    const place = [same, ...others].find((each) => each !== undefined && each.length > 0) ?? $();
+    // It may be about to be shown only now.
+    requestAnimationFrame(() =>
+      (place.get(0) ?? this.element.closest('[tabindex]').get(0))?.focus({ preventScroll: true }),
+    );
+  }
+}
+
+function markGone(element: JQuery, isGone: boolean): void {
+  if (element.hasClass(GONE) === isGone) return;
+  element.toggleClass(GONE, isGone);
+  // A button that is disabled would lose the focus.
+  element.find('button, select, [role="button"]').attr('aria-disabled', String(isGone));
+}
+
+function keepFromGone(event: Event): void {
+  const isKey = event instanceof KeyboardEvent && event.key !== 'Enter' && event.key !== ' ';
+  if (isKey || !(event.target instanceof Element) || event.target.closest(`.${GONE}`) === null) return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** Puts these into a list, in order. What is in its place already is not touched: what has the focus keeps it. */
+export function arrange(list: JQuery, wanted: readonly JQuery[]): void {
+  const [parent] = list.get();
+  if (parent === undefined) return;
+  const elements = wanted.flatMap((each) => each.get());
+  // Texts, too.
+  list.contents().not(elements).remove();
+  for (const [index, element] of elements.entries()) {
+    const there = parent.children[index] ?? null;
+    if (there !== element) parent.insertBefore(element, there);
+  }
+}

@@ -1,0 +1,221 @@
+import type { InstanceRow } from '../../lib/inbox/inbox';
+import { TTL } from '../../lib/inbox/postgres/instance/time-to-live';
+import { haveAll, wordsOf } from '../../lib/text';
+import { statePoint } from '../support/editor/picker';
+import { ask } from '../support/editor/requests';
+import type { PickedDevice } from '../support/picker-data';
+import { type Say, type SentWords, type Words, WORDS_TOPIC, wordsToText } from '../support/status-words';
+import type { Overview, SharingRow, StationRow } from './overview';
+import {
+  arrange,
+  type Desk,
+  linesOf,
+  makeOpener,
+  nothing,
+  own,
+  present,
+  RowList,
+  type RowView,
+  said,
+  Section,
+  textOf,
+} from './rows.editor';
+
+/** The Central Stations, a line each, with their cameras, which are asked for when somebody wants to see them. */
+export class StationList {
+  readonly section = new Section('stations');
+  readonly #rows: RowList<StationRow, StationView>;
+
+  constructor(
+    private readonly desk: Desk,
+    open: OpenCamera,
+  ) {
+    this.#rows = new RowList(this.section.list, {
+      keyOf: ({ id }) => id,
+      make: () => new StationView(open),
+    });
+  }
+
+  /**
+   * @param search what is looked for in their names; '' where nothing is
+   * @returns how many wait to be shown
+   */
+  show({ stations }: Overview, search: string): number {
+    const words = wordsOf(search);
+    const found = stations.filter(({ key, name }) => haveAll([name, key], words));
+    this.section.count(stations.length.toLocaleString());
+    this.section.toggle(search === '' || found.length > 0);
+    return this.#rows.show(found, { hold: this.desk.holdOf(this.section.element) });
+  }
+
+  /** Lists of cameras that are open ask again. */
+  refresh(): void {
+    for (const view of this.#rows.views()) view.refresh();
+  }
+}
+
+/** Somebody wants to see a camera of a Central Station as it is now. */
+export type OpenCamera = (station: StationRow, camera: PickedDevice, opener: HTMLElement) => void;
+
+/** A state by its form as well as by its colour; its word stands beside it. */
+const FORMS: Readonly<Record<string, string>> = {
+  green: 'fa-check-circle',
+  yellow: 'fa-adjust',
+  blue: 'fa-dot-circle-o',
+  red: 'fa-exclamation-triangle',
+};
+
+/** Whether something is wrong with a Central Station that a person has to see to. */
+export function isTroubled({ status }: StationRow): boolean {
+  return 'fill' in status && status.fill === 'red';
+}
+
+/** A Central Station in one line, which opens to its cameras. */
+class StationView implements RowView<StationRow> {
+  readonly #element = $('<div class="rvm-row rvm-station">');
+  readonly #line = $('<summary>');
+  readonly #details = $('<details>');
+  readonly #list = $('<div class="rvm-cameras">');
+  /** By all that is shown of a camera. */
+  #rows = new Map<string, JQuery>();
+  #station: StationRow | undefined;
+  #shown = '';
+
+  constructor(private readonly open: OpenCamera) {
+    this.#details.append(this.#line, this.#list);
+    this.#details.on('toggle', () => this.refresh());
+    this.#element.append(this.#details);
+  }
+
+  show(station: StationRow): JQuery {
+    const shown = JSON.stringify(station);
+    if (shown === this.#shown) return this.#element;
+    this.#shown = shown;
+    this.#station = station;
+    this.#details.attr('data-station', station.id);
+    this.#drawLine(station);
+    this.refresh();
+    return this.#element;
+  }
+
+  refresh(): void {
+    if (this.#details.prop('open') === true && this.#station !== undefined) void this.#ask(this.#station);
+  }
+
+  #drawLine({ name, key, status, words, last }: StationRow): void {
+    const { fill = 'grey' } = status as { fill?: string };
+    const state = words === null ? own('idle') : ownWords(words, said);
+    const time = { moment: Date.parse(last ?? '') };
+    const lastAt = last === null ? '' : ownWords({ key: 'status.lastAlarm', values: { time } }, said);
+    const form = $('<i class="fa" aria-hidden="true">').addClass(FORMS[fill] ?? 'fa-circle-thin');
+    this.#line
+      .attr({ 'data-fill': fill, title: present([name || key, state, lastAt], ' · ') })
+      .empty()
+      .append(
+        form,
+        $('<span class="rvm-what">').text(name || key),
+        $('<span class="rvm-state">').text(state),
+        $('<span class="rvm-quiet">').text(lastAt),
+      );
+  }
+
+  async #ask(station: StationRow): Promise<void> {
+    if (this.#rows.size === 0) this.#list.text('…');
+    try {
+      const data = { station: station.id };
+      const { devices } = await ask<{ devices: PickedDevice[] }>(said, { url: 'rvm/devices', data });
+      this.#showCameras(station, devices);
+    } catch (failure) {
+      this.#rows.clear();
+      this.#list.text(textOf(failure));
+    }
+  }
+
+  /** Those that somebody has to look after come first. */
+  #showCameras(station: StationRow, devices: readonly PickedDevice[]): void {
+    const ordered = [...devices].sort((one, other) => Number(one.online) - Number(other.online));
+    const rows = ordered.map((device): [string, JQuery] => {
+      const name = JSON.stringify(device);
+      return [name, this.#rows.get(name) ?? this.#cameraRow(station, device)];
+    });
+    this.#rows = new Map(rows);
+    arrange(this.#list, rows.length > 0 ? [...this.#rows.values()] : [nothing()]);
+  }
+
+  #cameraRow(station: StationRow, device: PickedDevice): JQuery {
+    const { name, id, site, status, online } = device;
+    const row = $('<div class="rvm-camera">').append(
+      statePoint(online),
+      $('<span>').text(present([name || id, site, status], ' · ')),
+    );
+    return makeOpener(row, own('showLive'), (opener) => this.open(station, device, opener));
+  }
+}
+
+/** The instances of Node-RED that share the inboxes of this one, below the name of each inbox. */
+export class InstanceList {
+  constructor(private readonly list: JQuery) {}
+
+  show(sharing: readonly SharingRow[]): void {
+    const rows = sharing.flatMap(({ inbox, instances }) => [
+      $('<div class="rvm-where">').text(inbox),
+      ...instances.map(instanceRow),
+    ]);
+    arrange(this.list, rows);
+  }
+}
+
+function instanceRow({ name, isSelf, sinceBeat, held }: InstanceRow): JQuery {
+  const seconds = Math.max(0, Math.round(sinceBeat / 1000));
+  const told = present([own('beat', { seconds }), own('held', { count: held })], ' · ');
+  const [what = $(), ...further] = linesOf(present([name, isSelf ? own('self') : null], ' · '), '', told);
+  what.prepend(statePoint(sinceBeat < TTL), ' ');
+  return $('<div class="rvm-row">').append(what, ...further);
+}
+
+/** By node, what its status says. */
+const sent = new Map<string, SentWords>();
+
+/**
+ * Says the statuses of our nodes in the language of the editor, with its clock. The status comes from Node-RED, in its language;
+ * what it is made of comes beside it, before or after.
+ */
+export function sayStatuses(): void {
+  RED.comms.subscribe(`${WORDS_TOPIC}/#`, (topic, told) => {
+    const id = idIn(topic);
+    if (isWords(told)) sent.set(id, told);
+    else sent.delete(id);
+    say(id);
+  });
+  // Node-RED shows its text first, whichever of the two is told first.
+  RED.comms.subscribe('status/#', (topic) => queueMicrotask(() => say(idIn(topic))));
+}
+
+function idIn(topic: string): string {
+  return topic.slice(topic.indexOf('/') + 1);
+}
+
+function isWords(told: object): told is SentWords {
+  return 'words' in told;
+}
+
+/** Only in the place of the text that it says: any other is of a status that came since. */
+function say(id: string): void {
+  const node = RED.nodes.node(id);
+  const words = sent.get(id);
+  if (!node || words === undefined || node.status?.text !== words.text) return;
+  node.status.text = ownWords(words.words, (key, values) => node._(key, values));
+  Object.assign(node, { dirty: true, dirtyStatus: true });
+  RED.view.redrawStatus(node);
+}
+
+/** In the language of the editor, with its clock. */
+function ownWords(words: Words, say: Say): string {
+  return wordsToText(words, say, clockTime);
+}
+
+/** As people of the editor's language write it. */
+function clockTime(time: Date): string {
+  const language = localStorage.getItem('editor-language') ?? navigator.language;
+  return time.toLocaleTimeString(language);
+}
